@@ -1,4 +1,4 @@
-"""The methods of crews and flows that add runs to a queue, which workers on any number of machines carry out."""
+"""The methods of crews and flows that add runs to a queue for workers on any number of machines."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -29,9 +29,9 @@ class QueueVerbs:
         retries: int = 3,
         limit: int | None = None,
     ) -> "Job":
-        """Add a run to a queue, which a `crewgraph worker` carries out; `Job.result` waits for it.
+        """Add a run to a queue for a `crewgraph worker` to execute; `Job.result` waits for it.
 
-        A thread that has a job in the queue, or under way, keeps that one; a run that has begun keeps its inputs.
+        A thread that already has a queued or running job keeps it; a run that has started keeps its inputs.
 
         Args:
             inputs: Values for the `{placeholders}` of a crew, or for the state of a flow.
@@ -39,11 +39,11 @@ class QueueVerbs:
             queue: The queue, or the address of its Postgres database. None uses the database of a Postgres checkpointer of the
                 crew or flow, else the one in the environment variable CREWGRAPH_QUEUE.
             priority: Jobs of a higher priority are fetched first.
-            delay: The seconds to wait before the first attempt.
-            retries: How often a failed attempt is made again, after 1, 2, 4 ... seconds. Errors that would be the same again
-                are not retried.
-            limit: How many runs of this crew or flow may be under way at a time, on all workers together. Use the same number
-                each time.
+            delay: Seconds to wait before the first attempt.
+            retries: Maximum number of retries after a failure, with delays of 1, 2, 4 ... seconds. Errors that a retry would
+                only repeat are not retried.
+            limit: Maximum number of runs of this crew or flow at a time, across all workers. Use the same number in every
+                call.
 
         Raises:
             RunError: There is no queue.
@@ -128,7 +128,7 @@ class QueueVerbs:
             queue: See `enqueue`.
 
         Raises:
-            RunError: There is none.
+            RunError: There is no such job.
         """
         return _queue_for(self, queue).job(thread_id, self)
 

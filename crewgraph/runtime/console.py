@@ -41,7 +41,7 @@ class _Screen:
         with self._lock:
             self._shown.update(ids)
             if self._listener is None:
-                # rich is loaded only for those who look.
+                # rich is loaded only if a console is shown.
                 self._listener = ConsoleListener(shows=self._shows, within=self._within)
                 self._listener.attach(crewai_event_bus)
 

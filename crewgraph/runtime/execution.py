@@ -89,23 +89,23 @@ class _Interrupted(KeyboardInterrupt):
 
 
 def interruption(error: BaseException, run: str, thread_id: str | None, resume: str) -> BaseException | None:
-    """Return what to raise where Ctrl-C has ended a run; None if it was something else.
+    """Return the exception to raise if Ctrl-C ended a run, else None.
 
     Args:
-        error: what ended the run.
+        error: the exception that ended the run.
         run: the run, for the message.
         thread_id: its thread; None if it is not stored.
         resume: the call that continues it.
     """
-    kept = f"what it has done is kept, and {resume} continues it"
-    text = f"{run} was interrupted; {kept if thread_id is not None else 'nothing of it is kept'}"
+    kept = f"its progress is stored, and {resume} continues it"
+    text = f"{run} was interrupted; {kept if thread_id is not None else 'its progress was not stored'}"
     if isinstance(error, KeyboardInterrupt):
         return _Interrupted(text)
     return asyncio.CancelledError(text) if isinstance(error, asyncio.CancelledError) and is_interrupted() else None
 
 
 class interruptible:
-    """Enclose a run of the user's: an error shows no frames inside, and Ctrl-C ends it with one message."""
+    """Enclose a user's run: errors show no internal frames, and Ctrl-C ends it with one message."""
 
     def __enter__(self) -> None:
         """Do nothing."""
@@ -114,7 +114,7 @@ class interruptible:
         if error is None:
             return
         if isinstance(error, _Interrupted):
-            # Python ends a process by the signal, as shells expect, for this very class only.
+            # Only for exactly this class does Python end the process by the signal, as shells expect.
             raise KeyboardInterrupt(str(error)) from None
         if isinstance(error, asyncio.CancelledError) and is_interrupted():
             raise asyncio.CancelledError(*error.args) from None
@@ -122,11 +122,11 @@ class interruptible:
 
 
 RUN_CONFIG: ContextVar[RunnableConfig | None] = ContextVar("crewgraph_run_config", default=None)
-"""The caller's config for the run that a program is beginning; see `configured`."""
+"""The caller's config for the run that a program starts; see `configured`."""
 
 
 def configured(config: RunnableConfig | None, program: Program[T]) -> Program[T]:
-    """Run a program that begins a run with a caller's config. Runs inside that run do not see it."""
+    """Run a program that starts a run with the caller's config. Nested runs do not see it."""
     if config is None:
         return (yield from program)
     reply: Any = None
@@ -146,14 +146,14 @@ def configured(config: RunnableConfig | None, program: Program[T]) -> Program[T]
 
 
 def is_watched() -> bool:
-    """Whether anybody sees the steps of a run that begins here: a callback handler, a trace, a reader of the stream around it."""
+    """Whether the steps of a run started here are observed: by a callback handler, a trace or a reader of the outer stream."""
     if SINKS.get() or RUN_CONFIG.get() is not None:
         return True
     return bool(get_callback_manager_for_config(ensure_config()).handlers)
 
 
 def with_run_config(own: RunnableConfig) -> RunnableConfig:
-    """Return the config of a run's graph with what the caller of the run gave, if anything."""
+    """Return the config of a run's graph merged with the caller's, if any."""
     given = RUN_CONFIG.get()
     if given is None:
         return own
@@ -166,7 +166,7 @@ def with_run_config(own: RunnableConfig) -> RunnableConfig:
         config["callbacks"] = callbacks if is_inherited else both.get("callbacks")
     config["tags"] = [*own.get("tags", ()), *(given.get("tags") or ())]
     config["metadata"] = {**(given.get("metadata") or {}), **own.get("metadata", {})}
-    # A config that LangChain has completed holds its default; a crew knows how many steps it may take.
+    # A config completed by LangChain holds LangChain's default; a crew computes its own step limit.
     config["recursion_limit"] = max(own.get("recursion_limit", 0), given.get("recursion_limit") or 0)
     if (most := given.get("max_concurrency")) is not None:
         config["max_concurrency"] = most
@@ -197,9 +197,9 @@ class Run(Operation):
     """Runs a graph; collects what its nodes wrote, by channel, and the questions it stopped at.
 
     Updates are collected as they arrive, because reading the whole state after each step would slow steps down with the
-    number of tasks. A run inside a node that runs again (`again`) may be partly done; that part is in its first values.
-    `channels` are the channels to collect, if not the graph's output. `merged` says that tasks may share a node, which then
-    hands over what each wrote.
+    number of tasks. A run inside a node that reruns (`again`) may be partly done; that part is in its first values.
+    `channels` are the channels to collect, if not the graph's output. With `merged`, tasks may share a node, which then
+    reports the writes of each.
     """
 
     def __init__(
@@ -295,7 +295,7 @@ class Run(Operation):
                 steps.close()
 
     async def aparts(self, audience: "Audience") -> AsyncGenerator[object]:
-        """Async face of `parts`."""
+        """Async version of `parts`."""
         require_async_methods(self.graph.checkpointer)
         write_outer = _writer()
         steps: Any = self.graph.astream(self.graph_input, self.config, **self._options(custom=True))
@@ -329,7 +329,7 @@ class Run(Operation):
                 yield
             finally:
                 var_child_runnable_config.set(before)
-                NOTES.set(notes)  # not by a token: a generator may go on in another context
+                NOTES.set(notes)  # not by a token: a generator may resume in another context
 
     def _sharing(self) -> AbstractContextManager[None]:
         """Share the run's resources, if it has any; otherwise each node closes its own."""
@@ -342,7 +342,7 @@ class Run(Operation):
         return {**self.options, "stream_mode": [*self.options["stream_mode"], "custom"], "subgraphs": True}
 
     def _detach_config(self) -> None:
-        # A run of its own inside a node of somebody's graph must not take that node's checkpoint for its own.
+        # A separate run inside a node of a user's graph must not use that node's checkpoint.
         config = var_child_runnable_config.get()
         if self.detached and config is not None:
             detached: Any = {key: value for key, value in config.items() if key != "configurable"}
@@ -381,12 +381,12 @@ class Run(Operation):
 
 
 def _writer() -> Callable[[object], None] | None:
-    """Return the custom stream writer of the enclosing run, if anybody reads it."""
+    """Return the custom stream writer of the enclosing run, if it has a reader."""
     if not SINKS.get():
         return None
     try:
         write = get_stream_writer()
-    except (RuntimeError, KeyError):  # there is none
+    except (RuntimeError, KeyError):  # no enclosing run
         return None
     config = var_child_runnable_config.get()
 
@@ -418,6 +418,6 @@ def require_async_methods(checkpointer: Any) -> None:
     saver: object = checkpointer
     if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
         raise RunError(
-            f"`{type(saver).__name__}` is for sync runs only; give its sibling for event loops (as "
+            f"`{type(saver).__name__}` supports sync runs only; give its async counterpart (such as "
             "`AsyncPostgresSaver`) or a `SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
         )

@@ -53,14 +53,14 @@ _MARKS = {
 
 
 def live_view(crew: Crew, tasks: Sequence[TaskBinding], inputs: Inputs) -> AbstractContextManager[object] | None:
-    """Return the observer that shows a run in the running cell; None without a notebook, or if it is not wanted."""
+    """Return the observer that shows a run in the running cell; None without a notebook, or if it is turned off."""
     wanted = crew.verbose if crew.live_view is None else crew.live_view
     return LiveView(crew, tasks, inputs) if wanted and in_notebook() else None
 
 
 @dataclass
 class _Row:
-    """A task as the table shows it."""
+    """The table row of a task."""
 
     task: str
     agent: str
@@ -127,7 +127,7 @@ class LiveView:
         return event_type in _HANDLERS
 
     def on_event(self, source: object, event: BaseEvent, /) -> None:
-        """Take an event of the run, on whatever thread it happened."""
+        """Handle an event of the run, on any thread."""
         with self._lock:
             if isinstance(event, CrewKickoffCompletedEvent | CrewKickoffPausedEvent):
                 if event.crew is self._crew:
@@ -139,7 +139,7 @@ class LiveView:
         self._output.changed()
 
     def _pass_before(self, begun: _Row) -> None:
-        """When a task begins, those before it that did not begin in this run were skipped, or done before a resume."""
+        """When a task starts, mark earlier tasks that did not start in this run: they were skipped, or done before a resume."""
         for row in self._rows.values():
             if row is begun:
                 return
@@ -147,7 +147,7 @@ class LiveView:
                 row.status, row.doing = ("skipped", "") if row.is_conditional else ("done", _BEFORE)
 
     def _settle(self, output: object) -> None:
-        """Show what the output tells: tasks that were done before, skipped or have asked something."""
+        """Apply the output: tasks that were done before, were skipped or have asked a question."""
         if isinstance(output, PendingCrew):
             self._status = "waiting"
             asking = {question.task: question.told() for question in output.questions}

@@ -57,7 +57,7 @@ def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, object]) -> Program[
     """Run the entry hooks of a kickoff and return its inputs.
 
     Raises:
-        HookAborted: a hook does not let the run begin.
+        HookAborted: a hook refuses the start of the run.
     """
     if not _is_hooked(owner):
         return inputs
@@ -77,7 +77,7 @@ def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
     """Run the exit hooks around a run and return its output. They also see failures, but not runs that wait for an answer.
 
     Raises:
-        HookAborted: a hook does not let the output out.
+        HookAborted: a hook refuses the output.
     """
     if not _is_hooked(owner):
         return (yield from run)
@@ -96,30 +96,30 @@ def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
     try:
         yield _Dispatch(InterceptionPoint.EXECUTION_END, end)
     except Exception as error:
-        setattr(error, _TOLD, True)
+        setattr(error, _SEEN_BY_EXIT_HOOKS, True)
         raise
     return end.payload
 
 
 def with_failure_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
-    """Run the exit hooks for a failure of a run that `with_run_hooks` has not seen, since nothing had begun."""
+    """Run the exit hooks for a failure of a run that `with_run_hooks` has not seen, since it happened before the start."""
     try:
         return (yield from run)
     except (GraphBubbleUp, Parked):
         raise
     except Exception as error:
-        if _is_hooked(owner) and not getattr(error, _TOLD, False):
+        if _is_hooked(owner) and not getattr(error, _SEEN_BY_EXIT_HOOKS, False):
             yield from _dispatch_failure(owner, error)
-        vars(error).pop(_TOLD, None)  # the program may raise the same object again
+        vars(error).pop(_SEEN_BY_EXIT_HOOKS, None)  # the program may raise the same object again
         raise
 
 
-_TOLD = "__crewgraph_told_hooks__"
+_SEEN_BY_EXIT_HOOKS = "__crewgraph_seen_by_exit_hooks__"
 """Marks an exception that exit hooks have seen."""
 
 
 def _dispatch_failure(owner: "Crew | Flow", error: BaseException) -> Program[None]:
-    setattr(error, _TOLD, True)
+    setattr(error, _SEEN_BY_EXIT_HOOKS, True)
     yield _Dispatch(
         InterceptionPoint.EXECUTION_END, ExecutionEndContext(status="failed", error=error, **_owner_field(owner))
     )
@@ -179,7 +179,7 @@ def crew_observers(
         place: where the run is stored.
         tasks: its tasks.
         inputs: its inputs.
-        origin: the snapshot that it continues from; None for a run that begins.
+        origin: the snapshot that it continues from; None for a new run.
     """
     observers: list[RunObserver | None] = [
         live_view(crew, tasks, inputs),

@@ -52,7 +52,7 @@ class RunPlace:
     """Whether the run is separate from the enclosing graph."""
 
     again: bool = False
-    """Whether it belongs to a node that runs again, so that all or part of it may be done."""
+    """Whether it belongs to a rerunning node, so that all or part of it may be done."""
 
     method: Running | None = None
     """The enclosing flow method, if the run is stored with the flow's run."""
@@ -167,7 +167,7 @@ def saver_of(crew: Crew, checkpointer: object) -> object:
         return method.run.saver
     saver = checkpointer_for(checkpointer, own_saver(crew))
     if saver is None:
-        raise RunError(f"runs of crew `{crew.name}` are kept nowhere (`checkpointer=False`), so they have no past")
+        raise RunError(f"runs of crew `{crew.name}` are not stored (`checkpointer=False`), so they have no history")
     return saver
 
 

@@ -27,7 +27,7 @@ from crewgraph.tools.results import observation
 
 __all__ = ["crew_tool", "flow_tool"]
 
-_MOST = 800  # characters of a description
+_MAX_DESCRIPTION = 800  # characters
 
 
 class _RunTool(StructuredTool):
@@ -85,8 +85,8 @@ def _own_config(input: "str | PlainDict | ToolCall", config: RunnableConfig | No
 def crew_tool(crew: Crew, name: str | None, description: str | None) -> StructuredTool:
     """Return a crew as a tool; see `Crew.as_tool`."""
     last = crew.tasks[-1] if crew.tasks else None
-    told = "" if last is None else f"{last.description} Returns: {last.expected_output}"
-    text = description or _one_line(f"Run the crew {crew.name}. {told}")
+    returns = "" if last is None else f"{last.description} Returns: {last.expected_output}"
+    text = description or _one_line(f"Run the crew {crew.name}. {returns}")
 
     def run(**inputs: Any) -> tuple[str, Any]:
         return _answer_of(crew.name, crew.kickoff(inputs))
@@ -150,7 +150,7 @@ def _tool(
 
 
 def _one_line(text: str) -> str:
-    return shorten(" ".join(text.split()), _MOST)
+    return shorten(" ".join(text.split()), _MAX_DESCRIPTION)
 
 
 def _answer_of(name: str | None, output: Any) -> tuple[str, Any]:
@@ -167,7 +167,7 @@ def _check_complete(kind: str, name: str | None, result: object) -> None:
     questions: tuple[Any, ...] = getattr(result, "questions", ())
     if questions:
         raise RunError(
-            f"{kind} `{name}` waits for an answer, and the agent that called it keeps no runs: compile its graph with a "
+            f"{kind} `{name}` waits for an answer, but the calling agent does not store its runs: compile its graph with a "
             f"checkpointer, so that it can be interrupted. The question: {_one_line(str(questions[0]))}"
         )
 

@@ -1,6 +1,6 @@
-"""Tracebacks of failed runs, without the frames between the user's code: a run has a hundred of them, which tell users nothing.
+"""Tracebacks of failed runs, without the frames between the user's code: a run has about a hundred, useless to users.
 
-CREWGRAPH_TRACEBACK=full leaves them whole.
+CREWGRAPH_TRACEBACK=full keeps all frames.
 """
 
 import os

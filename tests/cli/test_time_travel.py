@@ -149,7 +149,7 @@ def test_a_bad_replay_is_refused(team: Python):
     assert done.returncode == 1 and "no run of crew `team` is stored" in done.stderr
     team("team.py", "first", "rain")
     for arguments, status, why in (
-        (("-t", "four", *TARGET), 1, "`four` is none of the crew's tasks"),
+        (("-t", "four", *TARGET), 1, "`four` matches none of the crew's tasks"),
         (("-t", "two", "--thread", "x", *TARGET), 1, "no run of thread `x`"),
         (TARGET, 2, "task"),
         (("-t", "two", "--inputs", "{", *TARGET), 2, "not valid JSON"),

@@ -65,7 +65,7 @@ def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["train", "--target", "team.py:crew"], "nobody at a terminal"),
+        (["train", "--target", "team.py:crew"], "no terminal"),
         (["train", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
         (["test", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
         (["test", "--target", "team.py:crew", "-m", "nobody/knows"], "nobody/knows"),

@@ -123,7 +123,7 @@ def test_a_file_holds_what_json_has_a_form_for(tmp_path: Path):
         "text": "\ud800",
         "n": 1.5,
     }
-    with pytest.raises(StorageError, match="`lock` in the state of run `run` has no form in JSON"):
+    with pytest.raises(StorageError, match="`lock` in the state of run `run` cannot be stored as JSON"):
         shelf.save_state("run", "m", {"lock": threading.Lock()})
     assert shelf.load_state("run") is not None
 
@@ -137,11 +137,11 @@ def test_what_is_no_state_is_not_saved(tmp_path: Path):
 
 def test_a_file_that_cannot_be_is_told(tmp_path: Path):
     (tmp_path / "file").write_text("text")
-    with pytest.raises(StorageError, match="file/states.db cannot be made"):
+    with pytest.raises(StorageError, match="file/states.db cannot be created"):
         SQLiteFlowPersistence(tmp_path / "file" / "states.db")
     with pytest.raises(StorageError, match="file cannot be used for states of flows: file is not a database"):
         SQLiteFlowPersistence(tmp_path / "file")
-    with pytest.raises(DefinitionError, match="ends with each connection"):
+    with pytest.raises(DefinitionError, match="is lost with each connection"):
         SQLiteFlowPersistence(":memory:")
 
 
@@ -220,7 +220,7 @@ def test_a_backend_alone_gives_a_run_its_state(mode: Mode, saver: SqliteCheckpoi
         flow = Fishing(persistence=shelf, checkpointer=checkpointer)
         assert kickoff(mode, flow, {"id": "old"}) == (6 if checkpointer is False else 7)
         assert flow.state.fish[0] == Fish(name="eel")
-    with pytest.warns(UserWarning, match="no run of flow `Fishing` is kept under `new`"):
+    with pytest.warns(UserWarning, match="no run of flow `Fishing` is stored under `new`"):
         kickoff(mode, Fishing(persistence=shelf, checkpointer=False), {"id": "new"})
     loaded = Fishing(persistence=shelf, checkpointer=False)
     assert loaded._load_state("old")  # pyright: ignore[reportPrivateUsage] - as the specification prints
@@ -623,7 +623,7 @@ def test_of_two_containers_that_restore_a_waiting_run_one_answers(mode: Mode, tm
         first = Reviewing.from_pending(flow.flow_id, shelf, checkpointer=one)
         second = Reviewing.from_pending(flow.flow_id, shelf, checkpointer=two)
         assert mode.run(first.resume, first.aresume, "sold") == ("a cod, fresh", "sold", 4)
-        with pytest.raises(RunError, match="has been answered elsewhere, where the run goes on"):
+        with pytest.raises(RunError, match="has been answered elsewhere, where the run continues"):
             mode.run(second.resume, second.aresume, "kept")
     with SqliteCheckpointer(tmp_path / "here.db") as saver:  # where it was asked
         again = Reviewing(persistence=shelf, checkpointer=saver)

@@ -128,10 +128,10 @@ def test_a_run_that_is_done_begins_anew_with_its_state(mode: Mode, saver: Sqlite
 
 def test_an_unknown_id_is_told_and_begins_a_run(mode: Mode, saver: SqliteCheckpointer):
     flow = Fishing(checkpointer=saver)
-    with pytest.warns(UserWarning, match="no run of flow `Fishing` is kept under `new`; a new one begins"):
+    with pytest.warns(UserWarning, match="no run of flow `Fishing` is stored under `new`; starting a new one"):
         assert kickoff(mode, flow, {"id": "new"}) == "freed 1"
     assert flow.flow_id == "new"
-    with pytest.raises(RunError, match="there is no run of flow `Fishing` under `nobody`"):
+    with pytest.raises(RunError, match="no run of flow `Fishing` is stored under `nobody`"):
         resume(mode, Fishing(checkpointer=saver), "nobody")
 
 
@@ -161,7 +161,7 @@ def test_the_past_is_told_step_by_step(mode: Mode, saver: SqliteCheckpointer):
     ]
     assert (steps[2].output, steps[3].output, steps[1].state["n"]) == ("light", "freed 1", 1)
     assert steps[1].output == Net([Fish(name="cod")])
-    with pytest.raises(RunError, match="no run of flow `Fishing` under `nobody`"):
+    with pytest.raises(RunError, match="no run of flow `Fishing` is stored under `nobody`"):
         mode.run(flow.history, flow.ahistory, "nobody")
 
 

@@ -101,7 +101,7 @@ class Fits(Flow[Sized]):
 
 
 def test_inputs_that_lead_nowhere_are_told(mode: Mode):
-    told = "the input `sise` is no field of the state `Sized` of flow `Fits`, and no parameter of a method. Did you mean `size`?"
+    told = "the input `sise` is neither a field of the state `Sized` of flow `Fits` nor a parameter of a method. Did you mean `size`?"
     with pytest.warns(UserWarning, match=says(told)):
         assert kickoff(mode, Fits(), {"sise": 3}) == "0 red"
     with pytest.raises(RunError, match=says(told)):  # nobody reads warnings of a server
@@ -145,7 +145,7 @@ def test_going_on_with_a_run_that_was_never_kept_says_so(mode: Mode):
     with pytest.raises(ValueError, match="the first"):
         kickoff(mode, flow)
     for looked in (lambda: resume(mode, flow, flow.flow_id), lambda: mode.run(flow.history, flow.ahistory)):
-        with pytest.raises(RunError, match="Its runs are not kept: decorate it with `@persist`"):
+        with pytest.raises(RunError, match="Its runs are not stored: decorate it with `@persist`"):
             looked()
 
 
@@ -171,7 +171,7 @@ def test_a_run_of_another_flow_is_not_taken_for_one_of_this(mode: Mode):
         lambda: resume(mode, Others(checkpointer=saver), waiting.flow_id, "yes"),
         lambda: kickoff(mode, Others(checkpointer=saver), {"id": waiting.flow_id}),
     ):
-        with pytest.raises(RunError, match="a run of flow `Asks` is kept that is not done; flow `Others` cannot go on"):
+        with pytest.raises(RunError, match="is an unfinished run of flow `Asks`, which flow `Others` cannot resume"):
             flow_verb()
     assert resume(mode, Asks(checkpointer=saver), waiting.flow_id, "yes") == "posted"
 
@@ -179,7 +179,7 @@ def test_a_run_of_another_flow_is_not_taken_for_one_of_this(mode: Mode):
 def test_answers_to_questions_that_nobody_asked_are_refused(mode: Mode):
     saver = InMemorySaver()
     waiting = kickoff(mode, Asks(checkpointer=saver))
-    with pytest.raises(RunError, match="waits for answers to `draft#1:feedback`; what it is given answers to `draft`"):
+    with pytest.raises(RunError, match="waits for answers to `draft#1:feedback`, but the given answers are for `draft`"):
         resume(mode, Asks(checkpointer=saver), waiting.flow_id, {"draft": "yes"})
     assert resume(mode, Asks(checkpointer=saver), waiting.flow_id, {waiting.questions[0].id: "yes"}) == "posted"
 

@@ -142,12 +142,12 @@ def test_the_runs_that_wait_are_listed(mode: Mode, saver: SqliteCheckpointer):
 
 
 def test_a_run_that_is_not_kept_has_nobody_to_ask(mode: Mode):
-    with pytest.raises(RunError, match="nobody at a terminal. Decorate the flow with `@persist`"):
+    with pytest.raises(RunError, match="no terminal. Decorate the flow with `@persist`"):
         kickoff(mode, Curious(checkpointer=False))
 
 
 def test_only_methods_ask():
-    with pytest.raises(RunError, match="while they run"):
+    with pytest.raises(RunError, match="only inside a running method"):
         Curious().ask("Well?")
 
 

@@ -223,7 +223,7 @@ class Connection:
 @pytest.mark.parametrize("value", [Connection(), {"a": [Connection()]}, Point(1, Connection()), {1: {2: Connection()}}])  # pyright: ignore[reportArgumentType]
 def test_what_cannot_be_kept_is_an_error_that_names_the_place_and_the_class(value: Any):
     with pytest.raises(
-        StorageError, match="`client` in the state of flow `F` holds a `Connection`, which cannot be kept"
+        StorageError, match="`client` in the state of flow `F` holds a `Connection`, which cannot be stored"
     ):
         to_record(value, "`client` in the state of flow `F`")
 
@@ -257,7 +257,7 @@ def test_a_result_that_cannot_be_kept_names_the_method(mode: Mode):
         def then(self, given):
             pass
 
-    with pytest.raises(StorageError, match="what method `begin` of flow `Keeping` returned holds a `Connection`"):
+    with pytest.raises(StorageError, match="the result of method `begin` of flow `Keeping` holds a `Connection`"):
         kickoff(mode, Keeping())
 
 
@@ -353,7 +353,7 @@ def test_a_name_that_has_become_ambiguous_is_an_error():
     plain = to_record(Fish(length="long"), "here", Classes([Fish]).tag)
     assert from_record(plain, Classes([Fish])) == Fish(length="long")
     with pytest.raises(
-        StorageError, match=r"holds a `Fish`, and the flow knows several .*test_record.Fish`, `.*twins.Fish`"
+        StorageError, match=r"holds a `Fish`, and the flow has several .*test_record.Fish`, `.*twins.Fish`"
     ):
         from_record(plain, Classes([Fish, twins.Fish]))
     both = Classes([Fish, twins.Fish])

@@ -1097,7 +1097,7 @@ def test_a_thread_that_does_not_end_is_told_of_in_the_error(mode: Mode, monkeypa
         return caught.value
 
     notes = mode.run(failing, afailing).__notes__
-    assert "`b` could not be stopped within 0.1 seconds; what it returns is thrown away" in notes
+    assert "`b` could not be stopped within 0.1 seconds; its result is discarded" in notes
     assert flow.notes == []
 
 
@@ -1156,7 +1156,7 @@ def test_an_input_that_a_start_method_needs_and_that_is_missing_is_an_error(mode
         def greet(self, name):
             return name
 
-    with pytest.raises(RunError, match=r"method `greet` needs `name`, which is no input \(there are: `nome`\)"):
+    with pytest.raises(RunError, match=r"method `greet` needs `name`, which is not among the inputs \(`nome`\)"):
         kickoff(mode, Greeting(), {"nome": "Ann"})
 
 

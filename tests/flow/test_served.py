@@ -111,7 +111,7 @@ def test_the_form_of_a_flow_has_the_fields_of_its_state():
 
 @pytest.mark.parametrize("given", [{"harbour": "Rome"}, {"messages": []}, {"inputs": {"prot": "Rome"}}])
 def test_what_no_field_or_method_reads_is_refused(mode: Mode, given: dict[str, Any]):
-    with pytest.raises(RunError, match="is no field of the state `Trip` of flow `Sail`"):
+    with pytest.raises(RunError, match="is neither a field of the state `Trip` of flow `Sail`"):
         mode.invoke(Sail().compile(), given)
 
 
@@ -265,7 +265,7 @@ def test_a_question_of_a_run_without_a_thread_says_that_it_cannot_wait(tmp_path:
     program = tmp_path / "program.py"
     program.write_text(UNKEPT)
     done = processes.run([sys.executable, str(program)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert "RunError: method `write` asks `Good?`, and there is nobody at a terminal." in done.stderr
+    assert "RunError: method `write` asks `Good?`, but there is no terminal." in done.stderr
 
 
 class Reply(Flow[dict[str, Any]]):
@@ -348,7 +348,7 @@ def test_outcomes_that_no_button_names_are_answered_with_a_text(mode: Mode):
     assert value["review_configs"][0]["allowed_decisions"] == ["respond"]
     assert value["config"]["allow_accept"] is False
     refused = mode.invoke(graph, Command(resume={"decisions": [{"type": "approve"}]}), at("a"))
-    assert "`approve` stands for none of `north`, `south`" in refused["__interrupt__"][0].value["description"]
+    assert "`approve` is none of `north`, `south`" in refused["__interrupt__"][0].value["description"]
     done = mode.invoke(graph, Command(resume=[{"type": "response", "args": "south"}]), at("a"))
     assert done["output"] == "to the south"
 

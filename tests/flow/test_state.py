@@ -74,17 +74,17 @@ def go_below(state: Any) -> None:
 
 
 INSIDE = [
-    (append_number, r"`names` is to be `list\[str\]`, and is \[7\]: `0` in it: Input should be a valid string"),
-    (break_item, r"`item` is to be `Item`, and is Item\(n='many'\): `n` in it: Input should be a valid integer"),
-    (break_an_item, r"`items` is to be `list.*Item\]`, and is \[Item\(n='many'\)\]: `n` in it"),
-    (break_box, r"`box` is to be `Box`, and is Box\(weights=\['heavy'\]\): `weights.0` in it"),
+    (append_number, r"`names` must be `list\[str\]`, but is \[7\]: `0` in it: Input should be a valid string"),
+    (break_item, r"`item` must be `Item`, but is Item\(n='many'\): `n` in it: Input should be a valid integer"),
+    (break_an_item, r"`items` must be `list.*Item\]`, but is \[Item\(n='many'\)\]: `n` in it"),
+    (break_box, r"`box` must be `Box`, but is Box\(weights=\['heavy'\]\): `weights.0` in it"),
 ]
 AT_THE_TOP = [
     (
         put_text,
-        "method `fill` of flow `Filling` has left a value in the state that does not fit: `n` is to be `int`, and is 'many'",
+        "method `fill` of flow `Filling` has left a value in the state that does not fit: `n` must be `int`, but is 'many'",
     ),
-    (go_below, "`positive` is to be `int`, and is 0: Input should be greater than 0"),
+    (go_below, "`positive` must be `int`, but is 0: Input should be greater than 0"),
 ]
 
 
@@ -439,7 +439,7 @@ def test_what_is_no_name_of_a_field_is_told(mode: Mode, saver: SqliteCheckpointe
 
 
 def test_a_flow_that_keeps_nothing_has_nothing_to_go_on_with(mode: Mode):
-    with pytest.raises(RunError, match="flow `Filling` keeps no runs"):
+    with pytest.raises(RunError, match="flow `Filling` does not store its runs"):
         resume(mode, Filling(checkpointer=False), "any")
 
 

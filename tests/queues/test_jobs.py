@@ -177,7 +177,7 @@ def test_a_question_ends_the_job_and_an_answer_is_another(call: Caller, queue: Q
     elsewhere = made.job("pay", queue=queue)
     call(elsewhere, "answer", {question.id: True})
     assert call(job, "status") == "queued"
-    with pytest.raises(RunError, match="an answer to the run `pay` is in the queue already"):
+    with pytest.raises(RunError, match="an answer to the run `pay` is already queued"):
         call(job, "answer", True)
     work(made, until_ended=[job])
     assert (call(job, "status"), call(job, "result", 10).raw, paid) == ("done", "all paid", ["7"])
@@ -235,7 +235,7 @@ def test_what_fails_too_often_is_a_dead_letter_that_can_be_put_back(
     work(made, until_ended=[job])
     assert call(job, "status") == "failed"
     assert [(dead.thread_id, dead.failures) for dead in queue.jobs("failed")] == [(job.thread_id, 2)]
-    with pytest.raises(JobFailed, match=rf"`{job.thread_id}` was given up: ConnectionError: still down\. .*`retry`"):
+    with pytest.raises(JobFailed, match=rf"`{job.thread_id}` failed for good: ConnectionError: still down\. .*`retry`"):
         call(job, "result", 10)
     assert call(job, "retry")
     assert not call(job, "retry")

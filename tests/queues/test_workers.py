@@ -135,7 +135,7 @@ def test_a_job_that_kills_its_workers_becomes_a_dead_letter(queue: Queue, worker
     for _ in range(3):
         workers.start(target="queues.office:poison")
     until(lambda: job.status() == "failed")
-    assert job.error() == "2 workers have died while they ran it"
+    assert job.error() == "2 workers have died while running it"
     assert sum(one.poll() is None for one in workers.running) == 1
 
 

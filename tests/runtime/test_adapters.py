@@ -269,7 +269,7 @@ def test_a_class_is_set_up_before_it_works(mode: Mode, tmp_path: Path):
     other = agent(ScriptedLLM(["one"]), "other")
     output = mode.kickoff(crew(task("first", other), task("second", whole)))
     assert output.raw == "made 1, ['ask', 'look'], after 'one'"
-    with pytest.raises(RunError, match="agent `r` works in a way of its own, which is for tasks"):
+    with pytest.raises(RunError, match="agent `r` has its own execution logic, which works on tasks only"):
         mode.run(whole.kickoff, whole.akickoff, "go")
 
 

@@ -433,13 +433,13 @@ def test_a_question_is_the_surrounding_graphs(mode: Mode):
 # ------------------------------------------------------------------------------------------------------- refusals
 @pytest.mark.parametrize("nothing", ["", [], [{"role": "user", "content": ""}]])
 def test_a_question_is_needed(mode: Mode, nothing: Any):
-    with pytest.raises(RunError, match="agent `worker` was asked nothing; give `kickoff` a text"):
+    with pytest.raises(RunError, match="agent `worker` got no question; give `kickoff` a text"):
         replied(mode, agent(ScriptedLLM([])), nothing)
 
 
 def test_a_structure_is_a_pydantic_model(mode: Mode):
     with pytest.raises(
-        DefinitionError, match="`response_format` of agent `worker` is a pydantic model, not <class 'dict'>"
+        DefinitionError, match="`response_format` of agent `worker` must be a pydantic model, not <class 'dict'>"
     ):
         replied(mode, agent(ScriptedLLM([])), "go", dict)
 

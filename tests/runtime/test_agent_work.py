@@ -193,7 +193,7 @@ def test_a_plan_can_be_made_on_its_own(mode: Mode):
 
 def test_a_plan_that_cannot_be_made_on_its_own_is_an_error():
     worker = agent(ScriptedLLM([ConnectionError("no line")]))
-    with pytest.raises(RuntimeError, match="agent `worker` could make no plan"):
+    with pytest.raises(RuntimeError, match="agent `worker` could not make a plan"):
         AgentReasoning(worker, task("a", worker)).handle_agent_reasoning()
 
 

@@ -110,9 +110,9 @@ def test_a_checkpointer_for_sync_runs_alone_is_named_in_an_async_run(postgres: "
 
     llm = ScriptedLLM([])
     with PostgresSaver.from_conn_string(postgres.dsn) as saver:
-        with pytest.raises(RuntimeError, match=r"`PostgresSaver` is for sync runs only; give its sibling"):
+        with pytest.raises(RuntimeError, match=r"`PostgresSaver` supports sync runs only; give its async counterpart"):
             asyncio.run(failing(llm).akickoff(checkpointer=saver))
-        with pytest.raises(RuntimeError, match=r"`PostgresSaver` is for sync runs only; give its sibling"):
+        with pytest.raises(RuntimeError, match=r"`PostgresSaver` supports sync runs only; give its async counterpart"):
             asyncio.run(failing(llm).aresume("t", checkpointer=saver))
     assert llm.requests == []
 
@@ -187,7 +187,7 @@ def test_a_changed_checkpoint_is_refused_and_nothing_is_run(mode: Mode, value: A
     with pytest.raises(ConnectionError):
         mode.kickoff(team, thread_id="t")
     mode.compile(team, checkpointer=saver).update_state({"configurable": {"thread_id": "t"}}, {"first": value})
-    with pytest.raises(StorageError, match="what thread `t` holds as `first` is not what a run of this crew writes"):
+    with pytest.raises(StorageError, match="thread `t` holds a value of `first` that no run of this crew writes"):
         mode.resume(team, "t")
     assert len(llm.requests) == 2
 

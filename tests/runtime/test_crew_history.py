@@ -172,7 +172,7 @@ def test_runs_of_other_crews_are_refused(mode: Mode):
     mode.kickoff(other, {"topic": "rain"}, thread_id="t")
     with pytest.raises(RunError, match=r"thread `t` holds a run of crew `theirs`, not of crew `ours`"):
         past(mode, team, "t")
-    with pytest.raises(RunError, match=r"kept nowhere"):
+    with pytest.raises(RunError, match=r"not stored"):
         past(mode, team, checkpointer=False)
 
 

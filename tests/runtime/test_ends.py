@@ -124,14 +124,14 @@ def test_ctrl_c_ends_with_one_message_that_says_how_to_go_on(tmp_path: Path, kin
     status, error, _ = running.end(signal.SIGINT)
     resume = "`crew.resume('t')`" if kind == "sync" else "`flow.resume('t')`"
     assert status == -signal.SIGINT
-    assert error.splitlines()[-1].endswith(f"was interrupted; what it has done is kept, and {resume} continues it")
+    assert error.splitlines()[-1].endswith(f"was interrupted; its progress is stored, and {resume} continues it")
     assert len(error.splitlines()) < 25
     assert running.resumed() == "end"
 
 
 def test_ctrl_c_in_a_run_that_is_not_kept_says_so(tmp_path: Path):
     _, error, _ = Running(tmp_path, "unkept", 60).end(signal.SIGINT)
-    assert error.splitlines()[-1] == "KeyboardInterrupt: the run of crew `desk` was interrupted; nothing of it is kept"
+    assert error.splitlines()[-1] == "KeyboardInterrupt: the run of crew `desk` was interrupted; its progress was not stored"
 
 
 @pytest.mark.parametrize("kind", ["parallel", "async"])

@@ -113,7 +113,7 @@ def test_nothing_is_run_where_one_of_the_inputs_is_no_dict(mode: Mode):
 
 @pytest.mark.parametrize("wrong", [0, -1])
 def test_a_concurrency_below_one_is_refused(mode: Mode, wrong: int):
-    with pytest.raises(ValueError, match=f"`max_concurrency` is {wrong}; give .* at least 1"):
+    with pytest.raises(ValueError, match=f"`max_concurrency` is {wrong}; it is the maximum .* at least 1"):
         for_each(mode, echo(), [{"x": "one"}], max_concurrency=wrong)
 
 

@@ -353,7 +353,7 @@ def test_a_saver_for_sync_runs_alone_is_named(postgres: "Postgres"):
             team.afork("b", thread_id="named", checkpointer=saver),
             team.ahistory("named", checkpointer=saver),
         ):
-            with pytest.raises(RunError, match=r"`PostgresSaver` is for sync runs only"):
+            with pytest.raises(RunError, match=r"`PostgresSaver` supports sync runs only"):
                 asyncio.run(begun)
 
 
@@ -412,7 +412,7 @@ def test_bad_points_are_refused(mode: Mode):
     for bad in ("", "  ", "four", 3, -1, task("one", team.agents[0])):
         assert "0. one  id" in refused(mode, team, bad, kind=UnknownTask)
     for wrong in (None, 1.5, True, ["one"]):
-        assert "names no task" in refused(mode, team, wrong, kind=TypeError)
+        assert "does not name a task" in refused(mode, team, wrong, kind=TypeError)
     assert len(llm.requests) == 6 and len(team.runs()) == 2
 
 
@@ -421,7 +421,7 @@ def test_bad_outputs_are_refused(mode: Mode):
     worker = agent(llm)
     team = crew(task("town", worker, output_pydantic=Town), task("two", worker), task("three", worker))
     mode.kickoff(team)
-    assert "`four` is none of the crew's tasks" in refused(mode, team, "two", {"four": "x"}, kind=UnknownTask)
+    assert "`four` matches none of the crew's tasks" in refused(mode, team, "two", {"four": "x"}, kind=UnknownTask)
     assert "given for `three`, which runs after `two`" in refused(mode, team, "two", {"three": "x"})
     assert "does not fit `Town`" in refused(mode, team, "two", {"town": "somewhere"}, kind=DefinitionError)
     assert "does not fit `Town`" in refused(mode, team, "two", {"town": {"name": 1}}, kind=DefinitionError)

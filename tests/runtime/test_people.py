@@ -121,9 +121,9 @@ def test_tasks_beside_each_other_ask_at_once_and_are_answered_by_id(mode: Mode):
     waits = pending(mode.kickoff(made, thread_id="t"))
     assert [(one.task, one.answer) for one in waits.questions] == [("a", "a1"), ("b", "b1")]
     a, b = waits.questions
-    with pytest.raises(RunError, match=rf"waits for 2 answers, and 'fine' .* It is asked `{a.id}`: .*; `{b.id}`: "):
+    with pytest.raises(RunError, match=rf"waits for 2 answers, but 'fine' .* The questions: `{a.id}`: .*; `{b.id}`: "):
         mode.resume(made, "t", answer="fine")
-    with pytest.raises(RunError, match="answers none of its questions"):
+    with pytest.raises(RunError, match="matches none of its questions"):
         mode.resume(made, "t", answer={a.id: "", "other": ""})
     again = pending(mode.resume(made, "t", answer={a.id: "more", b.id: ""}))
     assert [(one.task, one.answer) for one in again.questions] == [("a", "a2")]
@@ -202,10 +202,10 @@ def test_answers_to_runs_that_wait_for_none_are_refused(mode: Mode):
     with pytest.raises(RunError, match="there is no run of thread `nowhere`"):
         mode.resume(made, "nowhere", answer="x")
     mode.kickoff(made, thread_id="t")
-    with pytest.raises(RunError, match="waits for 1 answer, and {'wrong': 'x'} answers none of its questions"):
+    with pytest.raises(RunError, match="waits for 1 answer, but {'wrong': 'x'} matches none of its questions"):
         mode.resume(made, "t", answer={"wrong": "x"})
     mode.resume(made, "t", answer="")
-    with pytest.raises(RunError, match=r"the run of thread `t` of crew `desk` waits for no answer\. .*`resume\('t'\)`"):
+    with pytest.raises(RunError, match=r"the run of thread `t` of crew `desk` does not wait for an answer\. .*`resume\('t'\)`"):
         mode.resume(made, "t", answer="")
 
 
@@ -275,16 +275,16 @@ def test_of_processes_that_answer_at_once_one_is_heard(tmp_path: Path, storage: 
     ended = [process.communicate(timeout=250) for process in racing]
     assert (tmp_path / "paid.txt").read_text() == "anna\n"
     assert [printed for printed, _ in ended if printed] == ["done\n"]
-    told = ("was answered by somebody else meanwhile", "waits for no answer", "is being run by process")
+    told = ("has been answered elsewhere in the meantime", "does not wait for an answer", "is being run by process")
     assert all(any(one in error for one in told) for printed, error in ended if not printed), ended
 
 
 def test_where_nothing_is_kept_and_nobody_sits_at_a_terminal_no_money_is_spent(mode: Mode):
     made, llm = judged("first")
-    with pytest.raises(RunError, match="task `draft` of agent `worker` has `human_input=True`, .* kept nowhere"):
+    with pytest.raises(RunError, match="task `draft` of agent `worker` has `human_input=True`, .* not stored"):
         mode.kickoff(made, checkpointer=False)
     one = task("a", agent(llm), human_input=True)
-    with pytest.raises(RunError, match="kept nowhere"):
+    with pytest.raises(RunError, match="not stored"):
         mode.run(one.execute_sync, one.aexecute_sync)
     assert llm.requests == []
 

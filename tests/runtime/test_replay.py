@@ -106,7 +106,7 @@ def test_tasks_with_the_same_name_are_distinguished_by_position_or_id(mode: Mode
     team = crew(task("x y", worker), task("x y", worker))
     mode.kickoff(team, thread_id="t")
     for name in ("x y", team.tasks[0].key):
-        with pytest.raises(UnknownTask, match=r"is several of the crew's tasks.*\n  0. x_y  id .*\n  1. x_y_2  id"):
+        with pytest.raises(UnknownTask, match=r"matches several of the crew's tasks.*\n  0. x_y  id .*\n  1. x_y_2  id"):
             replayed(mode, team, name, thread_id="t")
     assert raws(replayed(mode, team, "x_y_2", thread_id="t")) == ["answer 1", "answer 3"]
     assert raws(replayed(mode, team, team.tasks[1].id, thread_id="t")) == ["answer 1", "answer 4"]
@@ -162,14 +162,14 @@ def test_unknown_task_is_refused(mode: Mode):
     with pytest.raises(RunError, match=r"no run of crew `ours` is stored"):
         replayed(mode, team, "two")
     mode.kickoff(team, {"topic": "rain"})
-    with pytest.raises(ValueError, match=r"task `nope` is none of the crew's tasks. Give a name, an id") as caught:
+    with pytest.raises(ValueError, match=r"task `nope` matches none of the crew's tasks. Give a name, an id") as caught:
         replayed(mode, team, "nope")
     for crew_task in team.tasks:
         assert f"{crew_task.name}  id {crew_task.id}  key {crew_task.key}" in str(caught.value)
     for bad in ("", str(uuid4()), "7"):
         with pytest.raises(UnknownTask, match=r"0. one"):
             replayed(mode, team, bad)
-    with pytest.raises(RunError, match=r"kept nowhere"):
+    with pytest.raises(RunError, match=r"not stored"):
         replayed(mode, team, "two", checkpointer=False)
     assert len(llm.requests) == 3
 

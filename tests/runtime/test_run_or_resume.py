@@ -49,7 +49,7 @@ def test_a_new_job_is_checked_as_a_kickoff_is(mode: Mode, saver: SqliteCheckpoin
         job(mode, made, inputs={"topic": "rain"})
     with pytest.raises(RunError, match="needs a `thread_id`"):
         job(mode, made, "")
-    with pytest.raises(RunError, match="is kept nowhere"):
+    with pytest.raises(RunError, match="is not stored"):
         job(mode, made, checkpointer=False)
 
 
@@ -112,5 +112,5 @@ def test_a_flow_begins_goes_on_and_gives_the_result_again(mode: Mode, saver: Sql
     assert calls == ["first", "second", "second"]
     with pytest.raises(RunError, match="needs a `flow_id`"):
         Journey(checkpointer=saver).run_or_resume("")
-    with pytest.raises(RunError, match="keeps no runs"):
+    with pytest.raises(RunError, match="does not store its runs"):
         Journey(checkpointer=False).run_or_resume("f")

@@ -337,8 +337,8 @@ def test_inputs_that_are_none_are_refused(mode: Mode, inputs: Any):
     [
         (0, ValueError, "at least 1"),
         (-1, ValueError, "at least 1"),
-        ("3", TypeError, "whole number"),
-        (True, TypeError, "whole"),
+        ("3", TypeError, "integer"),
+        (True, TypeError, "integer"),
     ],
 )
 def test_a_number_of_rounds_that_is_none_is_refused(mode: Mode, n: Any, kind: type[Exception], told: str):
@@ -388,7 +388,7 @@ def test_data_that_teach_nothing_are_told(mode: Mode):
 
 
 def test_without_anybody_to_ask_nothing_is_paid_for(mode: Mode):
-    with heard() as events, pytest.raises(RunError, match=r"nobody at a terminal(.|\n)*feedback="):
+    with heard() as events, pytest.raises(RunError, match=r"no terminal(.|\n)*feedback="):
         train(mode, two(ScriptedLLM([])), 1, "x.json")
     assert (events, os.listdir()) == ([], [])
 
@@ -465,7 +465,7 @@ def test_a_file_with_another_training_that_is_not_finished_is_left_alone(mode: M
         train(mode, team, 2, "x.json", {"a": 1}, feedback=lambda output: "")
     before = held("x.json")
     other = two(ScriptedLLM([])) if "inputs" in told else crew(task("sleep", agent(ScriptedLLM([]))))
-    with pytest.raises(RunError, match=rf"{told} that is not finished: 0 of 2 rounds(.|\n)*another name"):
+    with pytest.raises(RunError, match=rf"an unfinished training {told}: 0 of 2 rounds(.|\n)*another file name"):
         train(mode, other, 2, "x.json", inputs, feedback=lambda output: "")
     assert held("x.json") == before
 

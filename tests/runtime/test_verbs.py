@@ -86,7 +86,7 @@ def test_a_thread_that_nobody_knows_cannot_be_resumed(mode: Mode):
 
 
 def test_a_run_kept_nowhere_cannot_be_resumed(mode: Mode):
-    with pytest.raises(RunError, match="kept nowhere"):
+    with pytest.raises(RunError, match="not stored"):
         mode.resume(two_tasks(ScriptedLLM([])), "t", checkpointer=False)
 
 

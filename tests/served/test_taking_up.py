@@ -185,7 +185,7 @@ def test_what_the_server_does_not_have_is_said_by_name(server: OfficeServer, pat
 
 def test_of_two_servers_on_one_database_the_second_does_not_begin(alone: OfficeServer, tmp_path: Path):
     other = OfficeServer(tmp_path)
-    with pytest.raises(AssertionError, match=r"`two_bills` is served from this database already, by process \d+"):
+    with pytest.raises(AssertionError, match=r"`two_bills` is already served from this database, by process \d+"):
         other.start()
     assert "Traceback" not in other.output
 

@@ -189,7 +189,7 @@ def test_a_run_that_kills_its_workers_is_given_up(queued: OfficeServer, client: 
     for _ in range(4):  # the last one sees that all before have died
         queued.start_worker()
     output = client.runs.join(thread, run)
-    assert output["__error__"]["message"] == "the run was given up: 4 workers have died while they ran it"
+    assert output["__error__"]["message"] == "the run failed for good: 4 workers have died while running it"
     assert client.runs.get(thread, run)["status"] == "error"
     assert client.threads.get(thread)["status"] == "error"
 
@@ -269,7 +269,7 @@ def test_a_queue_takes_over_what_a_server_without_one_left(tmp_path: Path, postg
             until(lambda: "posting two" in before.notes)
             refused = OfficeServer(tmp_path, queue=address)
             refused.workers = [before.process] if before.process else []
-            with pytest.raises(AssertionError, match="is served from this database already"):
+            with pytest.raises(AssertionError, match="is already served from this database"):
                 refused.start()
         before.end(signal.SIGKILL)
         before.let("two")

@@ -1,4 +1,4 @@
-"""The algebra of triggers: which methods run next when a method has completed. Pure functions.
+"""The algebra of triggers: which methods run after one has completed. Pure functions.
 
 An *execution* is one run of one method; its id is the method's name and the *round* it runs in. An execution inherits the
 round of its trigger; running again in the same round starts a new one. A *wave* groups the labels that the routers of one
@@ -8,7 +8,7 @@ event return: an `or_` over labels of one wave fires once.
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
+from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio needs
 
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import Condition, is_met, label_of
@@ -48,7 +48,7 @@ class Execution(TypedDict):
 
     round: int
     wave: str | None
-    """Of a router: the wave of the labels that it fires."""
+    """For a router: the wave of the labels that it fires."""
 
 
 class Progress(TypedDict):
@@ -64,7 +64,7 @@ class Progress(TypedDict):
     """The round and the wave in which each racing listener ran last."""
 
     ran: dict[str, tuple[int, int]]
-    """Of the methods that may repeat: the last round, and how often they ran."""
+    """For methods that may repeat: the last round and the number of runs."""
 
     results: PlainDict
     """The results that other executions still need, and the last one."""
@@ -111,10 +111,10 @@ def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequ
 
     Args:
         plan: the flow.
-        progress: before.
+        progress: the progress before.
         done: the execution's id.
         labels: what it fires besides its own name; see `labels_of`.
-        result: what it returned, as checkpoints hold it.
+        result: its return value, in the form of checkpoints.
     """
     step = _Step(plan, progress, done)
     step.fire(progress["inflight"][done]["method"], None)
@@ -124,16 +124,16 @@ def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequ
 
 
 def check_calls(plan: TriggerPlan, progress: Progress, method: str, limit: int) -> None:
-    """Look whether a method that is to run has run too often.
+    """Check that a method has not reached its limit of runs.
 
     Raises:
-        FlowLoopError: it has run as often as `limit` says.
+        FlowLoopError: it has run `limit` times.
     """
     _, times = progress["ran"].get(method, (1, 1))
     if times > limit:
         raise FlowLoopError(
             f"method `{method}` of flow `{plan.definition.name}` has run {limit} times (`max_method_calls`). If the loop is "
-            "meant to go on for longer, set `max_method_calls` of the flow's class higher; a run that is kept goes on then."
+            "meant to run longer, raise `max_method_calls` of the flow's class; a stored run can then be resumed."
         )
 
 

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _INTERRUPT = ":interrupt"
-"""Separates, before a number, the execution's id in the ids of questions asked with LangGraph's `interrupt`."""
+"""Separates execution id and number in the ids of questions asked with LangGraph's `interrupt`."""
 
 
 def takes_anything(question: str) -> bool:
@@ -56,16 +56,16 @@ def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str
     """Return the answer to a question that a method asks.
 
     Args:
-        message: what is asked.
-        timeout: how many seconds a terminal is read; then the answer is None.
-        metadata: what else is to be known.
+        message: the question.
+        timeout: seconds to wait for input at a terminal; then the answer is None.
+        metadata: further data for the provider.
 
     Raises:
-        RunError: no method of a flow is running, or there is nobody to ask and the run is not kept.
+        RunError: no method of a flow is running, or there is no terminal and the run is not stored.
     """
     running = RUNNING.get()
     if running is None:
-        raise RunError("`ask` is for the methods of a flow, while they run")
+        raise RunError("`ask` works only inside a running method of a flow")
     question_id, method = f"{running.name}:ask{running.next_question()}", running.method
     question, report = (
         Question(id=question_id, method=method, message=message, metadata=metadata or {}),
@@ -116,7 +116,7 @@ def interrupts(running: Running) -> Generator[None]:
     """Let LangGraph's `interrupt` ask questions of the method in a block.
 
     Raises:
-        RunError: it asks, and the run is not kept.
+        RunError: it asks, but the run is not stored.
     """
     answers = _answered_interrupts(running)
     config = var_child_runnable_config.get()
@@ -146,14 +146,16 @@ def parked_question(running: Running, name: str, value: object) -> BaseException
 
     Args:
         running: the execution.
-        name: what tells the question from others that it asks, beginning with a colon.
-        value: the message, or what else is to be looked at.
+        name: the question's name, unique in the execution, with a leading colon.
+        value: the message, or other data to review.
     """
     message = _message_of(value)
     if not running.run.stored:
         return _unstored_error(running.method, message)
     output = (
-        None if isinstance(value, str) else running.run.recorded_value(value, f"what method `{running.method}` asks")
+        None
+        if isinstance(value, str)
+        else running.run.recorded_value(value, f"the question of method `{running.method}`")
     )
     question = Question(id=f"{running.name}{name}", method=running.method, message=message, output=output)
     return _parked(running, question, returned=False)
@@ -166,7 +168,7 @@ def _message_of(value: object) -> str:
 
 
 def answer_to(running: Running, name: str) -> object:
-    """Return the answer to a question left pending; None without one."""
+    """Return the answer to a pending question; None without one."""
     answer = running.run.answers.get(f"{running.name}{name}")
     return None if answer is None else running.run.revived(answer["text"])
 
@@ -175,9 +177,9 @@ def request_feedback(running: Running, request: FeedbackRequest, output: object)
     """Return the feedback on a method's output.
 
     Raises:
-        RunError: there is nobody to ask and the run is not kept, or the answer comes to none of the outcomes.
+        RunError: there is no terminal and the run is not stored, or the answer matches none of the outcomes.
     """
-    recorded = running.run.recorded_value(output, f"what method `{running.method}` returned")
+    recorded = running.run.recorded_value(output, f"the result of method `{running.method}`")
     question, report = _question(running, request, recorded), _report(running)
     report.feedback_requested(question)
     while True:
@@ -194,10 +196,10 @@ def request_feedback(running: Running, request: FeedbackRequest, output: object)
 
 
 def restore_question(running: Running, request: FeedbackRequest) -> None:
-    """Let the run wait with the question that a persistence backend has kept, if any; nobody is asked again."""
+    """Restore the pending question that a persistence backend has stored, if any, without asking it again."""
     context = running.run.restored.pop(running.method, None)
     if context is not None:
-        output = running.run.recorded_value(context.method_output, f"what method `{running.method}` returned")
+        output = running.run.recorded_value(context.method_output, f"the result of method `{running.method}`")
         question = replace(_question(running, request, output), message=context.message)
         raise _parked(running, question, returned=True)
 
@@ -278,8 +280,8 @@ def _asks_here(running: Running) -> bool:
 
 def _unstored_error(method: str, message: str) -> RunError:
     return RunError(
-        f"method `{method}` asks `{message}`, and there is nobody at a terminal. Decorate the flow with `@persist` or give it "
-        "`checkpointer=True`: its runs are kept then, and wait for the answer."
+        f"method `{method}` asks `{message}`, but there is no terminal. Decorate the flow with `@persist` or give it "
+        "`checkpointer=True`: its runs are then stored and wait for the answer."
     )
 
 
@@ -298,10 +300,10 @@ def _parked(running: Running, question: Question, *, returned: bool) -> Parked:
 
 
 def _decided(request: FeedbackRequest, text: str, decision: str | None, method: str) -> str | None:
-    """Return the outcome that an inbox's decision stands for; None if the text is to be read.
+    """Return the outcome of an inbox's decision; None if the text decides.
 
     Raises:
-        RunError: no outcome is called as the decision is, and there is no text.
+        RunError: no outcome has the name of the decision, and there is no text.
     """
     if decision is None or text.strip().casefold() in map(str.casefold, request.emit):
         return None
@@ -310,7 +312,7 @@ def _decided(request: FeedbackRequest, text: str, decision: str | None, method: 
     if outcome is None and not text:
         outcomes = ", ".join(f"`{item}`" for item in request.emit)
         raise RunError(
-            f"`{decision}` stands for none of {outcomes}, the outcomes of method `{method}`. Answer with one of them as a text."
+            f"`{decision}` is none of {outcomes}, the outcomes of method `{method}`. Answer with one of them as text."
         )
     return outcome
 

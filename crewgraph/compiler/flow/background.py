@@ -20,7 +20,7 @@ Work = futures.Future[Any] | asyncio.Future[Any]
 
 
 class Called(Operation):
-    """Calls a method and waits for it; if it runs in a thread, to its end, although the run is cancelled."""
+    """Calls a method and waits for it; in a thread, to its end, even if the run is cancelled."""
 
     def __init__(self, work: Callable[[], object], cancellation: Cancellation) -> None:
         self.work, self.cancellation = work, cancellation
@@ -49,7 +49,7 @@ class Begin(Operation):
     async def arun(self) -> Work:
         if iscoroutinefunction(self.work):
             work = self.work()
-        else:  # a task of its own is cancelled because another method failed, too: that does not cancel the run
+        else:  # it has its own task, so that cancelling it (another method failed) does not cancel the run
             with self.cancellation.abandoning():
                 work = _to_its_end(self.work, Cancellation())
         return asyncio.get_running_loop().create_task(work)
@@ -77,7 +77,7 @@ class _ThreadWork(futures.Future[Any]):
 
 
 async def _to_its_end(work: Callable[[], object], cancellation: Cancellation) -> object:
-    """Run a blocking method. After a cancellation it is notified and still waited for: a thread cannot be stopped."""
+    """Run a blocking method. A cancellation notifies it but still waits for it: a thread cannot be stopped."""
     with told_later() as leave, cancellation.abandoning():
         thread = asyncio.wrap_future(begun(work))
     while not thread.done():
@@ -113,7 +113,7 @@ class WaitForAny(Operation):
 
 
 class EndAll(Operation):
-    """Cancels what can be cancelled, and waits for the rest, however long it takes and whatever is cancelled."""
+    """Cancels what can be cancelled, and waits for the rest without limit, even if cancelled itself."""
 
     def __init__(self, works: Collection[Any]) -> None:
         self.works = works
@@ -129,7 +129,7 @@ class EndAll(Operation):
                 work.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait(left)
-        _look_at(self.works)
+        _retrieve_exceptions(self.works)
 
 
 class Settle(Operation):
@@ -148,11 +148,11 @@ class Settle(Operation):
             work.cancel()
         if self.works:
             done, _ = await asyncio.wait(self.works, timeout=self.seconds)
-            _look_at(done)
+            _retrieve_exceptions(done)
 
 
-def _look_at(works: Collection[Any]) -> None:
-    """Look at the exceptions of works that are done: asyncio tells of those that nobody has looked at."""
+def _retrieve_exceptions(works: Collection[Any]) -> None:
+    """Retrieve the exceptions of works that are done, since asyncio warns about exceptions never retrieved."""
     for work in works:
         if not work.cancelled():
             work.exception()

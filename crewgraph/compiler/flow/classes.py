@@ -21,7 +21,7 @@ __all__ = ["Classes", "classes_of"]
 class Classes(Mapping[str, type[object]]):
     """Classes by their names in checkpoints.
 
-    That is a class's own name; where several have the same one, it stands behind the module's.
+    That is the class's own name, prefixed with the module's if several classes share it.
 
     Args:
         kinds: the classes; of two with the same name in the same module the later one counts.
@@ -51,8 +51,8 @@ class Classes(Mapping[str, type[object]]):
         """Return the class with a name in checkpoints.
 
         Raises:
-            KeyError: there is none.
-            StorageError: there are several.
+            KeyError: no class has that name.
+            StorageError: several classes have that name.
         """
         tag = current_name(tag)
         if tag in self._full:
@@ -61,8 +61,8 @@ class Classes(Mapping[str, type[object]]):
         if len(kinds) > 1:
             names = ", ".join(f"`{kind.__module__}.{tag}`" for kind in kinds)
             raise StorageError(
-                f"the checkpoint holds a `{tag}`, and the flow knows several classes of that name: {names}. It was written "
-                "when there was one; rename the others, or keep them out of the flow's module, until its run is done."
+                f"the checkpoint holds a `{tag}`, and the flow has several classes of that name: {names}. There was one when "
+                "it was written; rename the others, or keep them out of the flow's module, until the run is done."
             )
         return kinds[0]
 
@@ -98,8 +98,8 @@ def classes_of(
     Args:
         definition: the flow as data.
         flow: its class.
-        state: the class of its state, where that is a model.
-        more: further ones.
+        state: the class of its state, if it is a model.
+        more: further classes.
     """
     classes: dict[type[object], None] = {}
     for module in {kind.__module__ for kind in flow.__mro__ if not kind.__module__.startswith("crewgraph.")}:

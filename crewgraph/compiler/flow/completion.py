@@ -1,4 +1,4 @@
-"""Completions as plain data, and what they change in the graph's state besides progress and flow state.
+"""Completions as plain data, and their effects on the graph's state besides progress and flow state.
 
 Runs inside methods have threads named `<the flow's thread>/<its run>/<the method's execution>/<number>`.
 """
@@ -46,8 +46,8 @@ def extra_updates(
     """Return the other changes of the graph's state at a completion.
 
     Args:
-        values: the graph's state before.
-        progress: after it.
+        values: the graph's state before it.
+        progress: the progress after it.
         state: the flow's state after it.
         completion: the completion.
     """
@@ -106,7 +106,7 @@ def threads_of(thread_id: str, run: str, execution: str) -> str:
 
     Args:
         thread_id: the flow's thread.
-        run: what tells its run from others in this thread.
+        run: the id of its run, unique in the thread.
         execution: the execution's id.
     """
     return f"{thread_id}/{run}/{execution}/"

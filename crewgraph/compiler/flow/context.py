@@ -1,4 +1,4 @@
-"""What code inside a method can ask of the enclosing flow."""
+"""Access to the enclosing flow for code inside a method."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

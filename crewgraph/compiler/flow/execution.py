@@ -55,13 +55,13 @@ def method_arguments(
     """Return the arguments, without the flow itself.
 
     Args:
-        method: what is called.
-        trigger_value: what came of the event that triggered it, for its first parameter.
-        triggered: whether an event did; else the run begins with it, and its parameters are inputs, by their names.
-        inputs: what the run was given.
+        method: the method.
+        trigger_value: the result of the triggering event, for its first parameter.
+        triggered: whether an event triggered it; else the run starts with it, and its parameters are inputs by name.
+        inputs: the run's inputs.
 
     Raises:
-        RunError: a parameter has no default, and there is nothing for it.
+        RunError: a parameter has neither a value nor a default.
     """
     parameters = _parameters(method.func)
     args: tuple[object, ...] = ()
@@ -80,7 +80,7 @@ def method_arguments(
         elif parameter.default is inspect.Parameter.empty:
             known = ", ".join(f"`{name}`" for name in inputs) or "none"
             raise RunError(
-                f"method `{method.name}` needs `{parameter.name}`, which is no input (there are: {known}). Give it to "
+                f"method `{method.name}` needs `{parameter.name}`, which is not among the inputs ({known}). Pass it to "
                 f"`kickoff`, or give the parameter a default."
             )
     return args, keywords
@@ -94,7 +94,7 @@ def input_names(definition: FlowDefinition, state: Any) -> set[str]:
 
 
 def unknown_inputs(definition: FlowDefinition, state: object, inputs: Inputs) -> list[str]:
-    """Return the warning about inputs that match no field of the state's model and no parameter of a start method."""
+    """Return warnings about inputs that match no field of the state's model and no parameter of a start method."""
     if not isinstance(state, BaseModel) or state.model_config.get("extra") == "allow":
         return []
     parameters = [parameter for method in definition.methods.values() for parameter in _parameters(method.func)]
@@ -112,7 +112,7 @@ def unknown_inputs(definition: FlowDefinition, state: object, inputs: Inputs) ->
     for name in inputs.keys() - known:
         matches = difflib.get_close_matches(name, sorted(known), n=1)
         messages.append(
-            f"the input `{name}` is no field of the state `{type(state).__name__}` of flow `{definition.name}`, and no "
+            f"the input `{name}` is neither a field of the state `{type(state).__name__}` of flow `{definition.name}` nor a "
             f"parameter of a method.{f' Did you mean `{matches[0]}`?' if matches else ''}"
         )
     return messages
@@ -140,7 +140,7 @@ class HookedMethod:
         """Run the hooks before the method and return its arguments.
 
         Raises:
-            HookAborted: a hook does not let it begin.
+            HookAborted: a hook refuses its start.
         """
         if not hooks_at(_PRE):
             return args, keywords
@@ -149,7 +149,7 @@ class HookedMethod:
         return _arguments(context.payload, args, keywords)
 
     async def abefore(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:
-        """The same on this event loop."""
+        """Async version of `before`."""
         if not hooks_at(_PRE):
             return args, keywords
         context = self._begins(args, keywords)
@@ -160,7 +160,7 @@ class HookedMethod:
         """Run the hooks after the method and return its result.
 
         Raises:
-            HookAborted: a hook does not let it out.
+            HookAborted: a hook refuses its result.
         """
         if not hooks_at(_POST):
             return value
@@ -169,7 +169,7 @@ class HookedMethod:
         return context.payload
 
     async def aafter(self, value: object) -> object:
-        """The same on this event loop."""
+        """Async version of `after`."""
         if not hooks_at(_POST):
             return value
         context = self._ended(value)
@@ -185,7 +185,7 @@ class HookedMethod:
 
 
 def _arguments(payload: object, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:
-    """Return the method's arguments from what the hooks left; other names are dropped."""
+    """Return the method's arguments as the hooks left them; other names are dropped."""
     if not isinstance(payload, Mapping):
         return args, keywords
     remaining = cast("Mapping[str, object]", payload)
@@ -240,7 +240,7 @@ class _Outcome:
 
     def record(self, value: object) -> object:
         self.value = value
-        if isinstance(value, Runnable):  # which LangChain would invoke
+        if isinstance(value, Runnable):  # LangChain would invoke it
             return repr(cast("Any", value))
         return value
 
@@ -261,7 +261,7 @@ def _trace_inputs(args: Sequence[object], keywords: Mapping[str, object]) -> dic
 def _config(running: Running) -> RunnableConfig | None:
     """Return the config of the span; None without handlers, as a span costs more than a step of the graph."""
     config: RunnableConfig = var_child_runnable_config.get() or {}
-    callbacks = config.get("callbacks")  # LangGraph's, which know of tracers that variables have switched on
+    callbacks = config.get("callbacks")  # LangGraph's, which include tracers enabled by environment variables
     if not getattr(callbacks, "handlers", callbacks):
         return None
     labels = {"flow_name": running.run.name, "method": running.method}
@@ -280,7 +280,7 @@ def execution_arguments(run: FlowRun, name: str, execution: Execution) -> tuple[
         return method_arguments(method, _trigger_value(run, execution), execution["source"] is not None, run.inputs)
     except RunError:
         if method.name in run.restored or name + FEEDBACK_SUFFIX in run.answers:
-            return (), {}  # a run that a backend has kept begins with a method that has returned
+            return (), {}  # a run restored from a backend starts with a method that has already returned
         raise
 
 
@@ -331,7 +331,7 @@ def execution_work(
 
 
 def _bound(run: FlowRun, method: FlowMethod) -> Callable[..., Any]:
-    """Return the function of a method, bound to the flow; a patch of the object or of its class is called in its place."""
+    """Return the function of a method, bound to the flow; a patch of the object or its class takes precedence."""
     flow, name = run.flow, method.name
     patched = vars(flow).get(name)
     if patched is None and inspect.getattr_static(type(flow), name, method.func) is not method.func:

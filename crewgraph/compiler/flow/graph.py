@@ -93,7 +93,7 @@ def draw_graph(plan: TriggerPlan, flow_name: str) -> Graph:
 
 
 class ShownAsFlow:
-    """Shows the flow; LangGraph would ask a server on the network for a picture."""
+    """Draws the flow locally; LangGraph would request the picture from a server on the network."""
 
     flow: "Flow"
     """The flow."""
@@ -136,7 +136,7 @@ class _Channels(TypedDict, total=False):
     """The results of a declared flow's methods, with the run's id."""
 
     saved: PlainDict
-    """State and progress as of the last method that is persisted, where only some are."""
+    """State and progress as of the last persisted method, if only some are persisted."""
 
     unsaved: dict[str, object] | None
     """The method after which a backend failed to save the state, with the run's id."""
@@ -162,7 +162,7 @@ class _OutputSchema(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class FlowForm:
-    """What the graphs of a flow class share; compiled once, because compiling takes longer than many runs."""
+    """The shared part of a flow class's graphs, compiled once, because compiling takes longer than many runs."""
 
     plan: TriggerPlan
     base: CompiledStateGraph[Any]
@@ -198,14 +198,14 @@ class FlowForm:
 
         Args:
             flow: the flow.
-            checkpointer: where its runs are kept.
+            checkpointer: where its runs are stored.
             store: a LangGraph store for its methods.
-            name: its name as a node and in traces; None for that of the flow.
-            context_schema: the context that its runs may be given.
+            name: its name as a node and in traces; None uses the flow's.
+            context_schema: the schema of its runs' context.
             options: other arguments of LangGraph's `compile`.
 
         Raises:
-            CompileError: it is to stop at methods, which are no nodes.
+            CompileError: it should stop at methods that are not nodes.
         """
         stops = [name for name in ("interrupt_before", "interrupt_after") if options.get(name)]
         if self.granularity == _WHOLE and stops:
@@ -246,8 +246,8 @@ class FlowGraph(ShownAsFlow, InlineGraph):
 
     Args:
         flow: the flow.
-        form: what all graphs of its class have in common.
-        kept: what makes a `CompiledStateGraph`.
+        form: the shared part of its class's graphs.
+        fields: the constructor arguments of `CompiledStateGraph`.
     """
 
     def __init__(self, *, flow: "Flow", form: FlowForm, run_name: str, **fields: Any) -> None:
@@ -276,7 +276,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         yield from super().stream(input, config, **kwargs)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Async face of `stream`; see LangGraph."""
+        """Async version of `stream`."""
         input, config = self._opened(input, config)
         async with aclosing(cast("Any", super().astream(input, config, **kwargs))) as parts:
             async for part in parts:
@@ -293,7 +293,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         is_begun = isinstance(given, Mapping) and "progress" in given and configurable.get(RUN) is run
         if isinstance(given, Mapping) and not is_begun:
             inputs = self._inputs_of(cast("PlainMapping", given), config)
-            # LangGraph gives a node's input to a graph that goes on, too, and looks at it only where nothing is kept.
+            # LangGraph also passes a node's input to a resumed graph, which ignores it unless nothing is stored.
             is_resumed = run.stored and place_of(ensure_config(config)).again
             graph_input = self.begun(self._run_in(ensure_config(config)) if is_resumed else run, inputs)
             run.inputs = dict(inputs)
@@ -304,7 +304,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         """Return the inputs of a run: `{"topic": "rain"}` is `{"inputs": {"topic": "rain"}}`.
 
         Raises:
-            RunError: the caller gives what neither the state nor a method reads.
+            RunError: the caller passes an input that neither the state nor a method reads.
         """
         if is_node(config):
             names = input_names(self.plan.definition, self.flow.state)
@@ -354,7 +354,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return values | ({"saved": {"state": state, "progress": progress}} if run.marks else {})
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, object]:
-        """Return the JSON schema of a run's input: the fields of the state's model, or `inputs` where the state is a dict."""
+        """Return the JSON schema of a run's input: the fields of the state's model, or `inputs` if the state is a dict."""
         state = self.flow.state
         if not isinstance(state, BaseModel):
             return TypeAdapter(_InputSchema).json_schema()
@@ -378,7 +378,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return snapshot if saver is None else self._caught_up(snapshot, saver.get_tuple(snapshot.config))
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """Async face of `get_state`; see LangGraph."""
+        """Async version of `get_state`."""
         snapshot = await super().aget_state(config, subgraphs=subgraphs)
         saver = self._journaled(snapshot, config)
         return snapshot if saver is None else self._caught_up(snapshot, await saver.aget_tuple(snapshot.config))
@@ -401,7 +401,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
-        """Edit a state on this event loop."""
+        """Async version of `bulk_update_state`."""
         values = (await self.aget_state(config)).values
         return await super().abulk_update_state(config, self._edited(supersteps, values, config))
 
@@ -417,11 +417,11 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             return update
         values: GraphUpdate = dict(update.values)
         before = values if "progress" in values else {**current, **values}
-        if self.is_whole and "progress" not in values:  # what was journaled is part of what is edited
+        if self.is_whole and "progress" not in values:  # the edit applies to the state including the journal
             values["state"] = {**current.get("state", {}), **(values.get("state") or {})}
             values["progress"] = current["progress"]
         progress: Progress = values.get("progress") or current["progress"]
-        if is_fork:  # what runs inside of methods began with another state, and is not to be gone on with
+        if is_fork:  # runs inside methods started from another state and must not be resumed
             values |= forked_values(before, _run_name())
             progress = values["progress"]
         executions = [name for name, execution in progress["inflight"].items() if execution["method"] == update.as_node]

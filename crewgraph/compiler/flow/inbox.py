@@ -1,7 +1,7 @@
 """Questions of flows in the forms of LangChain's inboxes, and their replies.
 
-Each waiting question is one action; Agent Inbox, which shows one, shows the first. `approve` and `reject` stand for outcomes of
-`@human_feedback` with such names.
+Each waiting question is one action; Agent Inbox shows only one, the first. `approve` and `reject` select the outcomes of
+`@human_feedback` with those names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ __all__ = ["answers_of_inbox", "flow_inbox_fields"]
 
 
 def flow_inbox_fields(questions: Sequence[PlainMapping]) -> PlainDict:
-    """Return what inboxes read of the questions that a flow waits with."""
+    """Return the fields that inboxes read, for the questions that a flow waits on."""
     actions = [_action(question) for question in questions]
     allowed = [_allowed(question) for question in questions]
     first, decisions = actions[0], allowed[0]
@@ -47,7 +47,7 @@ def _action(question: PlainMapping) -> PlainDict:
 
 
 def _allowed(question: PlainMapping) -> list[str]:
-    """Return which decisions a question understands; a text is always one."""
+    """Return the decisions that a question accepts; text is always one."""
     if not str(question["id"]).endswith(FEEDBACK_SUFFIX):
         return ["respond"]
     outcomes: Sequence[str] = question.get("outcomes") or ()
@@ -57,9 +57,9 @@ def _allowed(question: PlainMapping) -> list[str]:
 
 
 def answers_of_inbox(questions: Mapping[str, PlainMapping], reply: object) -> dict[str, PlainDict] | None:
-    """Return the answers in the reply of an inbox by question id; None if it is none, or not one on each question.
+    """Return the answers in the reply of an inbox by question id; None if it is no such reply, or does not cover each question.
 
-    An answer has a `text` and, where it is more than that, the `decision`.
+    An answer has a `text` and, unless that is all, the `decision`.
 
     Args:
         questions: the waiting questions by id, in order.

@@ -2,7 +2,7 @@
 
 LangGraph ends a step when the slowest of its nodes has ended, but a listener must not wait for the siblings of its trigger.
 So a method that runs alone runs in its node; of several, the first node starts all in the background, and the waiting node
-commits those that have ended, in steps of its own.
+commits those that have ended, in separate steps.
 """
 
 from collections.abc import Callable, Sequence
@@ -63,7 +63,7 @@ class FlowNode(Runnable[Any, Any]):
 
 
 WAIT = "__wait__"
-"""The name of the node that waits."""
+"""The name of the waiting node."""
 
 
 class MethodNode(FlowNode):
@@ -88,7 +88,7 @@ class MethodNode(FlowNode):
 
 
 class WaitNode(FlowNode):
-    """The node that waits for methods in the background, and commits what has ended."""
+    """The node that waits for background methods and commits those that have ended."""
 
     def __init__(self) -> None:
         super().__init__(WAIT, self._steps)

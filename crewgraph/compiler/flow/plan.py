@@ -56,7 +56,7 @@ class TriggerPlan:
 
     @cached_property
     def starts(self) -> tuple[str, ...]:
-        """Return the methods that a run begins with: the starts without a condition, or else all starts."""
+        """Return the methods that a run starts with: the starts without a condition, or else all starts."""
         starts = [name for name, method in self.methods.items() if method.is_start]
         return tuple([name for name in starts if self.methods[name].condition is None] or starts)
 
@@ -94,7 +94,7 @@ class TriggerPlan:
         return events > 1 or (method.is_start and events > 0)
 
     def _following(self, name: str) -> Iterator[str]:
-        """Return the methods that may run because of one."""
+        """Return the methods that a method may trigger."""
         yield from (listener for listener in self.listeners.get(name, ()) if name in self.triggers[listener])
         labels = labels_in_code(self.methods[name].func)
         for event, listeners in self.listeners.items():

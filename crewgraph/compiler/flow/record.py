@@ -36,12 +36,12 @@ _TEXTS: dict[type, Callable[[Any], str]] = {
     UUID: str,
     Decimal: str,
 }
-"""Types whose values are one text, and how that is written; pydantic reads it."""
+"""Types stored as one string, with the function that writes it; pydantic reads it."""
 
 _LISTS: dict[str, Callable[[Any], object]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 
 _TEXT = "text"
-"""Texts that UTF-8 has no bytes for: those with half of a surrogate pair."""
+"""Text that UTF-8 cannot encode: text with half of a surrogate pair."""
 
 RESERVED = frozenset({"dict", "int", "bytes", _TEXT, *_LISTS, *(kind.__name__ for kind in _TEXTS)})
 """The tags of built-in types."""
@@ -59,11 +59,11 @@ def to_record(value: Any, where: str, tag: Callable[[type[object]], str] | None 
 
     Args:
         value: data, pydantic models, dataclasses, enums, dates, and collections of these.
-        where: what holds it, for messages.
-        tag: the names of classes; their own where None.
+        where: its location, for messages.
+        tag: returns the name of a class; None uses the class's own.
 
     Raises:
-        StorageError: it holds something else.
+        StorageError: it holds a value of another type.
     """
     return _recorded(value, _Context(where, tag or _own_name), 0)
 
@@ -122,8 +122,9 @@ def _object(value: Any, kind: type[object], context: _Context, depth: int) -> ob
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_recorded(item, context, depth) for item in cast("list[object]", value)]
     raise StorageError(
-        f"{context.where} holds a `{kind.__qualname__}`, which cannot be kept. Keep what it is made from instead (text, numbers, "
-        "lists, dicts, pydantic models, dataclasses), or put it on the flow itself (`self.client = ...` in `__init__`)."
+        f"{context.where} holds a `{kind.__qualname__}`, which cannot be stored. Store the data that it is built from instead "
+        "(text, numbers, lists, dicts, pydantic models, dataclasses), or set it on the flow itself (`self.client = ...` in "
+        "`__init__`)."
     )
 
 
@@ -141,11 +142,11 @@ def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
     """Restore a recorded value.
 
     Args:
-        value: what `recorded` gave.
-        classes: by name, the classes that objects in it may be of; of others, the fields come as a dict.
+        value: the result of `to_record`.
+        classes: the allowed classes by name; objects of others are restored as a dict of their fields.
 
     Raises:
-        pydantic.ValidationError: the fields of an object do not fit its class any more.
+        pydantic.ValidationError: the fields of an object no longer fit its class.
     """
     if isinstance(value, list):
         return [from_record(item, classes) for item in cast("list[object]", value)]
@@ -169,7 +170,7 @@ def _tagged(tag: str, value: Any, classes: Mapping[str, type[object]]) -> object
     if tag in _LISTS:
         return _LISTS[tag](from_record(item, classes) for item in value)
     text = next((kind for kind in _TEXTS if kind.__name__ == tag), None)
-    if text is Decimal:  # pydantic takes no infinite ones
+    if text is Decimal:  # pydantic rejects infinite ones
         return Decimal(value)
     if text is not None:
         return TypeAdapter(text).validate_python(value)
@@ -186,6 +187,6 @@ def _model(kind: type[BaseModel], data: dict[str, object]) -> BaseModel:
     fields = {name: value for name, value in data.items() if allows_extra or name in kind.model_fields}
     instance = kind.model_validate(fields, by_alias=False, by_name=True)
     for name, value in data.items():
-        if name not in fields:  # an `id` that was given to it
+        if name not in fields:  # an `id` that was set on it
             object.__setattr__(instance, name, value)
     return instance

@@ -29,7 +29,7 @@ from crewgraph.events.stream_context import SINKS, publish_stream_event
 __all__ = ["CopiedState", "FlowReport", "copied", "emit_flow_event", "question_of"]
 
 _Fields = Callable[[], Mapping[str, Any]]
-"""The fields of an event, computed only if somebody listens."""
+"""The fields of an event, computed only if there is a listener."""
 
 
 def emit_flow_event(flow: "Flow", event: type[BaseEvent], fields: _Fields) -> None:
@@ -50,22 +50,22 @@ def copied(state: Any) -> Any:
 
 
 class CopiedState(dict[str, Any]):
-    """A copy of a state with a model: a dict of the fields, whose attributes are those of the model."""
+    """A copy of a state with a model: a dict of the fields with the model's attributes."""
 
     def __init__(self, model: BaseModel) -> None:
         super().__init__(model.model_dump(warnings=False))
-        if "id" in vars(model):  # also where the model has no such field
+        if "id" in vars(model):  # even if the model has no such field
             self["id"] = vars(model)["id"]
         self._model = model
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # copies of it ask for protocols that are not the model's to answer
+        if name.startswith("_"):  # copying looks up protocol methods that must not come from the model
             raise AttributeError(name)
         return getattr(self._model, name)
 
 
 def question_of(plain: Mapping[str, object], revive: Callable[[object], object]) -> Question:
-    """Return a question in the form of checkpoints: its text as it is, its subject as plain data."""
+    """Return a question in the form of checkpoints: its text unchanged, its subject as plain data."""
     revived = {
         name: revive(plain[name]) for name in ("message", "metadata", "refused", "callback_info") if name in plain
     }
@@ -73,7 +73,7 @@ def question_of(plain: Mapping[str, object], revive: Callable[[object], object])
 
 
 class FlowReport:
-    """Tells of one execution of a method.
+    """Emits the events of one execution of a method.
 
     Args:
         run: the run.

@@ -30,7 +30,7 @@ from crewgraph.schema import PlainDict, PlainMapping
 __all__ = ["FlowRun"]
 
 _MANY_EXECUTIONS = 64
-"""As many lineages are kept beside those of executions that run or are waited for; their events may still come."""
+"""Number of lineages kept for ended executions, whose events may still arrive."""
 
 
 class FlowRun:
@@ -38,9 +38,9 @@ class FlowRun:
 
     Args:
         flow: the flow.
-        plan: what its triggers come to.
-        state: its state; None where it is still to be read from the checkpoint.
-        inputs: what the run was given.
+        plan: its trigger plan.
+        state: its state; None if it has yet to be read from the checkpoint.
+        inputs: the run's inputs.
         stored: whether checkpoints are written.
     """
 
@@ -72,13 +72,13 @@ class FlowRun:
         """The answers, by question id."""
 
         self.restored: dict[str, PendingFeedbackContext] = {}
-        """The questions of methods that returned in a run of which only a persistence backend knows, by method."""
+        """Questions of returned methods, by method, in a run that is stored only in a persistence backend."""
 
         self.parked: dict[str, PlainDict] = {}
         """The pending questions, by id."""
 
         self.saved_questions: frozenset[str] = frozenset()
-        """The questions that backends were given before, by id; by method where the run is restored from one."""
+        """Questions already saved to backends, by id; by method if the run was restored from one."""
 
         self.cancellation = Cancellation()
 
@@ -106,7 +106,7 @@ class FlowRun:
         """The unique id of the run."""
 
         self.beginning = threading.Lock()
-        """Held while methods are begun in the background."""
+        """Held while background methods are started."""
 
         self._seen_answers: set[str] = set()
         self.running: dict[str, Running] = {}
@@ -123,11 +123,11 @@ class FlowRun:
 
     @property
     def may_ask_here(self) -> bool:
-        """Whether people may be asked at a terminal. A graph that somebody else runs and stores leaves its questions pending."""
+        """Whether questions may be asked at a terminal. A graph run and stored by other code leaves them pending."""
         return self.is_shown or not self.stored
 
     def has_saved(self, question: PlainMapping) -> bool:
-        """Return whether a backend was given a question before."""
+        """Return whether a question was already saved to a backend."""
         return not self.saved_questions.isdisjoint((question["id"], question["method"]))
 
     @property
@@ -159,30 +159,30 @@ class FlowRun:
         )
 
     def revived(self, value: Any) -> Any:
-        """A value that a checkpoint holds."""
+        """Restore a value from its checkpoint form."""
         return from_record(value, self._classes)
 
     def revived_strictly(self, value: Any) -> Any:
-        """The same, with all objects in it.
+        """Restore a value including all objects in it.
 
         Raises:
-            KeyError: there is one of a class that the flow does not know.
+            KeyError: an object has a class that the flow does not know.
         """
         return from_record(value, self._classes.strict)
 
     def recorded_value(self, value: Any, where: str) -> Any:
-        """A value as checkpoints hold it; as it is, where there are none."""
+        """Return a value in the form of checkpoints; unchanged if the run is not stored."""
         return to_record(value, where, self.tag) if self.stored else value
 
     def recorded(self, values: Mapping[str, object]) -> PlainDict:
-        """Values for fields of the state, as checkpoints hold them."""
+        """Return values of state fields in the form of checkpoints."""
         return {
             key: to_record(value, f"`{key}` in the state of flow `{self.name}`", self.tag)
             for key, value in values.items()
         }
 
     def check_cancelled(self) -> None:
-        """Stop if the run is to begin nothing more.
+        """Raise if the run must not start anything more.
 
         Raises:
             RunAbandoned: its reader has left.
@@ -193,7 +193,7 @@ class FlowRun:
             raise CancelledError
 
     def read(self, values: GraphState) -> None:
-        """Take over what a checkpoint holds, once.
+        """Read the state of the run from a checkpoint, once.
 
         Args:
             values: the state of the graph.
@@ -218,7 +218,7 @@ class FlowRun:
                     self.flow.take_state(self.state)
 
     def finish(self, name: str, method: str, value: object) -> Any:
-        """Note what an execution returned; its form for checkpoints."""
+        """Record the result of an execution; return it in the form of checkpoints."""
         self.values[name] = value
         self.ended.remove(name)
         self.works.pop(name, None)
@@ -228,7 +228,7 @@ class FlowRun:
         if isinstance(value, HumanFeedbackResult):
             self.feedback.append(value)
         self.completed[method] = self.completed.get(method, 0) + 1
-        return self.recorded_value(value, f"what method `{method}` of flow `{self.name}` returned")
+        return self.recorded_value(value, f"the result of method `{method}` of flow `{self.name}`")
 
     def is_new_answer(self, question: str) -> bool:
         """Whether an answer is new in this process; a method with several questions runs again for each."""

@@ -1,4 +1,4 @@
-"""The flow method around the running code; runs of crews look for it, and load no more of flows where there is none."""
+"""The flow method around the running code; crew runs check for it, and load the rest of flows only if there is one."""
 
 from contextvars import ContextVar
 from itertools import count
@@ -17,7 +17,7 @@ else:
 __all__ = ["INSIDE", "RUNNING", "Parked", "Running"]
 
 INSIDE = ":inside-"
-"""Separates, before LangGraph's id, the execution's id in the ids of questions that a run inside the method asks."""
+"""Separates execution id and LangGraph's id in the ids of questions asked by a run inside the method."""
 
 
 class Running:
@@ -64,11 +64,11 @@ RUNNING: ContextVar[Running | None] = cast("Any", CURRENT_WRITER)
 
 
 class Parked(BaseException):
-    """Raised when nobody is there to answer a method's question; the method runs again after the answer.
+    """Raised when a method's question cannot be answered now; the method reruns after the answer.
 
     Args:
         question: the question, as plain data.
-        returned: whether the method has returned, so that its work is not done again and its changes of the state stay.
+        returned: whether the method has returned, so that its work is not repeated and its state changes stay.
     """
 
     def __init__(self, question: PlainDict, *, returned: bool) -> None:

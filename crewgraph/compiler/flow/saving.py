@@ -28,10 +28,10 @@ def _distinct(backends: Sequence[object]) -> list[Any]:
 
 @contextmanager
 def _storage_errors(backend: object, failure: str, remedy: str = "") -> Generator[None]:
-    """Do something with a backend.
+    """Convert the errors of a backend call in the block.
 
     Raises:
-        StorageError: it failed, at this.
+        StorageError: the call failed.
     """
     try:
         yield
@@ -41,9 +41,9 @@ def _storage_errors(backend: object, failure: str, remedy: str = "") -> Generato
 
 
 def save_state(run: FlowRun, method: str) -> None:
-    """Save the state with the backend that a completed method asks for: its object's, else its own, else its class's.
+    """Save the state with the backend for a completed method: the flow object's, else the method's, else the class's.
 
-    A failure does not undo the method: the run is to stop with it once the completion is kept (`run.unsaved`).
+    A failure does not undo the method: the run fails once the completion is stored (`run.unsaved`).
     """
     definition = run.plan.definition
     method_definition = definition.methods[method]
@@ -91,7 +91,7 @@ def save_pending(run: FlowRun) -> None:
                 metadata=run.revived(question["metadata"]),
             )
             failure = f"the question of method `{question['method']}` of flow `{run.name}` could not be saved"
-            with _storage_errors(backend, failure, "The run is kept, and waits."):
+            with _storage_errors(backend, failure, "The run is stored, and waits."):
                 save(run.flow_id, context, _state_of(run))
 
 
@@ -100,10 +100,10 @@ def take_pending(run: FlowRun, taker: str) -> None:
 
     Args:
         run: the run.
-        taker: what takes the answer, the same after a crash; a run that was restored elsewhere has another one.
+        taker: the id of the taker: the same after a crash, another in a run that was restored elsewhere.
 
     Raises:
-        RunError: it was given to the same run elsewhere.
+        RunError: the same run has received it elsewhere.
         StorageError: a backend failed.
     """
     for backend in backends_of(run.flow):
@@ -116,8 +116,8 @@ def take_pending(run: FlowRun, taker: str) -> None:
                 clear(run.flow_id)
         if is_first is False:
             raise RunError(
-                f"the question of run `{run.flow_id}` of flow `{run.name}` has been answered elsewhere, where the run goes on; "
-                "this answer is not used"
+                f"the question of run `{run.flow_id}` of flow `{run.name}` has been answered elsewhere, where the run continues; "
+                "this answer is discarded"
             )
 
 
@@ -127,11 +127,11 @@ def _state_of(run: FlowRun) -> Any:
 
 
 def _save(run: FlowRun, method: str, backend: Any) -> None:
-    remedy = "Methods that have completed are kept with the run, where runs are kept; `resume` saves the state again and goes on."
+    remedy = "If runs are stored, completed methods are kept; `resume` then saves the state again and continues."
     try:
         with _storage_errors(
             backend, f"the state of flow `{run.name}` could not be saved after method `{method}`", remedy
         ):
             backend.save_state(flow_uuid=run.flow_id, method_name=method, state_data=_state_of(run))
-    except StorageError as failure:  # the run ends with it, once the method's completion is kept
+    except StorageError as failure:  # the run fails with it, once the method's completion is stored
         run.unsaved = (method, failure)

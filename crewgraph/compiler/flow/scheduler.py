@@ -23,7 +23,7 @@ __all__ = ["GRACE", "Ended", "MethodEnd", "retry_save", "run_alone", "start_all"
 
 
 GRACE = 5.0
-"""Seconds that methods which cannot be cancelled are waited for once another one has failed."""
+"""Seconds to wait for methods that cannot be cancelled after another one has failed."""
 
 
 class MethodEnd(NamedTuple):
@@ -64,9 +64,9 @@ def _run_method(run: FlowRun, progress: Progress, name: str, execution: Executio
 
 
 def start_all(run: FlowRun, progress: Progress) -> Program[None]:
-    """Start the scheduled executions in the background, in order, unless they are started."""
+    """Start the scheduled executions in the background, in order, unless already started."""
     waiting = {question["execution"] for question in run.parked.values()}
-    with run.beginning:  # LangGraph runs the nodes of a step side by side, and in an order of its own
+    with run.beginning:  # LangGraph runs the nodes of a step in parallel, in any order
         for name, execution in progress["inflight"].items():
             if name not in waiting:
                 yield from _start(run, progress, name, execution)
@@ -95,7 +95,7 @@ def wait_for_first(run: FlowRun, progress: Progress) -> Program[Ended | None]:
         ended_methods = _next_ended(run, works)
         if ended_methods is not None or not works:
             return ended_methods
-        # What has ended since it was looked at, with a value or a question, lands in the next round.
+        # Executions that have ended since the check, with a value or a question, are handled in the next round.
         failed = [name for name, work in works.items() if work.done() and _has_failed(work)]
         if not failed:
             ending = [works[name] for name in list(run.ended) if name in works]
@@ -113,7 +113,7 @@ def wait_for_first(run: FlowRun, progress: Progress) -> Program[Ended | None]:
 
 
 def retry_save(run: FlowRun, method: str) -> Program[None]:
-    """Have the state saved where that failed before; once it has failed in this process the run ends.
+    """Retry a failed save of the state; after a failure in this process the run ends.
 
     Raises:
         StorageError: it could not be saved.
@@ -152,14 +152,14 @@ def _next_ended(run: FlowRun, works: Mapping[str, Work]) -> Ended | None:
 
 
 def _with_changes(run: FlowRun, parked: Parked) -> Parked:
-    """A question, with the changes of its method, if it has returned."""
+    """Return a question with the state changes of its method, if the method has returned."""
     if parked.returned:
         parked.changed = run.changes([parked.question["execution"]])
     return parked
 
 
 def _fail(run: FlowRun, error: StateInvalid) -> None:
-    """Raise it as if by the method."""
+    """Raise an error as if from the method."""
     failed = run.works[error.execution] = Future[Any]()
     failed.set_exception(error)
 
@@ -184,7 +184,7 @@ def _error_of(work: Work) -> BaseException | None:
 def _failure(run: FlowRun, inflight: Mapping[str, Execution], names: Sequence[str]) -> BaseException:
     """Return the exception of the first failed method, with a note about those still running."""
     errors = {name: error for name in names if (error := _error_of(run.works[name])) is not None}
-    # What was cancelled because another one failed is no failure; what cancelled itself is.
+    # A method cancelled because another one failed has not failed itself; one that cancelled itself has.
     failed = {name: error for name, error in errors.items() if not isinstance(error, CancelledError)} or errors
     for name, error in failed.items():
         FlowReport(run, name, inflight[name]["method"]).failed(error)
@@ -199,5 +199,5 @@ def _failure(run: FlowRun, inflight: Mapping[str, Execution], names: Sequence[st
     )
     if unfinished:
         names_text = ", ".join(f"`{name}`" for name in unfinished)
-        failure.add_note(f"{names_text} could not be stopped within {GRACE:g} seconds; what it returns is thrown away")
+        failure.add_note(f"{names_text} could not be stopped within {GRACE:g} seconds; its result is discarded")
     return failure

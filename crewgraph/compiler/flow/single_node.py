@@ -1,7 +1,7 @@
 """The node of a flow graph with one node for the whole flow, for flows that run tens of thousands of methods.
 
-Completions are journaled if the run is checkpointed, so a killed run repeats only what was in flight. A checkpoint is written
-after every thousand completions, at questions, and at the end.
+Completions are journaled if the run is checkpointed, so a killed run repeats only the executions in flight. A checkpoint is
+written after every thousand completions, at questions, and at the end.
 """
 
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ def with_journal(plan: TriggerPlan, values: GraphState, records: Sequence[Record
     progress, state = values["progress"], values.get("state")
     for record in records:
         if record["done"][0][0] not in progress["inflight"]:
-            continue  # LangGraph shows what the node wrote at its end, which holds the record, before it is a checkpoint
+            continue  # LangGraph exposes the node's final write, which includes the record, before it is a checkpoint
         completion = cast("Completion", record)
         progress = replay_completions(plan, progress, completion["done"])
         state = apply_changes(state, completion["state"])

@@ -1,7 +1,7 @@
 """Changes of a flow's state since the last commit, and their validation against the state's model.
 
-A change holds the top-level values that changed, and under "$gone" the names of removed ones. A run begins with "$anew":
-values that an earlier run left in the thread are not part of its state.
+A change holds the top-level values that changed, and under "$gone" the names of removed ones. A run starts with "$anew":
+values left in the thread by an earlier run are not part of its state.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -47,26 +47,26 @@ def merge_changes(first: PlainDict, then: PlainMapping) -> None:
 
 @dataclass(frozen=True)
 class PlainForm:
-    """Convert a value to the form of checkpoints, objects included."""
+    """Converts values, including objects in them, to and from the form of checkpoints."""
 
     value: object
     record: Callable[[object], object]
-    """Makes this form of a value."""
+    """Convert a value to this form."""
 
     revive: Callable[[object], object]
-    """Makes a value of this form; a KeyError where it holds an object of a class that is not known."""
+    """Convert this form back to a value; raises KeyError for an object of an unknown class."""
 
 
 def validated_field(state: BaseModel, name: str, value: object, plain: PlainForm | None) -> object:
     """Return the validated value of a changed field, as pydantic validates assignments.
 
-    That is the value itself, unless it is one of another type that can be read as the right one: 5 for "5".
+    That is the value itself, unless it has another type that can be converted: 5 for "5".
 
     Args:
         state: the state.
         name: the field.
         value: the value.
-        plain: the value in that form; None where there are no objects in it, or they are not to be looked at.
+        plain: converts it to plain form; None if it holds no objects, or they need no validation.
 
     Raises:
         StateInvalid: the field may not have such a value.
@@ -82,14 +82,14 @@ def validated_field(state: BaseModel, name: str, value: object, plain: PlainForm
 
 
 def _revalidated(value: object, plain: PlainForm) -> object:
-    """Return the value with the objects in it validated; pydantic accepts those as they are.
+    """Return the value with the objects in it validated; pydantic accepts instances unchecked.
 
     Raises:
         ValidationError: one of them does not fit its class.
     """
     try:
         revived = plain.revive(plain.value)
-    except KeyError:  # it will come back as its fields, whatever they are
+    except KeyError:  # it will be restored as a dict of its fields, of any kind
         return value
     return value if plain.record(revived) == plain.value else revived
 
@@ -112,7 +112,7 @@ def _problem(error: ValidationError, name: str, kind: type[BaseModel], value: ob
     annotation: Any = kind.model_fields[name].annotation
     plain = isinstance(annotation, type) and not getattr(annotation, "__args__", ())
     expected = annotation.__name__ if plain else str(annotation)
-    return f"`{name}` is to be `{expected}`, and is {value!r:.120}: {_place(first['loc'], name)}{first['msg']}"
+    return f"`{name}` must be `{expected}`, but is {value!r:.120}: {_place(first['loc'], name)}{first['msg']}"
 
 
 def _place(steps: tuple[int | str, ...], name: str) -> str:
@@ -151,7 +151,7 @@ class CommittedState:
     def __init__(self, run: _Run) -> None:
         self._run = run
         self._values: dict[str, object] = {}
-        """The fields as they were: packed, or scalars themselves; where nothing is stored the values themselves."""
+        """The committed fields: packed, or scalars unchanged; the values themselves if the run is not stored."""
 
         self._refused: set[str] = set()
         """The fields with invalid values; they are committed unchanged."""
@@ -168,14 +168,14 @@ class CommittedState:
     def changes(self, done: Collection[str] = ()) -> PlainDict:
         """Return the fields that differ from the committed ones, in the form of checkpoints, and commit them.
 
-        What only others have set that are still in flight is left out: they set it again when they run again.
+        Fields set only by executions still in flight are left out: those set them again when they rerun.
 
         Args:
             done: the executions that have ended.
 
         Raises:
             StateInvalid: a value does not fit the state's model.
-            StorageError: a value cannot be kept.
+            StorageError: a value cannot be stored.
         """
         if not self._run.stored:
             self._check_set_fields(done)
@@ -208,7 +208,7 @@ class CommittedState:
     def _uncommittable(self, names: Iterable[str], now: Mapping[str, object], done: Collection[str]) -> set[str]:
         """Return the fields that must not be committed yet.
 
-        Values that can be changed in place are kept, for whoever did that cannot be told.
+        Mutable values are committed anyway, since it cannot be known which execution mutated them.
         """
         set_by_others = self._set_by_others(done)
         return {
@@ -270,7 +270,7 @@ class CommittedState:
             execution = next(iter([*writers, *done]), "")
             raise StateInvalid(
                 f"method `{execution.rpartition('#')[0]}` of flow `{self._run.name}` has left a value in the state that does "
-                f"not fit: {error}. The state is kept as it was before.",
+                f"not fit: {error}. The state is stored as it was before.",
                 execution,
             ) from error.__cause__
 
@@ -283,8 +283,8 @@ class CommittedState:
             for name in packed:
                 if name not in self._values and (not is_text(name) or name in (ANEW, GONE)):
                     raise StorageError(
-                        f"the state of flow `{self._run.name}` has a field {name!r:.80}, which is no text that checkpoints can "
-                        "have as a name. Put it into a dict in a field of its own."
+                        f"the state of flow `{self._run.name}` has a field {name!r:.80}, which checkpoints cannot "
+                        "use as a name. Put it into a dict in a separate field."
                     )
         return packed
 

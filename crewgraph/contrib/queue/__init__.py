@@ -1,8 +1,8 @@
 """Runs of crews and flows on many machines: a queue of jobs in the Postgres database that holds their checkpoints.
 
-`crew.enqueue(inputs)` adds a run, `crewgraph worker` carries runs out, and a `Job` tells what has become of one. The engine is
-procrastinate. A job is no more than "bring the run of this thread to its end": what a killed worker has recorded is in the
-checkpoints, and the next worker continues there.
+`crew.enqueue(inputs)` adds a run, `crewgraph worker` executes runs, and a `Job` reports the status of one. The engine is
+procrastinate. A job only says "complete the run of this thread": what a killed worker has recorded is in the checkpoints, and
+the next worker resumes there.
 """
 
 from crewgraph.contrib.queue.job import Job, JobFailed, JobProgress, JobStatus

@@ -1,7 +1,7 @@
 """The Postgres database of a queue: its tables, the engine's connections, and the checkpoints.
 
-The engine's tables have a schema of their own, `crewgraph_queue`, so that a program which uses procrastinate for other work
-keeps its jobs apart from these.
+The engine's tables have their own schema, `crewgraph_queue`, so that they do not mix with the jobs of a program that also uses
+procrastinate directly.
 """
 
 import atexit
@@ -42,12 +42,12 @@ CREATE INDEX IF NOT EXISTS run_events_ended ON run_events (made_at) WHERE event 
 """
 _POOL: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 4
-_PAUSE = 0.1  # seconds between two looks whether somebody else has made the tables
-_PATIENCE = 10.0  # seconds to wait for a first connection
+_SETUP_POLL_INTERVAL = 0.1  # seconds; while another process creates the tables
+_CONNECT_TIMEOUT = 10.0  # seconds for the first connection
 
 
 class QueueDatabase:
-    """The database of a queue, connected when it is first used."""
+    """The database of a queue; connects on first use."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -58,10 +58,10 @@ class QueueDatabase:
 
     @property
     def app(self) -> App:
-        """The engine for clients, opened; its tables exist.
+        """The engine for clients, opened, with its tables created.
 
         Raises:
-            StorageError: the database cannot be reached, or the tables cannot be made.
+            StorageError: the database cannot be reached, or the tables cannot be created.
         """
         with self._lock:
             if self._app is None:
@@ -74,7 +74,7 @@ class QueueDatabase:
 
     @property
     def saver(self) -> PostgresSaver:
-        """The checkpoints, for clients."""
+        """The checkpointer for clients."""
         with self._lock:
             if self._saver is None:
                 self._prepare()
@@ -91,18 +91,18 @@ class QueueDatabase:
             return self._saver
 
     def worker_app(self) -> App:
-        """Return an engine for a worker, to be opened on its event loop."""
+        """Return an engine for a worker, to be opened on the worker's event loop."""
         with self._lock:
             self._prepare()
         return App(connector=PsycopgConnector(**self._engine_pool()))
 
     def worker_saver(self, concurrency: int) -> tuple[AsyncPostgresSaver, AsyncConnectionPool[Any]]:
-        """Return the checkpoints for a worker, and their connections, to be opened on its event loop."""
+        """Return the checkpointer of a worker and its pool, to be opened on the worker's event loop."""
         pool = self.connections(min(concurrency, _CONNECTIONS) + 1)
         return AsyncPostgresSaver(pool), pool
 
     def connections(self, most: int = _CONNECTIONS) -> AsyncConnectionPool[Any]:
-        """Return connections, to be opened on the event loop that uses them; the tables exist."""
+        """Return a pool, to be opened on the event loop that uses it, with the tables created."""
         with self._lock:
             self._prepare()
         return AsyncConnectionPool(
@@ -110,7 +110,7 @@ class QueueDatabase:
         )
 
     def close(self) -> None:
-        """Close the connections. Another use opens them again."""
+        """Close the connections. The next use reopens them."""
         with self._lock:
             app, saver, self._app, self._saver = self._app, self._saver, None, None
         atexit.unregister(self.close)
@@ -127,26 +127,26 @@ class QueueDatabase:
         return make_conninfo(self.url, options=f"{options or ''} -c search_path={_SCHEMA}".strip())
 
     def _prepare(self) -> None:
-        """Make the tables that are missing; several processes may try at the same time."""
+        """Create missing tables; several processes may try at the same time."""
         if self._is_ready:
             return
         try:
-            with psycopg.connect(self.url, autocommit=True, connect_timeout=int(_PATIENCE)) as connection:
+            with psycopg.connect(self.url, autocommit=True, connect_timeout=int(_CONNECT_TIMEOUT)) as connection:
                 if connection.execute(_IS_READY).fetchone() != (True,):
                     self._create(connection)
         except psycopg.Error as error:
             why = " ".join(str(error).split())
             raise StorageError(
-                f"the database of the queue cannot be used: {why} Check its address, and that its user may create tables; or let "
-                "somebody who may run `crewgraph worker` once."
+                f"the database of the queue cannot be used: {why} Check its address, and that its user may create tables; or run "
+                "`crewgraph worker` once as a user who may."
             ) from error
         self._is_ready = True
 
     def _create(self, connection: "psycopg.Connection[Any]") -> None:
-        # The lock ends with the connection. Nobody waits for it in a statement: LangGraph makes its indexes concurrently, which
-        # waits for the statements of all others.
+        # The lock is released with the connection. It is polled, because LangGraph creates its indexes concurrently, which waits
+        # for all running statements, a blocked lock statement among them.
         while connection.execute("SELECT pg_try_advisory_lock(%s)", (SETUP_LOCK,)).fetchone() != (True,):
-            time.sleep(_PAUSE)
+            time.sleep(_SETUP_POLL_INTERVAL)
         if connection.execute(_IS_READY).fetchone() == (True,):
             return
         if connection.execute(_HAS_JOBS).fetchone() != (True,):

@@ -1,4 +1,4 @@
-"""A run in the queue: what has become of it, its result, and answers to what it asks."""
+"""A queued run: its status, its result, and answers to its questions."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 __all__ = ["Job", "JobFailed", "JobProgress", "JobStatus"]
 
 JobStatus = Literal["queued", "working", "waiting", "done", "failed", "cancelled"]
-"""- `queued`: no worker has it, or it waits to be tried again.
-- `working`: a worker has it.
-- `waiting`: its run waits for somebody's answer.
-- `done`: its run has its result.
-- `failed`: it is a dead letter, which is tried no more; `Job.error` says why, and `Job.retry` puts it into the queue again.
+"""- `queued`: no worker has it yet, or it waits for a retry.
+- `working`: a worker is running it.
+- `waiting`: its run waits for a person's answer.
+- `done`: its run has a result.
+- `failed`: it is a dead letter and is not retried; `Job.error` says why, and `Job.retry` requeues it.
 - `cancelled`: `Job.cancel` ended it. What its run had recorded is kept.
 """
 
-_POLLS = (0.05, 1.0)  # seconds: the first and the longest pause between two looks at a job
+_POLLS = (0.05, 1.0)  # seconds: the first and the longest polling interval
 
 
 class JobFailed(RunError):
-    """A job was given up or cancelled; the message holds the last error."""
+    """A job failed for good or was cancelled; the message holds the last error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,14 +48,14 @@ class JobProgress:
     """How far a run has come."""
 
     done: tuple[str, ...]
-    """The tasks, or the methods, that have completed, in their order."""
+    """The completed tasks or methods, in order."""
 
     total: int | None
     """The number of tasks; None for a flow, whose methods may run any number of times."""
 
 
 class _Ask(Operation):
-    """Asks the database."""
+    """A database query, run off the event loop in async code."""
 
     def __init__(self, question: Callable[[], Any]) -> None:
         self.question = question
@@ -68,7 +68,7 @@ class _Ask(Operation):
 
 
 class Job:
-    """A run in the queue. The methods ask the database, and those with an `a` in front do so off the event loop."""
+    """A queued run. The methods query the database; those with an `a` prefix do so off the event loop."""
 
     def __init__(self, queue: "Queue", definition: Crew | Flow[Any], thread_id: str) -> None:
         """See `Crew.enqueue` and `Crew.job`."""
@@ -86,19 +86,19 @@ class Job:
         return f"<Job of thread {self.thread_id!r}>"
 
     def status(self) -> JobStatus:
-        """Return what has become of the run."""
+        """Return the status of the run."""
         return drive(self._status())
 
     async def astatus(self) -> JobStatus:
-        """Return what has become of the run."""
+        """Return the status of the run."""
         return await adrive(self._status())
 
     def error(self) -> str | None:
-        """Return what the last failed attempt raised; None if none has failed."""
+        """Return the error of the last failed attempt; None if none has failed."""
         return drive(self._error())
 
     async def aerror(self) -> str | None:
-        """Return what the last failed attempt raised; None if none has failed."""
+        """Return the error of the last failed attempt; None if none has failed."""
         return await adrive(self._error())
 
     def progress(self) -> JobProgress:
@@ -110,69 +110,69 @@ class Job:
         return await adrive(self._progress())
 
     def result(self, timeout: float | None = None) -> Any:
-        """Wait for the end of the run, and return its output as it is stored.
+        """Wait for the run to end, and return its stored output.
 
         Args:
-            timeout: The seconds to wait at most; None waits for as long as it takes.
+            timeout: Maximum seconds to wait; None waits forever.
 
         Returns:
-            The `CrewOutput`, or what the flow gave; a `PendingCrew` or `PendingFlow` if the run waits for an answer.
-            `after_kickoff` functions run in the worker; what they change is not seen here.
+            The `CrewOutput`, or the flow's result; a `PendingCrew` or `PendingFlow` if the run waits for an answer.
+            `after_kickoff` functions run in the worker; their changes are not visible here.
 
         Raises:
-            JobFailed: It was given up or cancelled.
-            TimeoutError: It takes longer.
+            JobFailed: The job failed for good or was cancelled.
+            TimeoutError: The run did not end in time.
         """
         return drive(self._result(timeout))
 
     async def aresult(self, timeout: float | None = None) -> Any:
-        """Wait for the end of the run on the current event loop; see `result`."""
+        """Async version of `result`."""
         return await adrive(self._result(timeout))
 
     def questions(self) -> Sequence[CrewQuestion | Question]:
-        """Return what the run waits for."""
+        """Return the questions that the run waits on."""
         return drive(self._questions())
 
     async def aquestions(self) -> Sequence[CrewQuestion | Question]:
-        """Return what the run waits for."""
+        """Return the questions that the run waits on."""
         return await adrive(self._questions())
 
     def answer(self, answer: object) -> None:
-        """Answer what the run waits for: a job that continues it goes into the queue.
+        """Answer the question that the run waits on, and enqueue a job that resumes the run.
 
         Args:
             answer: As for `resume`; with several questions a dict of answers by question id.
 
         Raises:
-            RunError: The run waits for no answer, or for other ones, or one is in the queue already.
+            RunError: The run does not wait on these questions, or an answer is already queued.
         """
         drive(self._answer(answer))
 
     async def aanswer(self, answer: object) -> None:
-        """Answer what the run waits for; see `answer`."""
+        """Async version of `answer`."""
         await adrive(self._answer(answer))
 
     def cancel(self) -> bool:
-        """Cancel the job: a worker that has it stops the run after what is under way, and records that.
+        """Cancel the job. A worker that is running it lets the current step finish and records its result, then stops.
 
         Returns:
-            Whether there was anything to cancel. `resume`, or `retry`, continues the run.
+            Whether there was anything to cancel. `resume` or `retry` continues the run.
         """
         return self._queue.cancel(self.thread_id)
 
     async def acancel(self) -> bool:
-        """Cancel the job; see `cancel`."""
+        """Async version of `cancel`."""
         return await in_thread(self.cancel)
 
     def retry(self) -> bool:
-        """Put a job that was given up or cancelled into the queue again; return whether it was one.
+        """Requeue a failed or cancelled job; return False if it is neither.
 
-        Its run continues where it ended.
+        Its run resumes where it stopped.
         """
         return self._queue.retry(self.thread_id)
 
     async def aretry(self) -> bool:
-        """Put a job that was given up or cancelled into the queue again; see `retry`."""
+        """Async version of `retry`."""
         return await in_thread(self.retry)
 
     def _job(self) -> Program[EngineJob | None]:
@@ -188,7 +188,7 @@ class Job:
             return state
         run = yield from self._run()
         if run is None:
-            raise RunError(f"neither a job nor a run of thread `{self.thread_id}` is stored any longer")
+            raise RunError(f"no job or run of thread `{self.thread_id}` is stored any longer")
         return "waiting" if run.status == "waiting" else "done"
 
     def _error(self) -> Program[str | None]:
@@ -222,7 +222,7 @@ class Job:
         if status in ("failed", "cancelled"):
             error = yield from self._error()
             raise JobFailed(
-                f"the job of thread `{self.thread_id}` was {'given up' if status == 'failed' else 'cancelled'}"
+                f"the job of thread `{self.thread_id}` {'failed for good' if status == 'failed' else 'was cancelled'}"
                 f"{f': {error}' if error else ''}. What it had recorded is kept; `retry` continues it."
             )
         return (yield _Ask(self._stored_result))
@@ -239,12 +239,12 @@ class Job:
     def _answer(self, answer: object) -> Program[None]:
         asked = [question.id for question in (yield from self._questions())]
         if not asked:
-            raise RunError(f"the run `{self.thread_id}` does not wait for an answer; `status` tells what it does")
+            raise RunError(f"the run `{self.thread_id}` does not wait for an answer; see its `status`")
         given = _answered(asked, answer)
         yield _Ask(lambda: self._queue.enqueue_answer(self._definition, self.thread_id, answer, given))
 
 
 def _answered(asked: Sequence[str], answer: object) -> Sequence[str]:
-    """Return the ids of the questions that an answer is for: all of them, unless it is a dict of answers by id."""
+    """Return the ids of the questions that an answer addresses: all, unless it is a dict of answers by id."""
     answers: Mapping[Any, Any] = cast("Mapping[Any, Any]", answer) if isinstance(answer, Mapping) else {}
     return [name for name in asked if name in answers] if answers and set(answers) <= set(asked) else asked

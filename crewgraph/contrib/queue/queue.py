@@ -1,4 +1,4 @@
-"""The queue: adds runs to it, and finds its jobs."""
+"""The queue: enqueues runs and looks up their jobs."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,12 +46,12 @@ WHERE task_name = %(task)s AND args->>'thread_id' = ANY(%(threads)s) AND args->>
 ORDER BY args->>'run_id', id DESC
 """
 _OPEN = ("queued", "working")
-_AT_ONCE = 500  # jobs in one statement
+_BATCH_SIZE = 500  # jobs in one statement
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobInfo:
-    """A job as the queue knows it."""
+    """A job as stored in the queue."""
 
     thread_id: str
     """The name that its run is stored under."""
@@ -60,28 +60,28 @@ class JobInfo:
     """What it runs: "crew:NAME" or "flow:NAME"."""
 
     state: JobState
-    """"finished" is a run that is done or waits for an answer."""
+    """"finished" means that the run is done or waits for an answer."""
 
     attempts: int
     failures: int
     error: str | None
-    """What the last failed attempt raised."""
+    """The error of the last failed attempt."""
 
     due: datetime | None
-    """When it is tried at the earliest; None for at once."""
+    """The earliest time of the next attempt; None for now."""
 
 
 class Queue:
-    """A queue of runs in a Postgres database, which keeps their checkpoints, too.
+    """A queue of runs in a Postgres database that also stores their checkpoints.
 
-    Use it as a context manager, or `close` it, where the program does not end with it. It may be shared by threads.
+    Use it as a context manager or call `close` if the program outlives it. It is thread-safe.
     """
 
     def __init__(self, url: str) -> None:
-        """Name the database; it is connected, and its tables are made, at first use.
+        """Create a queue. It connects, and creates its tables, on first use.
 
         Args:
-            url: The address of the database, as libpq takes it: "postgresql://user:password@host/database".
+            url: The address of the database, in libpq's form: "postgresql://user:password@host/database".
         """
         self.database = QueueDatabase(url)
 
@@ -92,7 +92,7 @@ class Queue:
         self.close()
 
     def close(self) -> None:
-        """Close the connections. Another use opens them again."""
+        """Close the connections. The next use reopens them."""
         self.database.close()
 
     def enqueue(
@@ -117,7 +117,7 @@ class Queue:
     async def aenqueue(
         self, definition: Crew | Flow[Any], inputs: Mapping[str, Any] | None = None, **options: Any
     ) -> Job:
-        """Add a run, off the event loop; see `enqueue`."""
+        """Async version of `enqueue`."""
         return await in_thread(partial(self.enqueue, definition, inputs, **options))
 
     def enqueue_all(
@@ -133,23 +133,23 @@ class Queue:
     ) -> list[Job]:
         """Add several runs of a crew or a flow.
 
-        A thread that has a job in the queue, or under way, keeps that one.
+        A thread that already has a queued or running job keeps it.
 
         Args:
             definition: The crew or flow.
-            requests: For each run its thread id, or None for a new one, and its inputs.
+            requests: For each run, its thread id (None for a new one) and its inputs.
             priority: Jobs of a higher priority are fetched first.
-            delay: The seconds to wait before the first attempt.
-            retries: How often a failed attempt is made again.
-            limit: How many of these runs may be under way at a time, on all workers together.
-            granularity: "task" or "step" of a new run of a crew.
+            delay: Seconds to wait before the first attempt.
+            retries: Maximum number of retries after a failure.
+            limit: Maximum number of these runs at a time, across all workers.
+            granularity: "task" or "step"; for new runs of a crew.
 
         Raises:
             NotPlain: Inputs cannot be stored.
             StorageError: The database cannot be used.
         """
         if limit is not None and limit < 1:
-            raise ValueError(f"`limit` is {limit}; give the greatest number of runs at a time, at least 1")
+            raise ValueError(f"`limit` is {limit}; it is the maximum number of concurrent runs, at least 1")
         named = [(_thread_name(thread_id), inputs) for thread_id, inputs in requests]
         present = self.latest([thread_id for thread_id, _ in named])
         due = datetime.now(UTC) + timedelta(seconds=delay) if delay else None
@@ -179,10 +179,10 @@ class Queue:
     def enqueue_answer(
         self, definition: Crew | Flow[Any], thread_id: str, answer: object, questions: Sequence[str]
     ) -> None:
-        """Add a job that gives an answer to a run that waits.
+        """Enqueue a job that answers a waiting run.
 
         Raises:
-            RunError: An answer to these questions is in the queue already.
+            RunError: An answer to these questions is already queued.
         """
         before = self.latest([thread_id]).get(thread_id)
         previous = Work(thread_id=thread_id) if before is None else Work.of(before)
@@ -207,16 +207,16 @@ class Queue:
         try:
             self.database.app.job_manager.batch_defer_jobs([job])
         except AlreadyEnqueued:
-            raise RunError(f"an answer to the run `{thread_id}` is in the queue already") from None
+            raise RunError(f"an answer to the run `{thread_id}` is already queued") from None
 
     def add_run(self, definition: Crew | Flow[Any], thread_id: str, run_id: str, delay: float = 0) -> None:
-        """Add a run of a server, which is carried out after those of its thread that were added before.
+        """Add a run of a server, to execute after the earlier runs of its thread.
 
-        A run that is in the queue already is not added again.
+        A run that is already queued is not added again.
         """
         due = datetime.now(UTC) + timedelta(seconds=delay) if delay else None
         turn = Work(thread_id=thread_id).own_lock
-        # What is due later does not hold up the thread: it waits outside of its lane.
+        # A delayed run must not hold up its thread, so it waits outside of the thread's lane.
         work = Work(thread_id=thread_id, run_id=run_id, lane=turn if due else None)
         self._add(
             [
@@ -235,7 +235,7 @@ class Queue:
         """Return the engine's latest job of each of these runs of servers that has one.
 
         Args:
-            threads: the thread of each run, by the run's id.
+            threads: the thread ids by run id.
         """
         found: dict[str, EngineJob] = {}
         for part in _parts(list(threads)):
@@ -246,33 +246,33 @@ class Queue:
         return found
 
     def cancel_job(self, job: EngineJob) -> bool:
-        """Cancel a job of the engine; return whether it was queued or under way."""
+        """Cancel a job of the engine; return whether it was queued or running."""
         if job.id is None or state_of(job) not in _OPEN:
             return False
         return self.database.app.job_manager.cancel_job_by_id(job.id, abort=True)
 
     def job(self, thread_id: str, definition: Crew | Flow[Any]) -> Job:
-        """Return the job of a run that was added elsewhere.
+        """Return the job of a run that was enqueued elsewhere.
 
         Args:
             thread_id: The name that the run is stored under.
-            definition: The crew or flow, which reads the output of its run.
+            definition: The crew or flow, used to read the run's output.
 
         Raises:
-            RunError: There is none.
+            RunError: There is no such job.
         """
         if thread_id not in self.latest([thread_id]):
             raise RunError(
-                f"there is no job of thread `{thread_id}` in the queue. Check the name, and the database of the queue; jobs that "
-                "are done are forgotten after some weeks."
+                f"there is no job of thread `{thread_id}` in the queue. Check the name and the queue's database; finished jobs "
+                "are deleted after some weeks."
             )
         return Job(self, definition, thread_id)
 
     def jobs(self, state: JobState | None = None, limit: int = 100) -> list[JobInfo]:
-        """Return the latest job of each thread, the newest first.
+        """Return the latest job of each thread, newest first.
 
         Args:
-            state: Only jobs in this state; "failed" for the dead letters, which are not tried again.
+            state: Only jobs in this state; "failed" for dead letters, which are not retried.
             limit: Maximum number of jobs.
         """
         statuses = None if state is None else [name for name, meant in STATES.items() if meant == state]
@@ -294,7 +294,7 @@ class Queue:
         return job is not None and self.cancel_job(job)
 
     def retry(self, thread_id: str) -> bool:
-        """Put a dead letter into the queue again, with as many attempts as before; see `Job.retry`."""
+        """Requeue a dead letter with its full number of attempts; see `Job.retry`."""
         job = self.latest([thread_id]).get(thread_id)
         if job is None or state_of(job) not in ("failed", "cancelled"):
             return False
@@ -315,7 +315,7 @@ class Queue:
         for part in _parts(jobs):
             try:
                 manager.batch_defer_jobs(list(part))
-            except AlreadyEnqueued:  # somebody else has just added one of them
+            except AlreadyEnqueued:  # another process has just added one of them
                 for job in part:
                     self._add_one(job)
             except ConnectorException as error:
@@ -336,7 +336,7 @@ class Queue:
 
 
 def _unreachable(error: Exception) -> StorageError:
-    return StorageError(f"the database of the queue cannot be asked: {error.__cause__ or error}")
+    return StorageError(f"the database of the queue cannot be queried: {error.__cause__ or error}")
 
 
 def _thread_name(thread_id: str | None) -> str:
@@ -344,14 +344,14 @@ def _thread_name(thread_id: str | None) -> str:
 
 
 def _lane(queue: str, thread_id: str, limit: int) -> str:
-    """Return one of as many names as runs may be under way; the engine carries out one job of a name at a time."""
+    """Return one of `limit` lock names; the engine runs one job per lock at a time."""
     number = int.from_bytes(blake2b(thread_id.encode(), digest_size=8).digest(), "big") % limit
     return f"{queue} {number + 1}/{limit}"
 
 
 def _parts(items: "Sequence[Any]") -> Iterator[Sequence[Any]]:
-    for start in range(0, len(items), _AT_ONCE):
-        yield items[start : start + _AT_ONCE]
+    for start in range(0, len(items), _BATCH_SIZE):
+        yield items[start : start + _BATCH_SIZE]
 
 
 def _info(job: EngineJob) -> JobInfo:
@@ -372,7 +372,7 @@ _lock = Lock()
 
 
 def queue_for(definition: Crew | Flow[Any], queue: "Queue | str | None") -> Queue:
-    """Return the queue of a crew or a flow: the given one, or that of its Postgres checkpointer or of the environment.
+    """Return the given queue, or that of the definition's Postgres checkpointer or of the environment.
 
     Raises:
         RunError: none of them names one.

@@ -1,7 +1,7 @@
-"""What a job carries: the thread to run, and what became of earlier attempts.
+"""The payload of a job: the thread to run, and the record of earlier attempts.
 
 It is stored as the arguments of procrastinate's job, as plain JSON: nothing in it names code to import. Inputs and answers are
-JSON texts of their own, because Postgres' `jsonb` takes neither NUL characters nor infinite numbers.
+nested JSON strings, because Postgres' `jsonb` takes neither NUL characters nor infinite numbers.
 """
 
 import json
@@ -51,16 +51,16 @@ __all__ = [
 TASK = "crewgraph.run"
 """The name of the engine's task."""
 
-_LONGEST_NAME = 128  # characters of a queue's name in procrastinate's table
-_LONGEST_WAIT = 60.0  # seconds between two attempts
-_MANY_ATTEMPTS = 100  # after which a lost database is a failure like any other
+_MAX_NAME_LENGTH = 128  # characters of a queue's name in procrastinate's table
+_MAX_RETRY_DELAY = 60.0  # seconds
+_MAX_DATABASE_ATTEMPTS = 100  # after that, a lost database counts as an ordinary failure
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, ConnectorException)
-"""What is raised when Postgres cannot be reached."""
+"""The errors raised when Postgres cannot be reached."""
 
-_BUSY_WAITS = (1.0, 5.0)  # seconds: the first and the longest wait for a thread that somebody runs
+_BUSY_RETRY_DELAYS = (1.0, 5.0)  # seconds: the first and the longest, while another process runs the thread
 
 Definition = Crew | Flow[Any] | type[Flow[Any]] | Callable[[], Any]
-"""What a job runs: a crew, a flow, a class of a flow, or a function without parameters that returns one of them."""
+"""What a job runs: a crew, a flow, a flow class, or a function without parameters that returns one of them."""
 
 
 JobState = Literal["queued", "working", "finished", "failed", "cancelled"]
@@ -73,7 +73,7 @@ STATES: Mapping[str, JobState] = {
     "cancelled": "cancelled",
     "aborted": "cancelled",
 }
-"""The states of the engine's jobs, in our words."""
+"""Our names for the states of the engine's jobs."""
 
 
 def state_of(job: EngineJob) -> JobState:
@@ -82,11 +82,11 @@ def state_of(job: EngineJob) -> JobState:
 
 
 class WorkerStopping(Exception):
-    """The worker is being stopped; the job is for the next one."""
+    """The worker is shutting down; the job is left to the next one."""
 
 
 class OutOfLane(Exception):
-    """The job has waited outside of its lane, and is to be fetched again when the lane is free."""
+    """The job waited outside of its lane, and must be fetched again when the lane is free."""
 
 
 class Work(BaseModel):
@@ -101,40 +101,40 @@ class Work(BaseModel):
     """The inputs of a new run, as JSON."""
 
     granularity: str = "task"
-    """That of a new run of a crew."""
+    """The granularity of a new run of a crew."""
 
     answer: str | None = None
-    """The answer to what the run asked, as JSON; None for a job without one."""
+    """The answer to the run's question, as JSON; None for a job without one."""
 
     run_id: str | None = None
-    """The run of a server, whose record has all else; None for a job without one. A thread may have many."""
+    """The id of a server's run, whose record has the rest; None for other jobs. A thread may have many runs."""
 
     answers: tuple[str, ...] = ()
-    """The ids of the questions that the answer is for. An answer is given once, however often the job is tried."""
+    """The ids of the questions that the answer addresses. It is applied once, however often the job is retried."""
 
     lane: str | None = None
     """The engine's lock that runs of a limited crew or flow share; None without a limit."""
 
     retries: int = 3
-    """How often a failed attempt is made again."""
+    """Maximum number of retries after a failure."""
 
     failures: int = 0
-    """How many attempts have failed."""
+    """Number of failed attempts."""
 
     deaths: int = 0
-    """How many workers have died while they ran the job."""
+    """Number of workers that died while running the job."""
 
     error: str | None = None
-    """What the last failed attempt raised."""
+    """The error of the last failed attempt."""
 
     @classmethod
     def of(cls, job: EngineJob) -> Self:
-        """Return the work of a job."""
+        """Read the arguments of a job."""
         return cls.model_validate(job.task_kwargs)
 
     @property
     def own_lock(self) -> str:
-        """The engine's lock of the thread alone."""
+        """The engine's lock for this thread alone."""
         return f"thread {self.thread_id}"
 
     def arguments(self) -> dict[str, Any]:
@@ -146,9 +146,9 @@ def queue_of(definition: Crew | Flow[Any]) -> str:
     """Return the name of the engine's queue for a crew or a flow. Workers fetch only jobs of what they can run."""
     kind, name = ("flow", definition.flow_name) if isinstance(definition, Flow) else ("crew", str(definition.name))
     full = f"{kind}:{name}"
-    if len(full) <= _LONGEST_NAME:
+    if len(full) <= _MAX_NAME_LENGTH:
         return full
-    return f"{full[: _LONGEST_NAME - 17]}-{blake2b(full.encode(), digest_size=8).hexdigest()}"
+    return f"{full[: _MAX_NAME_LENGTH - 17]}-{blake2b(full.encode(), digest_size=8).hexdigest()}"
 
 
 def json_of(value: object) -> str:
@@ -161,38 +161,38 @@ def json_of(value: object) -> str:
 
 
 def would_fail_again(error: BaseException) -> bool:
-    """Return whether another attempt would fail the same way: the definition, the inputs or what is recorded cause the error."""
+    """Return whether a retry would fail alike because the definition, the inputs or the checkpoints cause the error."""
     if isinstance(error, (StorageError, RemoteAgentError, MCPServerError, TimeLimitReached, UnreadableAnswer)):
         return False
     return isinstance(error, CrewgraphError) or status_of(error) in (400, 401, 403, 404, 422)
 
 
 def is_lost_database(error: BaseException | None) -> bool:
-    """Return whether an attempt ended because Postgres could not be reached, which is no failure of the run."""
+    """Return whether an attempt ended because Postgres could not be reached, which is not a failure of the run."""
     if error is None:
         return False
     return isinstance(error, LOST) or is_lost_database(error.__cause__)
 
 
 class Retries(BaseRetryStrategy):
-    """When a job is tried again.
+    """The retry strategy.
 
-    The engine fetches no job before an earlier one with the same lock, even if that one is not due yet. So a job of a lane waits
-    outside of it, under the lock of its thread, and goes back when it is due.
+    The engine fetches no job before an earlier one with the same lock, even if the earlier one is not due yet. So a delayed job
+    leaves its lane, waits under the lock of its thread, and returns to the lane when it is due.
 
-    A busy thread is waited for as long as it takes, since what runs it may still die. A failure is retried after 1, 2, 4 ...
-    seconds, as often as the job allows, then the job is a dead letter: `failed`.
+    A busy thread is retried without limit, since the process that runs it may still die. A failure is retried after 1, 2, 4 ...
+    seconds, as often as the job allows; then the job is a dead letter: `failed`.
     """
 
     def get_retry_decision(self, *, exception: BaseException, job: EngineJob) -> RetryDecision | None:
-        """Return when to try again; None for never."""
+        """Return when to retry; None for never."""
         work = Work.of(job)
         if isinstance(exception, OutOfLane):
             return RetryDecision(lock=work.lane)
         seconds = _wait(exception, work, job.attempts)
         if seconds is None:
             return None
-        # Jobs that failed together are not all tried again in the same instant.
+        # Jitter: jobs that failed together are not all retried at the same instant.
         milliseconds = int(seconds * random.uniform(500, 1000))
         return RetryDecision(retry_in={"milliseconds": milliseconds}, lock=work.own_lock if work.lane else None)
 
@@ -200,12 +200,12 @@ class Retries(BaseRetryStrategy):
 def _wait(exception: BaseException, work: Work, attempts: int) -> float | None:
     """Return the seconds until the next attempt; None if there is to be none."""
     if isinstance(exception, ThreadBusy):
-        first, longest = _BUSY_WAITS
+        first, longest = _BUSY_RETRY_DELAYS
         return min(first + attempts / 4, longest)
     if isinstance(exception, WorkerStopping):
         return 0
-    if is_lost_database(exception) and attempts < _MANY_ATTEMPTS:
-        return min(1 + attempts / 4, _LONGEST_WAIT)
+    if is_lost_database(exception) and attempts < _MAX_DATABASE_ATTEMPTS:
+        return min(1 + attempts / 4, _MAX_RETRY_DELAY)
     if not isinstance(exception, Exception) or would_fail_again(exception) or work.failures >= work.retries:
         return None
-    return min(2.0**work.failures, _LONGEST_WAIT)
+    return min(2.0**work.failures, _MAX_RETRY_DELAY)

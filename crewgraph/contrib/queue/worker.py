@@ -1,7 +1,7 @@
-"""The worker: fetches jobs, brings their runs to an end, and rescues the jobs of workers that have died.
+"""The worker: fetches jobs, executes their runs, and rescues the jobs of dead workers.
 
-What keeps a run from being made twice is the claim on its thread, not the queue: a job may be delivered to two workers, and the
-second one finds the thread busy, which is an error, and tries again later. So nothing here needs to be certain who lives.
+The claim on its thread, not the queue, keeps a run from being executed twice: if a job is delivered to two workers, the second
+finds the thread busy, which is an error, and retries later. So nothing here needs certainty about which workers are alive.
 """
 
 import asyncio
@@ -52,10 +52,10 @@ __all__ = ["QueueWorker"]
 _logger = redacted_logger(__name__)
 _ENGINE_LOGGER = logging.getLogger("procrastinate.worker")
 
-_LOOKS = 1.0  # seconds between two looks for jobs that nobody works on, and between two fetches without a notification
-_ABORT_LOOKS = 1.0  # seconds between two looks for jobs to cancel
-_CLEANINGS = 3600.0  # seconds between two removals of old jobs
-_PAUSES = (0.5, 10.0)  # seconds: the first and the longest pause before the database is tried again
+_POLL_INTERVAL = 1.0  # seconds: for orphaned jobs, and for new jobs without a notification
+_ABORT_POLL_INTERVAL = 1.0  # seconds: for jobs to cancel
+_CLEANUP_INTERVAL = 3600.0  # seconds: for deleting old jobs
+_RECONNECT_DELAYS = (0.5, 10.0)  # seconds: the first and the longest
 _ERROR_LENGTH = 2000
 
 _UNDER_WAY = """
@@ -63,7 +63,7 @@ SELECT id, worker_id, attempts, abort_requested, args FROM procrastinate_jobs
 WHERE task_name = %(task)s AND status = 'doing'
 """
 _NOTE = "UPDATE procrastinate_jobs SET args = args || %(noted)s WHERE id = %(id)s"
-# The conditions hold off whoever has rescued the job in the meantime.
+# The conditions fail if another worker has rescued the job in the meantime.
 _RESCUE = """
 WITH orphan AS (
     UPDATE procrastinate_jobs SET args = args || %(noted)s
@@ -75,7 +75,7 @@ SELECT id FROM orphan
 
 
 class _Orphan(NamedTuple):
-    """A job under way that no living worker works on."""
+    """A job marked as running that no live worker works on."""
 
     id: int
     worker_id: int | None
@@ -83,7 +83,7 @@ class _Orphan(NamedTuple):
 
 
 class QueueWorker:
-    """Carries out the runs of some crews and flows, until it is stopped.
+    """Executes queued runs of some crews and flows until it is stopped.
 
     Any number of workers may serve one queue, on any number of machines. `crewgraph worker` runs one.
     """
@@ -103,13 +103,13 @@ class QueueWorker:
 
         Args:
             queue: The queue.
-            targets: The crews and flows to run, or functions or classes that make them, which are then called for each run.
-            concurrency: How many runs are under way at a time.
-            grace: The seconds that runs may go on when the worker is stopped. Then they are stopped after what is under way.
-            heartbeat: The seconds between two signs of life to the engine.
-            stalled_after: The seconds without a sign of life after which a worker's jobs are given to others. A worker whose
-                process has ended loses them at once.
-            keep_days: The days after which jobs that are done or cancelled are forgotten. Dead letters stay.
+            targets: The crews and flows to run, or functions or classes that create them, called for each run.
+            concurrency: Maximum number of runs at a time.
+            grace: Seconds that runs may continue after `stop`. Then each stops after its current step.
+            heartbeat: Seconds between heartbeats to the engine.
+            stalled_after: Seconds without a heartbeat after which a worker's jobs are requeued. Those of a worker whose process
+                has ended are requeued at once.
+            keep_days: Days after which finished and cancelled jobs are deleted. Dead letters stay.
 
         Raises:
             DefinitionError: Two targets have the same name, or one is neither a crew nor a flow.
@@ -130,7 +130,7 @@ class QueueWorker:
         return list(self._targets)
 
     def stop(self) -> None:
-        """Fetch no further jobs, and end when those under way have ended; call it on the worker's event loop."""
+        """Fetch no further jobs, and end when the running ones have ended; call it on the worker's event loop."""
         self._is_stopping = True
         if self._engine is not None:
             self._engine.stop()
@@ -139,10 +139,10 @@ class QueueWorker:
         """Work until `stop` is called, or this is cancelled.
 
         Args:
-            wait: Whether to wait for further jobs when there is none.
+            wait: Whether to wait for further jobs when the queue is empty.
 
         Raises:
-            StorageError: The database cannot be used at the start. Later the worker tries again until it can.
+            StorageError: The database cannot be used at the start. Later failures are retried until it can.
         """
         async with AsyncExitStack() as stack:
             app = await in_thread(self._queue.database.worker_app)
@@ -152,22 +152,22 @@ class QueueWorker:
             self._saver, self._connections = strictly_reading(saver), connections
             self._served = None  # it belongs to this event loop
             self._claims: PostgresClaims = postgres_claims(connections)
-            silence = _EngineSilence()
+            silence = _EngineLogFilter()
             _ENGINE_LOGGER.addFilter(silence)
             stack.callback(_ENGINE_LOGGER.removeFilter, silence)
             app.task(name=TASK, pass_context=True, retry=Retries())(self._carry_out)
-            looks = asyncio.create_task(self._look_after(app))
+            maintenance = asyncio.create_task(self._maintain(app))
             try:
                 await self._serve(app, wait)
             finally:
-                looks.cancel()
-                await asyncio.gather(looks, return_exceptions=True)
+                maintenance.cancel()
+                await asyncio.gather(maintenance, return_exceptions=True)
                 if self._claim is not None:
                     self._claim[1].close()
 
     async def _serve(self, app: App, wait: bool) -> None:
-        """Run the engine's worker, and a new one when the database was lost."""
-        pause, longest = _PAUSES
+        """Run the engine's worker, and restart it when the database connection is lost."""
+        pause, longest = _RECONNECT_DELAYS
         while not self._is_stopping:
             started = time.monotonic()
             self._engine = EngineWorker(
@@ -176,8 +176,8 @@ class QueueWorker:
                 name=None,
                 concurrency=self._concurrency,
                 wait=wait,
-                fetch_job_polling_interval=_LOOKS,
-                abort_job_polling_interval=_ABORT_LOOKS,
+                fetch_job_polling_interval=_POLL_INTERVAL,
+                abort_job_polling_interval=_ABORT_POLL_INTERVAL,
                 shutdown_graceful_timeout=self._grace,
                 install_signal_handlers=False,
                 update_heartbeat_interval=self._heartbeat,
@@ -190,14 +190,16 @@ class QueueWorker:
             except LOST as error:
                 if self._is_stopping:
                     return
-                _logger.warning("The database of the queue was lost, and is tried again: %s", error.__cause__ or error)
+                _logger.warning(
+                    "The connection to the queue's database was lost; reconnecting: %s", error.__cause__ or error
+                )
             if time.monotonic() - started > longest:
-                pause = _PAUSES[0]
+                pause = _RECONNECT_DELAYS[0]
             await asyncio.sleep(pause)
             pause = min(2 * pause, longest)
 
     async def _carry_out(self, context: JobContext, **arguments: Any) -> None:
-        """The engine's task: make one attempt at a job."""
+        """The engine's task: run one attempt of a job."""
         work, job = Work.model_validate(arguments), context.job
         assert job.id is not None
         if work.lane is not None and job.lock != work.lane:
@@ -207,16 +209,16 @@ class QueueWorker:
         try:
             with unattended():
                 if work.run_id is None:
-                    result = await self._bring_on(self._targets[job.queue], work)
+                    result = await self._complete(self._targets[job.queue], work)
                 else:
                     result = await self._serve_run(self._targets[job.queue], work, context)
         except asyncio.CancelledError:
             if context.abort_reason() is AbortReason.SHUTDOWN:
-                raise WorkerStopping("the worker is being stopped") from None
+                raise WorkerStopping("the worker is shutting down") from None
             _logger.info("Thread `%s` of `%s` was cancelled.", work.thread_id, job.queue)
             raise JobAborted from None
         except ThreadBusy as error:
-            _logger.info("A job of `%s` is tried again later: %s", job.queue, error)
+            _logger.info("A job of `%s` will be retried: %s", job.queue, error)
             raise
         except Exception as error:
             await self._note_failure(context, work, error)
@@ -229,8 +231,8 @@ class QueueWorker:
         finally:
             self._under_way.discard(job.id)
 
-    async def _bring_on(self, target: Definition, work: Work) -> object:
-        definition = _made(target)
+    async def _complete(self, target: Definition, work: Work) -> object:
+        definition = _create(target)
         answer = None
         if work.answer is not None and await self._is_asked(definition, work):
             answer = json.loads(work.answer)
@@ -249,11 +251,11 @@ class QueueWorker:
         return await flow.arun_or_resume(work.thread_id, inputs)
 
     async def _serve_run(self, target: Definition, work: Work, context: JobContext) -> object:
-        """Carry out a run of a server."""
+        """Execute a run of a server."""
         if self._served is None:
             self._served = extension("serve.worker")(self._saver, self._connections)
         return await self._served.carry_out(
-            lambda: _made(target),
+            lambda: _create(target),
             work.thread_id,
             work.run_id,
             is_cancelled=lambda: context.abort_reason() is AbortReason.USER_REQUEST,
@@ -269,34 +271,34 @@ class QueueWorker:
     async def _note_failure(self, context: JobContext, work: Work, error: Exception) -> None:
         text = redact_text(shorten(f"{type(error).__name__}: {error}", _ERROR_LENGTH))
         decision = Retries().get_retry_decision(exception=error, job=context.job)
-        then = "is given up" if decision is None else "is tried again"
+        then = "will not be retried" if decision is None else "will be retried"
         _logger.warning("Thread `%s` of `%s` failed and %s: %s", work.thread_id, context.job.queue, then, text)
         failures = work.failures + (not is_lost_database(error))
         try:
             await self._note(context.app, context.job.id, {"error": text.replace("\x00", ""), "failures": failures})
         except LOST as lost:
-            _logger.warning("The failure of thread `%s` was not noted: %s", work.thread_id, lost)
+            _logger.warning("The failure of thread `%s` could not be recorded: %s", work.thread_id, lost)
 
     async def _note(self, app: App, job_id: int | None, noted: Mapping[str, object]) -> None:
         await _asking(app).execute_query_async(_NOTE, id=job_id, noted=dict(noted))
 
-    async def _look_after(self, app: App) -> None:
-        """Keep the claim of this worker, rescue jobs, and forget old ones."""
+    async def _maintain(self, app: App) -> None:
+        """Keep this worker's claim, rescue orphaned jobs, and delete old ones."""
         cleaned = time.monotonic()
         while True:
-            await asyncio.sleep(_LOOKS)
+            await asyncio.sleep(_POLL_INTERVAL)
             try:
                 await self._keep_claim()
                 await self._rescue(app)
-                if time.monotonic() - cleaned > _CLEANINGS:
+                if time.monotonic() - cleaned > _CLEANUP_INTERVAL:
                     cleaned = time.monotonic()
                     hours = int(self._keep_days * 24)
                     await app.job_manager.delete_old_jobs(hours, include_cancelled=True, include_aborted=True)
             except (*LOST, StorageError, ThreadBusy) as error:
-                _logger.warning("Jobs that nobody works on could not be looked for: %s", error)
+                _logger.warning("Could not check for orphaned jobs: %s", error)
 
     async def _keep_claim(self) -> None:
-        """Hold a claim under the engine's number of this worker, which ends with this process."""
+        """Hold a claim under the engine's id of this worker; it ends with this process."""
         number = None if self._engine is None else self._engine.worker_id
         if number is None:
             return
@@ -309,21 +311,19 @@ class QueueWorker:
         self._claim = number, claim
 
     async def _rescue(self, app: App) -> None:
-        """Give the jobs to others that were orphans at two looks in a row, and those of workers that show no sign of life."""
+        """Requeue jobs that were orphaned in two consecutive polls, and those of workers without a heartbeat."""
         rows = await _asking(app).execute_query_all_async(_UNDER_WAY, task=TASK)
         dead = await self._dead_workers({row["worker_id"] for row in rows})
         orphans = {
             _Orphan(row["id"], row["worker_id"], row["attempts"]): row for row in rows if self._is_orphan(row, dead)
         }
         for orphan in orphans.keys() & self._suspects:
-            await self._give_to_others(app, orphan, orphans[orphan])
+            await self._requeue(app, orphan, orphans[orphan])
         self._suspects = set(orphans)
         stalled = await app.job_manager.get_stalled_jobs(task_name=TASK, seconds_since_heartbeat=self._stalled_after)
         for job in stalled:
             if job.id not in self._under_way:
-                _logger.info(
-                    "Thread `%s` is given to others: its worker shows no sign of life.", Work.of(job).thread_id
-                )
+                _logger.info("Thread `%s` is requeued: its worker sends no heartbeat.", Work.of(job).thread_id)
                 await app.job_manager.retry_job(job)
 
     async def _dead_workers(self, numbers: set[int | None]) -> set[int | None]:
@@ -336,16 +336,16 @@ class QueueWorker:
 
     def _is_orphan(self, row: Mapping[str, Any], dead: set[int | None]) -> bool:
         if self._claim is not None and row["worker_id"] == self._claim[0]:
-            return row["id"] not in self._under_way  # its end could not be written
+            return row["id"] not in self._under_way  # its end could not be recorded
         return row["worker_id"] in dead and row["id"] not in self._under_way
 
-    async def _give_to_others(self, app: App, orphan: _Orphan, row: Mapping[str, Any]) -> None:
+    async def _requeue(self, app: App, orphan: _Orphan, row: Mapping[str, Any]) -> None:
         work = Work.model_validate(row["args"])
         is_own = self._claim is not None and orphan.worker_id == self._claim[0]
         noted: dict[str, object] = {} if is_own else {"deaths": work.deaths + 1}
         is_poison = not is_own and work.deaths >= work.retries
         if is_poison:
-            noted["error"] = f"{work.deaths + 1} workers have died while they ran it"
+            noted["error"] = f"{work.deaths + 1} workers have died while running it"
         found = await _asking(app).execute_query_all_async(
             _RESCUE, id=orphan.id, attempts=orphan.attempts, worker=orphan.worker_id, noted=noted
         )
@@ -356,7 +356,7 @@ class QueueWorker:
         elif is_poison:
             status = "failed"
         else:
-            _logger.info("Thread `%s` is given to others: its worker has died.", work.thread_id)
+            _logger.info("Thread `%s` is requeued: its worker has died.", work.thread_id)
             await _asking(app).execute_query_async(
                 "SELECT procrastinate_retry_job_v2(%(id)s, now(), NULL, NULL, NULL)", id=orphan.id
             )
@@ -377,7 +377,7 @@ def _claim_name(number: int | None) -> str:
 def _by_queue(targets: Sequence[Definition]) -> dict[str, Definition]:
     found: dict[str, Definition] = {}
     for target in targets:
-        name = queue_of(_made(target))
+        name = queue_of(_create(target))
         if name in found:
             raise DefinitionError(f"two targets are called {name!r}; give one of them another `name`")
         found[name] = target
@@ -386,18 +386,18 @@ def _by_queue(targets: Sequence[Definition]) -> dict[str, Definition]:
     return found
 
 
-def _made(target: Definition) -> Crew | Flow[Any]:
-    """Return the crew or flow, made anew where the target is a class or a function."""
+def _create(target: Definition) -> Crew | Flow[Any]:
+    """Return the crew or flow; a class or a function is called to create it."""
     made: Any = target() if inspect.isclass(target) or inspect.isroutine(target) else target
     if not isinstance(made, (Crew, Flow)) and callable(getattr(made, "crew", None)):
         made = made.crew()  # of a `@CrewBase` class
     if not isinstance(made, (Crew, Flow)):
-        raise DefinitionError(f"a worker runs crews and flows, and {target!r:.80} gives {made!r:.80}")
+        raise DefinitionError(f"a worker runs crews and flows, but {target!r:.80} returned {made!r:.80}")
     return cast("Crew | Flow[Any]", made)
 
 
-class _EngineSilence(logging.Filter):
-    """Leaves out what the engine logs of each job: it names all arguments, and the worker's own lines tell the same."""
+class _EngineLogFilter(logging.Filter):
+    """Drops the engine's log lines per job: they quote all arguments, and the worker logs its own."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not hasattr(record, "job")

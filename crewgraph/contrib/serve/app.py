@@ -1,4 +1,4 @@
-"""The application: the routes of the protocol, each with what it does on records, runs and graphs."""
+"""The application: the routes of the protocol and their handlers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
@@ -58,7 +58,7 @@ B = TypeVar("B", bound=BaseModel)
 
 
 class _Refused(Exception):
-    """A request that cannot be served, with the status of its answer."""
+    """A request that cannot be served, with the HTTP status of the response."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -81,30 +81,29 @@ def serve_app(
     """Return an ASGI application that serves crews and flows in the protocol of LangGraph's server.
 
     Args:
-        targets: The crews and flows; each is a graph, and an assistant, under its name.
+        targets: The crews and flows; each becomes a graph and an assistant of the same name.
         checkpointer: Where runs are stored; None for the default database.
-        store: Where assistants, threads and records of runs are kept; None for memory, from which a restarted server takes up
-            nothing.
-        queue: Where runs are added for workers to carry out, instead of this process. `checkpointer` and `store` are then
-            those of LangGraph for Postgres, in the queue's database.
-        token: What requests must bring, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`. Without one only requests
-            that name this machine as their host are answered.
-        allow_origins: Origins of pages that may use the server from a browser.
-        concurrency: How many runs are under way at a time; without a `queue`.
-        grace: The seconds that runs may take to stop when the server is stopped.
-        hosts: The names of this server that requests may give as their host, "*" for any; None for those of this machine where
-            there is no token, else any.
-        max_body: The largest body of a request, in bytes.
+        store: Where assistants, threads and run records are stored; None for memory, which a restarted server cannot resume
+            from.
+        queue: The queue for workers that execute the runs instead of this process. `checkpointer` and `store` must then be
+            LangGraph's for Postgres, in the queue's database.
+        token: The token that requests must send, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`. Without one, only
+            requests whose `Host` is this machine are answered.
+        allow_origins: Origins of web pages that may call the server (CORS).
+        concurrency: Maximum number of runs at a time; without a `queue`.
+        grace: Seconds that runs may take to stop at shutdown.
+        hosts: Allowed `Host` names, "*" for any; None for any if there is a token, else those of this machine.
+        max_body: Maximum size of a request body, in bytes.
 
     Raises:
-        DefinitionError: Two targets have the same name, or there is none; or `checkpointer` or `store` do not fit the queue.
+        DefinitionError: Two targets have the same name, there are none, or `checkpointer` or `store` do not fit the queue.
     """
     guard = Middleware(Guard, token=token, hosts=hosts, max_body=max_body)
     return Server(targets, checkpointer, store, queue, concurrency, grace).app(guard, allow_origins)
 
 
 class Server:
-    """The crews and flows that are served, and what is known of their threads and runs."""
+    """The served crews and flows with their threads and runs."""
 
     def __init__(
         self,
@@ -160,12 +159,12 @@ class Server:
         return app
 
     def claim(self) -> None:
-        """Claim the graphs, whose open runs this server takes up; of two servers each would carry them out.
+        """Claim the graphs, because two servers that both resume their open runs would execute them twice.
 
-        With a queue nothing is claimed: any number of servers may add to it.
+        With a queue nothing is claimed: any number of servers may enqueue runs.
 
         Raises:
-            RunError: another server has one of them, on the same database.
+            RunError: another server on the same database has claimed one of them.
         """
         if self._claims or not self._is_kept:
             return
@@ -181,8 +180,8 @@ class Server:
             if holder is not None:
                 self._give_back()
                 raise RunError(
-                    f"`{graph_id}` is served from this database already, by {holder}; end that server, or give this one a "
-                    "database of its own"
+                    f"`{graph_id}` is already served from this database, by {holder}; stop that server, or give this one its "
+                    "own database"
                 )
 
     def _give_back(self) -> None:
@@ -190,7 +189,7 @@ class Server:
             self._claims.pop().close()
 
     async def stop(self) -> None:
-        """Stop the runs; their streams end. The next server takes the runs up."""
+        """Stop the runs and end their streams. The next server resumes the runs."""
         await self._runs.close(self._grace)
 
     @asynccontextmanager
@@ -288,7 +287,7 @@ class Server:
         assistant_id = _uuid(body.assistant_id, "assistant") if body.assistant_id else str(uuid4())
         if (known := await self._records.assistants.get(assistant_id)) is not None:
             if body.if_exists == "raise":
-                raise _Refused(409, f"there is an assistant {assistant_id} already")
+                raise _Refused(409, f"assistant {assistant_id} already exists")
             return _shown(known)
         made = Assistant(
             assistant_id=assistant_id,
@@ -364,7 +363,7 @@ class Server:
     async def _graph_of(self, thread: ThreadRecord) -> Any:
         graph = self._graphs.get(thread.metadata.get("graph_id", ""))
         if graph is None:
-            raise _Refused(409, f"nothing has run on thread {thread.thread_id} yet, or its graph is not served")
+            raise _Refused(409, f"thread {thread.thread_id} has no runs yet, or its graph is not served")
         return graph
 
     async def _snapshot(self, thread: ThreadRecord, checkpoint: PlainMapping | None = None) -> StateSnapshot | None:
@@ -386,7 +385,7 @@ class Server:
         thread_id = _uuid(body.thread_id, "thread") if body.thread_id else str(uuid4())
         if (known := await self._records.threads.get(thread_id)) is not None:
             if body.if_exists == "raise":
-                raise _Refused(409, f"there is a thread {thread_id} already")
+                raise _Refused(409, f"thread {thread_id} already exists")
             return _json(await self._shown_thread(known))
         made = ThreadRecord(thread_id=thread_id, metadata=body.metadata)
         await self._records.threads.put(made)
@@ -477,7 +476,7 @@ class Server:
 
     # --------------------------------------------------------------------------------------------------------- runs
     async def _begin(self, request: Request) -> tuple[RunRecord, EventReader, RunCreate]:
-        """Keep a run and start it.
+        """Store a run and start it.
 
         Raises:
             _Refused: The request cannot be served.
@@ -487,7 +486,7 @@ class Server:
         thread_id = str(uuid4()) if given is None else _uuid(given, "thread")
         if given is not None and await self._records.threads.get(thread_id) is None:
             if body.if_not_exists == "reject":
-                raise _Refused(404, f"there is no thread {thread_id}; create it first, or give `if_not_exists: create`")
+                raise _Refused(404, f"there is no thread {thread_id}; create it first, or set `if_not_exists: create`")
             await self._records.threads.put(ThreadRecord(thread_id=thread_id))
         configurable = {**assistant.config.get("configurable", {}), **body.config.configurable}
         kwargs = body.model_dump(include=_KEPT_KWARGS)
@@ -509,14 +508,14 @@ class Server:
             kwargs=kwargs,
         )
         if self._runs.is_closing:
-            raise _Refused(503, "this server is stopping and begins no runs")
-        async with self._runs.door(thread_id):  # of two requests at once, each sees the other's run
+            raise _Refused(503, "this server is shutting down and starts no runs")
+        async with self._runs.door(thread_id):  # concurrent requests must see each other's run
             await self._make_room(thread_id, body.multitask_strategy)
             await self._records.runs.put(run)
             return run, await self._runs.start(run, body.after_seconds), body
 
     async def _make_room(self, thread_id: str, strategy: str) -> None:
-        """Treat the runs that are open on a thread as the strategy of a new one says."""
+        """Apply the multitask strategy of a new run to the open runs of its thread."""
         if strategy == "enqueue":
             return
         for run in await self._records.runs.find(thread_id=thread_id):
@@ -524,7 +523,7 @@ class Server:
                 continue
             if strategy == "reject":
                 raise _Refused(
-                    409, f"thread {thread_id} is busy with run {run.run_id}; wait, or give another `multitask_strategy`"
+                    409, f"thread {thread_id} is busy with run {run.run_id}; wait, or use another `multitask_strategy`"
                 )
             await self._runs.cancel(run)
             if strategy == "rollback":
@@ -532,9 +531,7 @@ class Server:
         if strategy == "reject":
             holder = await in_thread(claim_keeper(self._saver).holder, thread_id)
             if holder is not None:
-                raise _Refused(
-                    409, f"thread {thread_id} is run by {holder}; wait, or give another `multitask_strategy`"
-                )
+                raise _Refused(409, f"thread {thread_id} is run by {holder}; wait, or use another `multitask_strategy`")
 
     async def _roll_back(self, run_id: str) -> None:
         try:
@@ -564,7 +561,9 @@ class Server:
         finally:
             ended.cancel()
         if self._runs.is_closing and run.run_id in [one.run_id for one in await self._records.open_runs()]:
-            raise _Refused(503, f"this server stopped before run {run.run_id} ended; join it once a server is up again")
+            raise _Refused(
+                503, f"this server stopped before run {run.run_id} ended; join the run once a server is up again"
+            )
         return _json(events.values, headers=_place_of(run))
 
     async def _stream_run(self, request: Request) -> Response:
@@ -578,7 +577,7 @@ class Server:
                     yield item
             finally:
                 if cancels and not events.is_over and not self._runs.is_closing:
-                    # The task of this request is being cancelled, and must wait for nothing.
+                    # The task of this request is being cancelled, so it must not await.
                     cancelling = asyncio.create_task(self._runs.cancel(run, wait=False))
                     self._cancellations.add(cancelling)
                     cancelling.add_done_callback(self._cancellations.discard)
@@ -605,7 +604,7 @@ class Server:
     async def _delete_run(self, request: Request) -> Response:
         run = await self._run(request)
         if await self._runs.is_open(run):
-            raise _Refused(409, f"run {run.run_id} is under way; cancel it first")
+            raise _Refused(409, f"run {run.run_id} is still running; cancel it first")
         await self._records.runs.delete(run.run_id)
         return Response(status_code=204)
 
@@ -656,7 +655,7 @@ _KEPT_KWARGS = {
 def _answering(
     handler: Callable[[Request], Coroutine[Any, Any, Response]],
 ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-    """Return a handler that answers errors as JSON, each with its status."""
+    """Return a handler that turns errors into JSON responses with their status."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -664,7 +663,7 @@ def _answering(
         except _Refused as error:
             return JSONResponse({"detail": error.detail}, error.status)
         except ClientDisconnect:
-            return JSONResponse({"detail": "the body is too large, or was not sent whole"}, 413)
+            return JSONResponse({"detail": "the body is too large or incomplete"}, 413)
         except ThreadBusy as error:
             return JSONResponse({"detail": str(error)}, 409)
         except CrewgraphError as error:
@@ -706,7 +705,7 @@ async def _body(request: Request, kind: type[B]) -> B:
 
 def _uuid(text: str, what: str) -> str:
     if not _is_uuid(text):
-        raise _Refused(422, f"{text!r} is no id of a {what}; ids are UUIDs")
+        raise _Refused(422, f"{text!r} is not a {what} id; ids are UUIDs")
     return str(UUID(text))
 
 

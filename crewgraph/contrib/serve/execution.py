@@ -1,7 +1,6 @@
-"""The execution of a run: its graph is run, what it streams is added to its events, and its status is kept.
+"""The execution of a run: runs its graph, adds the stream to its events, and records its status.
 
-It is the same in a server that runs everything itself and in a worker. A run that was begun by a process which has died goes on
-where that left it.
+Servers that execute runs themselves and workers share this code. A run whose process died resumes where it stopped.
 """
 
 import asyncio
@@ -33,32 +32,32 @@ _ASKED = ("__interrupt__", "__resume__")  # the channels of LangGraph for questi
 
 
 class EventSink(Protocol):
-    """Takes the events of a run."""
+    """Receives the events of a run."""
 
     values: Any
-    """What the run gave, as plain data, for those who wait for its end."""
+    """The final values as plain data, for readers that wait for the end of the run."""
 
     @property
     def attempt(self) -> int:
-        """How many times the run has been begun or taken up, this time included."""
+        """Number of times the run was started or resumed, including this one."""
         ...
 
     async def add(self, event: Event) -> None:
-        """Add an event; readers get it soon."""
+        """Add an event; readers receive it soon."""
         ...
 
     async def flush(self) -> None:
-        """Wait until readers can have what was added."""
+        """Wait until readers can receive what was added."""
         ...
 
 
 class RunExecution:
-    """Carries out runs, and keeps their status and that of their threads.
+    """Executes runs, and records their status and that of their threads.
 
     Args:
         saver: the checkpointer of the graphs.
         records: the records.
-        is_temporary: tells of an error whether it is none of the run, which is then carried on later.
+        is_temporary: returns whether an error is not the run's fault, so that the run is to be resumed later.
     """
 
     def __init__(
@@ -70,16 +69,16 @@ class RunExecution:
         self._saver, self._records, self._is_temporary = saver, records, is_temporary
 
     async def carry_out(self, graph: Any, run: RunRecord, events: EventSink, claim: ThreadClaim) -> None:
-        """Carry out a run to its end, or to its next question. What the graph raises is kept with the run.
+        """Execute a run to its end or its next question. What the graph raises is stored with the run.
 
         Args:
             graph: the compiled graph.
-            run: the record, whose status is kept up.
-            events: gets the events of the run's stream, and the values.
-            claim: the claim on the run's thread; it is given back.
+            run: the record, whose status is updated.
+            events: receives the events of the run's stream, and the values.
+            claim: the claim on the run's thread; it is released.
 
         Raises:
-            Exception: an error that is temporary.
+            Exception: a temporary error.
         """
         try:
             with unattended():
@@ -109,7 +108,7 @@ class RunExecution:
                     events.values = plain_json(item[1])
 
     async def fail(self, run: RunRecord, events: EventSink, error: Exception) -> None:
-        """Keep that a run has failed, and tell its readers why."""
+        """Record that a run has failed, and send its readers the error."""
         _logger.warning("Run %s of `%s` failed.", run.run_id, run.graph_id, exc_info=error)
         run.error = error_of(error)
         events.values = {"__error__": run.error}
@@ -118,12 +117,12 @@ class RunExecution:
         await self.settle(run, "error", "error")
 
     async def interrupt(self, run: RunRecord) -> None:
-        """Keep that a run was cancelled."""
-        # The thread of a run that only waited is that of the run before it.
+        """Record that a run was cancelled."""
+        # The thread of a run that never started has the status of the run before it.
         await self.settle(run, "interrupted", "idle" if run.status == "running" else None)
 
     async def settle(self, run: RunRecord, status: RunStatus, thread_status: Any) -> None:
-        """Keep the status of a run, and that of its thread; None leaves the thread's."""
+        """Record the status of a run and of its thread; None keeps the thread's."""
         run.status = status
         await self._records.runs.put(run)
         if run.is_stateless or thread_status is None:
@@ -135,7 +134,7 @@ class RunExecution:
             await self._records.threads.put(thread)
 
     async def forget(self, run: RunRecord) -> None:
-        """Delete the thread of a run that was asked for without one."""
+        """Delete the thread of a run that was requested without one."""
         if run.is_stateless:
             await self._saver.adelete_thread(run.thread_id)
             await self._records.threads.delete(run.thread_id)
@@ -149,17 +148,17 @@ async def _is_stopped(graph: Any, run: RunRecord) -> bool:
 async def execute_run(
     graph: Any, saver: "BaseCheckpointSaver[Any]", run: RunRecord, claim: ThreadClaim, attempt: int = 1
 ) -> "AsyncGenerator[Event | tuple[str, Any]]":
-    """Run a record, and yield the events of its stream.
+    """Execute a run, and yield the events of its stream.
 
-    Beside them come `("began_at", ...)`, to be kept in the record before the next is asked for, and `("values", ...)` at the
-    end. A run that has begun before, in a process that died, continues: its input is in the checkpoints.
+    It also yields `("began_at", ...)`, to be stored in the record before the next item is requested, and `("values", ...)` at
+    the end. A run that was started by a process that died is resumed: its input is in the checkpoints.
 
     Args:
         graph: the compiled graph.
         saver: its checkpointer.
         run: the record.
-        claim: the claim on the run's thread; it is given back at the end.
-        attempt: how many times the run has been begun, this time included.
+        claim: the claim on the run's thread; it is released at the end.
+        attempt: number of times the run was started, including this one.
 
     Raises:
         Exception: what the graph raises.
@@ -172,11 +171,11 @@ async def execute_run(
         value = None if has_begun else await _input(graph, run)
         if has_begun and run.kwargs.get("checkpoint") and (run.kwargs.get("command") or {}).get("resume") is not None:
             raise RunError(
-                "the server ended after this run had given its answer at an earlier checkpoint; look at the thread, and resume it"
+                "the server stopped after this run had given its answer at an earlier checkpoint; check the thread, and resume it"
             )
         if not has_begun:
             yield "began_at", at
-        else:  # the checkpoint that it began at lies behind it
+        else:  # the run is past the checkpoint that it started at
             configurable.pop("checkpoint_id", None)
         config["configurable"] = {**configurable, CLAIM: claim}
         yield Event("metadata", to_json({_RUN_ID: run.run_id, "attempt": attempt}))
@@ -213,12 +212,12 @@ async def _with_events(graph: Any, value: Any, config: RunnableConfig, options: 
 
 
 class _Parts:
-    """Reads the parts of a graph's stream, and makes the events that were asked for."""
+    """Converts the parts of a graph's stream into the requested events."""
 
     def __init__(self, wanted: list[str], *, subgraphs: bool, plain: bool) -> None:
         self.wanted, self.subgraphs, self.plain = wanted, subgraphs, plain
         self.values: Any = None
-        """The last values of the graph itself."""
+        """The last values of the root graph."""
 
         self._messages: dict[str, BaseMessage] = {}
 
@@ -283,10 +282,10 @@ def _config(run: RunRecord) -> RunnableConfig:
 
 
 async def _place(saver: "BaseCheckpointSaver[Any]", thread_id: str) -> str:
-    """Return where a thread is: its latest checkpoint, and what was recorded, asked and answered since.
+    """Return the position of a thread: its latest checkpoint and the writes, questions and answers recorded since.
 
-    A run that was begun and finds its thread elsewhere has given its input, or its answer, already. An answer must not be given
-    twice: the run may have asked another question since.
+    If the position has changed since a run started, the run has already delivered its input or answer. An answer must not be
+    delivered twice: the run may have asked another question since.
     """
     latest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
     if latest is None:
@@ -313,10 +312,10 @@ async def _input(graph: Any, run: RunRecord) -> Any:
 
 
 async def _addressed(graph: Any, thread_id: str, resume: object) -> object:
-    """Return an answer under the id of the question that is open, if there is one and the answer does not name it.
+    """Key an answer by the id of the open question, if there is one and the answer does not name it.
 
-    LangGraph keeps an answer without an id with the checkpoint, and would give it to the next question of the same node, too,
-    if the graph went on without input: an approval would count twice.
+    LangGraph stores an answer without an id with the checkpoint, and would also give it to the next question of the same node
+    if the graph were resumed without input: an approval would count twice.
     """
     state = await graph.aget_state({"configurable": {"thread_id": thread_id}})
     ids: list[str] = [interrupt.id for interrupt in state.interrupts]

@@ -1,4 +1,4 @@
-"""What stands before the routes: the token, the host names, the size and the kind of bodies."""
+"""Checks before the routes: token, host name, and size and type of the body."""
 
 import hmac
 import json
@@ -15,14 +15,14 @@ _PORT = re.compile(r":\d+$")
 
 
 class Guard:
-    """An ASGI middleware that refuses requests before anything reads them.
+    """An ASGI middleware that rejects requests before anything reads them.
 
     Args:
-        app: the application behind it.
-        token: what a request must bring, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; None for nothing.
-        hosts: the host names that requests may give, "*" for any. None is any with a token, and without one those of this
-            machine: so a page of another site cannot reach the server by having its own name resolved to this machine.
-        max_body: the largest body, in bytes.
+        app: the wrapped application.
+        token: the token that requests must send, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`; None for nothing.
+        hosts: allowed `Host` names, "*" for any. None allows any with a token, and without one only those of this machine, so
+            that another site's page cannot reach the server by resolving its own name to this machine (DNS rebinding).
+        max_body: maximum size of a body, in bytes.
     """
 
     def __init__(self, app: ASGIApp, *, token: str | None, hosts: Sequence[str] | None, max_body: int) -> None:
@@ -50,19 +50,19 @@ class Guard:
             and scope["method"] != "OPTIONS"
             and not self._is_known(headers)
         ):
-            return 401, "give the server's token, as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`"
+            return 401, "send the server's token as `Authorization: Bearer TOKEN` or `X-Api-Key: TOKEN`"
         if scope["method"] in ("POST", "PUT", "PATCH"):
             length = headers.get("content-length", "0")
             if length.isdigit() and int(length) > self._max_body:
                 return 413, f"the body has {length} bytes; {self._max_body} are allowed"
             has_body = length != "0" or "transfer-encoding" in headers
-            # Pages of other sites may send forms and texts without asking, but no JSON.
+            # Browsers let other sites' pages send forms and text without a CORS preflight, but not JSON.
             if has_body and not headers.get("content-type", "").startswith("application/json"):
                 return 415, "the body must be JSON, with the header `Content-Type: application/json`"
         return None
 
     def _is_known(self, headers: dict[str, str]) -> bool:
-        # Clients of LangGraph's server send the key of their environment on their own, beside what they are told to send.
+        # Clients of LangGraph's server also send the API key of their environment, unasked.
         given = (headers.get("x-api-key", ""), headers.get("authorization", "").removeprefix("Bearer "))
         return any([hmac.compare_digest(one.encode(), (self._token or "").encode()) for one in given])
 

@@ -18,11 +18,11 @@ __all__ = ["SETUP_LOCK", "opened_postgres"]
 
 _CONNECTION: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 10
-_PATIENCE = 10.0  # seconds to wait for a first connection
-_PAUSE = 0.1  # seconds between two looks whether somebody else has made the tables
+_CONNECT_TIMEOUT = 10.0  # seconds for the first connection
+_SETUP_POLL_INTERVAL = 0.1  # seconds; while another process creates the tables
 
 SETUP_LOCK = 5_203_811_640_113_000_377
-"""The advisory lock of whoever makes tables: any number that nobody else locks."""
+"""The advisory lock for creating tables: an arbitrary number that no other program locks."""
 
 
 _RUNS = """
@@ -40,7 +40,7 @@ _COPIED = {
     "checkpoint_writes": "checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob, task_path",
     "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
 }
-"""The columns of each table beside the thread; that of checkpoints is the last, because it makes the others visible."""
+"""The columns of each table except the thread. `checkpoints` is last, because it makes the others visible."""
 
 
 class _Checkpoints(AsyncPostgresSaver):
@@ -59,7 +59,7 @@ class _Checkpoints(AsyncPostgresSaver):
                 await connection.execute(f"INSERT INTO {table} (thread_id, {columns}) {chosen}", threads)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete the checkpoints that some runs of servers created, while there are records of the runs."""
+        """Delete the checkpoints that these runs created. The records of the runs must still exist."""
         async with self._pool.connection() as connection:
             await connection.execute(_DELETE_RUNS, {"runs": list(run_ids)})
 
@@ -69,10 +69,10 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
     """Open a Postgres database for checkpoints and records.
 
     Args:
-        url: its address, as libpq takes it.
+        url: its address, in libpq's form.
 
     Raises:
-        StorageError: it cannot be reached, or its tables cannot be made.
+        StorageError: it cannot be reached, or its tables cannot be created.
     """
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
         url,
@@ -83,13 +83,13 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
         check=AsyncConnectionPool.check_connection,
     )
     try:
-        await pool.open(wait=True, timeout=_PATIENCE)
+        await pool.open(wait=True, timeout=_CONNECT_TIMEOUT)
         saver, store = _Checkpoints(pool), AsyncPostgresStore(pool)
-        async with pool.connection() as connection:  # servers that start at once make the tables one after the other
-            # Nobody waits for the lock in a statement: LangGraph makes its indexes concurrently, which waits for the statements
-            # of all others.
+        async with pool.connection() as connection:  # servers that start at once take turns creating tables
+            # The lock is polled, because LangGraph creates its indexes concurrently, which waits for all running statements, a
+            # blocked lock statement among them.
             while not await _has_locked(connection):
-                await asyncio.sleep(_PAUSE)
+                await asyncio.sleep(_SETUP_POLL_INTERVAL)
             try:
                 await saver.setup()
                 await store.setup()
@@ -98,7 +98,9 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
     except (psycopg.Error, PoolTimeout) as error:
         await pool.close()
         why = " ".join(str(error).split())
-        raise StorageError(f"the database cannot be used: {why} Check its address, and its user's rights.") from error
+        raise StorageError(
+            f"the database cannot be used: {why} Check its address and its user's permissions."
+        ) from error
     async with pool:
         yield saver, store
 

@@ -1,7 +1,7 @@
-"""Runs of a server that workers carry out: added to the queue, cancelled there, and read from the events that workers write.
+"""Runs of a server that workers execute: enqueued, cancelled in the queue, and read from the events that workers write.
 
-What a server knows of a run is in the database: its record, its job and its events. So any number of servers may serve the same
-crews and flows, and one that starts again has forgotten nothing.
+All state of a run is in the database: its record, its job and its events. So any number of servers may serve the same crews and
+flows, and a restarted server loses nothing.
 """
 
 import asyncio
@@ -31,15 +31,15 @@ __all__ = ["QueuedRuns"]
 
 _logger = redacted_logger(__name__)
 
-_LOOKS = 3.0  # seconds between two looks for runs whose jobs have ended without them
-_PRUNINGS = 60.0  # seconds between two removals of old events
-_DOOR = 0.05  # seconds until a thread is asked for again at which another server begins a run
-_PATIENCE = 60.0  # seconds to wait for a worker that is to stop a run
-_YOUNG = 10.0  # seconds within which a run may have no job yet
+_POLL_INTERVAL = 3.0  # seconds: for open runs whose jobs have ended
+_PRUNE_INTERVAL = 60.0  # seconds: for deleting old events
+_START_RETRY_DELAY = 0.05  # seconds; while another server starts a run on the thread
+_STOP_TIMEOUT = 60.0  # seconds for a worker to stop a run
+_ENQUEUE_GRACE = 10.0  # seconds within which a new run may have no job yet
 
 
 class QueuedRuns:
-    """Runs that workers carry out; see `Runs`. Use it as a context manager.
+    """Runs that workers execute; see `Runs`. Use it as a context manager.
 
     Args:
         queue: the queue.
@@ -65,8 +65,8 @@ class QueuedRuns:
         connections = await in_thread(self._queue.database.connections)
         await self._stack.enter_async_context(connections)
         self._feed = await self._stack.enter_async_context(EventFeed(self._queue.database.url, connections))
-        looks = asyncio.create_task(self._look_after(), name="runs of the queue")
-        self._stack.push_async_callback(_cancelled, looks)
+        maintenance = asyncio.create_task(self._maintain(), name="runs of the queue")
+        self._stack.push_async_callback(_cancelled, maintenance)
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -94,12 +94,12 @@ class QueuedRuns:
                 claim.close()
 
     async def _door_of_all(self, thread_id: str) -> ThreadClaim:
-        """Claim the beginning of runs on a thread, which other servers may be at."""
+        """Claim the right to start a run on a thread, shared with other servers."""
         while True:
             try:
                 return await in_thread(claim_keeper(self._saver).claim, f"crewgraph serve thread {thread_id}")
             except ThreadBusy:
-                await asyncio.sleep(_DOOR)
+                await asyncio.sleep(_START_RETRY_DELAY)
 
     async def start(self, run: RunRecord, delay: float = 0) -> StoredEvents:
         await in_thread(self._queue.add_run, self._targets[run.graph_id], run.thread_id, run.run_id, delay)
@@ -124,12 +124,12 @@ class QueuedRuns:
             await self._interrupt(run)
         elif wait:
             try:
-                async with asyncio.timeout(_PATIENCE):
+                async with asyncio.timeout(_STOP_TIMEOUT):
                     await StoredEvents(self._feed, run.run_id).wait()
             except TimeoutError:
                 raise ThreadBusy(
-                    f"run {run.run_id} was told to stop, and no worker has stopped it in {_PATIENCE:g} seconds; see whether "
-                    "workers run"
+                    f"run {run.run_id} was asked to stop, but no worker stopped it within {_STOP_TIMEOUT:g} seconds; check that "
+                    "workers are running"
                 ) from None
         return True
 
@@ -145,7 +145,7 @@ class QueuedRuns:
         await self.start(run, max(run.after_seconds - waited, 0))
 
     async def _interrupt(self, run: RunRecord) -> None:
-        """Keep the end of a run that no worker has."""
+        """Record the end of a run that no worker has."""
         now = await self._records.runs.get(run.run_id)
         if now is None or now.is_over:
             return
@@ -160,20 +160,20 @@ class QueuedRuns:
         await self._execution.forget(run)
         await events.end()
 
-    async def _look_after(self) -> None:
-        pruned = -_PRUNINGS
+    async def _maintain(self) -> None:
+        pruned = -_PRUNE_INTERVAL
         while True:
             try:
-                if time.monotonic() - pruned > _PRUNINGS:
+                if time.monotonic() - pruned > _PRUNE_INTERVAL:
                     pruned = time.monotonic()
                     await self._feed.prune()
                 await self._settle_left()
             except (*LOST, StorageError) as error:
-                _logger.warning("Runs that nobody carries out could not be looked for: %s", error)
-            await asyncio.sleep(_LOOKS)
+                _logger.warning("Could not check for runs without a job: %s", error)
+            await asyncio.sleep(_POLL_INTERVAL)
 
     async def _settle_left(self) -> None:
-        """End the runs whose jobs were given up or cancelled, and add those that have no job to the queue."""
+        """End the runs whose jobs have failed or were cancelled, and enqueue those that have no job."""
         left = {
             run.run_id: run
             for run in await self._records.open_runs()
@@ -193,8 +193,8 @@ class QueuedRuns:
             if state == "cancelled":
                 await self._interrupt(run)
             elif job is not None and state == "failed":
-                await self._fail(run, f"the run was given up: {Work.of(job).error}")
-            elif job is not None or (datetime.now(UTC) - run.created_at).total_seconds() > _YOUNG:
+                await self._fail(run, f"the run failed for good: {Work.of(job).error}")
+            elif job is not None or (datetime.now(UTC) - run.created_at).total_seconds() > _ENQUEUE_GRACE:
                 await self._add(run)
 
 

@@ -1,6 +1,6 @@
-"""What the server keeps beside checkpoints: assistants, threads and runs, as documents in a LangGraph store.
+"""The server's records: assistants, threads and runs, as documents in a LangGraph store.
 
-The store may be any `BaseStore`. A record of a run holds all that is needed to run it, so a server that starts takes up the runs
+The store may be any `BaseStore`. A run's record holds all that is needed to execute it, so a starting server resumes the runs
 that the last one left.
 """
 
@@ -43,7 +43,7 @@ async def opened_records(file: Path) -> AsyncGenerator[BaseStore]:
 
 
 def graph_assistant_id(graph_id: str) -> str:
-    """Return the id of the assistant that each graph has."""
+    """Return the id of a graph's default assistant."""
     return str(uuid5(_ASSISTANTS, graph_id))
 
 
@@ -60,7 +60,7 @@ class _Record(BaseModel):
 
     @property
     def key(self) -> str:
-        """Its key among those of its kind."""
+        """The key within its collection."""
         raise NotImplementedError
 
 
@@ -94,7 +94,7 @@ class ThreadRecord(_Record):
 
 
 class RunRecord(_Record):
-    """A run: what was asked for, and how it ended."""
+    """A run: the request and its status."""
 
     run_id: str = Field(default_factory=lambda: str(uuid4()))
     thread_id: str
@@ -106,16 +106,16 @@ class RunRecord(_Record):
     """The request: `input`, `command`, `config`, `context`, `checkpoint`, `stream_mode` and so on."""
 
     after_seconds: float = 0
-    """How long after it was made it begins, at the earliest."""
+    """Minimum delay between creation and start."""
 
     began_at: str | None = None
-    """Where its thread was when it began, as `execute_run` tells; None before."""
+    """The position of its thread when it started, from `execute_run`; None before."""
 
     is_stateless: bool = False
-    """Whether its thread is deleted when it has ended."""
+    """Whether its thread is deleted at its end."""
 
     is_queued: bool = False
-    """Whether it is carried out by workers."""
+    """Whether workers execute it."""
 
     error: PlainDict | None = None
 
@@ -138,7 +138,7 @@ R = TypeVar("R", bound=_Record)
 
 
 class Collection(Generic[R]):
-    """The records of a kind."""
+    """The records of one type."""
 
     def __init__(self, store: BaseStore, name: str, kind: type[R]) -> None:
         self._store, self._namespace, self._kind = store, ("crewgraph", name), kind
@@ -149,7 +149,7 @@ class Collection(Generic[R]):
         return None if item is None else self._kind.model_validate(item.value)
 
     async def put(self, record: R) -> None:
-        """Keep a record, in the place of an earlier one with its key."""
+        """Store a record, replacing one with the same key."""
         record.updated_at = _now()
         await self._store.aput(self._namespace, record.key, record.model_dump(mode="json"), index=False)
 
@@ -158,7 +158,7 @@ class Collection(Generic[R]):
         await self._store.adelete(self._namespace, key)
 
     async def find(self, metadata: Mapping[str, Any] | None = None, **fields: Any) -> list[R]:
-        """Return the records with these fields, and at least these metadata, the newest first."""
+        """Return the records with these fields and at least this metadata, newest first."""
         found: list[R] = []
         offset = 0
         wanted = {name: value for name, value in fields.items() if value is not None}
@@ -181,6 +181,6 @@ class Records:
         self.runs = Collection(store, "runs", RunRecord)
 
     async def open_runs(self) -> Sequence[RunRecord]:
-        """Return the runs that have not ended, the oldest first."""
+        """Return the runs that have not ended, oldest first."""
         found = [*await self.runs.find(status="pending"), *await self.runs.find(status="running")]
         return sorted(found, key=lambda run: (run.created_at, run.run_id))

@@ -1,4 +1,4 @@
-"""The bodies of requests. What the protocol has and this server has not is refused by name, and never passed over in silence."""
+"""The bodies of requests. Parts of the protocol that this server lacks are refused by name, never ignored."""
 
 from typing import Any, Literal, Self, cast
 

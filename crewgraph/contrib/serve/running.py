@@ -1,6 +1,6 @@
-"""Runs of the server: where they are carried out, and what can be read of them from any point.
+"""Runs of the server: their execution, and their events, readable from any position.
 
-`Runs` is what the routes need. `LocalRuns` carries runs out in tasks of the event loop, holds those of a thread apart, and keeps
+`Runs` is the interface for the routes. `LocalRuns` executes runs in tasks of the event loop, one at a time per thread, and keeps
 their events in memory; `crewgraph.contrib.serve.queued` leaves them to workers.
 """
 
@@ -24,13 +24,13 @@ from crewgraph.storage.claims.keepers import claim_keeper
 __all__ = ["HEARTBEAT", "KEPT_EVENTS", "Doors", "EventReader", "LocalRuns", "RunEvents", "Runs"]
 
 KEPT_EVENTS = 20_000
-"""How many events of one run are kept."""
+"""Maximum number of events kept per run."""
 
 HEARTBEAT = 15.0
-"""The seconds without an event after which a reader gets a sign of life."""
+"""Seconds without an event after which a reader gets a heartbeat."""
 
-_KEPT_RUNS = 200  # whose events can still be read after their end
-_BUSY = 0.5  # seconds until a thread is claimed again that another process runs
+_MAX_ENDED_RUNS = 200  # whose events stay readable
+_BUSY_RETRY_DELAY = 0.5  # seconds; while another process runs the thread
 
 
 class EventReader(Protocol):
@@ -38,12 +38,12 @@ class EventReader(Protocol):
 
     @property
     def values(self) -> Any:
-        """What the run gave, once it is over."""
+        """The final values, once the run is over."""
         ...
 
     @property
     def is_over(self) -> bool:
-        """Whether there will be no further event."""
+        """Whether no further event will follow."""
         ...
 
     async def wait(self) -> None:
@@ -51,7 +51,7 @@ class EventReader(Protocol):
         ...
 
     def read(self, after: int = 0) -> AsyncIterator[tuple[int, Event] | None]:
-        """Yield the events after a number, with their numbers, until the run ends; None when nothing happens for a while."""
+        """Yield numbered events after a position until the run ends; None as a heartbeat."""
         ...
 
 
@@ -60,51 +60,51 @@ class Runs(Protocol):
 
     @property
     def is_closing(self) -> bool:
-        """Whether no further runs are begun."""
+        """Whether no further runs are started."""
         ...
 
     async def take_up(self) -> None:
-        """Carry on the runs that were left."""
+        """Resume the runs that an earlier server left."""
         ...
 
     def door(self, thread_id: str) -> AbstractAsyncContextManager[None]:
-        """Let one at a time begin runs on a thread."""
+        """Allow one caller at a time to start runs on a thread."""
         ...
 
     async def start(self, run: RunRecord, delay: float = 0) -> EventReader:
-        """Begin a run, after those of its thread that were begun before.
+        """Start a run, after the earlier ones of its thread.
 
         Args:
-            run: the record, which is kept.
-            delay: the seconds to wait before.
+            run: the record, which is stored.
+            delay: seconds to wait before the start.
         """
         ...
 
     async def events(self, run: RunRecord) -> EventReader | None:
-        """Return the events of a run; None if it has been too long since its end."""
+        """Return the events of a run; None if they have expired."""
         ...
 
     async def is_open(self, run: RunRecord) -> bool:
-        """Return whether a run is under way or waits for its turn."""
+        """Return whether a run is running or waits for its turn."""
         ...
 
     async def cancel(self, run: RunRecord, wait: bool = True) -> bool:
-        """Stop a run after what is under way in it; return whether it was there to be stopped."""
+        """Stop a run after its current step; return whether it was open."""
         ...
 
     async def close(self, patience: float) -> None:
-        """Begin no further runs, and end the streams. Runs that have not ended stay open.
+        """Start no further runs, and end the streams. Runs that have not ended stay open.
 
-        May be called by several at once: each returns when it is done.
+        Concurrent calls are safe: each returns when the shutdown is complete.
 
         Args:
-            patience: The seconds that runs of this process may take to stop; what takes longer is left behind.
+            patience: Seconds that runs of this process may take to stop; slower ones are abandoned.
         """
         ...
 
 
 class Doors:
-    """A lock for each thread, there as long as somebody holds it or waits for it."""
+    """A lock per thread, dropped when no task holds it or waits for it."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -127,14 +127,14 @@ class RunEvents:
         self.attempt = 1
 
     async def add(self, event: Event) -> None:
-        """Add an event; the readers get it."""
+        """Add an event and wake the readers."""
         async with self._changed:
             if len(self._events) < KEPT_EVENTS:
                 self._events.append(event)
             self._changed.notify_all()
 
     async def flush(self) -> None:
-        """Readers have an event as soon as it is added."""
+        """Do nothing: readers receive an event as soon as it is added."""
 
     async def end(self) -> None:
         """Let the readers end."""
@@ -148,7 +148,7 @@ class RunEvents:
             await self._changed.wait_for(lambda: self.is_over)
 
     async def read(self, after: int = 0) -> AsyncIterator[tuple[int, Event] | None]:
-        """Yield the events after a number, with their numbers, until the run ends; None when nothing happens for a while."""
+        """Yield numbered events after a position until the run ends; None as a heartbeat."""
         position = after
         while True:
             while position < len(self._events):
@@ -160,7 +160,7 @@ class RunEvents:
                 yield None
 
     async def _has_changed(self, position: int) -> bool:
-        """Wait a while for an event after a position, or the end; return whether one came."""
+        """Wait for an event after a position, or the end; return False on timeout."""
         try:
             async with asyncio.timeout(HEARTBEAT), self._changed:
                 await self._changed.wait_for(lambda: self.is_over or position < len(self._events))
@@ -170,7 +170,7 @@ class RunEvents:
 
 
 class LocalRuns:
-    """Runs that are carried out in this process; see `Runs`."""
+    """Runs that execute in this process; see `Runs`."""
 
     def __init__(
         self, graphs: Mapping[str, Any], saver: "BaseCheckpointSaver[Any]", records: Records, concurrency: int
@@ -201,7 +201,7 @@ class LocalRuns:
 
     async def start(self, run: RunRecord, delay: float = 0) -> RunEvents:
         events = self._events[run.run_id] = RunEvents()
-        while len(self._events) > _KEPT_RUNS and next(iter(self._events.values())).is_over:
+        while len(self._events) > _MAX_ENDED_RUNS and next(iter(self._events.values())).is_over:
             self._events.popitem(last=False)
         self._tasks[run.run_id] = asyncio.create_task(self._play(run, events, delay), name=f"run {run.run_id}")
         return events
@@ -242,7 +242,7 @@ class LocalRuns:
                 await asyncio.sleep(delay)
             async with self._turns[run.thread_id]:
                 while not await self._carry_out(run, events):
-                    await asyncio.sleep(_BUSY)
+                    await asyncio.sleep(_BUSY_RETRY_DELAY)
         except asyncio.CancelledError:
             if self.is_closing and run.run_id not in self._cancelled:
                 return
@@ -255,7 +255,7 @@ class LocalRuns:
                 await self._execution.forget(run)
 
     async def _carry_out(self, run: RunRecord, events: RunEvents) -> bool:
-        """Carry out a run; return False if nothing was done, because another process runs the thread."""
+        """Execute a run; return False, having done nothing, if another process runs the thread."""
         async with self._slots:
             try:
                 claim = await in_thread(claim_keeper(self._saver).claim, run.thread_id)

@@ -1,7 +1,7 @@
-"""Events of runs in Postgres: workers write them, servers read them, and a notification tells that there are new ones.
+"""Events of runs in Postgres: workers write them, servers read them, and a notification announces new ones.
 
-The table is in the schema of the queue; see `crewgraph.contrib.queue.database`. A row without an event is the end of a run, and
-has what the run gave.
+The table is in the schema of the queue; see `crewgraph.contrib.queue.database`. A row without an event marks the end of a
+run and holds its final values.
 """
 
 import asyncio
@@ -26,10 +26,10 @@ _logger = redacted_logger(__name__)
 _Pool = AsyncConnectionPool[Any]
 _CHANNEL = "crewgraph_run_events"
 _END = " end"
-_AT_ONCE = 500  # events in one statement
-_BACKLOG = 1000  # events that wait to be written until the run waits for them
-_PAUSE = 1.0  # seconds until a lost database is tried again
-_KEPT = "10 minutes"  # for which the events of a run can be read after its end
+_BATCH_SIZE = 500  # events in one statement
+_MAX_BACKLOG = 1000  # unwritten events; with more, the run waits for the writer
+_RECONNECT_DELAY = 1.0  # seconds
+_RETENTION = "10 minutes"  # for which the events of a run stay readable after its end
 
 _WRITTEN = """
 SELECT coalesce(max(number), 0) AS last, count(*) FILTER (WHERE event = 'metadata') AS attempts
@@ -51,15 +51,15 @@ _OUTCOME = "SELECT data FROM crewgraph_queue.run_events WHERE run_id = %(run)s A
 _HAS_EVENTS = "SELECT 1 FROM crewgraph_queue.run_events WHERE run_id = %(run)s LIMIT 1"
 _PRUNE = f"""
 DELETE FROM crewgraph_queue.run_events WHERE run_id IN (
-    SELECT run_id FROM crewgraph_queue.run_events WHERE event IS NULL AND made_at < now() - interval '{_KEPT}'
+    SELECT run_id FROM crewgraph_queue.run_events WHERE event IS NULL AND made_at < now() - interval '{_RETENTION}'
 )
 """
 
 
 class EventWriter:
-    """Writes the events of a run. What is added while a statement is under way is written together by the next one.
+    """Writes the events of a run. What is added while a statement runs is written in one batch by the next.
 
-    Only who holds the claim on the run's thread may write.
+    Only the holder of the claim on the run's thread may write.
     """
 
     def __init__(self, connections: "_Pool", run_id: str, written: int, attempts: int) -> None:
@@ -71,7 +71,7 @@ class EventWriter:
 
     @classmethod
     async def opened(cls, connections: "_Pool", run_id: str) -> Self:
-        """Return a writer that goes on behind what an earlier one has written."""
+        """Return a writer that appends to what an earlier one has written."""
         async with connections.connection() as connection:
             row = await (await connection.execute(_WRITTEN, {"run": run_id})).fetchone()
         assert row is not None
@@ -81,7 +81,7 @@ class EventWriter:
         """Add an event; it is written soon.
 
         Raises:
-            psycopg.Error: those before could not be written.
+            psycopg.Error: earlier events could not be written.
         """
         if self._number + len(self._waiting) >= KEPT_EVENTS:
             return
@@ -91,14 +91,14 @@ class EventWriter:
             self._writing = None
         if self._writing is None:
             self._writing = asyncio.create_task(self._write_all(), name=f"events of run {self._run_id}")
-        if len(self._waiting) > _BACKLOG:
+        if len(self._waiting) > _MAX_BACKLOG:
             await self.flush()
 
     async def flush(self) -> None:
-        """Wait until all that was added is written.
+        """Wait until all added events are written.
 
         Raises:
-            psycopg.Error: it cannot be written.
+            psycopg.Error: they cannot be written.
         """
         if self._writing is not None:
             await asyncio.shield(self._writing)
@@ -112,7 +112,7 @@ class EventWriter:
 
     async def _write_all(self) -> None:
         while self._waiting:
-            part, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
+            part, self._waiting = self._waiting[:_BATCH_SIZE], self._waiting[_BATCH_SIZE:]
             rows: list[tuple[int, str | None, str]] = [
                 (self._number + place, event.name, event.data) for place, event in enumerate(part, 1)
             ]
@@ -127,11 +127,11 @@ class EventWriter:
 
 
 class EventFeed:
-    """Tells readers in this process which runs have new events, and reads them; use it as a context manager.
+    """Notifies readers in this process of new events, and reads events; use it as a context manager.
 
     Args:
         url: the address of the database.
-        connections: connections to it, to read with.
+        connections: a pool to read with.
     """
 
     def __init__(self, url: str, connections: "_Pool") -> None:
@@ -157,23 +157,23 @@ class EventFeed:
         self._wake_all()
 
     async def has_events(self, run_id: str) -> bool:
-        """Return whether there are events of a run."""
+        """Return whether any events of a run are stored."""
         return bool(await self.ask(_HAS_EVENTS, run=run_id))
 
     async def prune(self) -> None:
-        """Delete the events of runs that ended a while ago."""
+        """Delete the events of runs that ended before the retention period."""
         async with self.connections.connection() as connection:
             await connection.execute(_PRUNE)
 
     async def ask(self, query: Any, **arguments: Any) -> list[Any]:
-        """Return the rows that a query finds."""
+        """Return the rows of a query."""
         async with self.connections.connection() as connection:
             return await (await connection.execute(query, arguments)).fetchall()
 
     def watch(self, note: str) -> "_Watch":
-        """Return what can be waited for: a notification for a run, or one of its end.
+        """Return a watch on a run's notifications, or on those of its end.
 
-        What is read after this is called, and is old, is followed by the notification.
+        Call it before reading: any event that the read misses triggers a notification.
         """
         return _Watch(note, self._waiting)
 
@@ -184,12 +184,12 @@ class EventFeed:
                 connecting = psycopg.AsyncConnection.connect(self._url, autocommit=True, application_name=name)
                 async with await connecting as connection:
                     await connection.execute(f"LISTEN {_CHANNEL}")
-                    self._wake_all()  # for what came while nobody listened
+                    self._wake_all()  # for events that came while the connection was down
                     async for notification in connection.notifies():
                         self._wake(notification.payload)
             except psycopg.OperationalError as error:
-                _logger.warning("Notifications of events are lost, and are tried again: %s", error)
-            await asyncio.sleep(_PAUSE)
+                _logger.warning("The connection for notifications of events was lost; reconnecting: %s", error)
+            await asyncio.sleep(_RECONNECT_DELAY)
 
     def _wake(self, note: str) -> None:
         for name in {note, note.removesuffix(_END)}:
@@ -218,11 +218,11 @@ class _Watch:
             del self._waiting[self._note]
 
     def forget(self) -> None:
-        """Forget the notifications that have come."""
+        """Discard the notifications received so far."""
         self._event.clear()
 
     async def wait(self) -> bool:
-        """Wait for a notification; return False if none comes for a while."""
+        """Wait for a notification; return False on timeout."""
         with suppress(TimeoutError):
             async with asyncio.timeout(HEARTBEAT):
                 await self._event.wait()
@@ -230,7 +230,7 @@ class _Watch:
 
 
 class _Outcome(NamedTuple):
-    """What a run gave."""
+    """The final values of a run."""
 
     values: Any
 
@@ -248,7 +248,7 @@ class StoredEvents:
 
     @property
     def values(self) -> Any:
-        """What the run gave, once it is over."""
+        """The final values, once the run is over."""
         return None if self._outcome is None else self._outcome.values
 
     async def wait(self) -> None:
@@ -265,7 +265,7 @@ class StoredEvents:
         with self._feed.watch(self._run_id) as watch:
             while not self._feed.is_closed:
                 watch.forget()
-                rows = await self._ask(_READ, after=position, limit=_AT_ONCE)
+                rows = await self._ask(_READ, after=position, limit=_BATCH_SIZE)
                 for row in rows:
                     if row["event"] is None:
                         self._outcome = _Outcome(json.loads(row["data"]))
@@ -276,11 +276,11 @@ class StoredEvents:
                     yield None
 
     async def _ask(self, query: str, **arguments: Any) -> list[Any]:
-        """Return rows; none while the database is lost."""
+        """Query, retrying while the connection is lost."""
         while not self._feed.is_closed:
             try:
                 return await self._feed.ask(query, run=self._run_id, **arguments)
             except LOST as error:
-                _logger.warning("Events of run %s cannot be read, and are tried again: %s", self._run_id, error)
-                await asyncio.sleep(_PAUSE)
+                _logger.warning("Events of run %s cannot be read; retrying: %s", self._run_id, error)
+                await asyncio.sleep(_RECONNECT_DELAY)
         return []

@@ -1,4 +1,4 @@
-"""The forms in which the server speaks: JSON of LangGraph's values, states, and server-sent events."""
+"""The wire formats: JSON of LangGraph's values and states, and server-sent events."""
 
 import dataclasses
 import json
@@ -22,7 +22,7 @@ __all__ = ["Event", "error_of", "plain_json", "sse", "state_of_snapshot", "to_js
 
 
 _INNER = ("__pregel_", "__crewgraph_")
-"""What keys of configs begin with that are LangGraph's machinery, or ours."""
+"""Prefixes of config keys that are internal to LangGraph or crewgraph."""
 
 
 class Event(NamedTuple):
@@ -38,18 +38,18 @@ class Event(NamedTuple):
 
 
 async def sse(events: AsyncIterator[tuple[int, Event] | None]) -> AsyncIterator[str]:
-    """Return the text of a stream; None is a sign of life."""
+    """Return the text of a stream; None becomes a heartbeat."""
     async for item in events:
         yield ": heartbeat\n\n" if item is None else item[1].text(item[0])
 
 
 def to_json(value: object) -> str:
-    """Return a value as JSON; messages, models and LangGraph's types as dicts, and what has no JSON as its `repr`."""
+    """Return a value as JSON: messages, models and LangGraph's types as dicts, other objects as their `repr`."""
     return json.dumps(plain_json(value), ensure_ascii=False)
 
 
 def plain_json(value: Any) -> Any:
-    """Return a value as data that JSON has."""
+    """Convert a value to JSON-compatible data."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
@@ -64,7 +64,7 @@ def plain_json(value: Any) -> Any:
 
 
 def _fields_of(value: Any) -> PlainMapping | None:
-    """Return an object as a dict; None if it is no object of LangGraph, LangChain, pydantic or a dataclass."""
+    """Return an object of LangGraph, LangChain, pydantic or a dataclass as a dict; None for others."""
     if isinstance(value, Interrupt):
         return {"value": value.value, "id": value.id}
     if isinstance(value, Send):
@@ -85,7 +85,7 @@ def _plain_leaf(value: object) -> str:
 
 
 def error_of(error: BaseException) -> PlainDict:
-    """Return an error as clients see it: crewgraph's own with their text, others with their type and text, no traceback."""
+    """Return an error for clients: the text, with the type unless it is crewgraph's own, and no traceback."""
     text = redact_text(" ".join([str(error), *map(str, getattr(error, "__notes__", ()))]))
     if isinstance(error, CrewgraphError):
         return {"error": type(error).__name__, "message": text}
@@ -93,7 +93,7 @@ def error_of(error: BaseException) -> PlainDict:
 
 
 def state_of_snapshot(snapshot: StateSnapshot) -> PlainDict:
-    """Return a state as the protocol has it."""
+    """Return a state in the form of the protocol."""
     interrupts = [interrupt for task in snapshot.tasks for interrupt in task.interrupts]
     checkpoint, parent = _place(snapshot.config), _place(snapshot.parent_config)
     return {

@@ -1,4 +1,4 @@
-"""Runs of a server in a worker: what its jobs name is carried out, and its events are written for the server to read."""
+"""Runs of a server in a worker, which executes them and writes their events for the server to read."""
 
 import asyncio
 from collections.abc import Callable
@@ -22,11 +22,11 @@ __all__ = ["WorkerRuns"]
 
 
 class WorkerRuns:
-    """Carries out runs of servers, in the event loop of a worker.
+    """Executes runs of servers on the event loop of a worker.
 
     Args:
-        saver: the checkpoints.
-        connections: connections to their database, which has the records and the events, too.
+        saver: the checkpointer.
+        connections: a pool for its database, which also holds the records and the events.
     """
 
     def __init__(self, saver: "BaseCheckpointSaver[Any]", connections: "AsyncConnectionPool[Any]") -> None:
@@ -42,33 +42,33 @@ class WorkerRuns:
         *,
         is_cancelled: Callable[[], bool],
     ) -> None:
-        """Bring a run to its end, or to its next question, from wherever an attempt before has brought it.
+        """Execute a run to its end or its next question, resuming after earlier attempts.
 
         Args:
             define: returns the crew or flow.
             thread_id: the thread of the run.
             run_id: the run.
-            is_cancelled: tells in a cancellation whether it is the run that is to end, and not the worker.
+            is_cancelled: returns, on cancellation, whether the run was cancelled rather than the worker stopped.
 
         Raises:
             ThreadBusy: another process runs the thread.
-            Exception: the database was lost.
+            Exception: the database connection was lost.
         """
         try:
-            await self._bring_on(define, thread_id, run_id)
+            await self._complete(define, thread_id, run_id)
         except asyncio.CancelledError:
             if is_cancelled():
                 await self._interrupt(run_id)
             raise
 
-    async def _bring_on(self, define: Callable[[], Crew | Flow[Any]], thread_id: str, run_id: str) -> None:
+    async def _complete(self, define: Callable[[], Crew | Flow[Any]], thread_id: str, run_id: str) -> None:
         keeper = claim_keeper(self._saver)
         claim = await in_thread(keeper.claim, thread_id)
         try:
             run, events = await self._records.runs.get(run_id), await EventWriter.opened(self._connections, run_id)
             if run is not None:
                 graph = define().compile(checkpointer=self._saver)
-                if run.is_over:  # an attempt before could not tell it any more
+                if run.is_over:  # an earlier attempt could not report it
                     events.values = await _values(graph, run)
                 else:
                     try:
@@ -88,13 +88,13 @@ class WorkerRuns:
     async def _end(self, run: RunRecord | None, events: EventWriter) -> None:
         if run is not None:
             await self._execution.forget(run)
-            # Whoever hears of the end may begin the next run: this is answered when the claim was given back.
+            # A reader of the end may start the next run, so it is written only after the claim is released.
             await in_thread(claim_keeper(self._saver).holder, run.thread_id)
         await events.end()
 
 
 async def _values(graph: Any, run: RunRecord) -> Any:
-    """Return what a run that has ended gave."""
+    """Return the final values of a run that has ended."""
     if run.error is not None:
         return {"__error__": run.error}
     state = await graph.aget_state({"configurable": {"thread_id": run.thread_id}})

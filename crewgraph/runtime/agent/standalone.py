@@ -81,14 +81,14 @@ _Body = Callable[[TaskBinding, Mapping[str, object]], Body[PlainDict]]
 
 
 def execute(task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None) -> TaskOutput:
-    """Do a task; see `Task.execute_sync`."""
+    """Execute a task; see `Task.execute_sync`."""
     return drive(_execute(task, agent, context, tools))
 
 
 async def aexecute(
     task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None
 ) -> TaskOutput:
-    """Do a task on this event loop; see `Task.aexecute_sync`."""
+    """Execute a task on this event loop; see `Task.aexecute_sync`."""
     return await adrive(_execute(task, agent, context, tools))
 
 
@@ -191,7 +191,7 @@ def reply_program(
     check_agent(agent)
     binding = bind_agent(agent)
     if override_of(agent, "execute_task") is not None and not isinstance(agent, Agent):
-        raise RunError(f"{binding.where} works in a way of its own, which is for tasks: give it a `Task`")
+        raise RunError(f"{binding.where} has its own execution logic, which works on tasks only: give it a `Task`")
     inputs: dict[str, object] = {"messages": _conversation(messages, binding.where)}
     inputs |= yield from recorded_files(files)
     _check_structure(structure, binding.where)
@@ -207,7 +207,7 @@ def reply_program(
 def next_answer_program(binding: AgentBinding, task: Task | None, messages: Sequence[Message]) -> Program[PlainDict]:
     """Continue a conversation of an agent to its next answer; see `continue_body`."""
     body = partial(continue_body, binding, task, messages)
-    result = yield from run_standalone(f"Going on: {binding.slug}", binding.slug, body, binding=binding)
+    result = yield from run_standalone(f"Continue: {binding.slug}", binding.slug, body, binding=binding)
     if task is not None:
         _charge_usage(task, result["usage"])
     return result
@@ -216,13 +216,13 @@ def next_answer_program(binding: AgentBinding, task: Task | None, messages: Sequ
 def _conversation(messages: object, where: str) -> list[PlainDict]:
     read = read_messages(messages)
     if not any(message["content"] for message in read):
-        raise RunError(f"{where} was asked nothing; give `kickoff` a text, or messages such as {_EXAMPLE}")
+        raise RunError(f"{where} got no question; give `kickoff` a text, or messages such as {_EXAMPLE}")
     return plain_data(read)
 
 
 def _check_structure(structure: object, where: str) -> None:
     if structure is not None and not (isinstance(structure, type) and issubclass(structure, BaseModel)):
-        raise DefinitionError(f"`response_format` of {where} is a pydantic model, not {structure!r:.80}")
+        raise DefinitionError(f"`response_format` of {where} must be a pydantic model, not {structure!r:.80}")
 
 
 def _run_task_body(assignment: TaskBinding, body: _Body, notes: RunNotes | None = None) -> Program[Any]:
@@ -233,7 +233,7 @@ def _run_task_body(assignment: TaskBinding, body: _Body, notes: RunNotes | None 
 def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, str | None]]:
     if isinstance(guardrail, HallucinationGuardrail) and guardrail.context is None:
         raise ValueError(
-            "a HallucinationGuardrail that is called outside of a task needs `context=`: what the output is held to"
+            "a HallucinationGuardrail called outside of a task needs `context=`, the reference to check the output against"
         )
     model = as_model(guardrail.llm)
     description = getattr(output, "description", "")  # an agent's own output has no task
@@ -263,7 +263,7 @@ def run_standalone(
         body: the body, as a function of the graph's state.
         notes: collects notes on the tasks.
         inputs: the inputs in the graph's state.
-        binding: the agent or task that works, and may ask people; None if nobody is asked.
+        binding: the agent or task, which may ask people; None if it asks no one.
         own_place: where the run is stored unless an enclosing graph stores it; a stored run is resumed.
     """
     outer = place_in_flow() or place_in_graph()
@@ -296,7 +296,7 @@ def _resume_value(place: RunPlace, state: StateSnapshot) -> object:
 
 
 def _mark_reviewed(task: Task) -> None:
-    """Mark the current task as reviewed by people, if it asks for that."""
+    """Mark the current task as reviewed by a person, if it requires a review."""
     ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
         ongoing.reviewed = True
@@ -316,7 +316,7 @@ class ReasoningPlan(BaseModel):
     """The text of the plan."""
 
     steps: list[PlanStep] = Field(default_factory=list[PlanStep])
-    """Its steps, where the agent's `planning` asks for them."""
+    """Its steps, if the agent's `planning` requests them."""
 
     ready: bool
     """Whether the agent considers the plan ready."""
@@ -332,10 +332,10 @@ class AgentReasoning:
     """Lets an agent plan a task without working on it; `Agent(reasoning=True)` does so before the work.
 
     Args:
-        agent: who plans; agent and task may be given in either order.
-        task: what is planned.
-        description: what is to be done, where there is no task.
-        expected_output: what is expected, where there is no task.
+        agent: the agent that plans; agent and task may be given in either order.
+        task: the task to plan.
+        description: what to do, if there is no task.
+        expected_output: the expected output, if there is no task.
     """
 
     def __init__(
@@ -365,7 +365,7 @@ class AgentReasoning:
         """Plan until the plan is ready, or the agent's `max_reasoning_attempts` are used up.
 
         Raises:
-            RunError: no plan could be made; the reason is in the log.
+            RunError: planning failed; the reason is in the log.
         """
         return self._output_of(drive(plan(self.agent, self.task)))
 
@@ -376,6 +376,6 @@ class AgentReasoning:
     def _output_of(self, result: PlainDict | None) -> AgentReasoningOutput:
         if result is None:
             raise RunError(
-                f"agent `{self.agent.role}` could make no plan; the reason is in the log. Look at its model."
+                f"agent `{self.agent.role}` could not make a plan; the reason is in the log. Check its model."
             )
         return AgentReasoningOutput(plan=ReasoningPlan(**result))

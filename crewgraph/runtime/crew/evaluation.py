@@ -62,7 +62,7 @@ def show_scores(result: CrewTestResult) -> None:
         _summary("Cost (USD)", [item.cost for item in rounds], 4),
     ]
     heads = ["Task", "Agent", *(f"Round {number}" for number in range(1, len(rounds) + 1)), "Average"]
-    below = f"Judging took {result.evaluation_usage.total_tokens} tokens more."
+    below = f"Judging took another {result.evaluation_usage.total_tokens} tokens."
     show_table(f"Scores from 1 to 10, given by {result.model}", 2, heads, [tasks, whole], below)
 
 
@@ -146,12 +146,12 @@ def _outputs(crew: Crew, output: object) -> list[tuple[Task, TaskOutput]]:
     """Return the tasks with their outputs; empty texts for skipped ones."""
     if isinstance(output, CrewOutput) and len(output.tasks_output) == len(crew.tasks):
         return list(zip(crew.tasks, output.tasks_output, strict=True))
-    # An `after_kickoff` function gave something else in its place.
+    # An `after_kickoff` function replaced the output.
     return [(task, task.output) for task in crew.tasks if task.output is not None]
 
 
 class _Judge:
-    """Marks what tasks gave."""
+    """Scores the outputs of tasks."""
 
     def __init__(self, crew: Crew, llm: object) -> None:
         self._crew, self._book = crew, crew.texts.book
@@ -161,7 +161,7 @@ class _Judge:
             backstory=self._book.slice("evaluator_backstory"),
             llm=llm,
         )
-        self.model: Model = as_model(llm)  # one that is not there is told before anything is paid for
+        self.model: Model = as_model(llm)  # a missing model fails here, before anything is paid for
 
     def scores(self, outputs: Sequence[tuple[Task, TaskOutput]], result: CrewTestResult) -> Program[list[TaskScore]]:
         """Return the scores of a round; the usage of the judging model is added to the result."""

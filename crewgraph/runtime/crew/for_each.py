@@ -1,4 +1,4 @@
-"""Runs one crew for many inputs: each in a run of its own, and none lost because another one fails."""
+"""Runs one crew for many inputs, each in its own run; a failed run does not lose the others."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def kickoff_for_each(
             started = [pool.submit(copy_context().run, run_item, item) for item in items]
             outcomes = [future.result() for future in started]
         return _collect(crew, items, outcomes)
-    finally:  # a KeyboardInterrupt begins no further one
+    finally:  # after a KeyboardInterrupt, start no further run
         pool.shutdown(cancel_futures=True)
 
 
@@ -81,7 +81,7 @@ async def akickoff_for_each(
 
     async def run_in_turn(item: "_Item") -> CrewOutput:
         async with gate:
-            with isolated_tool_cache(crew):  # of this item alone: `gather` gives each a context of its own
+            with isolated_tool_cache(crew):  # for this item alone: `gather` gives each its own context
                 own = override_of(crew, "kickoff_async") or override_of(crew, "akickoff")
                 if own is not None:
                     return await own(inputs=item.inputs)
@@ -110,13 +110,13 @@ def _items(inputs: object, max_concurrency: int | None) -> list[_Item]:
             raise TypeError(f'`inputs[{index}]` is {item!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
     if max_concurrency is not None and max_concurrency < 1:
         raise ValueError(
-            f"`max_concurrency` is {max_concurrency}; give the greatest number of runs at a time, at least 1"
+            f"`max_concurrency` is {max_concurrency}; it is the maximum number of concurrent runs, at least 1"
         )
     return [_Item(item) for item in entries]
 
 
 def _progress(crew: Crew, items: Sequence[_Item]) -> ProgressLine:
-    """Return the progress of the runs; a crew that tells what it does needs none."""
+    """Return the progress line of the runs; hidden if the crew is verbose."""
     return progress(f"Crew {crew.name}", len(items), "runs", shown=not (crew.verbose or crew.live_view))
 
 
@@ -125,7 +125,7 @@ def _collect(crew: Crew, items: Sequence[_Item], outcomes: Sequence[_Outcome]) -
     failures = {index: outcome for index, outcome in enumerate(outcomes) if isinstance(outcome, BaseException)}
     outputs = [None if isinstance(outcome, BaseException) else outcome for outcome in outcomes]
     finished = [output for output in outputs if output is not None]
-    # What an `after_kickoff` function gave in its place may be anything.
+    # An `after_kickoff` function may have replaced it by anything.
     used = total(output.token_usage for output in finished if isinstance(output, CrewOutput))  # pyright: ignore[reportUnnecessaryIsInstance]
     crew.usage_metrics = crew.token_usage = used
     for failure in failures.values():
@@ -143,7 +143,7 @@ def _first_failure(
     error = failures[first]
     error.add_note(
         f"`inputs[{first}]` failed, thread `{items[first].thread_id}`. {len(outputs) - len(failures)} of {len(outputs)} runs "
-        "are finished: `outputs` of this exception holds what they gave, None for each that failed; `failures` says why."
+        "are finished: `outputs` of this exception holds their outputs, None for each failed run; `failures` says why."
     )
     for index in more:
         error.add_note(f"`inputs[{index}]` failed, too, thread `{items[index].thread_id}`: {failures[index]!r:.300}")

@@ -81,12 +81,12 @@ def compile_crew(
 
 
 def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, merged: bool = False) -> CrewGraph:
-    """Return the graph that runs a crew, cached until anything it is made of changes.
+    """Return the graph that runs a crew, cached until any part of the crew changes.
 
     Args:
         crew: the crew.
         checkpointer: where its runs are stored.
-        granularity: what has a node: "task" or "step".
+        granularity: the unit of a node: "task" or "step".
         merged: whether the tasks of a linear crew may share a node, because the run is neither stored nor observed.
 
     Raises:
@@ -94,7 +94,7 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, merged
     """
     check_crew(crew)
     _refuse_in_training(crew)
-    # The checkpointer is held by the graph that is kept, so its id is not given to another one meanwhile.
+    # The cached graph holds the checkpointer, so its id cannot be reused.
     lessons = training_data_of(crew)
     key: Hashable = (crew_graph_key(crew), crew_plan_key(crew), lessons, id(checkpointer), granularity, merged)
     cached: CrewGraph | None = crew.kept.get(key)
@@ -116,8 +116,8 @@ def _refuse_in_training(crew: Crew) -> None:
     training = TRAINING.get()
     if crew.training and (training is None or training.crew is not crew):
         raise CompileError(
-            "`training` of the crew says that it is in training. `crew.train(n_iterations, filename)` sets it while that lasts; "
-            "leave it out for a run without people."
+            "`training` of the crew marks it as in training. `crew.train(n_iterations, filename)` sets it while training; leave "
+            "it out otherwise."
         )
 
 

@@ -1,4 +1,4 @@
-"""Questions of crews to people: asked at the terminal, or stored with the run until somebody answers."""
+"""Questions of crews to people: asked at the terminal, or stored with the run until answered."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -85,13 +85,12 @@ def pending_crew(
         questions: the pending questions.
 
     Raises:
-        RunError: the run is not stored, so nobody could answer.
+        RunError: the run is not stored, so it could never be answered.
     """
     if done.thread_id is None:
         raise RunError(
             f"crew `{crew.name}` asks a person: {'; '.join(question.told() for question in questions)}. "
-            "There is nobody at a terminal, and the run is kept nowhere, so it cannot wait for an answer: "
-            "leave `checkpointer=False` out."
+            "There is no terminal and the run is not stored, so it cannot wait for an answer: leave `checkpointer=False` out."
         )
     slugs = [task.slug for task in tasks]
     ordered = sorted(questions, key=lambda item: slugs.index(item.task) if item.task in slugs else len(slugs))
@@ -121,9 +120,8 @@ def place_to_ask(place: RunPlace, bindings: Sequence[AgentBinding]) -> RunPlace:
     unanswerable = next((item for item in asking if _is_reviewed(item)), None)
     if unanswerable is not None:
         raise RunError(
-            f"{unanswerable.where} has `human_input=True`, there is nobody at a terminal, and the run is kept nowhere, "
-            "so it cannot wait for an answer. Run it in a crew that keeps its runs "
-            "(leave `checkpointer=False` out), or at a terminal."
+            f"{unanswerable.where} has `human_input=True`, but there is no terminal and the run is not stored, so it cannot "
+            "wait for an answer. Run it in a crew whose runs are stored (leave `checkpointer=False` out), or at a terminal."
         )
     return place
 
@@ -214,19 +212,21 @@ def file_answers(
     """Return the resume value for the answers to a run's questions.
 
     Raises:
-        RunError: there are no or other questions, or they have been answered in the meantime.
+        RunError: the run waits on no question or on others, or they have been answered in the meantime.
     """
     checkpoint = yield _LatestCheckpoint(place.checkpointer, config)
     interrupts = questions_in((checkpoint.pending_writes or ()) if checkpoint else ())
     where = f"the run of thread `{place.thread_id}` of crew `{crew.name}`"
     if not interrupts:
-        raise RunError(f"{where} waits for no answer. Without one, `resume({place.thread_id!r})` goes on with it.")
+        raise RunError(
+            f"{where} does not wait for an answer. `resume({place.thread_id!r})` without an answer continues it."
+        )
     answers = _answers_by_id(interrupts, answer, where)
     return (yield from _store_answers(interrupts, answers, place.checkpointer, checkpoint.config))
 
 
 def _as_asked(question: Any, answer: object) -> object:
-    """Return an answer in the form that the code which asks reads."""
+    """Return an answer in the form that the asking code expects."""
     is_of_middleware = isinstance(question, Mapping) and "action_requests" in question
     return decisions_of(cast("PlainMapping", question), answer) if is_of_middleware else answer
 
@@ -259,8 +259,8 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
         answers = {questions[0].id: cast("object", answer)}
     else:
         raise RunError(
-            f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, and {answer!r:.200} answers "
-            f"none of its questions. Give a dict of answers by the questions' ids. It is asked {format_questions(questions)}"
+            f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, but {answer!r:.200} matches "
+            f"none of its questions. Give a dict of answers by question id. The questions: {format_questions(questions)}"
         )
     try:
         return {name: plain(value) for name, value in answers.items()}
@@ -294,7 +294,7 @@ def _store_answers(
             command[item.id] = _as_asked(item.value, answers[item.id])
         elif not (yield from file_answer(saver, config, name, answers[name])):
             raise RunError(
-                f"the question `{name}` was answered by somebody else meanwhile, so this answer is not taken. What came of it: "
-                f"`resume({config.get('configurable', {}).get('thread_id')!r})`."
+                f"the question `{name}` has been answered elsewhere in the meantime, so this answer is discarded. For the "
+                f"result: `resume({config.get('configurable', {}).get('thread_id')!r})`."
             )
     return Command(resume=command) if command else None

@@ -229,17 +229,17 @@ def _resume(
 ) -> Program[CrewOutput]:
     if not thread_id:
         raise RunError(
-            "`resume` needs the name that the run is kept under: `thread_id` of its output or of its start event"
+            "`resume` needs the name that the run is stored under: `thread_id` of its output or of its start event"
         )
     run = CrewRun(crew, run_place(crew, thread_id, checkpointer), "task", resources)
     if run.place.checkpointer is False:
-        raise RunError("a run that was kept nowhere (`checkpointer=False`) cannot be resumed")
+        raise RunError("a run that was not stored (`checkpointer=False`) cannot be resumed")
     yield from run.claim_thread()
     state = yield ReadState(run.graph, run.config)
     if state.created_at is None:
         raise RunError(
-            f"there is no run of thread `{thread_id}` in {_place_text(run.place)}. Look at the thread's name, and at "
-            "whether this is the place it was kept in (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
+            f"there is no run of thread `{thread_id}` in {_place_text(run.place)}. Check the thread's name, and "
+            "whether the run was stored there (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
     run = run.with_stored_granularity(state.metadata)
     check_stored(run.steps, state.values, run.place.thread_id)
@@ -250,7 +250,7 @@ def _resume(
 
 
 def run_or_resume_crew(crew: Crew, thread_id: str, inputs: Inputs | None, options: RunOptions) -> CrewOutput:
-    """Run a thread to its end, whatever has become of it before; see `Crew.run_or_resume`."""
+    """Run a thread to its end, whatever its current status; see `Crew.run_or_resume`."""
     with interruptible():
         return drive(configured(options.config, _run_or_resume(crew, thread_id, inputs, options)))
 
@@ -263,12 +263,12 @@ async def arun_or_resume_crew(crew: Crew, thread_id: str, inputs: Inputs | None,
 
 def _run_or_resume(crew: Crew, thread_id: str, inputs: Inputs | None, options: RunOptions) -> Program[CrewOutput]:
     if not thread_id:
-        raise RunError("`run_or_resume` needs a `thread_id`, the name that the run is kept under")
+        raise RunError("`run_or_resume` needs a `thread_id`, the name that the run is stored under")
     options = replace(options, thread_id=thread_id)
     with closing(RunResources()) as resources:
         run = CrewRun(crew, run_place(crew, thread_id, options.checkpointer), options.granularity, resources)
         if not run.place.checkpointer:
-            raise RunError("a run that is kept nowhere (`checkpointer=False`) cannot be resumed; run it with `kickoff`")
+            raise RunError("a run that is not stored (`checkpointer=False`) cannot be resumed; run it with `kickoff`")
         yield from run.claim_thread()
         state = yield ReadState(run.graph, run.config)
         if state.created_at is None:
@@ -356,10 +356,10 @@ class CrewRun:
         self._claim: ThreadClaim | None = None
 
     def claim_thread(self) -> Program[None]:
-        """Claim the thread until the run's resources are closed. A run inside another one has the claim of that one.
+        """Claim the thread until the run's resources are closed. A nested run uses the claim of the run around it.
 
         Raises:
-            ThreadBusy: somebody else runs it.
+            ThreadBusy: another process or thread runs it.
         """
         place = self.place
         if self._claim is not None or not place.detached or not place.checkpointer or place.temporary:
@@ -431,9 +431,11 @@ class CrewRun:
                 drop_graph_notes(error)
                 emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
                 thread = self.place.shown_thread
-                told = interruption(error, f"the run of crew `{crew.name}`", thread, f"`crew.resume({thread!r})`")
-                if told is not None:
-                    raise told from error
+                interrupted = interruption(
+                    error, f"the run of crew `{crew.name}`", thread, f"`crew.resume({thread!r})`"
+                )
+                if interrupted is not None:
+                    raise interrupted from error
                 if thread is not None and self.place.detached:
                     note_once(error, f"`crew.resume({thread!r})` continues the run")
                 raise

@@ -53,7 +53,7 @@ def crew_output(
     Args:
         tasks: the crew's tasks in order.
         written: the tasks' outputs as plain data, by channel.
-        thread_id: the thread the run is kept under.
+        thread_id: the thread that the run is stored under.
         notes: notes on the tasks that ran in this process.
         planning: the planning task, if any; its output is set to the plan.
 
@@ -63,8 +63,8 @@ def crew_output(
     outputs, plan = _outputs(tasks, planning, written, notes)
     if not any(output.raw for output in outputs):
         raise OutputInvalid(
-            f"none of the crew's {len(tasks)} tasks gave an output; look at the conditions that skipped them and at what the "
-            "models replied."
+            f"none of the crew's {len(tasks)} tasks gave an output; check the conditions that skipped them and the models' "
+            "replies."
         )
     return _as_output(outputs, plan, thread_id)
 
@@ -146,7 +146,7 @@ def execution_logs(
 
 
 def check_stored(tasks: Sequence[TaskBinding], values: PlainMapping, thread_id: str | None) -> None:
-    """Check what a checkpoint holds, before anything is built on it.
+    """Check the contents of a checkpoint before using them.
 
     Raises:
         StorageError: something in it is not what a run wrote.
@@ -154,15 +154,15 @@ def check_stored(tasks: Sequence[TaskBinding], values: PlainMapping, thread_id: 
     channel = INPUTS
     try:
         if not isinstance(values.get(INPUTS, {}), Mapping):
-            raise TypeError("it is no dict of names and values")
+            raise TypeError("it is not a dict of names and values")
         for task in tasks:
             channel = task.slug
             if channel in values:
                 TaskOutput.from_plain(values[channel], task.task.output_pydantic)
     except (ValidationError, TypeError) as error:
         raise StorageError(
-            f"what thread `{thread_id}` holds as `{channel}` is not what a run of this crew writes, so nothing was run: {error}. "
-            "If the state was edited, give whole outputs (`TaskOutput(...).to_plain()`); if the crew was, start a new run."
+            f"thread `{thread_id}` holds a value of `{channel}` that no run of this crew writes, so nothing was run: {error}. "
+            "If the state was edited, store whole outputs (`TaskOutput(...).to_plain()`); if the crew was, start a new run."
         ) from error
 
 
@@ -183,7 +183,7 @@ def task_index(reference: object, tasks: Sequence[TaskBinding], outputs: Mapping
         matches = [index for index, task in enumerate(tasks) if task.task is reference]
         return _single_match(matches, f"task `{reference.name or reference.description:.60}`", tasks)
     if isinstance(reference, bool) or not isinstance(reference, (str, UUID, int)):
-        raise TypeError(f"{reference!r:.80} names no task; give its id, name or key, its place, or the task")
+        raise TypeError(f"{reference!r:.80} does not name a task; give its id, name, key or number, or the task itself")
     if isinstance(reference, int):
         return _single_match([reference] if 0 <= reference < len(tasks) else [], f"task number {reference}", tasks)
     name = str(reference).strip()
@@ -214,7 +214,7 @@ def _names_of_tasks(outputs: Mapping[str, PlainMapping]) -> Iterator[Callable[[T
 def _single_match(matches: Sequence[int], subject: str, tasks: Sequence[TaskBinding]) -> int:
     if len(matches) == 1:
         return matches[0]
-    problem = "is several of the crew's tasks" if matches else "is none of the crew's tasks"
+    problem = "matches several of the crew's tasks" if matches else "matches none of the crew's tasks"
     raise UnknownTask(f"{subject} {problem}. {_task_list(tasks)}")
 
 
@@ -267,7 +267,9 @@ def with_files(inputs: Inputs | None, files: object) -> Mapping[str, object] | N
         flow_files = files_in(method.run.inputs) if method is not None else {}
         return {**(inputs or {}), FILES: flow_files} if flow_files and FILES not in (inputs or {}) else inputs
     if inputs and FILES in inputs:
-        raise RunError(f"there is an input named `{FILES}`, and files are given, too, which are kept under this name")
+        raise RunError(
+            f"an input is named `{FILES}`, but files are passed, too, and stored under this name; rename the input"
+        )
     return {**(inputs or {}), FILES: _UnrecordedFiles(extension("files.read")(files))}
 
 

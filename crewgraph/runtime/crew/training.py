@@ -89,8 +89,8 @@ def _train(
     rounds, path, values = checked_rounds(n_iterations), training_path(filename), validate_inputs(inputs or {})
     if feedback is None and not has_terminal():
         raise RunError(
-            "a training asks people what to change, and there is nobody at a terminal. Run it at one, or give "
-            "`feedback=`, a function that is given the `TaskOutput` and returns what somebody says of it."
+            "training asks a person for feedback, and there is no terminal. Run it at one, or give `feedback=`, a function that "
+            "takes a `TaskOutput` and returns the feedback on it."
         )
     ask = feedback or partial(_ask_at_terminal, crew.texts.book)
     fields: dict[str, object] = {"crew_name": crew.name, "crew": crew}
@@ -117,13 +117,13 @@ def checked_rounds(n_iterations: object) -> int:
     """Return the number of rounds, if it is valid.
 
     Raises:
-        ValueError: it is none.
-        TypeError: it is no number.
+        ValueError: it is less than 1.
+        TypeError: it is not an integer.
     """
     if isinstance(n_iterations, bool) or not isinstance(n_iterations, int):
-        raise TypeError(f"`n_iterations` is {n_iterations!r:.80}; give how many rounds there are to be, a whole number")
+        raise TypeError(f"`n_iterations` is {n_iterations!r:.80}; give the number of rounds, an integer")
     if n_iterations < 1:
-        raise ValueError(f"`n_iterations` is {n_iterations}; give how many rounds there are to be, at least 1")
+        raise ValueError(f"`n_iterations` is {n_iterations}; give the number of rounds, at least 1")
     return n_iterations
 
 
@@ -140,8 +140,8 @@ def _open_training(crew: Crew, path: Path, rounds: int, inputs: dict[str, object
     elif training.crew != crew_digest or training.inputs != inputs:
         difference = "other inputs" if training.crew == crew_digest else "another crew"
         raise RunError(
-            f"`{path}` holds a training with {difference} that is not finished: {training.done} of {training.iterations} rounds. "
-            "Go on with what it was begun with, or give another name, or remove the file."
+            f"`{path}` holds an unfinished training with {difference}: {training.done} of {training.iterations} rounds. Continue "
+            "with the original arguments, or give another file name, or remove the file."
         )
     else:
         training.iterations = rounds
@@ -170,7 +170,7 @@ class _TrainingRun:
         return self._file.training
 
     def save(self) -> None:
-        """Write everything into the file."""
+        """Write the training to its file."""
         with self._lock:
             write_training(self._path, self._file)
 
@@ -207,7 +207,7 @@ class _TrainingRun:
             write_training(self._path, self._file)
 
     def draw_lessons(self) -> Program[None]:
-        """Draw lessons for each agent whose answers somebody had something to say of."""
+        """Draw lessons for each agent that received feedback."""
         training = self.training
         for role, agent in _by_role(self.crew).items():
             feedback = training.of(role)

@@ -165,23 +165,25 @@ async def aresume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
 
 
 def run_or_resume_flow(flow: "Flow", flow_id: str, inputs: Inputs) -> Any:
-    """Bring a run to its end, whatever has become of it before; see `Flow.run_or_resume`."""
+    """Run to the end, whatever the run's current status; see `Flow.run_or_resume`."""
     with interruptible():
         return drive(with_failure_hooks(flow, _run_or_resume(flow, flow_id, inputs)))
 
 
 async def arun_or_resume_flow(flow: "Flow", flow_id: str, inputs: Inputs) -> Any:
-    """Bring a run to its end on this event loop; see `Flow.run_or_resume`."""
+    """Run to the end on this event loop; see `Flow.run_or_resume`."""
     with interruptible():
         return await adrive(with_failure_hooks(flow, _run_or_resume(flow, flow_id, inputs)))
 
 
 def _run_or_resume(flow: "Flow", flow_id: str, inputs: Inputs) -> Program[Any]:
     if not flow_id:
-        raise RunError("`run_or_resume` needs a `flow_id`, the name that the run is kept under")
+        raise RunError("`run_or_resume` needs a `flow_id`, the name that the run is stored under")
     saver = checkpointer_for(own_saver(flow))
     if saver is None:
-        raise RunError(f"flow `{flow.flow_name}` keeps no runs (`checkpointer=False`), so none can be gone on with")
+        raise RunError(
+            f"flow `{flow.flow_name}` does not store its runs (`checkpointer=False`), so none can be resumed"
+        )
     graph = compile_flow(flow, checkpointer=saver)
     inputs = {**inputs, "id": flow_id}
     run = FlowRun(flow, graph.plan, None, inputs, stored=True)
@@ -228,7 +230,7 @@ def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
 
 
 def _report_refused_start(flow: "Flow", inputs: Inputs, error: HookAborted) -> None:
-    """Emit the events of a run that a hook did not let begin."""
+    """Emit the events of a run whose start a hook refused."""
     with running():
         started = {"inputs": state_inputs(inputs) or None, "flow_id": str(inputs.get("id") or flow.flow_id)}
         emit_flow_event(flow, FlowStartedEvent, lambda: started)
@@ -236,7 +238,7 @@ def _report_refused_start(flow: "Flow", inputs: Inputs, error: HookAborted) -> N
 
 
 def ask(message: str, timeout: float | None, metadata: Mapping[str, object] | None) -> str | None:
-    """Ask somebody, from inside a method; see `Flow.ask`."""
+    """Ask the user from inside a method; see `Flow.ask`."""
     return ask_person(message, timeout, metadata)
 
 
@@ -264,7 +266,7 @@ def state_of_enclosing_run(flow: "Flow", default: Any) -> Any:
 
 
 def _saver(flow: "Flow") -> object:
-    """Return where a run of a flow is stored; None for nowhere."""
+    """Return the checkpointer of a flow's runs; None if they are not stored."""
     if own_saver(flow) is None and not flow.topology().is_persisted and flow.persistence is None:
         return None
     return checkpointer_for(own_saver(flow))
@@ -298,7 +300,7 @@ def _start_or_resume(flow: "Flow", inputs: Inputs) -> Program[object]:
     graph = compile_flow(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, inputs, stored=saver is not None)
     if "id" in inputs and (saver is not None or backends_of(flow)):
-        return (yield from claimed_run(run, saver, str(inputs["id"]), lambda: _take_up(graph, run, inputs)))
+        return (yield from claimed_run(run, saver, str(inputs["id"]), lambda: _resume_or_begin(graph, run, inputs)))
     return (yield from execute_flow(graph, run, inputs, None))
 
 
@@ -312,8 +314,8 @@ def claimed_run(run: FlowRun, saver: Any, thread_id: str, program: Callable[[], 
     return holding_claim(claim_keeper(saver) if saver else None, thread_id, run.claim, claimed)
 
 
-def _take_up(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[object]:
-    """Continue the run that is stored under the `id` of the inputs, or begin one with its state."""
+def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[object]:
+    """Resume the run stored under the `id` of the inputs, or start one with its state."""
     flow, thread_id, extra = run.flow, str(inputs["id"]), run_extension(inputs)
     values: Mapping[str, object] = {}
     if run.stored:
@@ -326,7 +328,7 @@ def _take_up(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[object]:
         run.state = flow.new_state(inputs, before)
     elif not _load_persisted(flow, run, thread_id) and extra is None and RUN_CONFIG.get() is None:
         warnings.warn(
-            f"no run of flow `{flow.flow_name}` is kept under `{thread_id}`; a new one begins",
+            f"no run of flow `{flow.flow_name}` is stored under `{thread_id}`; starting a new one",
             stacklevel=user_stacklevel(),
         )
     return (yield from execute_flow(graph, run, inputs, None))
@@ -382,7 +384,9 @@ def resume_flow_program(flow: "Flow", flow_id: str, feedback: object, claim: Thr
     """
     saver = checkpointer_for(own_saver(flow))
     if saver is None:
-        raise RunError(f"flow `{flow.flow_name}` keeps no runs (`checkpointer=False`), so none can be gone on with")
+        raise RunError(
+            f"flow `{flow.flow_name}` does not store its runs (`checkpointer=False`), so none can be resumed"
+        )
     graph = compile_flow(flow, checkpointer=saver)
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
     run.claim = claim
@@ -433,20 +437,20 @@ def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, PlainDict
             ", ".join(f"`{name}`" for name in names) for names in (questions, cast("Mapping[str, object]", answers))
         )
         raise RunError(
-            f"the run `{flow_id}` of flow `{flow.flow_name}` waits for answers to {expected}; "
-            f"what it is given answers to {received}"
+            f"the run `{flow_id}` of flow `{flow.flow_name}` waits for answers to {expected}, "
+            f"but the given answers are for {received}"
         )
 
 
 def unknown_run(flow: "Flow", flow_id: str) -> RunError:
     """Return the error for an id without a stored run."""
-    problem = f"there is no run of flow `{flow.flow_name}` under `{flow_id}`."
+    problem = f"no run of flow `{flow.flow_name}` is stored under `{flow_id}`."
     if _saver(flow) is None:
         return RunError(
-            f"{problem} Its runs are not kept: decorate it with `@persist`, or give it `checkpointer=True`."
+            f"{problem} Its runs are not stored: decorate it with `@persist`, or give it `checkpointer=True`."
         )
     return RunError(
-        f"{problem} Look at its `flow_id`, and at where it was kept (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
+        f"{problem} Check the `flow_id`, and where the run was stored (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
     )
 
 
@@ -463,8 +467,7 @@ def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tup
     name = metadata.get(FLOW_NAME, graph.flow.flow_name)
     if name != graph.flow.flow_name and _is_open(state.values):
         raise RunError(
-            f"under `{thread_id}` a run of flow `{name}` is kept that is not done; flow `{graph.flow.flow_name}` cannot go on "
-            "with it"
+            f"`{thread_id}` is an unfinished run of flow `{name}`, which flow `{graph.flow.flow_name}` cannot resume"
         )
     granularity = "flow" if has_single_node(state.metadata) else "method"
     if state.values and granularity != graph.granularity:
@@ -475,7 +478,7 @@ def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tup
 
 def _is_open(values: GraphState) -> bool:
     """Whether a run is unfinished. `next` is not enough: it is also empty while a node's writes are stored but not applied."""
-    # A run without progress has its inputs stored, and no more.
+    # A run without progress has only its inputs stored.
     return bool(values) and (
         "progress" not in values or bool(values["progress"]["inflight"]) or bool(of_run(values, "unsaved"))
     )
@@ -560,9 +563,9 @@ def _execute(
             if (extra := run_extension(run.inputs)) is not None:
                 extra.failed(run, failure)
             thread = str(thread_id) if run.stored else None
-            told = interruption(error, f"the run of flow `{run.name}`", thread, f"`flow.resume({thread!r})`")
-            if told is not None:
-                raise told from error
+            interrupted = interruption(error, f"the run of flow `{run.name}`", thread, f"`flow.resume({thread!r})`")
+            if interrupted is not None:
+                raise interrupted from error
             raise
         yield WaitForListeners()
     return result
@@ -588,13 +591,13 @@ def _finish(run: FlowRun, execution: Run, retention: Retention) -> Program[objec
 
 
 def _outcome(run: FlowRun, execution: Run, retention: Retention) -> Program[object]:
-    """Run the graph and return the result, or the questions that the run waits with."""
+    """Run the graph and return the result, or the questions that the run waits on."""
     try:
         yield execution
     except RunAbandoned:
         yield Settle(list(run.works.values()), GRACE)
         raise
-    except CancelledError:  # before the node began to wait for what was begun
+    except CancelledError:  # before the node started to wait for its running methods
         run.cancellation.is_requested = True
         yield EndAll(list(run.works.values()))
         raise
@@ -624,7 +627,7 @@ def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
     """
     saver = checkpointer_for(flow.checkpointer)
     storable_id(flow_id, "flow")
-    # A backend that was given knows whether somebody has answered elsewhere.
+    # An explicit backend knows whether the question was answered elsewhere.
     is_answered = _keeps_questions(flow.persistence) and flow.persistence.load_pending_feedback(flow_id) is None
     if saver is not None and not is_answered:
         graph = compile_flow(flow, checkpointer=saver)
@@ -642,7 +645,7 @@ def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
 
 
 def _keeps_questions(backend: object) -> bool:
-    """Whether a backend keeps the questions of runs that wait."""
+    """Whether a backend stores the questions of waiting runs."""
     load = getattr(type(backend), "load_pending_feedback", None)
     return load is not None and load is not FlowPersistence.load_pending_feedback
 
@@ -650,7 +653,7 @@ def _keeps_questions(backend: object) -> bool:
 def _pending_of_backend(
     graph: FlowGraph, flow_id: str, state: Mapping[str, object], context: PendingFeedbackContext
 ) -> Program[PendingFlow]:
-    """Begin a run that waits with the question that a backend has kept, as the run did that asked it."""
+    """Start a run in the waiting state of the run whose question a backend has stored."""
     flow = graph.flow
     if context.method_name not in graph.plan.methods:
         raise DefinitionError(

@@ -19,8 +19,8 @@ __all__ = ["SQLiteFlowPersistence"]
 
 
 _NAME = "flow_states.db"
-_PATIENCE = 30.0
-"""Seconds that another process's writing is waited for."""
+_BUSY_TIMEOUT = 30.0
+"""Seconds to wait for the write lock of another process."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS saved_states (
@@ -34,18 +34,18 @@ CREATE TABLE IF NOT EXISTS answered_questions (flow TEXT PRIMARY KEY, taker TEXT
 
 
 class SQLiteFlowPersistence(FlowPersistence):
-    """Keeps the last state of each run in a SQLite file, as JSON; threads and processes may share it.
+    """Stores the last state of each run in a SQLite file, as JSON; threads and processes may share it.
 
-    What JSON has no form for (dates, sets, models in a dict) becomes the nearest it has; a state with a model gets its types
-    back when it is restored.
+    Values without a JSON type (dates, sets, models in a dict) are stored as the nearest one; a state with a model gets its
+    types back when it is restored.
 
     Args:
-        db_path: the file, made with its folders where it is not there; `flow_states.db` in the storage folder where None.
-        more: without effect: CrewAI's own fields.
+        db_path: the file, created with its folders if missing; None is `flow_states.db` in the storage folder.
+        more: CrewAI's own fields, ignored.
 
     Raises:
-        DefinitionError: `db_path` names no file.
-        StorageError: the file cannot be made or opened.
+        DefinitionError: `db_path` is not a file.
+        StorageError: the file cannot be created or opened.
     """
 
     db_path: str = ""
@@ -53,7 +53,9 @@ class SQLiteFlowPersistence(FlowPersistence):
 
     def __init__(self, db_path: str | Path | None = None, **more: object) -> None:
         if str(db_path) == ":memory:":
-            raise DefinitionError("`db_path` is `:memory:`, which ends with each connection; give the path of a file.")
+            raise DefinitionError(
+                "`db_path` is `:memory:`, which is lost with each connection; give the path of a file."
+            )
         self.db_path: str = str(db_path) if db_path is not None else str(storage_dir() / _NAME)
         """The file."""
 
@@ -63,20 +65,20 @@ class SQLiteFlowPersistence(FlowPersistence):
         return f"SQLiteFlowPersistence({self.db_path!r})"
 
     def init_db(self) -> None:
-        """Make the file and its tables, where they are not there."""
+        """Create the file and its tables if they are missing."""
         try:
             private_file(self.db_path)
         except OSError as error:
-            raise StorageError(f"{self.db_path} cannot be made: {error}. Give another `db_path`.") from error
+            raise StorageError(f"{self.db_path} cannot be created: {error}. Give another `db_path`.") from error
         with self._connected() as connection:
             connection.executescript(_SCHEMA)
 
     def save_state(self, flow_uuid: str, method_name: str, state_data: dict[str, object] | BaseModel) -> None:
-        """Save a state in the place of the run's last one.
+        """Save a state, replacing the run's last one.
 
         Raises:
             DefinitionError: it is neither a pydantic model nor a dict.
-            StorageError: it holds something that has no form in JSON, or the file cannot be written.
+            StorageError: it holds a value that cannot be stored as JSON, or the file cannot be written.
         """
         with self._connected() as connection:
             connection.execute(
@@ -93,7 +95,7 @@ class SQLiteFlowPersistence(FlowPersistence):
     def save_pending_feedback(
         self, flow_uuid: str, context: PendingFeedbackContext, state_data: dict[str, object] | BaseModel
     ) -> None:
-        """Note that somebody is to look at an output, and save the state."""
+        """Save the state of a run with its pending question."""
         self.save_state(flow_uuid, context.method_name, state_data)
         with self._connected() as connection:
             connection.execute("DELETE FROM answered_questions WHERE flow = ?", (flow_uuid,))
@@ -110,12 +112,12 @@ class SQLiteFlowPersistence(FlowPersistence):
         return None if row is None else (json.loads(row[0]), PendingFeedbackContext.from_dict(json.loads(row[1])))
 
     def clear_pending_feedback(self, flow_uuid: str) -> None:
-        """Forget the question: it has been answered."""
+        """Delete the question after it was answered."""
         with self._connected() as connection:
             connection.execute("DELETE FROM waiting_questions WHERE flow = ?", (flow_uuid,))
 
     def take_pending_feedback(self, flow_uuid: str, taker: str) -> bool:
-        """Forget the question; return whether nobody else had answered it before."""
+        """Delete the question; return False if another taker has answered it."""
         with self._connected() as connection:
             deleted = connection.execute("DELETE FROM waiting_questions WHERE flow = ?", (flow_uuid,)).rowcount
             if deleted:
@@ -126,9 +128,9 @@ class SQLiteFlowPersistence(FlowPersistence):
 
     @contextmanager
     def _connected(self) -> Generator[sqlite3.Connection]:
-        """Open a connection for one transaction; none is shared by threads or inherited by a forked child."""
+        """Open a connection for one transaction, so that none is shared by threads or inherited by a fork."""
         try:
-            connection = sqlite3.connect(self.db_path, timeout=_PATIENCE)
+            connection = sqlite3.connect(self.db_path, timeout=_BUSY_TIMEOUT)
             try:
                 with connection:
                     yield connection
@@ -136,7 +138,7 @@ class SQLiteFlowPersistence(FlowPersistence):
                 connection.close()
         except sqlite3.Error as error:
             raise StorageError(
-                f"{self.db_path} cannot be used for states of flows: {error}. Look at the file, or give another `db_path`."
+                f"{self.db_path} cannot be used for states of flows: {error}. Check the file, or give another `db_path`."
             ) from error
 
 
@@ -150,7 +152,7 @@ def _to_json(data: Mapping[str, object] | BaseModel, flow_uuid: str) -> str:
             parts[str(name)] = json.dumps(value, default=to_jsonable_python)
         except (TypeError, ValueError, RecursionError, PydanticSerializationError) as error:
             raise StorageError(
-                f"`{name}` in the state of run `{flow_uuid}` has no form in JSON: {error}. Keep what it is made from instead, or "
-                "put it on the flow itself."
+                f"`{name}` in the state of run `{flow_uuid}` cannot be stored as JSON: {error}. Store the data that it is built "
+                "from instead, or set it on the flow itself."
             ) from error
     return f"{{{', '.join(f'{json.dumps(name)}: {value}' for name, value in parts.items())}}}"

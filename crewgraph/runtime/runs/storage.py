@@ -21,7 +21,7 @@ _checkpointers: dict[Path, SqliteCheckpointer] = {}
 
 
 def default_checkpointer() -> SqliteCheckpointer:
-    """Return the database in the storage folder, opened once per process, and anew if its file was deleted or replaced.
+    """Return the database in the storage folder, opened once per process, and reopened if its file was deleted or replaced.
 
     Raises:
         StorageError: the database cannot be opened.

@@ -1,1 +1,1 @@
-"""Runs that are watched while they last: items, and chunks and frames as other views of the same mechanism."""
+"""Streamed runs: as items, or as chunks and frames on the same mechanism."""

@@ -1,4 +1,4 @@
-"""The receiver of one streamed run: converts its events to items and hands them out in order."""
+"""The receiver of one streamed run: converts its events to items, in order."""
 
 import threading
 from abc import ABC, abstractmethod

@@ -133,7 +133,7 @@ def test_an_input_of_their_name_stays_an_input_and_is_not_hidden():
     crew = Crew(agents=[clerk], tasks=[task])
     crew.kickoff({"input_files": "a.txt"})
     assert "Look at a.txt" in llm.requests[0].text
-    with pytest.raises(RunError, match="there is an input named `input_files`"):
+    with pytest.raises(RunError, match="an input is named `input_files`"):
         crew.kickoff({"input_files": "a.txt"}, input_files={"notes": "notes.txt"})
 
 
