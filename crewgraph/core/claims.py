@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
 
@@ -16,7 +17,18 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program
 from crewgraph.schema import PlainMapping
 
-__all__ = ["CLAIM", "ClaimKeeper", "ClaimThread", "Holder", "ThreadClaim", "VerifyClaim", "claim_in", "holding_claim"]
+__all__ = [
+    "CLAIM",
+    "ClaimKeeper",
+    "ClaimThread",
+    "Holder",
+    "ThreadClaim",
+    "VerifyClaim",
+    "claim_in",
+    "guard",
+    "holding_claim",
+    "keeper_of",
+]
 
 CLAIM = "__crewgraph_claim"
 """The key of a run's claim in the `configurable` of its config."""
@@ -139,6 +151,28 @@ def holding_claim(
         return (yield from program(claim))
     finally:
         claim.close()
+
+
+_keepers: "WeakKeyDictionary[object, Callable[[Any], ClaimKeeper]]" = WeakKeyDictionary()
+
+
+def guard(saver: object, keeper: Callable[[Any], ClaimKeeper]) -> None:
+    """Let the graphs with a saver that somebody runs or edits himself claim their threads.
+
+    Args:
+        saver: the saver.
+        keeper: returns what keeps its claims.
+    """
+    _keepers[saver] = keeper
+
+
+def keeper_of(saver: object) -> ClaimKeeper | None:
+    """Return what keeps the claims of such graphs; None if nothing does."""
+    own: ClaimKeeper | None = getattr(saver, "claims", None)
+    if own is not None:
+        return own
+    keeper = _keepers.get(saver)
+    return None if keeper is None else keeper(saver)
 
 
 def claim_in(config: RunnableConfig) -> ThreadClaim | None:

@@ -36,7 +36,7 @@ else:
 
 from crewgraph.core.cancellation import abandon
 from crewgraph.core.checkpoint_ids import move_past
-from crewgraph.core.claims import CLAIM, ClaimKeeper, ThreadClaim, claim_in
+from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim, claim_in, keeper_of
 from crewgraph.core.interruption import PATIENCE, end_with_main_thread
 from crewgraph.core.pregel import trace_on_demand
 from crewgraph.core.supersteps import LeanLoop, NodeRunner, with_globals
@@ -181,7 +181,9 @@ class _PoolOnDemand(BackgroundExecutor):
 
 class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
     def __enter__(self) -> Any:
-        claim = None if self.is_nested or not self.checkpointer else _claim_in(self.config, self.checkpointer)
+        claiming = None if self.is_nested or not self.checkpointer else _claiming(self.config, self.checkpointer)
+        claim = None if claiming is None else claiming.run()
+        self.config = _with_claim(self.config, claiming, claim)
         try:
             if self.checkpointer and (address := self._latest()) is not None:
                 _move_past(self.checkpointer.get_tuple(address))
@@ -232,7 +234,9 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
     _last: "asyncio.Future[None] | None" = None
 
     async def __aenter__(self) -> Any:
-        claim = None if self.is_nested or not self.checkpointer else _claim_in(self.config, self.checkpointer)
+        claiming = None if self.is_nested or not self.checkpointer else _claiming(self.config, self.checkpointer)
+        claim = None if claiming is None else await claiming.arun()
+        self.config = _with_claim(self.config, claiming, claim)
         try:
             if self.checkpointer and (address := self._latest()) is not None:
                 _move_past(await self.checkpointer.aget_tuple(address))
@@ -307,13 +311,23 @@ def _latest_in(config: RunnableConfig) -> RunnableConfig:
     return {"configurable": {name: place[name] for name in ("thread_id", "checkpoint_ns") if name in place}}
 
 
-def _claim_in(config: RunnableConfig, saver: object) -> ThreadClaim | None:
-    """Claim the thread of a graph that somebody runs or edits himself; the runs of crewgraph have claimed theirs before."""
+def _claiming(config: RunnableConfig, saver: object) -> ClaimThread | None:
+    """Return how to claim the thread of a graph that somebody runs or edits himself.
+
+    None for the runs of crewgraph, which have claimed theirs before, and where nothing keeps claims.
+    """
     place: PlainMapping = config.get("configurable") or {}
-    keeper: ClaimKeeper | None = getattr(saver, "claims", None)
-    if keeper is None or CLAIM in place or place.get("checkpoint_ns") or "thread_id" not in place:
+    if CLAIM in place or place.get("checkpoint_ns") or "thread_id" not in place:
         return None
-    return keeper.claim(str(place["thread_id"]))
+    keeper = None if saver is None else keeper_of(saver)
+    return None if keeper is None else ClaimThread(keeper, str(place["thread_id"]))
+
+
+def _with_claim(config: RunnableConfig, claiming: ClaimThread | None, claim: ThreadClaim | None) -> RunnableConfig:
+    """Return a config whose nodes look whether a claim that a server keeps is still held, before they record."""
+    if claiming is None or not claiming.keeper.waits:
+        return config
+    return {**config, "configurable": {**config.get("configurable", {}), CLAIM: claim}}
 
 
 def _move_past(saved: CheckpointTuple | None) -> None:
@@ -389,7 +403,8 @@ class InlineGraph(CompiledStateGraph[Any]):
     def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
         """See LangGraph."""
         saver = self._saver(config)
-        with closing(_claim_in(config, saver) or ExitStack()):
+        claiming = _claiming(config, saver)
+        with closing(ExitStack() if claiming is None else claiming.run()):
             if saver is not None:
                 _move_past(saver.get_tuple(_latest_in(config)))
             return super().bulk_update_state(config, supersteps)
@@ -399,7 +414,8 @@ class InlineGraph(CompiledStateGraph[Any]):
     ) -> RunnableConfig:
         """See LangGraph."""
         saver = self._saver(config)
-        with closing(_claim_in(config, saver) or ExitStack()):
+        claiming = _claiming(config, saver)
+        with closing(ExitStack() if claiming is None else await claiming.arun()):
             if saver is not None:
                 _move_past(await saver.aget_tuple(_latest_in(config)))
             return await super().abulk_update_state(config, supersteps)

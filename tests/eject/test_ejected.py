@@ -17,7 +17,14 @@ PROGRAMS = Path(__file__).parent / "programs"
 OWN_CREWS, OWN_FLOWS = ("harbour", "yard"), ("desk", "press", "race", "ticket")
 CREWS = (
     *("two_tasks", "tool_class", "guardrail_retry", "conditional_skipped", "callbacks", "async_tasks"),
-    *("conditional_after_async", "pydantic_output", "context_list", "tool_several_at_once", "tool_result_as_answer"),
+    *(
+        "conditional_after_async",
+        "pydantic_output",
+        "pydantic_output_fenced",
+        "context_list",
+        "tool_several_at_once",
+        "tool_result_as_answer",
+    ),
     *("tool_async", "cache_function", "kickoff_callbacks", "human_input_guardrail", "human_input_nobody"),
     *("hierarchical_tools", "hierarchical_conditional", "hierarchical_task_tools", "delegation_further", "project"),
     *("knowledge_both", "knowledge_files", "knowledge_custom", "knowledge_hierarchical", "knowledge_with_memory"),

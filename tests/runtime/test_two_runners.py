@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +237,117 @@ def test_of_processes_that_run_one_thread_one_does_the_work(tmp_path: Path, stor
     effects = (tmp_path / "effects.txt").read_text().split()
     assert effects == (["pay"] if kind == "crew" else ["first", "pay"]), (said, error)
     assert (said, "it is unknown whether it finished" in error) == ("", True)
+
+
+ANSWERER = """
+import asyncio, sys, time
+from contextlib import nullcontext
+from pathlib import Path
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.types import Command
+from crewgraph.errors import ThreadBusy
+from crewgraph.flow import Flow, human_feedback, listen, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+
+how, database, answer = sys.argv[1:]
+
+class Draft(Flow[dict]):
+    @start()
+    @human_feedback(message="Send it?")
+    def write(self):
+        return "a draft"
+
+    @listen(write)
+    def send(self, result):
+        with open("effects.txt", "a") as effects:
+            effects.write(result.feedback + "\\n")
+        while not Path("go").exists():
+            time.sleep(0.005)
+        return result.feedback
+
+given = {} if answer == "none" else Command(resume=answer)
+AT = {"configurable": {"thread_id": "t"}}
+
+async def answered():
+    if not database.startswith("host"):
+        return await Draft().compile(checkpointer=SqliteCheckpointer(database)).ainvoke(given, AT)
+    async with AsyncPostgresSaver.from_conn_string(database) as saver:
+        await saver.setup()
+        return await Draft().compile(checkpointer=saver).ainvoke(given, AT)
+
+def by_hand():
+    if how == "async":
+        return asyncio.run(answered())
+    if not database.startswith("host"):
+        return Draft().compile(checkpointer=SqliteCheckpointer(database)).invoke(given, AT)
+    with PostgresSaver.from_conn_string(database) as saver:
+        saver.setup()
+        return Draft().compile(checkpointer=saver).invoke(given, AT)
+
+try:
+    print(by_hand().get("output"))
+except ThreadBusy as error:
+    print("busy:", error)
+"""
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_of_processes_that_answer_a_graph_by_hand_at_once_one_goes_on(
+    mode: Mode, tmp_path: Path, postgres: Postgres, kind: str
+):
+    (tmp_path / "answerer.py").write_text(ANSWERER)
+
+    def answerer(database: str, answer: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-W", "ignore", "answerer.py", mode.name, database, answer]
+        return processes.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    with postgres.database() if kind == "postgres" else nullcontext("runs.db") as database:
+        assert answerer(database, "none").communicate(timeout=250) == ("None\n", "")
+        first = answerer(database, "yes")
+        while not (tmp_path / "effects.txt").exists():
+            assert first.poll() is None, first.communicate()
+            time.sleep(0.02)
+        told, error = answerer(database, "no").communicate(timeout=250)
+        assert told.startswith(f"busy: thread `t` is being run by process {first.pid} on "), (told, error)
+        (tmp_path / "go").touch()
+        assert first.communicate(timeout=250) == ("yes\n", "")
+        assert answerer(database, "no").communicate(timeout=250) == ("yes\n", "")
+    assert (tmp_path / "effects.txt").read_text() == "yes\n"
+
+
+def test_a_graph_by_hand_that_lost_its_thread_on_postgres_records_nothing(mode: Mode, postgres: Postgres):
+    asked: list[Any] = []
+
+    with postgres.database() as dsn, connect(dsn, autocommit=True) as other:
+
+        @tool
+        def work() -> str:
+            """Work."""
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+            )
+            asked.append(PostgresClaims(dsn).claim("t"))
+            time.sleep(1.1)
+            return "worked"
+
+        llm = ScriptedLLM([ToolUse("work", {}), "done"], repeat_last=True)
+        made = crew(task("a", agent(llm, tools=[work])), name="desk")
+
+        async def arun() -> None:
+            async with AsyncPostgresSaver.from_conn_string(dsn) as saver:
+                await saver.setup()
+                await made.compile(checkpointer=saver).ainvoke({}, AT, durability="sync")
+
+        def run() -> None:
+            with PostgresSaver.from_conn_string(dsn) as saver:
+                saver.setup()
+                made.compile(checkpointer=saver).invoke({}, AT, durability="sync")
+
+        with pytest.raises(ThreadBusy):
+            mode.run(run, arun)
+        asked[0].close()
+    assert len(llm.requests) == 1
 
 
 async def on_postgres(mode: Mode, dsn: str, verb: str, made: Crew) -> str:

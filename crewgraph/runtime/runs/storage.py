@@ -6,9 +6,11 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from crewgraph.core.claims import guard
 from crewgraph.settings import retention_days, size_cap, storage_dir
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.storage.checkpoints.strict import strictly_reading
+from crewgraph.storage.claims.keepers import claim_keeper, is_shared
 
 __all__ = ["DATABASE", "checkpointer_for", "checkpointer_of_graph", "default_checkpointer"]
 
@@ -63,6 +65,9 @@ def checkpointer_of_graph(checkpointer: Any) -> Any:
     Raises:
         StorageError: the checkpointer may run code from its database.
     """
-    if isinstance(checkpointer, BaseCheckpointSaver):
-        return strictly_reading(checkpointer)  # pyright: ignore[reportUnknownArgumentType]
-    return checkpointer
+    if not isinstance(checkpointer, BaseCheckpointSaver):
+        return checkpointer
+    saver: BaseCheckpointSaver[Any] = strictly_reading(checkpointer)  # pyright: ignore[reportUnknownArgumentType]
+    if is_shared(saver):
+        guard(saver, claim_keeper)
+    return saver

@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 else:
     postgres_claims = lazy("crewgraph.storage.claims.postgres:postgres_claims")
 
-__all__ = ["claim_keeper"]
+__all__ = ["claim_keeper", "is_shared"]
 
 _POSTGRES = "langgraph.checkpoint.postgres"
 _SQLITE = "langgraph.checkpoint.sqlite"
 
 _keepers: "weakref.WeakKeyDictionary[BaseCheckpointSaver[Any], ClaimKeeper]" = weakref.WeakKeyDictionary()
 _lock = Lock()
+
+
+def is_shared(saver: "BaseCheckpointSaver[Any]") -> bool:
+    """Whether the claims on a saver's threads hold across processes."""
+    rooms = {kind.__module__ for kind in type(saver).__mro__}
+    return any(room.startswith((_POSTGRES, _SQLITE)) for room in rooms)
 
 
 def claim_keeper(saver: "BaseCheckpointSaver[Any]") -> ClaimKeeper:

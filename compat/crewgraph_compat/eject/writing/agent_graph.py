@@ -35,10 +35,13 @@ def $structured(
     """Return the answer of a model that is asked for a structure, as JSON; as it is if it is something else."""
     asking = model.with_structured_output(kind.model_json_schema(), include_raw=True)
     asked: dict[str, Any] = cast("Any", asking.invoke([$opening], config))
+    text = str(asked["raw"].text).strip()
     try:
-        return kind.model_validate(asked["parsed"]).model_dump_json()
+        if asked["raw"].tool_calls:
+            return kind.model_validate(asked["parsed"]).model_dump_json()
+        return kind.model_validate_json(text).model_dump_json()
     except ValidationError:
-        return str(asked["raw"].text).strip()
+        return text
 '''
 
 RUN_AGENT = '''
