@@ -187,7 +187,7 @@ def dispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = No
 
 
 async def adispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = None, verbose: bool = True) -> Any:
-    """Async face of `dispatch`; a sync hook runs in a thread."""
+    """Async version of `dispatch`; a sync hook runs in a thread."""
     hooks = hooks_at(point, getattr(ctx, "crew", None))
     if not hooks:
         return ctx
