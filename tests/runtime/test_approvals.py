@@ -249,7 +249,7 @@ def test_who_works_in_a_way_of_their_own_cannot_be_given_such_a_tool(mode: Mode)
         return "x"
 
     worker = agent(ScriptedLLM([]), tools=[mailer()], agent_executor=does)
-    with pytest.raises(CompileError, match="nobody could approve the calls of `send_mail`"):
+    with pytest.raises(CompileError, match="a person could not approve the calls of `send_mail`"):
         mode.kickoff(crew(task("a", worker)))
 
 

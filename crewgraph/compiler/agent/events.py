@@ -81,9 +81,7 @@ class AgentReport:
     def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
         """The agent has made a plan."""
         if last and not ready:
-            message = (
-                "%s: its plan is not ready, and there are no more attempts; the agent starts with the plan as it is"
-            )
+            message = "%s: its plan is not ready, and no attempts are left; the agent starts with the plan as it is"
             _log.warning(message, self._binding.where)
         self._emit(
             AgentReasoningCompletedEvent,
@@ -96,7 +94,7 @@ class AgentReport:
 
     def planning_failed(self, attempt: int, error: str) -> None:
         """Planning failed; the agent starts without a plan, or with the previous one."""
-        _log.warning("%s: no plan could be made, the agent starts without a new one: %s", self._binding.where, error)
+        _log.warning("%s: planning failed, the agent starts without a new plan: %s", self._binding.where, error)
         self._emit(
             AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._task, from_agent=self._agent
         )
@@ -148,7 +146,7 @@ class AgentReport:
         )
 
     def asked(self, question: Mapping[str, object]) -> None:
-        """A person is asked."""
+        """A question is put to a person."""
         self._emit(HumanInputRequestedEvent, **self._question(question))
 
     def answered(self, question: Mapping[str, object], answer: object) -> None:
