@@ -25,7 +25,7 @@ __all__ = ["app"]
 
 
 class _Command(TyperCommand):
-    """A command that says in one line what is missing, with its first example."""
+    """A command that reports missing arguments in one line, with its first example."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:

@@ -103,7 +103,7 @@ def resume(
 ) -> None:
     """Resume a run that failed, was interrupted or killed.
 
-    What the run has recorded is not done again. Prints the result, also if the run is done already. At a terminal, asks for the
+    Recorded work is not repeated. Prints the result, also if the run is already done. At a terminal, asks for the
     answers that the run waits for.
 
     Exit codes: 0 if the run finished, 1 on errors, 2 on invalid usage, 3 if the run waits for an answer.

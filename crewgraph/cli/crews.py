@@ -63,7 +63,7 @@ def train(
 ) -> None:
     """Train a crew with your feedback.
 
-    You review the output of each task; later runs of the crew apply the lessons. To go on with an interrupted training, run the
+    You review the output of each task; later runs of the crew apply the lessons. To continue an interrupted training, run the
     command again with the same file.
     """
     crew, values = load_crew_target(target), read_inputs(inputs)

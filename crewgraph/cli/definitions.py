@@ -1,4 +1,4 @@
-"""Import modules for what they define: statements at their top level that run a crew or flow are left out."""
+"""Import modules for their definitions: statements at their top level that run a crew or flow are left out."""
 
 import ast
 import sys
@@ -36,7 +36,7 @@ class DefinitionsLoader(SourceFileLoader):
         raise OSError(f"`{path}` is loaded without a cache")
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> CodeType:
-        """Compile the file without what it runs."""
+        """Compile the file without the statements that run something."""
         tree = ast.parse(data, path)
         running = _running_functions(tree)
         tree.body = list(_defining(tree.body, running, set()))
@@ -62,7 +62,7 @@ class _Finder(MetaPathFinder):
 
 @contextmanager
 def definitions_only(folder: Path) -> Generator[None]:
-    """Import the modules in a directory for what they define, as long as the context is open."""
+    """Import the modules in a directory for their definitions while the context is open."""
     finder = _Finder(folder)
     sys.meta_path.insert(0, finder)
     try:

@@ -1,4 +1,4 @@
-"""Find what a project in a directory names and defines, without importing it."""
+"""Find the definitions of a project in a directory without importing it."""
 
 import ast
 import re
@@ -79,7 +79,7 @@ def _table(config: PlainDict, name: str) -> PlainDict:
 def main_function(folder: Path, names: Sequence[str]) -> tuple[str, str] | None:
     """Return the module and name of the first of some functions that the project's `main.py` defines, or None.
 
-    The `main.py` stands in the directory, in its `src`, or in one package of either.
+    The `main.py` is in the directory, in its `src`, or in one package of either.
     """
     for root in _roots(folder):
         for path in (*sorted(root.glob("*/main.py")), root / "main.py"):

@@ -82,7 +82,7 @@ def migrate(
 ) -> None:
     """Rewrite a CrewAI project to use crewgraph.
 
-    Updates imports, deprecated names and dependencies. Shows the changes as a diff, lists what has to be changed by hand, and
+    Updates imports, deprecated names and dependencies. Shows the changes as a diff, lists the changes to make by hand, and
     writes nothing without `--write`. Nothing is imported or run.
 
     Exit codes: 0 on success, 1 if a file could not be read, 2 if the path does not exist.
@@ -176,7 +176,7 @@ def eject(
         _ask_to_import(path)
     folder = Path.cwd() if output is None else output.parent
     search_path = [folder, *map(Path, sys.path)]
-    with redirect_stdout(sys.stderr):  # what modules print is no part of the program
+    with redirect_stdout(sys.stderr):  # output of the modules must not mix with the program
         definition = load_target(path, is_run=False)
     module = path.rpartition(":")[0]
     program = eject_program(definition, Path(module).stem if module.endswith(".py") else module, search_path)

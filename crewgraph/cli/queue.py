@@ -1,4 +1,4 @@
-"""Commands of a queue: `crewgraph worker` carries out its jobs, `crewgraph jobs` lists them."""
+"""Commands of a queue: `crewgraph worker` executes its jobs, `crewgraph jobs` lists them."""
 
 import asyncio
 import logging
@@ -47,11 +47,9 @@ def worker(
         ),
     ] = None,
     queue: _QueueAddress = None,
-    concurrency: Annotated[
-        int, typer.Option("--concurrency", min=1, help="How many runs to carry out at the same time.")
-    ] = 4,
+    concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Maximum number of concurrent runs.")] = 4,
     grace: Annotated[
-        float, typer.Option("--grace", min=0, help="How many seconds runs may go on after Ctrl-C or SIGTERM.")
+        float, typer.Option("--grace", min=0, help="Seconds that runs may continue after Ctrl-C or SIGTERM.")
     ] = 20.0,
     stalled_after: Annotated[
         float,
@@ -66,7 +64,7 @@ def worker(
     """Carry out the runs in a queue.
 
     Programs add runs with `crew.enqueue(inputs)` or `flow.enqueue(inputs)`. Start any number of workers, on any number of
-    machines: if one dies, another continues its runs, and does not repeat what they have recorded.
+    machines: if one dies, another resumes its runs without repeating recorded work.
     """
     factories = [load_factory(name) for name in target or [None]]
     with _open_queue(queue) as opened:
@@ -88,7 +86,7 @@ async def _work(made: Any, burst: bool) -> None:
         nonlocal signals
         signals += 1
         if signals == 1:
-            print_line(f"{name}: no further runs are begun; again to stop those under way now", err=True)
+            print_line(f"{name}: no further runs are started; again to stop the running ones now", err=True)
             made.stop()
         else:
             running.cancel()
@@ -118,14 +116,16 @@ class _State(StrEnum):
 def jobs(
     state: Annotated[
         _State | None,
-        typer.Option("--state", help="List only jobs in this state; `failed` jobs were given up.", show_default=False),
+        typer.Option(
+            "--state", help="List only jobs in this state; `failed` jobs are not retried.", show_default=False
+        ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many jobs to list at most.")] = 20,
     retry: Annotated[
         list[str] | None,
         typer.Option(
             "--retry",
-            help="The thread id of a failed or cancelled job to put into the queue again; can be given several times.",
+            help="The thread id of a failed or cancelled job to requeue; can be given several times.",
             show_default=False,
         ),
     ] = None,
@@ -145,11 +145,11 @@ def jobs(
     with _open_queue(queue) as opened:
         for thread_id in retry or ():
             if not opened.retry(thread_id):
-                raise RunError(f"there is no failed or cancelled job of thread `{thread_id}`")
+                raise RunError(f"thread `{thread_id}` has no failed or cancelled job")
             print_line(f"{thread_id} is queued again")
         for thread_id in cancel or ():
             if not opened.cancel(thread_id):
-                raise RunError(f"no job of thread `{thread_id}` is queued or under way")
+                raise RunError(f"thread `{thread_id}` has no queued or running job")
             print_line(f"{thread_id} is cancelled")
         if retry or cancel:
             return

@@ -29,7 +29,7 @@ _MAIN_FUNCTIONS = {"flow": ("kickoff", "run", "plot")}
 
 _JSON_CREWS = ("crew.jsonc", "crew.json")
 _USAGE = (
-    "pass a program, as in `crewgraph run program.py`, or name what is to run in `pyproject.toml`: a script `run_crew` or "
+    "pass a program, as in `crewgraph run program.py`, or name the entry point in `pyproject.toml`: a script `run_crew` or "
     '`kickoff` in `[project.scripts]`, or a crew or flow, `target = "package.module:name"`, in `[tool.crewgraph]`'
 )
 
@@ -102,7 +102,7 @@ _TARGET_CALL = f"from crewgraph.cli.target import load_target\n{_SHOW}(load_targ
 
 
 def show(result: object) -> None:
-    """Print what a crew or flow of a project gave."""
+    """Print the result of a project's crew or flow."""
     sys.stdout.write(printable(f"{result}\n"))
 
 
@@ -123,7 +123,7 @@ def run(
 ) -> None:
     """Run a CrewAI program, or this directory's project.
 
-    The program runs as it is: inside it, `import crewai` imports crewgraph. sys.argv, sys.path, __main__, exit codes and
+    The program runs unchanged: inside it, `import crewai` imports crewgraph. sys.argv, sys.path, __main__, exit codes and
     tracebacks are the same as under `python`.
 
     Without PROGRAM, loads `.env` and runs the first of these that the project has: the flow set as `definition` in
@@ -132,7 +132,7 @@ def run(
     also be a name in `[project.scripts]`, such as `plot` or `run_with_trigger`, if there is no file of that name.
 
     Forked child processes also import crewgraph as crewai. A program that starts new interpreters (multiprocessing's
-    "spawn" and "forkserver") should instead begin with `import crewgraph_compat; crewgraph_compat.install()` and be run
+    "spawn" and "forkserver") should instead start with `import crewgraph_compat; crewgraph_compat.install()` and be run
     with `python`.
     """
     if program is None:

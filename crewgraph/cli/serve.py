@@ -65,7 +65,7 @@ def serve(
         typer.Option(
             "--concurrency",
             min=1,
-            help="How many runs to carry out at the same time; with `--queue`, the workers' own option counts.",
+            help="Maximum number of concurrent runs; with `--queue`, set it on the workers.",
         ),
     ] = 16,
     grace: Annotated[
@@ -93,7 +93,7 @@ def serve(
         typer.Option(
             "--queue",
             envvar="CREWGRAPH_SERVE_QUEUE",
-            help="Address of a queue's Postgres database: `crewgraph worker` processes carry out the runs.",
+            help="Address of a queue's Postgres database: `crewgraph worker` processes execute the runs.",
             show_default=False,
         ),
     ] = None,
@@ -102,7 +102,7 @@ def serve(
 
     The server speaks the protocol of LangGraph's server (assistants, threads, runs, streams, interrupts), so that `langgraph_sdk`
     and chat front ends for it can use them. If a server is stopped or killed, the next one continues its runs.
-    With `--queue`, the server only accepts requests, and workers carry out the runs.
+    With `--queue`, the server only accepts requests, and workers execute the runs.
     """
     uvicorn = require("uvicorn", extra="serve", purpose="`crewgraph serve`")
     require("starlette", extra="serve", purpose="`crewgraph serve`")
@@ -131,7 +131,7 @@ def serve(
 
 @asynccontextmanager
 async def _opened(database: Path | None) -> AsyncGenerator[tuple[Any, Any]]:
-    """Open the database of runs, and the file of records beside it."""
+    """Open the database of runs, and the file of records next to it."""
     folder = storage_dir() if database is None else database.absolute().parent
     records = folder / ("served.db" if database is None else f"{database.stem}-served.db")
     private_file(records)

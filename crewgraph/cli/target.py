@@ -70,7 +70,7 @@ def load_target(target: str | None, *, is_run: bool = True) -> "Crew | Flow[Any]
 
     Args:
         target: The value of `--target`; None for the target of the project.
-        is_run: Whether the modules run as they are; else what they run at their top level is left out.
+        is_run: Whether the modules run unchanged; else runs of crews and flows at their top level are left out.
 
     Raises:
         RunError: The target cannot be found, or is neither a crew nor a flow.
@@ -146,7 +146,7 @@ def _build(target: str | None, kind: str | None = None, *, is_run: bool = True) 
 
 
 def _called(path: str, imported: object) -> object:
-    """Return an object, or what a class or function gives when it is called."""
+    """Return an object, or the result of calling a class or function."""
     if not inspect.isclass(imported) and not inspect.isroutine(imported):
         return imported
     try:

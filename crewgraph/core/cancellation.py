@@ -1,8 +1,8 @@
 """Cancellation. An abandoned run stops before its next effect: nothing new starts, and nothing finished is lost.
 
-Threads cannot be cancelled. `giving_up` and `when_given_up` tell their work that nobody waits for it any longer. What a thread
-does for an async run happens whether the run is cancelled or not, so the cancellation waits until it is recorded: `Underway` for
-an effect, `Cancellation` for the methods of a flow.
+Threads cannot be cancelled. `giving_up` and `when_given_up` notify their work that its result is no longer awaited. A
+thread's work for an async run happens whether the run is cancelled or not, so the cancellation waits until it is recorded:
+`Underway` for an effect, `Cancellation` for the methods of a flow.
 """
 
 import threading
@@ -29,18 +29,18 @@ class RunAbandoned(BaseException):
     """Raised inside an abandoned run; no `except Exception` catches it."""
 
     def __init__(self) -> None:
-        super().__init__("nobody waits for the run any longer: its stream was left, or the run around it was cancelled")
+        super().__init__("the run was abandoned: its stream was closed, or the enclosing run was cancelled")
 
 
 ABANDONED: ContextVar[Callable[[], bool] | None] = ContextVar("crewgraph_left", default=None)
-"""Tells whether the current run is abandoned; None where it cannot be."""
+"""Returns whether the current run is abandoned; None if it cannot be."""
 
 
 def check_cancelled() -> None:
-    """Stop if the current run is abandoned.
+    """Raise if the current run is abandoned.
 
     Raises:
-        RunAbandoned: it is.
+        RunAbandoned: the run is abandoned.
     """
     left = ABANDONED.get()
     if left is not None and left():
@@ -48,7 +48,7 @@ def check_cancelled() -> None:
 
 
 class Cancellation:
-    """Whether an async run was cancelled while threads worked for it; what they begin stops before its next effect."""
+    """Whether an async run was cancelled while threads worked for it; runs that they start stop before their next effect."""
 
     def __init__(self) -> None:
         self.is_requested = False
@@ -60,7 +60,7 @@ class Cancellation:
 
     @contextmanager
     def abandoning(self) -> Generator[None]:
-        """Let what begins in this block, or in threads with a copy of its context, be abandoned with this run."""
+        """Abandon runs started in this block, or in threads with a copy of its context, together with this run."""
         self.begin()
         try:
             yield
@@ -68,7 +68,7 @@ class Cancellation:
             ABANDONED.set(self._around)
 
     def begin(self) -> None:
-        """Let what begins from now on in this context be abandoned with this run."""
+        """Abandon runs started from now on in this context together with this run."""
         if (around := ABANDONED.get()) is not self:
             self._around = around
             ABANDONED.set(self)
@@ -79,27 +79,27 @@ class Underway:
 
     def __init__(self) -> None:
         self.threads = 0
-        """How many threads work for it."""
+        """Number of threads that work for it."""
 
         self.is_delayed = False
-        """Whether the run was cancelled meanwhile; whoever has recorded the effect raises `asyncio.CancelledError`."""
+        """Whether the run was cancelled meanwhile; the code that records the effect then raises `asyncio.CancelledError`."""
 
         self.is_given_up = False
-        """Whether its time is up, so that what the threads will give is thrown away."""
+        """Whether its time is up, so that the results of its threads are discarded."""
 
 
 UNDERWAY: ContextVar[Underway | None] = ContextVar("crewgraph_underway", default=None)
-"""The effect under way; None outside of the recorded effects of stored async runs."""
+"""The running effect; None outside of the recorded effects of stored async runs."""
 
 
 def abandon() -> None:
-    """Let the threads of the run around begin nothing more."""
+    """Stop the threads of the enclosing run before their next effect."""
     if isinstance(left := ABANDONED.get(), Cancellation):
         left.is_requested = True
 
 
 class _GivenUp:
-    """Whether some threads are still waited for, and the listeners to notify when not."""
+    """Whether the results of some threads are still awaited, and the listeners to notify when not."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -156,7 +156,7 @@ def told_later() -> Generator[Callable[[], None]]:
 
 @contextmanager
 def when_given_up(listener: Callable[[], None]) -> Generator[None]:
-    """Call a listener, from another thread, when this block's thread is no longer waited for."""
+    """Call a listener, from another thread, when the result of this block's thread is no longer awaited."""
     given_up = _given_up.get()
     if given_up is None:
         yield
@@ -169,5 +169,5 @@ def when_given_up(listener: Callable[[], None]) -> Generator[None]:
 
 
 def is_control_flow(error: BaseException) -> bool:
-    """Whether an exception is one that steers a LangGraph graph, such as an interrupt (checked without importing langgraph)."""
+    """Whether an exception is LangGraph control flow, such as an interrupt (checked without importing langgraph)."""
     return any(c.__name__ == "GraphBubbleUp" and c.__module__ == "langgraph.errors" for c in type(error).__mro__)

@@ -1,9 +1,9 @@
-"""Ids of checkpoints that grow within a thread, whatever the clock says.
+"""Ids of checkpoints that increase within a thread, independent of the clock.
 
-A saver's latest checkpoint of a thread is the one with the greatest id, and LangGraph makes ids from the clock. A process whose
-clock is behind that of the last writer would store its checkpoints below those that are there, where no resume finds them.
-LangGraph's source of ids never goes back within a process, so it is enough to move it past the thread's latest id before a run
-makes ids of its own. Ids of a clock that is ahead are followed until the other clocks catch up.
+A saver's latest checkpoint of a thread is the one with the greatest id, and LangGraph derives ids from the clock. A process
+whose clock is behind that of the last writer would store its checkpoints below the existing ones, where no resume finds them.
+LangGraph's source of ids never goes back within a process, so it is enough to advance it past the thread's latest id before a
+run creates ids. If another clock is ahead, its ids are followed until the local clock catches up.
 
 `tests/core/test_checkpoint_ids.py` checks what this relies on.
 """
@@ -24,9 +24,9 @@ _lock = threading.Lock()
 
 
 def move_past(checkpoint_id: str | None) -> None:
-    """Let all ids that LangGraph makes in this process from now on be greater than this one.
+    """Make all future ids of LangGraph in this process greater than this one.
 
-    Ids of another form, which LangGraph did not make, are left alone: they are ordered as text, and nothing can be made of that.
+    Ids that are not LangGraph's are ignored: they are ordered as text and hold no time.
     """
     if checkpoint_id is None or len(checkpoint_id) != _ID_LENGTH or checkpoint_id[_VERSION] != "6":
         return
@@ -46,7 +46,7 @@ def _timestamp(checkpoint_id: str) -> int:
     """Return the 100 ns intervals that a UUID of version 6 counts (RFC 9562, section 5.6).
 
     Raises:
-        ValueError: it is no UUID.
+        ValueError: it is not a UUID.
     """
     number = UUID(checkpoint_id).int
     return (number >> 80) << 12 | (number >> 64) & 0x0FFF

@@ -1,7 +1,7 @@
-"""Claims: who runs a thread.
+"""Claims on threads: one run at a time holds a thread.
 
 Two runs of one thread at the same time would both do its work and write over each other. So a run claims its thread before it
-reads what is stored, and holds the claim until it ends. What keeps a claim from other processes depends on the saver; see
+reads what is stored, and holds the claim until it ends. How a claim excludes other processes depends on the saver; see
 `crewgraph.storage.claims`.
 """
 
@@ -37,7 +37,7 @@ _T = TypeVar("_T")
 
 
 class Holder(NamedTuple):
-    """Who holds a claim."""
+    """The holder of a claim."""
 
     process: str
     """The process, for messages."""
@@ -56,11 +56,11 @@ class ThreadClaim(Protocol):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the claim may have been lost since it was last looked at; call `verify` before writing."""
+        """Whether the claim may have been lost since it was last verified; call `verify` before writing."""
         ...
 
     def verify(self) -> None:
-        """Look whether the claim is still held.
+        """Verify that the claim is still held.
 
         Raises:
             ThreadBusy: it was lost.
@@ -68,20 +68,20 @@ class ThreadClaim(Protocol):
         ...
 
     async def averify(self) -> None:
-        """The same off the event loop."""
+        """Async version of `verify`."""
         ...
 
     def close(self) -> None:
-        """End the claim, without waiting. May be called more than once."""
+        """Release the claim, without waiting. May be called more than once."""
         ...
 
     def close_after(self, works: "Collection[Future[Any]]") -> None:
-        """End the claim only when some works have ended, although it is closed before."""
+        """Delay the release until some works have ended, even if the claim is closed before."""
         ...
 
 
 class ClaimKeeper(Protocol):
-    """Keeps the claims on the threads of a saver."""
+    """Manages the claims on the threads of a saver."""
 
     waits: bool
     """Whether claiming waits for a server."""
@@ -90,12 +90,12 @@ class ClaimKeeper(Protocol):
         """Claim a thread for a run of this process.
 
         Raises:
-            ThreadBusy: it is run already, in this process or another one.
+            ThreadBusy: another run holds it, in this process or another one.
         """
         ...
 
     def holder(self, thread_id: str) -> Holder | None:
-        """Return who runs a thread now; None if nobody is known to."""
+        """Return the current holder of a thread; None if none is known."""
         ...
 
 
@@ -115,7 +115,7 @@ class ClaimThread(Operation):
 
 
 class VerifyClaim(Operation):
-    """Looks whether a claim is still held."""
+    """Verifies a claim."""
 
     def __init__(self, claim: ThreadClaim) -> None:
         self.claim = claim
@@ -136,13 +136,13 @@ def holding_claim(
     """Run a program with the claim on a thread.
 
     Args:
-        keeper: keeps the claims; None where the run is not stored.
+        keeper: manages the claims; None if the run is not stored.
         thread_id: the thread.
         held: the claim, if the caller holds it.
-        program: makes the program, from the claim.
+        program: creates the program from the claim.
 
     Raises:
-        ThreadBusy: somebody else runs the thread.
+        ThreadBusy: another run holds the thread.
     """
     if held is not None or keeper is None:
         return (yield from program(held))
@@ -157,17 +157,17 @@ _keepers: "WeakKeyDictionary[object, Callable[[Any], ClaimKeeper]]" = WeakKeyDic
 
 
 def guard(saver: object, keeper: Callable[[Any], ClaimKeeper]) -> None:
-    """Let the graphs with a saver that somebody runs or edits himself claim their threads.
+    """Let the graphs of a saver that user code runs or edits directly claim their threads.
 
     Args:
         saver: the saver.
-        keeper: returns what keeps its claims.
+        keeper: returns the store of its claims.
     """
     _keepers[saver] = keeper
 
 
 def keeper_of(saver: object) -> ClaimKeeper | None:
-    """Return what keeps the claims of such graphs; None if nothing does."""
+    """Return the store of the claims of such graphs; None without one."""
     own: ClaimKeeper | None = getattr(saver, "claims", None)
     if own is not None:
         return own

@@ -4,8 +4,7 @@ A *body* is a generator: it yields effects, receives their results and returns a
 one body serves sync and async runs, and a body that runs again is answered from the journal.
 
 A recorded effect is identified by its path in the body and the digest of its request (`key`), so a record of another request
-is never used. Effects are not changed once they are made; they are not frozen, because frozen dataclasses take several times as
-long to make.
+is never used. Effects are never changed; they are not frozen, because creating frozen dataclasses takes several times as long.
 """
 
 import asyncio
@@ -80,7 +79,7 @@ class Recorded(Effect):
 
     @property
     def shown(self) -> dict[str, object]:
-        """What people are shown of it before it happens, as plain data."""
+        """Its description for people before it happens, as plain data."""
         return {"what": self.label}
 
     def key(self) -> str:
@@ -93,11 +92,11 @@ class Recorded(Effect):
         return None
 
     def perform(self, config: RunnableConfig) -> Any:
-        """Do it; the result is plain data."""
+        """Perform it; the result is plain data."""
         raise NotImplementedError
 
     async def aperform(self, config: RunnableConfig) -> object:
-        """Do it; the result is plain data."""
+        """Perform it; the result is plain data."""
         raise NotImplementedError
 
 
@@ -150,7 +149,7 @@ class ToolCall(Recorded):
     """The name that earlier versions gave the tool, if it differs."""
 
     configure: Callable[[RunnableConfig], RunnableConfig] | None = None
-    """Adds to the config of the call what the tool reads there."""
+    """Adds the tool's entries to the config of the call."""
 
     @property
     def once(self) -> bool:
@@ -204,10 +203,10 @@ class Call(Recorded):
     """What the trace shows as its input."""
 
     documents: Documents | None = None
-    """Makes the run in the trace a retriever's; converts what the function returned into the documents it shows."""
+    """Makes its run in the trace a retriever run; converts the result into the documents shown."""
 
     aside: bool = False
-    """Whether it takes no number of its own in its body: records written without it are found with it, and vice versa."""
+    """Whether it takes no number in its body, so that records written with and without it are interchangeable."""
 
     @property
     def label(self) -> str:
@@ -244,7 +243,7 @@ class Call(Recorded):
         with set_config_context(config) as context:
             if self.enter:
                 context.run(self.enter)
-            # A task of its own, for only a task can be given a context.
+            # A separate task, because only a task can have its own context.
             loop = asyncio.get_running_loop()
             work = loop.create_task(
                 acall(self.afunction or self.function, *self.args, **self.keywords), context=context
@@ -265,7 +264,7 @@ class Mark(Effect):
     kind: ClassVar[str] = "mark"
     stage: str
     shown: dict[str, object]
-    """What people are shown of it before it happens, as plain data, with `what` it is."""
+    """Its description for people before it happens, as plain data, with its kind as `what`."""
 
 
 @dataclass(eq=False)
@@ -305,7 +304,7 @@ class Ask(Recorded):
     """The question as earlier versions asked it, if that differs."""
 
     payload: PlainDict | None = None
-    """Shown beside a question that is a dict; no part of what identifies it."""
+    """Shown with a question that is a dict; not part of its identity."""
 
     @property
     def label(self) -> str:
@@ -351,7 +350,7 @@ class Scope(Effect):
     """The step of a task that it belongs to, if it runs in parallel with others; otherwise empty."""
 
     shown: dict[str, object] = field(default_factory=dict[str, Any])
-    """What people see of it before it begins, as plain data."""
+    """Its description for people before it starts, as plain data."""
 
 
 @dataclass(eq=False)

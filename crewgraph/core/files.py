@@ -78,7 +78,7 @@ def expanded(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 async def aexpanded(messages: Sequence[Message]) -> Sequence[Message]:
-    """Async face of `expanded`; reads the files in a thread."""
+    """Async version of `expanded`; reads the files in a thread."""
     return await in_thread(extension("files.expand"), messages) if _has_files(messages) else messages
 
 

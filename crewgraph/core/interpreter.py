@@ -48,7 +48,7 @@ def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
     Args:
         body: the body.
         journal: the records of the node in which it runs.
-        path: what its paths begin with, where a node runs several bodies.
+        path: the prefix of its paths, for nodes that run several bodies.
     """
     yield from journal.load()
     try:
@@ -185,7 +185,7 @@ def _find_record(effect: Recorded, frame: _Frame, here: str) -> Program[Record |
     record = journal.answer(here, effect)
     if record is None and journal.stepwise:
         yield Boundary(effect.stage, {here: effect})
-        record = journal.answer(here, effect)  # whoever resumed the run may have answered it
+        record = journal.answer(here, effect)  # the caller who resumed the run may have answered it
     if record is not None:
         counted(frame.config, record)
         journal.spent.count(record)
@@ -233,7 +233,7 @@ def _ask(ask: Ask, frame: _Frame, here: str) -> Program[object]:
     check_cancelled()
     if journal.saver is None:
         raise RunError(
-            "a person has to answer a question, but nobody is there to answer, and the run is not checkpointed, so it cannot "
+            "a person has to answer a question, but there is no terminal, and the run is not checkpointed, so it cannot "
             "wait. Run it with a checkpointer (`crew.compile(checkpointer=...)`, or that of the graph around it; for a kickoff, "
             f"without `checkpointer=False`), or in a terminal. The question: {shorten(_question_text(ask), 300)}"
         )
@@ -280,7 +280,7 @@ def _question_text(ask: Ask) -> str:
 def _run_scope(scope: Scope, frame: _Frame, here: str) -> Program[object]:
     if scope.seconds is not None:
         frame = frame.within(scope.seconds)
-    # Without handlers nobody would see the span, and a span cannot stay open across the steps of a graph.
+    # Without handlers the span is invisible, and a span cannot stay open across the steps of a graph.
     if frame.journal.stepwise or not is_traced(frame.config):
         return (yield from _run(scope.body(), frame, f"{here}."))
     return (yield Spanned(scope, frame.config, lambda own: _run(scope.body(), replace(frame, own=own), f"{here}.")))

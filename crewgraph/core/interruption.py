@@ -1,6 +1,6 @@
-"""Ctrl-C: how long an interrupted run waits for its threads, and how its process ends although a thread does not.
+"""Ctrl-C: how long an interrupted run waits for its threads, and how the process ends even if a thread does not.
 
-A thread cannot be stopped. What it does is recorded if it ends in time; a tool that never ends must not keep the process.
+A thread cannot be stopped. Its result is recorded if it ends in time; a tool that never ends must not keep the process alive.
 """
 
 import os
@@ -16,8 +16,8 @@ PATIENCE = 5.0
 """Seconds that an interrupted run waits for its threads."""
 
 _OWN = "crewgraph-"
-_PAUSE = 0.1  # seconds
-_GRACE = 1.0  # seconds that the process may go on after its main thread
+_POLL_INTERVAL = 0.1  # seconds
+_GRACE = 1.0  # seconds that the process may outlive its main thread
 _STATUS = 128 + signal.SIGINT
 
 _lock = threading.Lock()
@@ -25,9 +25,9 @@ _watching = False
 
 
 def end_with_main_thread() -> None:
-    """End the process some seconds after its main thread, if only threads of runs keep it from ending.
+    """End the process some seconds after its main thread, if only threads of runs keep it alive.
 
-    The interpreter would wait for them. In a notebook or a server the main thread goes on, and nothing happens.
+    The interpreter would wait for them. In a notebook or a server the main thread lives on, and nothing happens.
     """
     global _watching
     with _lock:
@@ -38,10 +38,10 @@ def end_with_main_thread() -> None:
 
 def _end() -> None:
     while not _main_thread_has_ended():
-        time.sleep(_PAUSE)
+        time.sleep(_POLL_INTERVAL)
     time.sleep(_GRACE)
     while not _only_runs_are_left():  # this thread is a daemon: it ends with the others
-        time.sleep(_PAUSE)
+        time.sleep(_POLL_INTERVAL)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(_STATUS)
@@ -65,7 +65,7 @@ def _main_thread_has_ended() -> bool:
 def is_interrupted() -> bool:
     """Whether Ctrl-C has cancelled the main task of `asyncio.run`.
 
-    `asyncio.Runner` tells nobody; where its handler is not the one of Python 3.11 to 3.14 the answer is False.
+    `asyncio.Runner` does not report it; if its handler is not the one of Python 3.11 to 3.14, the answer is False.
     """
     handler: Any = signal.getsignal(signal.SIGINT)
     runner = getattr(getattr(handler, "func", None), "__self__", None)

@@ -77,14 +77,14 @@ CHANNEL = "__effect__"
 """The channel name of a record's write."""
 
 Record = dict[str, Any]
-"""`{"value": ...}` or `{"error": [type, text]}`, with "asks" and "tasks" where the effect used those counters, and what was
-"spent" for it in a metered run."""
+"""`{"value": ...}` or `{"error": [type, text]}`, with "asks" and "tasks" if the effect used those counters, and the usage
+"spent" on it in a metered run."""
 
 _STARTED = "?"
 _NONE: Mapping[str, object] = {"value": None}
 _APPENDED = "+"
 _CLOCKED = "!"
-_PATIENCE = 5.0
+_CHECKPOINT_TIMEOUT = 5.0
 _REMEMBERED = 256
 
 _lock = threading.Lock()
@@ -100,8 +100,8 @@ class Journal:
     """The records of one execution of a node.
 
     Args:
-        config: the node's config, as LangGraph gave it.
-        stored: False where the graph was compiled to keep nothing.
+        config: the node's config from LangGraph.
+        stored: False if the graph was compiled to store nothing.
 
     Raises:
         CompileError: the graph has no checkpointer, but runs inside a graph that has one: its records would have no checkpoint.
@@ -177,7 +177,7 @@ class Journal:
         return self.known.get(f"{here}@{effect.former_key}") if record is None and effect.former_key else record
 
     def mark(self, here: str, mark: Mark) -> Program[None]:
-        """Record the beginning of a step. Only `StepJournal` does."""
+        """Record the start of a step. Only `StepJournal` does."""
         yield from ()
 
     @property
@@ -309,14 +309,14 @@ class Journal:
             raise JournalError(f"the result of effect {key.partition('@')[0]} could not be stored: {error}") from error
 
     def _until_stored(self) -> Program[None]:
-        # Parallel branches may wait here at the same time, so nothing is removed while they look at it.
-        end, pause = time.monotonic() + _PATIENCE, 0.0002
+        # Parallel branches may wait here at the same time, so nothing is removed while they read it.
+        end, pause = time.monotonic() + _CHECKPOINT_TIMEOUT, 0.0002
         for address in self._unsure:
             while not (yield Saving(self.saver, "get_tuple", address)):
                 if time.monotonic() > end:
                     raise JournalError(
-                        f"the checkpoint of thread `{self.place.thread}` was not stored within {_PATIENCE:g} s, so this step "
-                        "cannot be stored. Is a graph between this one and the one with the checkpointer compiled with "
+                        f"the checkpoint of thread `{self.place.thread}` was not stored within {_CHECKPOINT_TIMEOUT:g} s, so "
+                        "this step cannot be stored. Is a graph between this one and the one with the checkpointer compiled with "
                         "`checkpointer=False`?"
                     )
                 yield Sleep(pause)

@@ -150,7 +150,7 @@ def check_limits(model: str | None = None) -> None:
     """Check the limits of all enclosing runs.
 
     Args:
-        model: the model that is about to be asked, if any.
+        model: the model that is about to be called, if any.
 
     Raises:
         Stopped: a limit is reached.

@@ -1,4 +1,4 @@
-"""Operations, the only code that does I/O, each with a sync and an async face; and the two drivers that run them.
+"""Operations, the only code that does I/O, each with a sync and an async method; and the two drivers that run them.
 
 A *program* is a generator that yields operations and receives their results. It holds the rules and does no I/O itself.
 """
@@ -32,11 +32,11 @@ class Operation:
     """One piece of I/O."""
 
     def run(self) -> Any:
-        """Carry it out."""
+        """Perform it."""
         raise NotImplementedError
 
     async def arun(self) -> object:
-        """Carry it out."""
+        """Perform it."""
         raise NotImplementedError
 
 
@@ -87,7 +87,7 @@ class Saving(Operation):
         saving = getattr(self.saver, f"a{self.method}")(*self.args)
         if not self.method.startswith("put") or getattr(self.saver, "saves_inline", False):
             return await saving
-        # What was done is recorded although the run is cancelled. Our own saver writes at once, or in a thread, which goes on.
+        # The result is recorded even if the run is cancelled. Our saver writes immediately, or in a thread, which continues.
         task = asyncio.ensure_future(saving)
         try:
             return await asyncio.shield(task)
@@ -173,7 +173,7 @@ class Perform(Operation):
 
     @property
     def spent(self) -> PlainDict:
-        """What its record holds as spent for it."""
+        """The usage spent on it, for its record."""
         if self.meter is None:
             return {}
         self.meter.at = self.meter.clock
@@ -241,7 +241,7 @@ class Parallel(Operation):
             except BaseException as error:  # noqa: BLE001 - a result like any other, for the interpreter
                 return error
 
-        # A pool of its own: a shared one deadlocks when a branch holds branches.
+        # A separate pool: a shared one deadlocks when a branch holds branches.
         with ThreadPoolExecutor(len(self.programs), thread_name_prefix="crewgraph-branch") as pool, giving_up():
             started = [pool.submit(copy_context().run, branch, program) for program in self.programs]
             return [future.result() for future in started]

@@ -1,8 +1,8 @@
 """The private parts of LangGraph that crewgraph uses; `tests/core/test_pregel_contract.py` checks each of them.
 
-They tell a node its place (checkpointer, task, checkpoint), and give access to the positional counters that LangGraph keeps
+They locate a node (checkpointer, task, checkpoint), and give access to the positional counters that LangGraph keeps
 for `interrupt()`, `@task` and nested graphs inside a node. An effect that is answered from its record runs no user code, so
-the counters must be advanced for it. `saving.py` holds what concerns LangGraph's loop.
+the counters must be advanced for it. For the parts of LangGraph's loop see `saving.py`.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ _JOIN = "join:"
 _QUESTION = "__interrupt__"
 
 ERROR = "__error__"
-"""The channel name of the write that tells that a node has failed."""
+"""The channel name of the write that records the failure of a node."""
 
 KEPT_NOWHERE: RunnableConfig = {"configurable": {_DURABILITY: "async"}}
 """The config for a graph with `checkpointer=False` inside a run: LangGraph fails if it inherits the durability "sync"."""
@@ -103,7 +103,7 @@ class Place:
 
 
 def shared_runtime(config: RunnableConfig) -> PlainDict:
-    """Return what a config holds under `configurable` so that a run of its own shares context and store of the run around it."""
+    """Return the `configurable` with which a separate run shares the context and store of the enclosing run."""
     runtime: Runtime[Any] | None = (config.get("configurable") or {}).get(_RUNTIME)
     return {} if runtime is None else {_RUNTIME: Runtime(context=runtime.context, store=runtime.store)}
 
@@ -195,7 +195,7 @@ Used = Callable[[], dict[str, int]]
 
 
 def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Used]:
-    """Return the config for user code inside the effect at `path`, and a function that returns what it used of the counters."""
+    """Return the config for user code inside the effect at `path`, and a function that returns its use of the counters."""
     conf: PlainMapping = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:
@@ -241,7 +241,7 @@ def node_identity(config: RunnableConfig) -> int | None:
 
 
 def counted(config: RunnableConfig, record: PlainMapping) -> None:
-    """Advance the node's counters by what a recorded effect had used."""
+    """Advance the node's counters by a recorded effect's use."""
     conf: PlainMapping = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)
     if pad is None:
@@ -266,7 +266,7 @@ def written_since_start(saved: CheckpointTuple) -> PlainDict:
 
 
 def leads_on(channel: str) -> bool:
-    """Whether a channel decides what runs next or what is asked: `has_next` and `asked_in` read only these."""
+    """Whether a channel determines the next nodes or the questions: `has_next` and `asked_in` read only these."""
     return channel in (_INPUT, _QUESTION, _RESUME) or channel.startswith((_BRANCH, _JOIN))
 
 
@@ -310,15 +310,15 @@ def answers_waiting(config: RunnableConfig) -> bool:
 
 
 def add_writes(graph: "Pregel[Any]", name: str, writes: Callable[[Any], Sequence[tuple[str, object]]]) -> None:
-    """Let a node of a compiled graph write more, made of what it returned, also where it is edited in the node's name.
+    """Add writes derived from its result to a node of a compiled graph, also for edits in the node's name.
 
     Args:
         graph: the compiled graph, before a run.
         name: the node's name.
-        writes: returns channels and what to write into them.
+        writes: returns channels and the values to write.
     """
     writers = cast("list[Runnable[Any, Any]]", graph.nodes[name].writers)
-    first = cast("ChannelWrite", writers[0])  # of the state's channels; those behind it lead to other nodes
+    first = cast("ChannelWrite", writers[0])  # writes the state's channels; later writers trigger other nodes
     writers[0] = ChannelWrite([*first.writes, ChannelWriteTupleEntry(mapper=writes)])
 
 
@@ -418,7 +418,7 @@ def trace_on_demand(nodes: "Mapping[str, PregelNode]") -> None:
     """Let the nodes of a compiled graph open a run in the trace only if there are callback handlers."""
     for node in nodes.values():
         if type(node.node) is RunnableSeq:
-            vars(node)["node"] = _TracedOnDemand(node.node)  # in the place of the cached one
+            vars(node)["node"] = _TracedOnDemand(node.node)  # replaces the cached one
 
 
 def untraced(graph: "Pregel[Any]", *names: str) -> None:

@@ -1,4 +1,4 @@
-"""The protocols of models and tools that effects call, each with a sync and an async face."""
+"""The protocols of models and tools that effects call, each with a sync and an async method."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +17,7 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """The model's name as its provider knows it."""
+        """The provider's name of the model."""
         ...
 
     @property
@@ -70,9 +70,9 @@ class Tool(Protocol):
         ...
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> Any:
-        """Do it; the result is plain data."""
+        """Perform the call; the result is plain data."""
         ...
 
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
-        """Do it; the result is plain data."""
+        """Perform the call; the result is plain data."""
         ...

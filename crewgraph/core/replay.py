@@ -35,6 +35,6 @@ def report_once(notify: Callable[[], T], place: str, reported: set[str]) -> T:
 
 
 def is_traced(config: Mapping[str, object]) -> bool:
-    """Whether a config has callback handlers; without them, nobody would see a trace."""
+    """Whether a config has callback handlers; without them, there is no trace."""
     callbacks = config.get("callbacks")
     return bool(getattr(callbacks, "handlers", callbacks))

@@ -2,12 +2,12 @@
 
 LangGraph saves in threads (or asyncio tasks) of its own and then, with `durability="sync"`, waits for them. Where the saver says
 that its saves are short (`InlineSaver`), handing them over costs more than saving. Two more things are saved together that
-nobody can observe apart: a graph's input with the first step, which only hands it to the channels; and what the only task of a
-step wrote with the checkpoint after that step. The rows are the same.
+no code can observe separately: a graph's input with the first step, which only hands it to the channels; and what the only task
+of a step wrote with the checkpoint after that step. The rows are the same.
 
-`Pregel.stream` and `Pregel.astream` name the class of their loop as a global of their module: those of `InlineGraph` are the same
-code with a subclass in that place, and nothing changes for other graphs. `tests/core/test_saving.py` holds what this relies
-on; where the installed LangGraph does not have it, or somebody has wrapped its methods, they are LangGraph's own.
+`Pregel.stream` and `Pregel.astream` refer to the class of their loop as a global of their module: those of `InlineGraph` are the
+same code with a subclass in that place, and nothing changes for other graphs. `tests/core/test_saving.py` holds what this relies
+on; if the installed LangGraph lacks it, or another library has wrapped its methods, LangGraph's own are used.
 """
 
 import asyncio
@@ -45,25 +45,25 @@ from crewgraph.schema import PlainMapping
 __all__ = ["InlineGraph", "InlineSaver", "Save", "supported"]
 
 Save = tuple[str, tuple[Any, ...]]
-"""A call that a saver is to answer: "put" or "put_writes", and its positional arguments."""
+"""A saver call: "put" or "put_writes", and its positional arguments."""
 
 
 @runtime_checkable
 class InlineSaver(Protocol):
-    """A checkpointer whose saves are so short that a run may wait for them on its own thread or event loop."""
+    """A checkpointer whose saves are short enough to run on the run's own thread or event loop."""
 
     saves_inline: bool
 
     def put_many(self, saves: Sequence[Save], /) -> None:
-        """Save all of them, in their order, in one transaction. All are of one thread and namespace."""
+        """Perform saves of one thread and namespace, in order, in one transaction."""
         ...
 
     def put_many_nowait(self, saves: Sequence[Save], /) -> bool:
-        """The same; False, and nothing is saved, if that would have to wait."""
+        """Like `put_many`; if that would block, save nothing and return False."""
         ...
 
     async def aput_many(self, saves: Sequence[Save], /) -> None:
-        """The same off the event loop."""
+        """Async version of `put_many`, off the event loop."""
         ...
 
 
@@ -75,7 +75,7 @@ _Submit = Callable[..., Any]
 
 
 class _Saves:
-    """What both loops share: which saves are made inline, and which wait for the next one."""
+    """The shared part of both loops: which saves run inline, and which are held for the next one."""
 
     # Of LangGraph's loop:
     durability: str
@@ -172,7 +172,7 @@ class _PoolOnDemand(BackgroundExecutor):
             task.cancel()
         left = wait(tasks, PATIENCE).not_done
         self.executor.shutdown(wait=False, cancel_futures=True)
-        end_with_main_thread()  # also where no task is left: Ctrl-C while a thread starts leaves one that nobody knows
+        end_with_main_thread()  # even if no task is left: Ctrl-C while a thread starts leaves one that no pool tracks
         if left:
             claim = claim_in(self._config)
             if claim is not None:
@@ -264,7 +264,7 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
             self._save(self._take_held())
         try:
             suppressed = await super().__aexit__(*failure)
-            if self._inline and self._held:  # by a node that a cancellation has waited for
+            if self._inline and self._held:  # by a node that a cancellation waited for
                 await self.checkpointer.aput_many(self._take_held())
             return suppressed
         finally:
@@ -312,9 +312,9 @@ def _latest_in(config: RunnableConfig) -> RunnableConfig:
 
 
 def _claiming(config: RunnableConfig, saver: object) -> ClaimThread | None:
-    """Return how to claim the thread of a graph that somebody runs or edits himself.
+    """Return how to claim the thread of a graph that user code runs or edits directly.
 
-    None for the runs of crewgraph, which have claimed theirs before, and where nothing keeps claims.
+    None for crewgraph's own runs, which have claimed theirs already, and where nothing stores claims.
     """
     place: PlainMapping = config.get("configurable") or {}
     if CLAIM in place or place.get("checkpoint_ns") or "thread_id" not in place:
@@ -324,7 +324,7 @@ def _claiming(config: RunnableConfig, saver: object) -> ClaimThread | None:
 
 
 def _with_claim(config: RunnableConfig, claiming: ClaimThread | None, claim: ThreadClaim | None) -> RunnableConfig:
-    """Return a config whose nodes look whether a claim that a server keeps is still held, before they record."""
+    """Return a config whose nodes verify, before they record, that a claim stored on a server is still held."""
     if claiming is None or not claiming.keeper.waits:
         return config
     return {**config, "configurable": {**config.get("configurable", {}), CLAIM: claim}}
@@ -376,7 +376,7 @@ _enter = (
 
 
 class InlineGraph(CompiledStateGraph[Any]):
-    """A compiled graph whose runs save inline where that is possible, and whose nodes make no run for a trace that nobody sees.
+    """A compiled graph whose runs save inline where that is possible, and whose nodes skip the trace if there are no handlers.
 
     Args:
         fields: the `vars` of a compiled graph.
@@ -386,7 +386,7 @@ class InlineGraph(CompiledStateGraph[Any]):
         own = {name: fields.pop(name) for name in list(fields) if name.startswith("_")}
         super().__init__(**fields)
         trace_on_demand(self.nodes)
-        vars(self).update(own)  # LangGraph's `copy` passes all of `vars` to this again
+        vars(self).update(own)  # LangGraph's `copy` passes all of `vars` to `__init__`
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """See LangGraph."""

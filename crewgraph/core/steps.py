@@ -118,7 +118,7 @@ class Stepper:
 
     Args:
         body: creates the generator of effects from the graph's state.
-        stages: the stages that have nodes; effects of other stages are performed in whichever node they come up.
+        stages: the stages that have nodes; effects of other stages are performed in the node that reaches them.
         stored: False if the graph is compiled without a checkpointer.
     """
 
@@ -221,7 +221,7 @@ class _Programs:
                 self._kept.popitem(last=False)
 
     def clear(self) -> None:
-        """Drop all of them."""
+        """Drop all suspended programs."""
         with self._lock:
             self._kept.clear()
 

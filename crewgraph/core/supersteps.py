@@ -125,10 +125,10 @@ supports_direct_input = (
     and tuple(inspect.signature(PregelLoop.put_writes).parameters) == ("self", "task_id", "writes", "cached")
     and tuple(inspect.signature(ChannelWrite._write).parameters) == ("self", "input", "config")  # pyright: ignore[reportPrivateUsage]
 )
-"""Whether the input of the installed LangGraph's graphs can be handed on without a step of its own."""
+"""Whether the input of the installed LangGraph's graphs can be passed on without a separate step."""
 
 supports_unsaved_steps = tuple(inspect.signature(PregelLoop._put_checkpoint).parameters) == ("self", "metadata")  # pyright: ignore[reportPrivateUsage]
-"""Whether steps of the installed LangGraph that nobody saves can do without a checkpoint."""
+"""Whether steps of the installed LangGraph can do without a checkpoint if it is not saved."""
 
 
 class StepChannels(dict[str, BaseChannel[Any, Any, Any]]):
@@ -182,14 +182,14 @@ class LeanLoop(PregelLoop):
     def _put_checkpoint(self, metadata: Any) -> None:
         if self.checkpointer or not supports_unsaved_steps or metadata is self.checkpoint_metadata:
             super()._put_checkpoint(metadata)
-        else:  # nobody will read it; the ids of nodes hold the number of the step
+        else:  # it will not be read; the ids of nodes hold the number of the step
             metadata["step"] = self.step
             metadata["parents"] = {}
             self.checkpoint_metadata = metadata
             self.step += 1
 
     def apply_input(self) -> bool:
-        """Apply the graph's input without running `__start__` as a node; return False if it has to run."""
+        """Apply the graph's input without running `__start__` as a node; return False if it must run."""
         if not supports_direct_input or self.updated_channels != {START} or not self._can_apply_input():
             return False
         writes: deque[tuple[str, Any]] = deque()
@@ -200,7 +200,7 @@ class LeanLoop(PregelLoop):
             for writer in start.flat_writers:
                 writer._write(value, config)
         except InvalidUpdateError:
-            return False  # the node meets it again, and LangGraph says where
+            return False  # the node will raise it again, with LangGraph's note on the place
         task = self._input_task(writes)
         if not writes or task is None:
             return False

@@ -1,4 +1,4 @@
-"""Spans: work as a run of its own in the trace, with its input and output.
+"""Spans: work as a separate run in the trace, with its input and output.
 
 `closing_runs` ends the requests and tool calls that are open in the trace when the task that awaits them is cancelled, because
 a parallel task failed, the time is up or the reader of a stream left. LangChain leaves them open.
@@ -42,7 +42,7 @@ Documents = Callable[[Any], Sequence[tuple[str, PlainDict]]]
 
 
 class ConfigContext:
-    """Makes a config the current one for code that runs in a context of its own: `set_config_context`, cheaper where untraced."""
+    """Makes a config current for code in a separate context: `set_config_context`, but cheaper if untraced."""
 
     def __init__(self, config: RunnableConfig) -> None:
         self._traced = set_config_context(config) if is_traced(config) else None

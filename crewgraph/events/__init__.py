@@ -478,7 +478,7 @@ _NAMES = {
 }
 
 if not TYPE_CHECKING:  # type checkers know all names, and report others
-    # A run loads the events that it emits, and those that somebody listens to.
+    # A run loads the events that it emits, and those that have listeners.
     __getattr__ = lazy_exports(
         __name__, {name: f"crewgraph.events.{area}" for area, names in _NAMES.items() for name in names}
     )

@@ -51,7 +51,7 @@ class AboutAgent(WithMetadata):
 
 
 class AboutAddress(AboutAgent):
-    """An event of an agent elsewhere that is reached at an address."""
+    """An event of a remote agent at an endpoint."""
 
     endpoint: str
     """The address of the remote agent."""
@@ -90,7 +90,7 @@ class A2AConversationCompletedEvent(AboutConversation, AboutExchange):
     """How it ended."""
 
     final_result: str | None = None
-    """What came of it."""
+    """The result."""
 
     error: str | None = None
     """The error."""
@@ -106,7 +106,7 @@ class A2AConversationCompletedEvent(AboutConversation, AboutExchange):
 
 
 class A2AConversationStartedEvent(AboutAddress, AboutExchange):
-    """A conversation with a remote agent begins."""
+    """A conversation with a remote agent starts."""
 
     type: str = "a2a_conversation_started"
 
@@ -138,7 +138,7 @@ class A2ADelegationCompletedEvent(AboutConversation, AboutTurn):
     """How it ended."""
 
     result: str | None = None
-    """What came of it."""
+    """The result."""
 
     error: str | None = None
     """The error."""
@@ -156,7 +156,7 @@ class A2ADelegationStartedEvent(AboutAddress, AboutTurn):
     type: str = "a2a_delegation_started"
 
     task_description: str
-    """What is to be done."""
+    """The task description."""
 
     context_id: str | None = None
     """The conversation."""
@@ -217,7 +217,7 @@ class A2AResponseReceivedEvent(AboutConversation, AboutTurn):
 
 
 class A2AArtifactReceivedEvent(AboutConversation, AboutTurn):
-    """A remote agent has sent something it made."""
+    """A remote agent has sent an artifact."""
 
     type: str = "a2a_artifact_received"
 
@@ -343,7 +343,7 @@ class A2AAgentCardFetchedEvent(AboutAddress):
 
 
 class A2AAuthenticationFailedEvent(AboutAddress):
-    """A remote agent did not let somebody in."""
+    """A remote agent rejected the authentication."""
 
     type: str = "a2a_authentication_failed"
 

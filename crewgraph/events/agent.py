@@ -37,7 +37,7 @@ __all__ = [
 
 
 class AgentEvent(BaseEvent):
-    """What an agent at work on a task tells; it is the source."""
+    """An event of an agent that works on a task; the agent is the source."""
 
     agent: Any
     """The agent."""
@@ -49,7 +49,7 @@ class AgentEvent(BaseEvent):
 
 
 class AgentExecutionStartedEvent(AgentEvent):
-    """An agent begins to work on a task."""
+    """An agent starts to work on a task."""
 
     type: str = "agent_execution_started"
 
@@ -57,7 +57,7 @@ class AgentExecutionStartedEvent(AgentEvent):
     """The tools it may use, a sequence or None."""
 
     task_prompt: str
-    """What it is asked."""
+    """The prompt."""
 
 
 class AgentExecutionCompletedEvent(AgentEvent):
@@ -100,7 +100,7 @@ class _LiteAgentEvent(BaseEvent):
 
 
 class LiteAgentExecutionStartedEvent(_LiteAgentEvent):
-    """An agent without a crew begins to work."""
+    """An agent without a crew starts to work."""
 
     type: str = "lite_agent_execution_started"
 
@@ -130,7 +130,7 @@ class LiteAgentExecutionErrorEvent(_LiteAgentEvent):
 
 
 class AgentLogsStartedEvent(BaseEvent):
-    """An agent starts to work on a task; `verbose` tells whether it is to be shown."""
+    """An agent starts to work on a task; `verbose` says whether to show it."""
 
     type: str = "agent_logs_started"
 
@@ -142,7 +142,7 @@ class AgentLogsStartedEvent(BaseEvent):
 
 
 class AgentLogsExecutionEvent(BaseEvent):
-    """An agent has taken a step; `verbose` tells whether it is to be shown."""
+    """An agent has taken a step; `verbose` says whether to show it."""
 
     type: str = "agent_logs_execution"
 
@@ -154,7 +154,7 @@ class AgentLogsExecutionEvent(BaseEvent):
 
 
 class AgentEvaluationStartedEvent(BaseEvent):
-    """An agent's work begins to be judged."""
+    """The evaluation of an agent's work starts."""
 
     type: str = "agent_evaluation_started"
 
@@ -197,7 +197,7 @@ class ReasoningEvent(WorkEvent):
 
 
 class AgentReasoningStartedEvent(ReasoningEvent):
-    """An agent begins to plan."""
+    """An agent starts to plan."""
 
     type: str = "agent_reasoning_started"
 
@@ -237,7 +237,7 @@ class PlanStepEvent(WorkEvent):
 
 
 class PlanStepStartedEvent(PlanStepEvent):
-    """A step begins."""
+    """A step starts."""
 
     type: str = "plan_step_started"
 
@@ -251,17 +251,17 @@ class PlanStepCompletedEvent(PlanStepEvent):
     """Whether it achieved its goal."""
 
     result: str | None = None
-    """What came of it."""
+    """The result."""
 
     error: str | None = None
-    """Why it failed, where that is known."""
+    """Why it failed, if known."""
 
 
 class ObservationEvent(WorkEvent):
-    """Something that became of looking at the outcome of a step."""
+    """An event of the observation of a step's outcome."""
 
     step_number: int
-    """The number of the step, from 1; 0 where it is about the whole plan."""
+    """The number of the step, from 1; 0 if it concerns the whole plan."""
 
     step_description: str = ""
     """The description of the step."""
@@ -288,7 +288,7 @@ class StepObservationCompletedEvent(ObservationEvent):
     """Whether the remaining steps still make sense."""
 
     needs_full_replan: bool = False
-    """Whether the remaining steps must be planned again."""
+    """Whether the remaining steps must be replanned."""
 
     replan_reason: str | None = None
     """Why they must."""
@@ -301,7 +301,7 @@ class StepObservationCompletedEvent(ObservationEvent):
 
 
 class StepObservationFailedEvent(ObservationEvent):
-    """The model gave no answer that can be read; the step counts as its own outcome says."""
+    """The model's answer cannot be parsed; the step counts according to its own outcome."""
 
     type: str = "step_observation_failed"
 
@@ -322,7 +322,7 @@ class PlanRefinementEvent(ObservationEvent):
 
 
 class PlanReplanTriggeredEvent(ObservationEvent):
-    """The remaining steps are planned again."""
+    """The remaining steps are replanned."""
 
     type: str = "plan_replan_triggered"
 

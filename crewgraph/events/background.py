@@ -1,6 +1,6 @@
 """The event loop for coroutines of threads that have none.
 
-Coroutines that were begun for somebody who does not wait for them.
+It runs coroutines that were started without a caller waiting for them.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ __all__ = ["BackgroundLoop", "PendingWork"]
 
 
 class BackgroundLoop:
-    """An event loop that runs on a daemon thread of its own."""
+    """An event loop that runs on its own daemon thread."""
 
     loop: asyncio.AbstractEventLoop
     """The loop; it runs."""
@@ -35,7 +35,7 @@ class BackgroundLoop:
     def stop(self) -> None:
         """Cancel what still runs, close the loop and wait for the thread to end.
 
-        On the loop's own thread nobody waits: the loop ends at the next `await`.
+        On the loop's own thread it does not wait: the loop ends at the next `await`.
         """
         self.loop.call_soon_threadsafe(self.loop.stop)
         if self._thread is not threading.current_thread():
@@ -46,7 +46,7 @@ class BackgroundLoop:
             runner.get_loop().run_forever()
 
 
-_AT_EXIT = 10.0  # seconds for what is still under way when the interpreter ends
+_EXIT_TIMEOUT = 10.0  # seconds for running handlers at interpreter exit
 
 _logger = redacted_logger("crewgraph.events")
 
@@ -54,7 +54,7 @@ _logger = redacted_logger("crewgraph.events")
 class PendingWork:
     """Runs coroutines on the caller's event loop, else on a loop in the background, until they are done.
 
-    The loop in the background is started on first need, and again after it was stopped.
+    The loop in the background is started on first use, and again after it was stopped.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class PendingWork:
 
         Args:
             work: makes the coroutine, on the loop that runs it.
-            label: what it is for, for messages.
+            label: its purpose, for messages.
 
         Returns:
             A future that is done when the coroutine is; it cannot be cancelled.
@@ -163,8 +163,8 @@ class PendingWork:
         return loops
 
     def _end(self) -> None:
-        if not self.flush(_AT_EXIT):
-            _logger.warning("Event handlers were still under way at the end of the program and were cut off.")
+        if not self.flush(_EXIT_TIMEOUT):
+            _logger.warning("Event handlers were still running at the end of the program and were cancelled.")
         self.stop()
 
 

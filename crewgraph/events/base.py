@@ -143,9 +143,9 @@ class BaseEvent(RedactedRepr):
     given. Dumped (`model_dump`, `model_dump_json`, `to_json`) it is JSON data, such an object then a dict of
     its id, role and name.
 
-    A field that a later version of the vocabulary has is kept, readable by its name and dumped.
+    Unknown fields (of a later version of the vocabulary) are kept, readable by name and dumped.
 
-    Each class is built when the first of its events is made: nearly two hundred would be a fifth of a program's start.
+    Each class is built when its first event is created: building nearly two hundred would take a fifth of a program's start.
     """
 
     model_config = ConfigDict(extra="allow", defer_build=True)
@@ -170,7 +170,7 @@ class BaseEvent(RedactedRepr):
     """The task it belongs to."""
 
     task_name: str | None = None
-    """The name of that task, its description where it has no name."""
+    """The name of that task, or its description if it has no name."""
 
     agent_id: str | None = None
     """The agent it belongs to."""

@@ -170,7 +170,7 @@ class HandlerPlan:
         """Order the handlers of a class of events: as registered, but each after those it depends on.
 
         A handler that several registrations bring to the event is called once, after the dependencies of all
-        of them. A dependency that is not for this event holds nobody up.
+        of them. A dependency that does not handle this event delays nothing.
 
         Raises:
             CircularDependencyError: handlers wait for one another.
@@ -231,7 +231,7 @@ def _is_ready(registration: Registration, waiting: Sequence[Registration]) -> bo
 class HandlerScope:
     """The process's own registrations, or those made inside one `scoped_handlers`.
 
-    The registrations and the plans made from them are replaced, never changed, so that an emitter needs no
+    The registrations and the plans derived from them are replaced, never changed, so that an emitter needs no
     lock to read them. Whoever writes holds the bus's lock.
     """
 
@@ -319,7 +319,7 @@ def _share_events(first: Registration, second: Registration) -> bool:
 _H = TypeVar("_H", bound=UserHandler)
 
 _logger = redacted_logger("crewgraph.events")
-_FAILED = "The event handler `%s` failed on the event `%s`; the run goes on."
+_FAILED = "The event handler `%s` failed on the event `%s`; the run continues."
 
 _DONE: Future[None] = Future()
 _DONE.set_result(None)
@@ -341,7 +341,7 @@ class EventBus:
     **Order.** Synchronous handlers run on the emitting thread, in the order they were registered, before
     `emit` returns: what one thread emits, a handler sees in that order. Threads that emit at once call a
     handler at once. An `async def` becomes a task on the emitting thread's event loop if one is running,
-    else on a loop of the bus; the tasks of one thread begin in the order of the events. Context variables
+    else on a loop of the bus; the tasks of one thread start in the order of the events. Context variables
     of the emitter are visible to handlers.
 
     **Failure.** What a handler raises is logged (logger `crewgraph.events`) and goes no further;
@@ -366,7 +366,7 @@ class EventBus:
 
         Args:
             event_type: the class; events of its subclasses count.
-            depends_on: handlers of the same event that must be done before this one begins. A synchronous
+            depends_on: handlers of the same event that must finish before this one starts. A synchronous
                 handler that depends on an `async def` runs on that one's event loop.
 
         Raises:
@@ -411,8 +411,8 @@ class EventBus:
 
         Scopes nest, and several may be open at once in different threads or tasks: code in the context of a
         scope (the block itself, and the threads and tasks that runs start from it) sees that scope. Code that
-        is in no scope's context (a bare thread, work begun before) sees the scope opened last of those still
-        open, because a scope stands for the whole process. Scopes may be left in any order.
+        is in no scope's context (a bare thread, work started before) sees the scope opened last of those still
+        open, because a scope replaces the registrations of the whole process. Scopes may be left in any order.
         """
         outer = self._own_scope()
         scope = HandlerScope(outer)

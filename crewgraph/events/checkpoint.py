@@ -1,4 +1,4 @@
-"""Checkpoints: made, removed, read, and the branches of runs."""
+"""Checkpoints: creation, removal, restoring, and the branches of runs."""
 
 from crewgraph.events.base import BaseEvent
 
@@ -28,7 +28,7 @@ class CheckpointBaseEvent(BaseEvent):
     """The provider of the checkpoint storage."""
 
     trigger: str | None = None
-    """The type of the event that it was made for."""
+    """The type of the event that triggered it."""
 
     branch: str | None = None
     """The branch."""
@@ -102,7 +102,7 @@ class CheckpointPrunedEvent(CheckpointBaseEvent):
     """The number removed."""
 
     max_checkpoints: int
-    """How many are kept."""
+    """Number of checkpoints kept."""
 
 
 class CheckpointRestoreCompletedEvent(CheckpointRestoreBaseEvent):
@@ -139,6 +139,6 @@ class CheckpointRestoreStartedEvent(CheckpointRestoreBaseEvent):
 
 
 class CheckpointStartedEvent(CheckpointBaseEvent):
-    """A checkpoint is about to be made."""
+    """A checkpoint is about to be created."""
 
     type: str = "checkpoint_started"

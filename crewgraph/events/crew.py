@@ -34,7 +34,7 @@ class CrewBaseEvent(BaseEvent):
     """The crew."""
 
     thread_id: str | None = None
-    """The thread that the run's checkpoints are kept under."""
+    """The thread that the run's checkpoints are stored under."""
 
     _origin: ClassVar[str | None] = "crew"
 
@@ -44,13 +44,13 @@ class CrewBaseEvent(BaseEvent):
             self._fill(crew_name=getattr(self.crew, "name", None), thread_id=getattr(self.crew, "thread_id", None))
 
     def set_crew_fingerprint(self) -> None:
-        """Note the crew's fingerprint, for a crew that was given after the event was made."""
+        """Set the crew's fingerprint, for a crew assigned after the event was created."""
         if self.crew is not None:
             self._sign("crew", getattr(self.crew, "fingerprint", None))
 
 
 class CrewKickoffStartedEvent(CrewBaseEvent):
-    """A crew begins to work."""
+    """A crew starts."""
 
     type: str = "crew_kickoff_started"
 
@@ -80,7 +80,7 @@ class CrewKickoffFailedEvent(CrewBaseEvent):
 
 
 class CrewKickoffPausedEvent(CrewBaseEvent):
-    """A crew's run waits for somebody's answer, and nothing else in it can go on."""
+    """A crew's run waits for a person's answer, and nothing else in it can continue."""
 
     type: str = "crew_kickoff_paused"
 
@@ -89,7 +89,7 @@ class CrewKickoffPausedEvent(CrewBaseEvent):
 
 
 class CrewTrainStartedEvent(CrewBaseEvent):
-    """A crew begins to be trained."""
+    """The training of a crew starts."""
 
     type: str = "crew_train_started"
 
@@ -125,7 +125,7 @@ class CrewTrainFailedEvent(CrewBaseEvent):
 
 
 class CrewTestStartedEvent(CrewBaseEvent):
-    """A crew begins to be tested."""
+    """A test of a crew starts."""
 
     type: str = "crew_test_started"
 

@@ -36,7 +36,7 @@ class EventNode(BaseModel):
     @field_validator("event", mode="before")
     @classmethod
     def _of_its_class(cls, value: object) -> object:
-        # A dump holds no class, but the type tells it if the class is imported in this process.
+        # A dump holds no class, but the type identifies it if the class is imported in this process.
         if not isinstance(value, dict):
             return value
         plain = cast("PlainDict", value)

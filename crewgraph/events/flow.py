@@ -37,13 +37,13 @@ class FlowEvent(BaseEvent):
 
 
 class FlowCreatedEvent(FlowEvent):
-    """A flow was made."""
+    """A flow was created."""
 
     type: str = "flow_created"
 
 
 class FlowStartedEvent(FlowEvent):
-    """A flow begins to run."""
+    """A flow starts."""
 
     type: str = "flow_started"
 
@@ -76,7 +76,7 @@ class FlowFailedEvent(FlowEvent):
 
 
 class FlowPausedEvent(FlowEvent):
-    """A run of a flow waits for somebody's answer, and nothing else in it can go on."""
+    """A run of a flow waits for a person's answer, and nothing else in it can continue."""
 
     type: str = "flow_paused"
 
@@ -113,7 +113,7 @@ class _ExecutionEvent(_MethodEvent):
 
 
 class MethodExecutionStartedEvent(_ExecutionEvent):
-    """A method of a flow begins."""
+    """A method of a flow starts."""
 
     type: str = "method_execution_started"
 
@@ -146,7 +146,7 @@ class MethodExecutionFailedEvent(_ExecutionEvent):
 
 
 class MethodExecutionPausedEvent(_ExecutionEvent):
-    """A method of a flow waits for somebody's answer; others go on."""
+    """A method of a flow waits for a person's answer; others continue."""
 
     type: str = "method_execution_paused"
 
@@ -167,7 +167,7 @@ class MethodExecutionPausedEvent(_ExecutionEvent):
 
 
 class HumanFeedbackRequestedEvent(_MethodEvent):
-    """Somebody is to look at what a method returned."""
+    """Feedback on the result of a method is requested."""
 
     type: str = "human_feedback_requested"
 
@@ -175,7 +175,7 @@ class HumanFeedbackRequestedEvent(_MethodEvent):
     """What it returned."""
 
     message: str
-    """What is asked."""
+    """The question."""
 
     emit: list[str] | None = None
     """The possible outcomes; None for a free answer."""
@@ -185,7 +185,7 @@ class HumanFeedbackRequestedEvent(_MethodEvent):
 
 
 class HumanFeedbackReceivedEvent(_MethodEvent):
-    """Somebody gave feedback on the result of a method."""
+    """Feedback on the result of a method was received."""
 
     type: str = "human_feedback_received"
 

@@ -118,8 +118,8 @@ class Ended:
 class Pieces(Generic[Piece, Result]):
     """The items of a run, each delivered once, and then its result.
 
-    The run begins with the first piece that is asked for, and goes on while pieces are taken. One that is not taken to
-    its end stands still; `close` and `aclose`, or leaving a `with`, end it.
+    The run starts with the first piece requested, and advances as pieces are taken. If they are not taken to the end, it is
+    suspended; `close` and `aclose`, or leaving a `with`, end it.
 
     Args:
         sync_iterator: the pieces, and an `Ended` last.
@@ -160,11 +160,11 @@ class Pieces(Generic[Piece, Result]):
 
     @property
     def result(self) -> Result:
-        """What the run gave.
+        """The result of the run.
 
         Raises:
             RunError: the run has not ended yet, or was closed.
-            Exception: what the run failed with.
+            Exception: the error of the run.
         """
         if self._failure is not None:
             raise self._failure

@@ -16,7 +16,7 @@ class HookDispatchedEvent(BaseEvent):
     """Where."""
 
     outcome: Literal["proceeded", "modified", "aborted"]
-    """Whether a hook's result was taken in, or a hook stopped what it was called for."""
+    """Whether a hook's result was applied, or a hook aborted the operation."""
 
     hook_count: int
     """The number of hooks at that point."""

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class KnowledgeEventBase(WorkEvent):
-    """Something that happened while knowledge was looked up.
+    """An event of a knowledge lookup.
 
     A lookup has two parts: a model words the *query*, then the *retrieval* searches with it.
     """

@@ -119,7 +119,7 @@ def check_depth(depth: int) -> None:
     limit = (PAIRING.get() or _DEFAULT).max_stack_depth
     if 0 < limit <= depth:
         raise StackDepthExceededError(
-            f"{depth} events have begun within each other and not ended; `max_stack_depth` is {limit}. An event that ends "
+            f"{depth} nested events have started and not ended; `max_stack_depth` is {limit}. An event that ends "
             "something is missing, or the limit is too low"
         )
 
@@ -130,7 +130,7 @@ def report_empty_pop(event_type_name: str) -> None:
     Raises:
         EmptyStackError: `empty_pop_behavior` is RAISE.
     """
-    text = f"the event `{event_type_name}` ends something, and nothing had begun: the event that begins it is missing"
+    text = f"the event `{event_type_name}` ends a scope, but none is open: its start event is missing"
     _report((PAIRING.get() or _DEFAULT).empty_pop_behavior, EmptyStackError(text))
 
 
@@ -285,7 +285,7 @@ def assign_lineage(event: BaseEvent | UnemittedEvent) -> None:
 
 
 def _scopes_of(event: PlainMapping) -> Scopes:
-    """Return the open scopes for an event: those of the running code, or of its task if the code has not begun it."""
+    """Return the open scopes for an event: those of the running code, or of its task if the code has not opened it."""
     scopes, counters, task_id = _SCOPES.get(), _COUNTERS.get(), event["task_id"]
     if counters is not None and task_id is not None:
         begun = counters.tasks.get(task_id, ())

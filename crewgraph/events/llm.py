@@ -66,7 +66,7 @@ class LLMEventBase(WorkEvent):
     """The model's name."""
 
     call_id: str = ""
-    """The request, the same from its start to its end; empty where an event is none of one."""
+    """The request, the same from its start to its end; empty for events that do not belong to one."""
 
 
 class LLMCallDelayedEvent(LLMEventBase):
@@ -82,7 +82,7 @@ class LLMCallDelayedEvent(LLMEventBase):
 
 
 class LLMFallbackEvent(LLMEventBase):
-    """A model failed and its fallback is asked instead."""
+    """A model failed and its fallback is used instead."""
 
     type: str = "llm_fallback"
 
@@ -97,7 +97,7 @@ class LLMFallbackEvent(LLMEventBase):
 
 
 class LLMCallStartedEvent(LLMEventBase):
-    """A model is asked.
+    """A model is called.
 
     The messages are the asker's own list, not a copy: histories are long, and every request is an event.
     """
@@ -117,7 +117,7 @@ class LLMCallStartedEvent(LLMEventBase):
     """The functions behind the tools, by name."""
 
     temperature: float | None = None
-    """The model's setting of this name, as are those below; None where it has none."""
+    """The model's setting of this name, as are those below; None if unset."""
 
     top_p: float | None = None
     """See `temperature`."""

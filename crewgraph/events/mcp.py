@@ -21,17 +21,17 @@ class MCPEvent(WorkEvent):
     """Something that happened to a server."""
 
     server_name: str
-    """The server, by a name made of its address or its command."""
+    """The server's name, derived from its address or command."""
 
     server_url: str | None = None
-    """Its address, without what may be secret; None where it is a program."""
+    """Its address without secrets; None for a local program."""
 
     transport_type: str | None = None
     """The transport: stdio, sse or streamable_http."""
 
 
 class MCPConnectionStartedEvent(MCPEvent):
-    """A server is to be connected to, for its tools."""
+    """A connection to a server starts, to list its tools."""
 
     type: str = "mcp_connection_started"
 
@@ -51,7 +51,7 @@ class MCPConnectionCompletedEvent(MCPEvent):
     """When that began."""
 
     completed_at: datetime | None = None
-    """When it had told."""
+    """When it had listed them."""
 
     connection_duration_ms: float | None = None
     """The time in between, in milliseconds."""
@@ -72,7 +72,7 @@ class MCPConnectionFailedEvent(MCPEvent):
     """The class of the error."""
 
     status_code: int | None = None
-    """The HTTP status, where there was one."""
+    """The HTTP status, if any."""
 
     started_at: datetime | None = None
     """When that began."""
@@ -82,7 +82,7 @@ class MCPConnectionFailedEvent(MCPEvent):
 
 
 class MCPToolExecutionStartedEvent(MCPEvent):
-    """A server is asked to call a tool."""
+    """A tool call is sent to a server."""
 
     type: str = "mcp_tool_execution_started"
 
@@ -94,7 +94,7 @@ class MCPToolExecutionStartedEvent(MCPEvent):
 
 
 class MCPToolExecutionCompletedEvent(MCPEvent):
-    """A server has carried out a tool."""
+    """A server has executed a tool call."""
 
     type: str = "mcp_tool_execution_completed"
 
@@ -105,7 +105,7 @@ class MCPToolExecutionCompletedEvent(MCPEvent):
     """Its arguments."""
 
     result: Any = None
-    """The result, as it is recorded."""
+    """The result, in recorded form."""
 
     started_at: datetime | None = None
     """When it was asked."""
@@ -118,7 +118,7 @@ class MCPToolExecutionCompletedEvent(MCPEvent):
 
 
 class MCPToolExecutionFailedEvent(MCPEvent):
-    """A server did not carry out a tool."""
+    """A server did not execute a tool call."""
 
     type: str = "mcp_tool_execution_failed"
 

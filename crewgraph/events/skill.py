@@ -26,21 +26,21 @@ class SkillEvent(WorkEvent):
 
 
 class SkillDiscoveryStartedEvent(SkillEvent):
-    """Skills are looked for."""
+    """The search for skills starts."""
 
     type: str = "skill_discovery_started"
 
     search_path: Path
-    """The folder that is looked into."""
+    """The folder to search."""
 
 
 class SkillDiscoveryCompletedEvent(SkillEvent):
-    """Skills were looked for."""
+    """The search for skills is complete."""
 
     type: str = "skill_discovery_completed"
 
     search_path: Path
-    """The folder that was looked into."""
+    """The searched folder."""
 
     skills_found: int
     """How many there are."""

@@ -23,7 +23,7 @@ class _TaskEvent(BaseEvent):
 
 
 class TaskStartedEvent(_TaskEvent):
-    """A task begins."""
+    """A task starts."""
 
     type: str = "task_started"
 
@@ -59,7 +59,7 @@ class TaskFailedEvent(_TaskEvent):
 
 
 class TaskOutputUnstructuredEvent(_TaskEvent):
-    """A task's answer could not be given the structure that was asked for; its text is kept."""
+    """A task's answer could not be converted to the requested structure; its text is kept."""
 
     type: str = "task_output_unstructured"
 

@@ -28,7 +28,7 @@ class ToolUsageEvent(WorkEvent):
     """The tool, by the name a model calls it by."""
 
     tool_args: PlainDict | str
-    """The arguments; text where the model wrote something that is no JSON object."""
+    """The arguments; text if the model wrote something other than a JSON object."""
 
     tool_class: str | None = None
     """The class of the tool."""
@@ -43,7 +43,7 @@ class ToolUsageEvent(WorkEvent):
     """The agent that calls."""
 
     plan_step_number: int | None = None
-    """The step of the agent's plan that it belongs to, where there is one."""
+    """The step of the agent's plan that it belongs to, if any."""
 
     plan_step_description: str | None = None
     """The description of the step."""
@@ -52,7 +52,7 @@ class ToolUsageEvent(WorkEvent):
 
 
 class ToolUsageStartedEvent(ToolUsageEvent):
-    """A tool begins its work."""
+    """A tool call starts."""
 
     type: str = "tool_usage_started"
 
@@ -75,7 +75,7 @@ class ToolUsageFinishedEvent(ToolUsageEvent):
     """The result."""
 
     failure: Any = None
-    """The `crewgraph.tools.failure.ToolFailure` that the tool returned, where it did."""
+    """The `crewgraph.tools.failure.ToolFailure` that the tool returned, if any."""
 
 
 class ToolUsageErrorEvent(ToolUsageEvent):
@@ -84,7 +84,7 @@ class ToolUsageErrorEvent(ToolUsageEvent):
     type: str = "tool_usage_error"
 
     error: Any
-    """What the tool raised, or a text where it was not called."""
+    """The exception that the tool raised, or text if it was not called."""
 
 
 class ToolFailureDetectedEvent(ToolUsageEvent):

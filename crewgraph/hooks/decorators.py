@@ -1,6 +1,6 @@
 """Decorators that make hooks of functions, and of methods of a project's class.
 
-Methods of a project's class as hooks, where they are wrapped by hand and not by a decorator.
+Methods of a project's class as hooks, if wrapped by hand rather than by a decorator.
 
 The shapes of hooks, for type checkers.
 """
@@ -59,9 +59,9 @@ def on(
     Above a method of a `@CrewBase` class it holds for the runs of that crew; else for everything in this process.
 
     Args:
-        point: where it is called.
-        agents: the roles of the agents that it is called for; all where None.
-        tools: the names of the tools that it is called for; all where None.
+        point: the hook point.
+        agents: the roles of the agents that it is called for; None for all.
+        tools: the names of the tools that it is called for; None for all.
     """
     point = InterceptionPoint(point)
 
@@ -85,7 +85,7 @@ def before_llm_call(func: Any = None, *, agents: list[str] | None = None) -> Any
 
     Args:
         func: the function; a method of a `@CrewBase` class holds for that crew.
-        agents: the roles of the agents that it is called for; all where None.
+        agents: the roles of the agents that it is called for; None for all.
     """
     return _decorated(func, InterceptionPoint.PRE_MODEL_CALL, agents, None)
 
@@ -103,7 +103,7 @@ def after_llm_call(func: Any = None, *, agents: list[str] | None = None) -> Any:
 
     Args:
         func: the function; a method of a `@CrewBase` class holds for that crew.
-        agents: the roles of the agents that it is called for; all where None.
+        agents: the roles of the agents that it is called for; None for all.
     """
     return _decorated(func, InterceptionPoint.POST_MODEL_CALL, agents, None)
 
@@ -123,8 +123,8 @@ def before_tool_call(func: Any = None, *, tools: list[str] | None = None, agents
 
     Args:
         func: the function; a method of a `@CrewBase` class holds for that crew.
-        tools: the names of the tools that it is called for; all where None.
-        agents: the roles of the agents that it is called for; all where None.
+        tools: the names of the tools that it is called for; None for all.
+        agents: the roles of the agents that it is called for; None for all.
     """
     return _decorated(func, InterceptionPoint.PRE_TOOL_CALL, agents, tools)
 
@@ -144,8 +144,8 @@ def after_tool_call(func: Any = None, *, tools: list[str] | None = None, agents:
 
     Args:
         func: the function; a method of a `@CrewBase` class holds for that crew.
-        tools: the names of the tools that it is called for; all where None.
-        agents: the roles of the agents that it is called for; all where None.
+        tools: the names of the tools that it is called for; None for all.
+        agents: the roles of the agents that it is called for; None for all.
     """
     return _decorated(func, InterceptionPoint.POST_TOOL_CALL, agents, tools)
 
@@ -288,7 +288,7 @@ class Hook(Protocol[ContextT, ReturnT]):
     """Anything that is called with a context."""
 
     def __call__(self, context: ContextT) -> ReturnT:
-        """Look at the context, change it, or say what becomes of it."""
+        """Inspect or change the context, or return a result."""
         ...
 
 

@@ -52,7 +52,7 @@ class InterceptionPoint(StrEnum):
     """The result of a tool; may be replaced."""
 
     PRE_STEP = "pre_step"
-    """A task or a flow's method begins; a task's context and a method's arguments may be replaced."""
+    """A task or a flow's method starts; a task's context and a method's arguments may be replaced."""
 
     POST_STEP = "post_step"
     """A task or a flow's method has ended; its output may be changed or replaced."""
@@ -74,7 +74,7 @@ class HookAborted(RunError):
 
     Args:
         reason: why.
-        source: what aborts; by default the hook.
+        source: the aborting component; by default the hook.
     """
 
     def __init__(self, reason: str, source: Any = None) -> None:
@@ -158,7 +158,7 @@ class Asking:
         """Ask at the terminal and return what was typed, stripped.
 
         Raises:
-            HookAborted: nobody can answer.
+            HookAborted: there is no terminal to ask at.
         """
         return _ask_at_terminal(prompt, default_message)
 
@@ -167,8 +167,8 @@ def _ask_at_terminal(prompt: str, default_message: str) -> str:
     try:
         return input(printable(f"\n{prompt}\n{default_message}\n")).strip()
     except EOFError:
-        where = "the standard input is at its end" if sys.stdin is not None else "there is no standard input"
+        where = "standard input is closed" if sys.stdin is not None else "there is no standard input"
         raise HookAborted(
-            f"a hook asks `{prompt}`, and nobody can answer: {where}. Run it at a terminal, or let a tool ask "
+            f"a hook asks `{prompt}`, but cannot get an answer: {where}. Run it at a terminal, or let a tool ask "
             "(`require_approval`), for which a run can wait."
         ) from None

@@ -1,6 +1,6 @@
 """The registry of hooks: for the whole process, for a block of code, and for the runs of one crew; and their dispatch.
 
-The hooks of a point run one after the other, each on what the previous ones left.
+The hooks of a point run in order, each on the result of the previous ones.
 """
 
 import time
@@ -167,7 +167,7 @@ else:
 _log = redacted_logger("crewgraph.hooks")
 
 Reducer = Callable[[Any, Any], bool]
-"""Takes the context and what a hook returned; returns whether that changed anything."""
+"""Applies a hook's result to the context; returns whether that changed anything."""
 
 
 def dispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = None, verbose: bool = True) -> Any:
@@ -176,7 +176,7 @@ def dispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = No
     Args:
         point: the point.
         ctx: the context passed to the hooks.
-        reducer: applies what a hook returned; by default anything but None becomes `ctx.payload`.
+        reducer: applies a hook's result; by default anything but None becomes `ctx.payload`.
         verbose: whether to log failing hooks as warnings of `crewgraph.hooks`.
 
     Raises:
@@ -187,7 +187,7 @@ def dispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = No
 
 
 async def adispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = None, verbose: bool = True) -> Any:
-    """Async face of `dispatch`; a sync hook runs in a thread."""
+    """Async version of `dispatch`; a sync hook runs in a thread."""
     hooks = hooks_at(point, getattr(ctx, "crew", None))
     if not hooks:
         return ctx
@@ -255,7 +255,7 @@ class _Course:
                 _log.warning("the hook `%s` at `%s` failed", source_name(hook), self.point.value, exc_info=error)
 
     def take(self, hook: HookFn, returned: Any) -> None:
-        """Apply what a hook returned."""
+        """Apply a hook's result."""
         self.is_changed = bool(self.reducer(self.ctx, returned)) or self.is_changed
 
 

@@ -39,7 +39,7 @@ class ToolCallHookContext(Asking):
         task: the agent's task.
         crew: the agent's crew.
         tool_result: the text for the model; None before the call.
-        raw_tool_result: what the tool returned, as plain data.
+        raw_tool_result: the tool's result as plain data.
     """
 
     def __init__(

@@ -59,7 +59,7 @@ def resolve_file(path: str | Path, root: str | Path | None = None) -> Path:
     if not target.is_relative_to(home):
         raise SourceRefused(
             f"the knowledge source `{path}` is `{target}`, outside of the folder for knowledge, `{home}`. Put the file into "
-            "that folder; or, if it is to be read where it is, give the source the folder it lies in (`root=`), or all sources "
+            "that folder; or, to read it in place, give the source its folder (`root=`), or all sources "
             "(CREWGRAPH_KNOWLEDGE_DIR)."
         )
     if not target.is_file():
@@ -296,7 +296,7 @@ def read_or_fail(kind: str, name: str, read: Callable[[], T]) -> T:
     """Call a reader, converting its errors: arbitrary files make parsers raise anything.
 
     Args:
-        kind: what it reads: "PDF file".
+        kind: the kind of file, such as "PDF file".
         name: the file's origin, for messages.
         read: the reader.
 

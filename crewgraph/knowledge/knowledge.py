@@ -48,7 +48,7 @@ _NOT_IDENTIFYING = {
 def collect_units(source: BaseKnowledgeSource, storage: Any) -> Units:
     """The current passages of a source by origin; also sets its `chunks`.
 
-    A class that overrides `add` is called to add itself, and what it saves is collected.
+    A class that overrides `add` is called to add itself, and its saves are collected.
 
     Args:
         source: the source.
@@ -84,7 +84,7 @@ def _split_source(source: BaseKnowledgeSource, storage: object) -> Units:
 
 
 class _CollectingStorage(BaseKnowledgeStorage):
-    """Collects what a source saves."""
+    """Collects the saves of a source."""
 
     documents: list[str] = []
 
@@ -99,7 +99,7 @@ class _CollectingStorage(BaseKnowledgeStorage):
 
 
 def _start_collecting(source: BaseKnowledgeSource) -> _CollectingStorage:
-    # An `add` appends to `chunks`: what an earlier one left there would be known for ever.
+    # An `add` appends to `chunks`: remainders of an earlier one would stay forever.
     source.chunks = list(source.given_chunks())
     collected = _CollectingStorage()
     source.storage = collected
@@ -146,7 +146,7 @@ class Knowledge(RedactedModel):
         knowledge.query(["When does the mill close?"])
 
     Sources are read on the first query, or by `load`. What has not changed since then, in this or an earlier process, is
-    not embedded again; what is no longer in a source is no longer found.
+    not embedded again; passages removed from a source are no longer found.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -194,7 +194,7 @@ class Knowledge(RedactedModel):
 
     @property
     def made_of(self) -> tuple[int, ...]:
-        """The ids of what a crew or an agent created it from; empty if a program created it."""
+        """The ids of the sources that a crew or an agent created it from; empty if a program created it."""
         return self._made_of
 
     @made_of.setter
@@ -202,10 +202,10 @@ class Knowledge(RedactedModel):
         self._made_of = of
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return self  # it is where it is kept, and copies of an agent know the same
+        return self  # the content stays in place, and copies of an agent share it
 
     def load(self) -> None:
-        """Read the sources and store what is new; called at the start of a crew's run.
+        """Read the sources and store new content; called at the start of a crew's run.
 
         Raises:
             SourceError: a source cannot be used.
@@ -262,7 +262,7 @@ class Knowledge(RedactedModel):
         """The passages that match a query, best first.
 
         Args:
-            query: what to look for; several texts are one query.
+            query: the query; several texts form one query.
             results_limit: the maximum number of results.
             score_threshold: the minimum score from 0 to 1; 0.5 is unrelated to the query.
             metadata_filter: conditions on the metadata, with LangGraph's operators: `{"page": {"$lte": 3}}`.

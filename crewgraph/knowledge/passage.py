@@ -80,7 +80,7 @@ def chunk_size_problem(size: int, overlap: int) -> str | None:
         return f"`chunk_size` is {size} and `chunk_overlap` is {overlap}; give a size from 1 and an overlap from 0"
     if overlap >= size:
         return (
-            f"`chunk_overlap` is {overlap}, which must be less than `chunk_size`, {size}: otherwise each chunk would begin "
+            f"`chunk_overlap` is {overlap}, which must be less than `chunk_size`, {size}: otherwise each chunk would start "
             "where the previous one did"
         )
     return None

@@ -34,7 +34,7 @@ class BaseKnowledgeStorage(RedactedModel, ABC):
     """The base of knowledge storages; subclass it for a custom one.
 
     `save`, `search` and `reset` are enough: without `asave`, `asearch` and `areset` they run in a thread on an event loop.
-    A class may have fields, or an `__init__` of its own that only sets attributes.
+    A class may have fields, or an `__init__` that only sets attributes.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
@@ -48,7 +48,7 @@ class BaseKnowledgeStorage(RedactedModel, ABC):
         return instance
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return self  # it is where it is
+        return self  # the content stays in place
 
     @abstractmethod
     def save(self, documents: list[str]) -> None:
@@ -170,7 +170,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """The passages that match a query, best first.
 
         Args:
-            query: what to look for; several texts are one query.
+            query: the query; several texts form one query.
             limit: the maximum number of results.
             metadata_filter: conditions on the metadata, with LangGraph's operators.
             score_threshold: the minimum score, from 0 to 1.
@@ -302,7 +302,7 @@ class KnowledgeCollection:
         filter: Mapping[str, object] | None,
         units: Collection[str] | None,
     ) -> Program[list[SearchResult]]:
-        # Others may keep something in the collection, too: whoever names units reads on until there is enough of these.
+        # Other programs may use the collection, too: if units are given, read on until enough passages of them are found.
         results: list[SearchResult] = []
         offset, page = 0, limit if units is None else max(limit, _PAGE)
         while query.strip() and len(results) < limit:

@@ -36,7 +36,7 @@ def save_with_events(
     Args:
         source: the memory.
         kind: the kind of memory, such as "short_term_memory".
-        value: what is saved.
+        value: the saved value.
         metadata: its metadata.
         save: saves it, and returns further fields for the completed event.
     """

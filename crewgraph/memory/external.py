@@ -85,7 +85,7 @@ class ExternalMemory(StoredMemory):
     def _check(self) -> None:
         if self.storage is None:
             if not self.embedder_config:
-                raise StorageError("this `ExternalMemory` has nowhere to keep anything: give it a `storage`")
+                raise StorageError("this `ExternalMemory` has no storage: give it a `storage`")
             self.storage = self.create_storage(self.crew, self.embedder_config)
 
 

@@ -50,7 +50,7 @@ class EntityMemoryItem:
     Args:
         name: its name.
         type: its type: a person, a place ...
-        description: what is known about it.
+        description: its description.
         relationships: its relations to others.
     """
 

@@ -130,7 +130,7 @@ class MemoryReads(ABC):
         """The memories that match a query, best first.
 
         Args:
-            query: what to look for.
+            query: the query.
             scope: only this scope and those below it.
             categories: only records with at least one of these.
             limit: the maximum number of matches.
@@ -212,7 +212,7 @@ class MemoryReads(ABC):
 
         Returns:
             A retriever whose documents have `score`, `scope`, `categories`, `id`, `source` and `importance` in their metadata,
-            beside the record's own.
+            in addition to the record's own.
         """
         arguments: PlainDict = {"limit": limit, "depth": depth, **words}
         documents = match_documents

@@ -101,7 +101,7 @@ def _save(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]
         for item in updated:
             saved[item.id] = _merge(saved[item.id], item) if item.id in saved else item
     kept_ids = {*saved, *(item.id for item in result)}
-    # First what is new: a process that ends in between leaves too much behind rather than too little.
+    # Save first: a process that dies in between leaves too much rather than too little.
     yield from memory.records.saving([item for key, item in saved.items() if key not in existing_ids])
     yield from memory.records.replacing([item for key, item in saved.items() if key in existing_ids])
     yield from memory.records.deleting([item for key, item in deleted.items() if key not in kept_ids])
@@ -195,7 +195,7 @@ def _apply_plan(
         else:
             updated.append(other.model_copy(update={"content": action.new_content, "last_accessed": utc_now()}))
     holders = [*updated, *remaining.values()]
-    if plan.insert_new or not holders:  # what nothing else holds is kept, whatever the model says
+    if plan.insert_new or not holders:  # text that no other record holds is kept, whatever the model says
         return record, [*updated, record], deleted
     return holders[0], updated, deleted
 
@@ -211,7 +211,7 @@ def _run_all(programs: Sequence[Program[object]]) -> Program[list[Any]]:
 
 
 def _check(request: SaveRequest) -> None:
-    """Reject invalid requests before a model is asked.
+    """Reject invalid requests before a model is called.
 
     Raises:
         TypeError: the metadata are not JSON data.

@@ -48,7 +48,7 @@ class StoredMemory(BaseModel):
         super().__init__(storage=storage, **data)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        return self  # what is remembered is where it is
+        return self  # the records stay in place
 
     def mark_automatic(self) -> Self:
         """Record that it was created for a crew with `memory=True`, not passed to it."""
@@ -62,7 +62,7 @@ class StoredMemory(BaseModel):
 
     @property
     def agent(self) -> Any:
-        """The agent that remembers, for events, where it is used outside of a run."""
+        """The remembering agent, for events outside of runs."""
         return self._agent
 
     @agent.setter
@@ -72,7 +72,7 @@ class StoredMemory(BaseModel):
 
     @property
     def task(self) -> Any:
-        """The task that is remembered for, for events, where it is used outside of a run."""
+        """The task of the memories, for events outside of runs."""
         return self._task
 
     @task.setter

@@ -46,7 +46,7 @@ class Storage:
 
     def save(self, value: Any, metadata: Metadata) -> None:
         """Save a text with its metadata."""
-        raise NotImplementedError(f"`{type(self).__name__}` has no `save(value, metadata)` of its own")
+        raise NotImplementedError(f"`{type(self).__name__}` does not implement `save(value, metadata)`")
 
     def search(self, query: str, limit: int, score_threshold: float) -> "PlainDict | list[Any]":
         """The entries most similar to a text, best first, each a dict with its text as `content`.
@@ -56,11 +56,11 @@ class Storage:
             limit: the maximum number of entries.
             score_threshold: the minimum score, from 0 to 1.
         """
-        raise NotImplementedError(f"`{type(self).__name__}` has no `search(query, limit, score_threshold)` of its own")
+        raise NotImplementedError(f"`{type(self).__name__}` does not implement `search(query, limit, score_threshold)`")
 
     def reset(self) -> None:
         """Delete everything."""
-        raise NotImplementedError(f"`{type(self).__name__}` has no `reset()` of its own")
+        raise NotImplementedError(f"`{type(self).__name__}` does not implement `reset()`")
 
 
 _OWNER_KEYS = ("user_id", "agent_id", "run_id")
@@ -152,7 +152,7 @@ def _conversation(messages: list[object]) -> list[dict[str, object]]:
 
 
 RUN_STORE: ContextVar[object] = ContextVar("crewgraph_kept_in", default=None)
-"""The store of the running graph, used by memories without a storage of their own; None if the graph has none."""
+"""The store of the running graph, used by memories without their own storage; None if the graph has none."""
 
 _MEMORIES = "memories"
 
@@ -265,7 +265,7 @@ class RAGStorage(Storage):
             StorageError: `allow_reset` is False, or the store cannot be written.
         """
         if not self.allow_reset:
-            raise StorageError(f"the storage `{self.type}` was made with `allow_reset=False`; it forgets nothing")
+            raise StorageError(f"the storage `{self.type}` was created with `allow_reset=False`, so it cannot be reset")
         self.namespace.reset()
 
 
@@ -418,7 +418,7 @@ class LTMSQLiteStorage:
 
     @contextmanager
     def _connect(self, action: str) -> Generator[sqlite3.Connection]:
-        # Opened for each use: what is kept open would not survive a fork, and a task is saved a few times a minute.
+        # Opened for each use: an open connection would not survive a fork, and a task is saved only a few times a minute.
         try:
             private_file(self.db_path)
             with self._lock:

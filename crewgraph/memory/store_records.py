@@ -98,7 +98,7 @@ def _entry(record: MemoryRecord) -> Entry:
 
 def _record(entry: FoundEntry) -> MemoryRecord:
     fields: dict[str, object] = {"id": entry.key, **entry.metadata}
-    if "created_at" not in fields:  # somebody else put it there
+    if "created_at" not in fields:  # another program put it there
         fields["created_at"], fields["last_accessed"] = entry.created_at, entry.updated_at
     return MemoryRecord.model_validate({**fields, "content": entry.text, "scope": "/" + "/".join(entry.below)})
 

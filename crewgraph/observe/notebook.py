@@ -18,7 +18,7 @@ __all__ = ["UpdatedOutput", "in_notebook"]
 
 
 _INTERVAL = 0.2  # seconds; a browser draws no more updates than people can read
-_TICK = 1.0  # seconds after which the running times are shown anew
+_TICK = 1.0  # seconds between updates of the running times
 
 
 def in_notebook() -> bool:
@@ -28,7 +28,7 @@ def in_notebook() -> bool:
 
 
 class UpdatedOutput:
-    """One output of a cell, updated in place by a thread of its own, five times a second at most.
+    """One output of a cell, updated in place by a separate thread, at most five times a second.
 
     Args:
         render: Returns the representations by MIME type; called from that thread.

@@ -1,6 +1,6 @@
 """The progress of long work, in one line: at a terminal on standard error, and in notebooks.
 
-It is shown when the work has taken a second, and removed when it ends. Where standard error is no terminal, nothing is written.
+It is shown after a second, and removed at the end. Nothing is written unless standard error is a terminal.
 """
 
 import sys
@@ -108,7 +108,7 @@ def progress(title: str, total: int, unit: str, *, shown: bool = True) -> Progre
         title: What is done, such as "Indexing knowledge".
         total: Of how many.
         unit: What these are, in the plural.
-        shown: Whether to show it; False where something else tells how far it is.
+        shown: Whether to show it; False if progress is shown elsewhere.
     """
     terminal = sys.stderr
     if not shown or total < 2 or is_off("CREWGRAPH_PROGRESS"):
@@ -117,7 +117,7 @@ def progress(title: str, total: int, unit: str, *, shown: bool = True) -> Progre
 
 
 class _Unshown(ProgressLine):
-    """ProgressLine that nobody sees."""
+    """A ProgressLine that is never shown."""
 
     def __enter__(self) -> "ProgressLine":
         return self
@@ -125,7 +125,7 @@ class _Unshown(ProgressLine):
 
 @contextmanager
 def without_progress() -> Generator[None]:
-    """Keep the terminal free of lines while somebody is asked there."""
+    """Keep the terminal free of lines while a question is asked there."""
     with _drawing:
         for shown in [*_drawn]:
             shown.erase()

@@ -153,7 +153,7 @@ class DatabaseSchema(NamedTuple):
         """
         if self._version_of(connection, path) == self.version:
             return
-        connection.execute("BEGIN IMMEDIATE")  # another process may be doing the same: look again inside
+        connection.execute("BEGIN IMMEDIATE")  # another process may be doing the same: check again inside
         for migration in self.migrations[self._version_of(connection, path) :]:
             for statement in migration.split(";"):
                 connection.execute(statement)
@@ -187,10 +187,10 @@ _T = TypeVar("_T")
 _logger = redacted_logger(__name__)
 _WORKERS = 2
 _BEGIN_WRITE = "BEGIN IMMEDIATE"
-_LOG_CHECK_INTERVAL = 16  # transactions between two looks at the log
+_LOG_CHECK_INTERVAL = 16  # transactions between two checks of the log
 _MAX_LOG_BYTES = 8 << 20  # bytes: a longer write-ahead log is folded into the file and cut back
 _MAX_NONBLOCKING_BYTES = 1 << 18  # bytes: more are never written on an event loop
-_LOCK_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a locked database
+_LOCK_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between retries on a locked database
 _END_TIMEOUT = 5.0  # seconds to wait for a transaction at the end of the interpreter
 _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 
@@ -347,7 +347,7 @@ class Database:
                 raise WouldBlock
             if lock is self._lock:
                 return lock
-            lock.release()  # the interpreter has begun to end meanwhile
+            lock.release()  # the interpreter has started to shut down meanwhile
 
     def _attempt(
         self,
@@ -378,7 +378,7 @@ class Database:
             return
         try:
             self._run("", _checkpoint_log)
-        except StorageError as error:  # what was to be saved is saved; the next transaction tries again
+        except StorageError as error:  # the data is saved; the next transaction retries
             _logger.warning("The write-ahead log was not checkpointed: %s", error)
 
     def _log_size(self) -> int:
@@ -470,7 +470,7 @@ class Database:
         if connection is None:
             return
         self._finalizer.detach()
-        # The lock is never released: whoever waits for it waits until the process ends.
+        # The lock is never released: waiting threads wait until the process ends.
         if lock.acquire(timeout=_END_TIMEOUT):
             connection.close()
         # Otherwise a thread is inside of SQLite, and its frame holds the connection for as long as there is a process.
@@ -528,12 +528,12 @@ def _checkpoint_log(connection: sqlite3.Connection) -> None:
 
 
 class _EndLock:
-    """The lock of a database after the interpreter has begun to end: what still runs in daemon threads waits for the end."""
+    """The lock of a database during interpreter shutdown: daemon threads block on it until the end."""
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         if threading.current_thread() is not threading.main_thread():
             threading.Event().wait()
-        return True  # the main thread is told that the database is closed
+        return True  # the main thread gets an error that the database is closed
 
     def release(self) -> None:
         """Nobody else has it."""

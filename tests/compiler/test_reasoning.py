@@ -60,7 +60,7 @@ def test_attempts_are_counted_and_the_last_plan_is_used_ready_or_not(
     assert played.result["raw"] == "7"
     assert played.effects.count("model") == plans + 1
     assert note(UNREADY) in user_prompt(played, plans)
-    assert "its plan is not ready, and there are no more attempts" in caplog.text
+    assert "its plan is not ready, and no attempts are left" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_failing_request_is_logged_and_the_work_starts_without_a_plan(caplog: 
     played = play_task(planning(ConnectionError("no line"), "7"))
     assert played.result["raw"] == "7"
     assert "Your task:\nCount the files\n\nThe result" in user_prompt(played, 1)
-    assert "no plan could be made, the agent starts without a new one: ConnectionError: no line" in caplog.text
+    assert "planning failed, the agent starts without a new plan: ConnectionError: no line" in caplog.text
 
 
 def test_a_request_that_fails_later_leaves_the_plan_before():

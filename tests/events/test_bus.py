@@ -164,7 +164,7 @@ def test_a_failing_handler_is_logged_and_the_others_run(bus: EventBus, caplog: p
     assert heard == [FAILED, FAILED]
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
     name = "test_a_failing_handler_is_logged_and_the_others_run.<locals>.breaks"
-    assert caplog.messages[0] == f"The event handler `{name}` failed on the event `task_failed`; the run goes on."
+    assert caplog.messages[0] == f"The event handler `{name}` failed on the event `task_failed`; the run continues."
     assert "ValueError: handler broke" in caplog.text
     assert callable(breaks)
 

@@ -202,7 +202,7 @@ def test_what_is_done_about_scopes_that_do_not_fit_can_be_said(caplog: pytest.Lo
     assert caplog.records == []
     token = PAIRING.set(EventContextConfig())
     ended()
-    assert "nothing had begun" in caplog.text
+    assert "none is open: its start event is missing" in caplog.text
     PAIRING.set(EventContextConfig(1, MismatchBehavior.RAISE, MismatchBehavior.RAISE))
     with pytest.raises(EmptyStackError):
         ended()

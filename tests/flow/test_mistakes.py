@@ -179,7 +179,9 @@ def test_a_run_of_another_flow_is_not_taken_for_one_of_this(mode: Mode):
 def test_answers_to_questions_that_nobody_asked_are_refused(mode: Mode):
     saver = InMemorySaver()
     waiting = kickoff(mode, Asks(checkpointer=saver))
-    with pytest.raises(RunError, match="waits for answers to `draft#1:feedback`, but the given answers are for `draft`"):
+    with pytest.raises(
+        RunError, match="waits for answers to `draft#1:feedback`, but the given answers are for `draft`"
+    ):
         resume(mode, Asks(checkpointer=saver), waiting.flow_id, {"draft": "yes"})
     assert resume(mode, Asks(checkpointer=saver), waiting.flow_id, {waiting.questions[0].id: "yes"}) == "posted"
 

@@ -137,5 +137,5 @@ def test_where_nobody_is_at_the_terminal_that_is_told(monkeypatch: pytest.Monkey
         raise EOFError
 
     monkeypatch.setattr("builtins.input", nobody)
-    with pytest.raises(HookAborted, match="nobody can answer"):
+    with pytest.raises(HookAborted, match="cannot get an answer"):
         ToolCallHookContext("search", {}, None).request_human_input("Really?")

@@ -92,7 +92,7 @@ def test_a_hook_after_a_call_may_withhold_its_result(mode: Mode):
     register_after_tool_call_hook(withhold)
     llm, crew = pilots(TideTable())
     mode.kickoff(crew)
-    assert "a hook withholds what it gave (secret)" in llm.requests[-1].text
+    assert "a hook withholds its result (secret)" in llm.requests[-1].text
     assert "06:12" not in llm.requests[-1].text
 
 

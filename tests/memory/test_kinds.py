@@ -181,7 +181,7 @@ def test_what_a_storage_raises_is_told_and_raised():
             memory.save({"not": "a text"})
         with pytest.raises(OSError, match="gone"):
             memory.search("q")
-        with pytest.raises(NotImplementedError, match=r"`Full` has no `reset\(\)` of its own"):
+        with pytest.raises(NotImplementedError, match=r"`Full` does not implement `reset\(\)`"):
             memory.reset()
     assert told(events)[1::2] == [
         ("memory_save_failed", "external_memory"),

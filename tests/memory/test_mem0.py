@@ -141,5 +141,5 @@ def test_other_providers_are_refused():
         ExternalMemory(embedder_config={"provider": "sponge"}).set_crew(None)
     with pytest.raises(ValueError, match="needs a `storage`"):
         ExternalMemory().set_crew(None)
-    with pytest.raises(Exception, match="nowhere to keep anything"):
+    with pytest.raises(Exception, match="has no storage"):
         ExternalMemory().save("x")

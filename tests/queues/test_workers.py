@@ -187,7 +187,7 @@ def test_the_commands_list_retry_and_cancel(queue: Queue, database: str, tmp_pat
     assert command("jobs").stdout == "no jobs\n"
     _enqueue(queue, "a")
     assert command("jobs", "--cancel", "a").stdout == "a is cancelled\n"
-    assert "no job of thread `a` is queued or under way" in command("jobs", "--cancel", "a").stderr
+    assert "thread `a` has no queued or running job" in command("jobs", "--cancel", "a").stderr
     assert command("jobs", "--state", "failed").stdout == "no failed jobs\n"
     assert command("jobs", "--retry", "a").stdout == "a is queued again\n"
     done = command("worker", "--target", "queues.office:office", "--burst")

@@ -249,13 +249,13 @@ def test_who_works_in_a_way_of_their_own_cannot_be_given_such_a_tool(mode: Mode)
         return "x"
 
     worker = agent(ScriptedLLM([]), tools=[mailer()], agent_executor=does)
-    with pytest.raises(CompileError, match="nobody could approve the calls of `send_mail`"):
+    with pytest.raises(CompileError, match="a person could not approve the calls of `send_mail`"):
         mode.kickoff(crew(task("a", worker)))
 
 
 def test_where_nothing_is_kept_the_question_is_an_error(mode: Mode):
     made, llm = mailing(ANNA)
-    with pytest.raises(RunError, match="nobody is there to answer, and the run is not checkpointed"):
+    with pytest.raises(RunError, match="there is no terminal, and the run is not checkpointed"):
         mode.kickoff(made, checkpointer=False)
     assert (sent, len(llm.requests)) == ([], 1)
 

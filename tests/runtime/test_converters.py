@@ -135,8 +135,8 @@ def test_names_and_aliases_are_kept_apart(mode: Mode):
     [
         (Broken, "output_pydantic", "`Broken` did not convert it: RuntimeError: boom"),
         (Broken, "output_json", "`Broken` did not convert it: ConverterError: given back"),
-        (Wrong, "output_pydantic", "`Wrong` made something else of it"),
-        (Wrong, "output_json", "`Wrong` made something else of it: x: Field required"),
+        (Wrong, "output_pydantic", "`Wrong` returned something else"),
+        (Wrong, "output_json", "`Wrong` returned something else: x: Field required"),
     ],
 )
 def test_what_it_raises_or_makes_wrong_is_a_conversion_that_failed(

@@ -131,7 +131,10 @@ def test_ctrl_c_ends_with_one_message_that_says_how_to_go_on(tmp_path: Path, kin
 
 def test_ctrl_c_in_a_run_that_is_not_kept_says_so(tmp_path: Path):
     _, error, _ = Running(tmp_path, "unkept", 60).end(signal.SIGINT)
-    assert error.splitlines()[-1] == "KeyboardInterrupt: the run of crew `desk` was interrupted; its progress was not stored"
+    assert (
+        error.splitlines()[-1]
+        == "KeyboardInterrupt: the run of crew `desk` was interrupted; its progress was not stored"
+    )
 
 
 @pytest.mark.parametrize("kind", ["parallel", "async"])

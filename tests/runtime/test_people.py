@@ -205,7 +205,9 @@ def test_answers_to_runs_that_wait_for_none_are_refused(mode: Mode):
     with pytest.raises(RunError, match="waits for 1 answer, but {'wrong': 'x'} matches none of its questions"):
         mode.resume(made, "t", answer={"wrong": "x"})
     mode.resume(made, "t", answer="")
-    with pytest.raises(RunError, match=r"the run of thread `t` of crew `desk` does not wait for an answer\. .*`resume\('t'\)`"):
+    with pytest.raises(
+        RunError, match=r"the run of thread `t` of crew `desk` does not wait for an answer\. .*`resume\('t'\)`"
+    ):
         mode.resume(made, "t", answer="")
 
 

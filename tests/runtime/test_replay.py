@@ -106,7 +106,9 @@ def test_tasks_with_the_same_name_are_distinguished_by_position_or_id(mode: Mode
     team = crew(task("x y", worker), task("x y", worker))
     mode.kickoff(team, thread_id="t")
     for name in ("x y", team.tasks[0].key):
-        with pytest.raises(UnknownTask, match=r"matches several of the crew's tasks.*\n  0. x_y  id .*\n  1. x_y_2  id"):
+        with pytest.raises(
+            UnknownTask, match=r"matches several of the crew's tasks.*\n  0. x_y  id .*\n  1. x_y_2  id"
+        ):
             replayed(mode, team, name, thread_id="t")
     assert raws(replayed(mode, team, "x_y_2", thread_id="t")) == ["answer 1", "answer 3"]
     assert raws(replayed(mode, team, team.tasks[1].id, thread_id="t")) == ["answer 1", "answer 4"]

@@ -207,8 +207,7 @@ def test_listeners_are_notified_that_the_run_ended_early(mode: Mode):
     assert not any(isinstance(event, CrewKickoffCompletedEvent) for event in events)
     failed = next(event for event in events if isinstance(event, CrewKickoffFailedEvent))
     assert (
-        failed.error
-        == "RunAbandoned: nobody waits for the run any longer: its stream was left, or the run around it was cancelled"
+        failed.error == "RunAbandoned: the run was abandoned: its stream was closed, or the enclosing run was cancelled"
     )
 
 

@@ -258,6 +258,6 @@ def test_a_role_that_may_create_no_table_has_claims_without_names(postgres: Post
 
 def test_a_server_that_is_gone_is_named():
     claims = PostgresClaims("host=/nowhere dbname=x")
-    with pytest.raises(StorageError, match="the Postgres database that keeps the claims on threads cannot be asked"):
+    with pytest.raises(StorageError, match="the Postgres database with the claims on threads cannot be queried"):
         claims.claim("t")
     assert claims.holder is not None

@@ -45,7 +45,7 @@ class AgentBinding:
     """The tools by the names models use."""
 
     given_tools: Sequence[object]
-    """The tools as the user gave them."""
+    """The tools as passed by the user."""
 
     models: ModelCache = field(default_factory=ModelCache, compare=False, repr=False)
     """The models of earlier runs."""

@@ -69,7 +69,7 @@ class Capability(Protocol):
         return tool
 
     def notes(self, tools: Mapping[str, EventTool], book: Book) -> Sequence[str]:
-        """Return what is added to the agent's prompt, besides the tools' descriptions.
+        """Return notes for the agent's prompt, in addition to the tools' descriptions.
 
         Args:
             tools: the agent's tools, by name.

@@ -176,7 +176,7 @@ class ToolHooks:
         return outcome if text is None or text == outcome["text"] else {**outcome, "text": str(text)}
 
     def _withheld(self, outcome: ToolOutcome, aborted: HookAborted) -> ToolOutcome:
-        text = f"`{self.tool.name}` was called, and a hook withholds what it gave ({aborted.reason})."
+        text = f"`{self.tool.name}` was called, but a hook withholds its result ({aborted.reason})."
         return ToolOutcome(text=text, failed=True, final=False)
 
 
@@ -218,7 +218,7 @@ class EventTool:
 
     @property
     def is_cacheable(self) -> bool:
-        """Whether its results could be cached, if nobody has to approve calls."""
+        """Whether its results could be cached if calls need no approval."""
         return is_cacheable(self.tool, self.agent, self.crew)
 
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:

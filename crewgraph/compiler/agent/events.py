@@ -91,9 +91,7 @@ class AgentReport:
     def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
         """The agent has made a plan."""
         if last and not ready:
-            message = (
-                "%s: its plan is not ready, and there are no more attempts; the agent starts with the plan as it is"
-            )
+            message = "%s: its plan is not ready, and no attempts are left; the agent starts with the plan as it is"
             _log.warning(message, self.where)
         self._emit(
             AgentReasoningCompletedEvent,
@@ -106,7 +104,7 @@ class AgentReport:
 
     def planning_failed(self, attempt: int, error: str) -> None:
         """Planning failed; the agent starts without a plan, or with the previous one."""
-        _log.warning("%s: no plan could be made, the agent starts without a new one: %s", self.where, error)
+        _log.warning("%s: planning failed, the agent starts without a new plan: %s", self.where, error)
         self._emit(
             AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._task, from_agent=self._agent
         )
@@ -158,7 +156,7 @@ class AgentReport:
         )
 
     def asked(self, question: Mapping[str, object]) -> None:
-        """A person is asked."""
+        """A question is put to a person."""
         self._emit(HumanInputRequestedEvent, **self._question(question))
 
     def answered(self, question: Mapping[str, object], answer: object) -> None:

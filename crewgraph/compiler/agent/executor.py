@@ -113,7 +113,7 @@ def may_have_executor(agent: BaseAgent) -> bool:
 
 
 def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: object = None) -> object:
-    """Return an agent's executor, as the user gave it or its class creates it; None for the built-in loop."""
+    """Return an agent's executor, as passed by the user or created by its class; None for the built-in loop."""
     override = override_of(agent, "create_agent_executor") if agent.agent_executor is None else None
     if override is not None:
         override(**accepted_arguments(agent, "create_agent_executor", {"tools": tools, "task": task}, first=False))
@@ -154,7 +154,7 @@ class Executor:
     """An agent's executor, with the conversion of its inputs and results.
 
     Args:
-        source: what the user gave: a runnable, a function, or an object with `invoke`.
+        source: the user's executor: a runnable, a function, or an object with `invoke`.
         tools: the agent's tools, by name.
         where: whose executor it is, for messages.
         role: the role of the agent that its requests are counted for.
@@ -253,7 +253,7 @@ def _runnable(source: object, where: str) -> Runnable[object, object]:
 
 
 def _input_kind_of(runnable: Runnable[object, object]) -> str | tuple[str, ...]:
-    """Return what a runnable takes: "messages" (a list), "text", or the names of the values in a dict."""
+    """Return the input of a runnable: "messages" (a list), "text", or the names of the values in a dict."""
     names = _state_names(runnable)
     if names is not None:
         if "messages" in names:

@@ -30,7 +30,7 @@ def load_external_tools(
     Raises:
         MCPServerError: a server cannot be reached, or lacks a tool that was named.
         RemoteAgentError: a remote agent cannot be reached.
-        ToolFailed: there is no place to run code.
+        ToolFailed: code cannot be run here.
     """
     yield from _check_images(tools)
     names, fetched = [*reserved], list[Any]()
@@ -56,7 +56,7 @@ class ExternalResourceCheck(Operation):
         CompileError: a coworker's code is to run on this machine.
         MCPServerError: a server cannot be reached, or lacks a tool that was named.
         RemoteAgentError: a remote agent cannot be reached.
-        ToolFailed: there is no place to run code.
+        ToolFailed: code cannot be run here.
     """
 
     def __init__(self, bindings: Sequence[AgentBinding], opened: RunResources) -> None:

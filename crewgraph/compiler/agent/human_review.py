@@ -86,7 +86,7 @@ def _is_input_replaced() -> bool:
 
 
 _BLOCKING_GUARD = "blockbuster.blockbuster"
-"""The module that wraps `input` in LangGraph's development server, to find blocking calls; nobody can type there."""
+"""The module that wraps `input` in LangGraph's development server, to find blocking calls; there is no terminal in it."""
 
 
 def ask_at_terminal(prompt: str) -> str:
@@ -100,7 +100,7 @@ def ask_at_terminal(prompt: str) -> str:
 
 
 def read_line(prompt: str, seconds: float) -> str | None:
-    """Return the line that is typed; None if there is none after some seconds.
+    """Return the typed line; None after the timeout.
 
     On Windows, and where `input` was replaced, this waits without a limit.
 

@@ -38,9 +38,9 @@ def inbox_fields(text: str, tool: str | None, args: Mapping[str, object] | None,
 
 
 def read_inbox_reply(reply: object, tool: str | None) -> object:
-    """Return the reply of an inbox in crewgraph's own form; any other reply as it is.
+    """Return the reply of an inbox in crewgraph's own form; any other reply unchanged.
 
-    What has no meaning for the question stays as it is, too, so that it is refused and asked again.
+    A reply without a meaning for the question also stays unchanged, so that it is refused and the question repeated.
 
     Args:
         reply: the reply.

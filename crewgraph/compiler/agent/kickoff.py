@@ -133,7 +133,7 @@ class _Kickoff:
 
     @property
     def _briefing(self) -> Briefing:
-        """The texts that a plan is made from."""
+        """The texts for planning."""
         agent = self.binding.agent
         return Briefing(
             role=agent.written("role"),

@@ -227,7 +227,7 @@ def save_memory(memory: Any, kind: str, value: str | None, metadata: Metadata, i
         kind: its kind.
         value: the text; only for events if there is an item.
         metadata: the metadata; only for events if there is an item.
-        item: what is saved in place of a text.
+        item: an item saved in place of a text.
     """
 
     def save() -> None:  # the result of a user's own version is ignored

@@ -1,4 +1,4 @@
-"""The models of agents, rate-limited and hooked, and what the runs of a crew or agent share: limits and tool caches."""
+"""The models of agents, rate-limited and hooked, and the state shared by the runs of a crew or agent: limits and tool caches."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -101,7 +101,7 @@ def builtin_cache_handler(crew: Crew, *, across_runs: bool) -> CacheHandler:
 
 @contextmanager
 def isolated_tool_cache(crew: Crew) -> Generator[None]:
-    """Isolate the runs in this context from what the crew's tool cache keeps across runs."""
+    """Isolate the runs in this context from the crew's tool cache across runs."""
     token = _isolated.set({**_isolated.get(), id(crew): CacheHandler()})
     try:
         yield
@@ -134,7 +134,7 @@ def model_of(llm: object, agent: BaseAgent, task: Task | None, crew: Crew | None
     With fallbacks, only the last model is retried when its provider asks to wait.
 
     Args:
-        llm: the model as the user gave it.
+        llm: the model as passed by the user.
         agent: the agent.
         task: the task it works on, if any.
         crew: the crew, if any.
@@ -143,7 +143,7 @@ def model_of(llm: object, agent: BaseAgent, task: Task | None, crew: Crew | None
 
 
 class ModelCache:
-    """The models of an agent's requests, made once for all runs in which nothing of them changes."""
+    """The models of an agent's requests, created once and reused until their settings change."""
 
     def __init__(self) -> None:
         self._models: dict[int, tuple[Model, list[object], HookedModel]] = {}
@@ -206,7 +206,7 @@ def _emit_fallback(agent: BaseAgent, task: Task | None, failed: str, fallback: s
 
 
 def first_llm(crew: Crew, *candidates: object) -> object:
-    """Return the first candidate that is not None, else the model of the first agent that has one, as the user gave it."""
+    """Return the first candidate that is not None, else the model of the first agent that has one, as passed by the user."""
     task_agents = [task.agent for task in crew.tasks if task.agent is not None]
     llms = [*candidates, *(agent.llm for agent in [*task_agents, *crew.agents])]
     return next((llm for llm in llms if llm is not None), None)

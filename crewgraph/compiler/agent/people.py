@@ -56,7 +56,7 @@ class Asker:
             kind: `FEEDBACK` or `APPROVAL`.
             text: the question.
             stage: the step of a task that it belongs to.
-            details: what the question is about, as plain data; None values are left out.
+            details: the subject of the question, as plain data; None values are left out.
         """
         fields: PlainDict = {name: value for name, value in details.items() if value is not None}
         question: PlainDict = {"kind": kind, "text": text, "task": self.task, "agent": self.agent, **fields}

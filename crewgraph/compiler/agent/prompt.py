@@ -109,7 +109,7 @@ def agent_system_prompt(
         tools: the agent's tools.
         book: the prompts.
         native: whether tools are offered through native tool calls.
-        capability_notes: what its capabilities add.
+        capability_notes: the notes of its capabilities.
     """
     parts = [book.slice("role_playing", **texts)]
     if tools and native:

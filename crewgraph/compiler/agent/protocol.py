@@ -77,7 +77,7 @@ class FinalAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class Malformed:
-    """A reply that is neither; `error` is the key of the prompt that tells the model why."""
+    """A reply that is neither; `error` is the key of the prompt that explains the problem to the model."""
 
     error: str
     text: str

@@ -1,7 +1,7 @@
 """The ReAct loop of an agent: request a reply, run the tool calls in it, append their results, until there is an answer.
 
 Calls that need approval are shown to a person first, who allows, refuses or changes them. Arguments that a tool cannot
-read are repaired by `function_calling_llm`, where there is one.
+read are repaired by `function_calling_llm`, if there is one.
 """
 
 import dataclasses
@@ -93,7 +93,7 @@ def approve_tool_call(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
     if not (yield from _needs_approval(call)):
         return RequestedCall(call)
     if call.tool.is_cacheable:
-        # Nothing is looked up, but runs that wait since earlier versions have counted this step.
+        # Nothing is looked up, but waiting runs of earlier versions have counted this step.
         yield Call(function=_no_outcome, args=(call.args,), name=call.tool.name, kind="cache", about=call.args)
     return (yield from _request_approval(call, asker))
 
@@ -174,7 +174,7 @@ _MAX_EMPTY_REPLIES = 2
 _MAX_CONDENSATIONS = 12
 """How many requests may fail because the conversation is too long, each after condensing it further."""
 
-# Packages that retry by themselves or raise what is not worth retrying: the providers' clients, and ours.
+# Packages that retry by themselves or whose errors are not worth retrying: the providers' clients, and ours.
 _RETRIES_HANDLED_BY = (
     *("anthropic", "botocore", "crewgraph", "google", "groq", "httpcore", "httpx", "langchain", "litellm", "mistralai"),
     *("ollama", "openai", "requests"),
@@ -198,7 +198,7 @@ class LoopObserver(Protocol):
         ...
 
     def tool_failed(self, tool: str, args: PlainDict | str, failure: dict[str, object], is_used: bool) -> Body[None]:
-        """A tool failed, with a `ToolFailure` as plain data; `is_used` tells whether it was run."""
+        """A tool failed, with a `ToolFailure` as plain data; `is_used` says whether it was run."""
         ...
 
     def tool_answered(self, tool: str, result: str) -> Body[None]:
@@ -249,7 +249,7 @@ class ReActContext:
     """Whether a conversation that exceeds the context window is condensed."""
 
     structure: type[BaseModel] | None = None
-    """The structure that the answer is asked to have."""
+    """The structure requested for the answer."""
 
     structured_model: Model | None = None
     """The same model, answering with that structure in its own way; None if the answer is a text at first."""

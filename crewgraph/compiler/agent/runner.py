@@ -65,7 +65,7 @@ class AgentRunner:
         role: the agent's role, rendered for this run.
         report: emits the events.
         usage: counts the requests.
-        structure: the structure that its answers are asked to have.
+        structure: the structure requested for its answers.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class AgentRunner:
         """The failures of its tools."""
 
     def load(self) -> Body[None]:
-        """Load what the agent needs from outside; see `AgentResources.load`."""
+        """Load the agent's external resources; see `AgentResources.load`."""
         resources = self.resources
         yield from resources.load()
         if resources.memories and self.recollection is None:
@@ -99,7 +99,7 @@ class AgentRunner:
             self.recollection = Recollection(resources.memories, user, self._book, self._binding.where)
 
     def prepare(self) -> Body[None]:
-        """Load what the agent needs, and make what its loop or executor works with."""
+        """Load the agent's resources, and prepare its loop or executor."""
         yield from self.load()
         self.resources.assemble()
 
@@ -139,7 +139,7 @@ class AgentRunner:
         return self.resources.model
 
     def run_with_timeout(self, work: Callable[[], Body[str]], messages: Sequence[Message]) -> Body[str]:
-        """Run work within `max_execution_time`, as a run of its own in traces, with its first messages as input.
+        """Run work within `max_execution_time`, as a separate run in traces, with its first messages as input.
 
         Raises:
             TimeLimitReached: the work took longer than `max_execution_time`.

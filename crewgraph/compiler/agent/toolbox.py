@@ -58,7 +58,7 @@ class PreparedTool(Tool, Protocol):
 
     @property
     def is_cacheable(self) -> bool:
-        """Whether its results could be cached, if nobody has to approve calls."""
+        """Whether its results could be cached if calls need no approval."""
         ...
 
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
@@ -128,7 +128,7 @@ class Toolbox:
         )
 
     def prepare_call(self, name: str, raw_args: PlainDict | str) -> PreparedCall | ToolOutcome:
-        """Return the call that a model requested, or the outcome that tells the model why there is none."""
+        """Return the call that a model requested, or the outcome that explains to the model why there is none."""
         tool = self.find(name)
         if tool is None:
             return _failed_outcome(unknown_tool_message(name, self._tools), ToolFailureReason.UNKNOWN_TOOL, name)

@@ -61,7 +61,7 @@ def memory_tools(memories: Memories, model: Model, reserved: Collection[str], bo
 class AgentResources:
     """Models, tools, memories and files of an agent in one run.
 
-    `load` fetches what comes from outside. `assemble` then makes what the built-in loop or the executor works with; an override
+    `load` fetches external resources. `assemble` then prepares the built-in loop or the executor; an override
     of the agent's verb works without it, and may do without a model.
 
     Args:
@@ -69,7 +69,7 @@ class AgentResources:
         book: the prompts.
         task: the task; None for a kickoff with messages.
         files: the files of the run, by name.
-        prepare: makes of a tool what the loop uses; by default, `adapt`.
+        prepare: converts a tool for the loop; by default, `adapt`.
     """
 
     memories: Memories
@@ -109,19 +109,19 @@ class AgentResources:
         """The files of the run, by name; those of the task are added when they are loaded."""
 
         self.given_tools: list[object] = [*binding.given_tools]
-        """Its tools as objects: those the user gave, and those of its MCP servers, once they are loaded."""
+        """Its tools as objects: the user's, and those of its MCP servers once loaded."""
 
         self._prepare = prepare
         self._fetched: Sequence[object] = ()
         self._is_loaded = self._is_assembled = False
 
     def load(self) -> Body[None]:
-        """Load what the agent needs from outside, once: the tools of its MCP servers, a place to run code, its task's files.
+        """Load the agent's external resources, once: the tools of its MCP servers, a code sandbox, its task's files.
 
         Raises:
             MCPServerError: a server cannot be reached, or lacks a tool that was named.
             RemoteAgentError: a remote agent cannot be reached.
-            ToolFailed: there is no place to run code.
+            ToolFailed: code cannot be run here.
         """
         if self._is_loaded:
             return
@@ -147,10 +147,10 @@ class AgentResources:
         self.file_records = {**self.file_records, **records}
 
     def assemble(self) -> None:
-        """Make what the loop or the executor works with, once.
+        """Prepare the loop or the executor, once.
 
         Raises:
-            CompileError: the executor has a setting that it cannot keep.
+            CompileError: the executor has a setting that it cannot apply.
             ModelError: the agent needs a model and has none.
         """
         if self._is_assembled:
@@ -195,7 +195,7 @@ class AgentResources:
 
     @property
     def converter_llm(self) -> object:
-        """The same model, as the user gave it."""
+        """The model as passed by the user."""
         llm = self._function_calling_llm
         return llm_of(self.agent) if llm is None else llm
 
@@ -225,7 +225,7 @@ class AgentResources:
         """Return what does the work in place of the built-in loop, if anything, with the tools that need no loading.
 
         Raises:
-            CompileError: it has a setting that it cannot keep.
+            CompileError: it has a setting that it cannot apply.
         """
         return self._executor(self._as_event_tools((), self.binding.tools))
 
@@ -286,7 +286,7 @@ class AgentResources:
 def _refuse_approvals(tools: Mapping[str, EventTool], where: str) -> None:
     if guarded := [name for name, tool in tools.items() if tool.require_approval]:
         raise CompileError(
-            f"{where}: its executor calls tools by itself, so nobody could approve the calls of "
+            f"{where}: its executor calls tools by itself, so a person could not approve the calls of "
             f"`{'`, `'.join(guarded)}` (`require_approval`). Remove the executor, or let the tool ask with LangGraph's "
             "`interrupt`."
         )

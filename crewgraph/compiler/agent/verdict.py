@@ -56,10 +56,10 @@ def _starts_with_word(text: str, word: str) -> bool:
 
 
 def decisions_of(request: PlainMapping, reply: object) -> object:
-    """Return a reply in the form that LangChain's human-in-the-loop middleware reads; as it is if it has no meaning there.
+    """Return a reply in the form that LangChain's human-in-the-loop middleware reads; unchanged if it has no meaning there.
 
     Args:
-        request: what the middleware asks, with its `action_requests`.
+        request: the middleware's request, with its `action_requests`.
         reply: its own form, or a verdict as for `require_approval`, which is then one on each of the actions.
     """
     actions = cast("Sequence[PlainMapping]", request["action_requests"])

@@ -1,4 +1,4 @@
-"""What a run of a compiled crew may be given beside its input: the context of LangGraph, which an assistant keeps."""
+"""The LangGraph context of a compiled crew's runs, which an assistant can store."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -16,7 +16,7 @@ class CrewRunContext(BaseModel):
 
     What is None is as the crew says.
 
-    An assistant of LangGraph's server keeps one, so that one crew serves with several models, inputs and limits.
+    An assistant of LangGraph's server stores one, so that one crew can be served with several models, inputs and limits.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -31,7 +31,7 @@ class CrewRunContext(BaseModel):
 
 
 def read_context(context: object) -> CrewRunContext | None:
-    """Return the context that a caller gave a crew's graph.
+    """Return the context that a caller passed to a crew's graph.
 
     Raises:
         RunError: It has a key that nothing reads, or a value that does not fit.

@@ -87,7 +87,7 @@ def parallel_group(tasks: Sequence[TaskBinding], position: int) -> Sequence[Task
     return tasks[position:end]
 
 
-_TOGETHER = "all tasks"  # the space keeps it apart from names of tasks
+_TOGETHER = "all tasks"  # the space distinguishes it from names of tasks
 
 
 def _is_linear(tasks: Sequence[TaskBinding]) -> bool:
@@ -122,7 +122,7 @@ _BOOKKEEPING = ("spent", "task", "usage_by_model")
 
 
 def _traced_update(update: Any) -> object:
-    """Return what a task wrote without what crewgraph keeps for itself."""
+    """Return a task's output without crewgraph's internal fields."""
     if not isinstance(update, dict):
         return update
     return {
@@ -164,7 +164,7 @@ class _Schemas:
 
 
 def _shared_channels(assignment: TaskBinding) -> tuple[str, ...]:
-    """Return the channels that every task of the crew reads, besides its inputs."""
+    """Return the channels that every task of the crew reads, in addition to its inputs."""
     return () if assignment.plan_number is None else (PLANNING,)
 
 
@@ -172,7 +172,7 @@ def _conditional(
     graph: "StateGraph[Any]", frontier: _Frontier, assignment: TaskBinding, before: TaskBinding
 ) -> _Frontier:
     """Add a conditional edge to the task or to its skip node, from the nodes before it."""
-    skip = f"skip {assignment.slug}"  # the space keeps it apart from names of tasks; see `node_task`
+    skip = f"skip {assignment.slug}"  # the space distinguishes it from names of tasks; see `node_task`
     graph.add_node(skip, _skip_node(assignment), input_schema=schema(skip, [INPUTS, *_shared_channels(assignment)]))
     sources = frontier.nodes
     if frontier.wait_for_all:  # a conditional edge has one source: join the branches first
@@ -246,7 +246,7 @@ class Granularity:
     """The context that runs may be given."""
 
     channels: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Channels beside the inputs and those of tasks, with their types."""
+    """The channels other than inputs and tasks, with their types."""
 
     merged: bool = False
     """Whether the tasks of a linear crew share a node, for runs that are neither stored nor observed."""
@@ -314,7 +314,7 @@ def crew_graph(
         planning: the bound planning task, if the caller has bound it.
 
     Raises:
-        CompileError: the crew has no tasks or agents, or uses what is not supported.
+        CompileError: the crew has no tasks or agents, or uses an unsupported feature.
     """
     if not crew.tasks:
         raise CompileError("the crew has no tasks; give it `tasks=[...]`.")

@@ -1,4 +1,4 @@
-"""What a compiled crew takes from whoever runs its graph: the values of its placeholders, and nothing that would be ignored."""
+"""The input of a compiled crew's graph: the values of its placeholders; anything that would be ignored is refused."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class CrewInput:
         """Return an input as the graph takes it: `{"topic": "rain"}` is `{"inputs": {"topic": "rain"}}`.
 
         Args:
-            value: what the caller gave.
+            value: the caller's input.
             defaults: values of placeholders for which it has none.
 
         Raises:
@@ -122,7 +122,7 @@ class CrewInput:
 
 
 def crew_input(tasks: Sequence[TaskBinding]) -> CrewInput:
-    """Return what a crew of these tasks takes."""
+    """Return the input form of a crew with these tasks."""
     found: dict[str, list[str]] = {}
     parts: list[tuple[Any, str, str]] = []
     for binding in tasks:

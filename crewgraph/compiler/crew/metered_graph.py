@@ -45,9 +45,9 @@ class RunMeter(ActiveNodes):
         crew: the crew; its budgets are read whenever they are checked.
         parent: the meter of the enclosing run.
         resumed: whether the run may continue one from an earlier process.
-        thread: the thread id; None if the run has no thread of its own.
+        thread: the thread id; None if the run has no separate thread.
         checkpointed: whether the run is checkpointed.
-        context: what the run was given beside its input; its limits count instead of the crew's.
+        context: the run's LangGraph context; its limits override the crew's.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ def metered(
     Args:
         graph: the graph.
         crew: the crew.
-        input_form: what it takes from a caller; None for the graphs that kickoffs run, which have checked their inputs.
+        input_form: validates the caller's input; None for the graphs of kickoffs, which have checked their inputs.
         run_name: the name of its runs in traces; None for the name in their config.
     """
     return MeteredGraph(crew=crew, input_form=input_form, run_name=run_name, **vars(graph))
@@ -257,7 +257,7 @@ class MeteredGraph(InlineGraph):
 
     Args:
         crew: the crew.
-        input_form: what it takes from a caller.
+        input_form: validates the caller's input.
         run_name: the name of its runs in traces.
         attributes: the attributes of the `CompiledStateGraph`.
     """

@@ -26,7 +26,7 @@ def conversation_placeholder(messages: bool | str, placeholders: Mapping[str, ob
         placeholders: those of the crew's texts.
 
     Raises:
-        CompileError: there is no such placeholder, or it is not clear which one.
+        CompileError: the placeholder does not exist or is ambiguous.
     """
     if messages is False:
         return None
@@ -72,7 +72,7 @@ def write_result(graph: "Pregel[Any]", tasks: Sequence[TaskBinding], channels: M
 
 
 def _result(slug: str, channels: Mapping[str, object], name: str, update: Any) -> list[tuple[str, object]]:
-    """Return what a task writes into the channels of the result."""
+    """Return a task's writes to the channels of the result."""
     output: object = cast("PlainMapping", update).get(slug) if isinstance(update, Mapping) else None
     if not isinstance(output, Mapping):
         return []

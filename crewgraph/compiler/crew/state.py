@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio asks for
+from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio needs
 
 __all__ = ["INPUTS", "MESSAGES", "OUTPUT", "PLANNING", "TASK", "schema"]
 
@@ -26,7 +26,7 @@ TASK = "task"
 
 
 def schema(name: str, channels: Iterable[str], others: Mapping[str, object] = MappingProxyType({})) -> Any:
-    """Create a state type: the whole state, or what a node reads.
+    """Create a state type: the whole state, or the part that a node reads.
 
     Args:
         name: its name.

@@ -202,7 +202,7 @@ def _title(task: Task) -> str:
 
 
 def _user_tools(task: Task, agent: BaseAgent) -> list[object]:
-    """Return the tools for a task: its own, else those of the agent it is meant for, whoever works on it, else the worker's."""
+    """Return the tools for a task: its own, else those of its assigned agent, else those of the executing agent."""
     return (task.tools and task.own_tools) or getattr(task.agent, "tools", None) or agent.tools or []
 
 
@@ -221,7 +221,7 @@ def context_outputs(assignment: TaskBinding, state: PlainMapping) -> str:
     """Return the outputs of others that are a task's context, as one text.
 
     Raises:
-        StorageError: what the state holds is not the output of a task.
+        StorageError: the state holds a value that is not a task output.
     """
     if assignment.context_text is not None:
         return assignment.context_text

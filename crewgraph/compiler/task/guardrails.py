@@ -267,7 +267,7 @@ def judge_output(
         usage: counts the requests.
 
     Raises:
-        OutputInvalid: the model gave no verdict that can be parsed.
+        OutputInvalid: the model's verdict cannot be parsed.
     """
     if isinstance(guardrail, HallucinationGuardrail):
         reason = yield from _unfaithfulness(guardrail, output, context, model, book, usage)

@@ -65,7 +65,7 @@ class TaskRunner:
         depth: int = 0,
     ) -> None:
         delegates = any(isinstance(tool.tool.source, CoworkerTool) for tool in assignment.tools.values())
-        # Only where it is needed: the reference back would leave all of this to the garbage collector.
+        # Only if needed: the back reference would leave all of this to the garbage collector.
         prepare = self._with_delegation if delegates else None
         self.resources = AgentResources(assignment, book, assignment.task, briefing.files, prepare)
         self.agent = AgentRunner(self.resources, briefing.role, report, usage, structure_of(assignment.task), inputs)
@@ -193,7 +193,7 @@ class TaskRunner:
         return agent.rendered_texts(self._inputs)["role"] or ""
 
     def _run_coworker(self, agent: BaseAgent, request: str, context: str) -> Body[str]:
-        """Run a coworker on a request; its answer is neither judged nor stored as an output of its own."""
+        """Run a coworker on a request; its answer is neither judged nor stored as a separate output."""
         crew, texts = self._crew, agent.rendered_texts(self._inputs)
         expected_output, role = self._book.slice("manager_request"), texts["role"] or ""
         task = DelegatedTask.of(self._task, role, description=request, expected_output=expected_output, agent=agent)
@@ -301,7 +301,7 @@ class TaskRunner:
 
 
 def _after_setup(agent: BaseAgent, override: Callable[..., object], **arguments: Any) -> object:
-    create_executor(agent, arguments["tools"], arguments["task"])  # sets up what the override needs, in this process
+    create_executor(agent, arguments["tools"], arguments["task"])  # sets up the override's state in this process
     return override(**arguments)
 
 

@@ -46,7 +46,7 @@ class Structured:
     """A replacement for the text."""
 
     problem: str | None = None
-    """Why there is no structure, where one was asked for."""
+    """The reason why a requested structure is missing."""
 
 
 UNSTRUCTURED = Structured()
@@ -71,12 +71,12 @@ def structure_output(
     """Convert a text to the structure that a task asks for.
 
     Args:
-        task: says what is asked for.
+        task: the task that requests it.
         text: the agent's answer.
         demand: whether a text that does not hold the structure is converted.
         converter_class: creates the user's own converter, which is used where the text cannot be parsed.
-        converters: the models that are asked instead.
-        llm: the same model as the user gave it, for the converter.
+        converters: the models to use instead.
+        llm: the same model as passed by the user, for the converter.
         book: the prompts.
         usage: counts the requests.
     """
@@ -102,7 +102,7 @@ def structured(task: Task, instance: BaseModel) -> Structured:
         if isinstance(fields, dict):
             return Structured(json_dict=cast(PlainDict, fields))
         return Structured(
-            problem=f"`output_json` gives dicts, and `{type(instance).__name__}` is none; give it as `output_pydantic`"
+            problem=f"`output_json` returns dicts, but `{type(instance).__name__}` is not one; use `output_pydantic`"
         )
     if task.output_pydantic is None:
         return Structured(raw=instance.model_dump_json())
@@ -114,7 +114,7 @@ class Converters(Protocol):
 
     @property
     def converter(self) -> Model:
-        """The model that is asked for a text."""
+        """The model for text replies."""
         ...
 
     def structured_converter(self, structure: type[BaseModel]) -> Model | None:
@@ -161,9 +161,9 @@ def _convert_with_class(
         try:
             return schema.model_validate_json(json.dumps(outcome["fields"]), by_alias=False, by_name=True), ""
         except ValidationError as error:
-            return None, f"`{converter_class.__name__}` made something else of it: {error}"
+            return None, f"`{converter_class.__name__}` returned something else: {error}"
     instance, problem = read_structure(outcome["text"], schema)
-    return instance, problem and f"`{converter_class.__name__}` made something else of it: {problem}"
+    return instance, problem and f"`{converter_class.__name__}` returned something else: {problem}"
 
 
 def _run_converter(converter_class: Any, as_json: bool, **arguments: Any) -> Any:
@@ -190,7 +190,7 @@ def _convert_with_model(
     usage: UsageLedger,
     problem: str,
 ) -> Body[tuple[BaseModel | None, str]]:
-    """Ask a model for the structure: in the model's own way where it has one, else for a text that holds it."""
+    """Ask a model for the structure: natively if the model supports it, else as text that contains it."""
     transcript = Transcript(
         [
             {"role": "system", "content": book.slice("conversion_system", schema=model_outline(schema))},

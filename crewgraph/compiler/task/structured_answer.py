@@ -1,4 +1,4 @@
-"""Requests for structured replies, made in the model's own way where it has one, and repeated when a reply cannot be parsed."""
+"""Requests for structured replies, native if the model supports them, and retried when a reply cannot be parsed."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +33,7 @@ class StructuredReply(Generic[_Schema]):
     """The last reply."""
 
     problem: str
-    """Why the last reply cannot be parsed; empty where it was."""
+    """Why the last reply cannot be parsed; empty if it was parsed."""
 
 
 def request_structured(

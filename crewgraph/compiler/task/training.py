@@ -141,7 +141,7 @@ def summarize_feedback(agent: BaseAgent, feedback: Sequence[Feedback], model: Mo
     raise OutputInvalid(
         f"the model `{model.name}` drew no lessons for agent `{agent.role}` that can be parsed, even after retries: "
         f"{reply.problem}. Its last reply: {shorten(reply.text, 200)!r}. The feedback is saved: give the agent a model that "
-        "writes JSON and continue the training with the same file, which asks nobody again."
+        "writes JSON and continue the training with the same file, which repeats no question."
     )
 
 

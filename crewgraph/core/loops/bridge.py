@@ -26,15 +26,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _MANY = 10_000
-_LOOK = 1.0  # seconds: a Ctrl-C that comes as a loop begins to wait for events is noticed with the next event only
+_WAKEUP_INTERVAL = 1.0  # seconds: a loop notices a Ctrl-C that arrives as it starts to wait only at its next event
 
 
 class TimeIsUp(Exception):
-    """Something took longer than it was to be waited for."""
+    """A call took longer than its timeout."""
 
 
 class _Workers:
-    """Threads for blocking calls and a loop for async ones; started when first needed, anew after a fork."""
+    """Threads for blocking calls and a loop for async ones; started on first use, and again after a fork."""
 
     def __init__(self) -> None:
         self.renew()
@@ -69,9 +69,9 @@ def _closed(function: Callable[[], T]) -> T:
 
 
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a blocking function beside the event loop, in the caller's context.
+    """Run a blocking function in a thread off the event loop, in the caller's context.
 
-    A cancellation ends the waiting; for an effect that is to be recorded it is delayed until the function has returned.
+    A cancellation stops waiting; for an effect that must be recorded it is delayed until the function has returned.
     """
     underway = UNDERWAY.get()
     with giving_up():
@@ -90,7 +90,7 @@ async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
     try:
         while not work.done():
             try:
-                await asyncio.wait([work], timeout=_LOOK)
+                await asyncio.wait([work], timeout=_WAKEUP_INTERVAL)
             except asyncio.CancelledError:
                 if underway.is_given_up:
                     raise
@@ -112,10 +112,10 @@ def begun(function: Callable[[], T]) -> Future[T]:
 
 
 def wait_in_thread(function: Callable[[], T], seconds: float) -> T:
-    """Run a blocking function in a thread, in the caller's context, and wait for it no longer than some seconds.
+    """Run a blocking function in a thread, in the caller's context, and wait for it with a timeout.
 
     Raises:
-        TimeIsUp: it still runs, and what it will give is thrown away; or there was no time left to begin it.
+        TimeIsUp: it still runs, and its result will be discarded; or there was no time left to start it.
     """
     if seconds <= 0:
         raise TimeIsUp
@@ -128,11 +128,11 @@ def wait_in_thread(function: Callable[[], T], seconds: float) -> T:
 
 
 async def wait_on_loop(work: Coroutine[object, object, T], seconds: float) -> T:
-    """Wait for a coroutine no longer than some seconds, then cancel it.
+    """Wait for a coroutine with a timeout, then cancel it.
 
     Raises:
-        TimeIsUp: it was not done; a thread it waits for goes on, what it will give is thrown away. Or there was no time left
-            to begin it.
+        TimeIsUp: it did not end in time; a thread it waits for continues, and its result is discarded. Or there was no time left
+            to start it.
     """
     if seconds <= 0:
         work.close()
@@ -179,7 +179,7 @@ def wait_for(awaitable: Awaitable[T]) -> T:
 
     loop = _workers.loop
     if _running() is loop:
-        # Sync code inside async work that a sync run waits for: its loop is busy with waiting, so another one has to do.
+        # Sync code inside async work that a sync run waits for: its loop is busy with waiting, so another loop is used.
         return _in_new_loop(waited)
     context = contextvars.copy_context()
     done = threading.Event()
@@ -187,7 +187,7 @@ def wait_for(awaitable: Awaitable[T]) -> T:
 
     def ended(_: object) -> None:
         if inspect.iscoroutine(awaitable):
-            awaitable.close()  # given up before its first step, it was never awaited
+            awaitable.close()  # abandoned before its first step, it was never awaited
         done.set()
 
     def start() -> None:
@@ -201,7 +201,7 @@ def wait_for(awaitable: Awaitable[T]) -> T:
     try:
         with when_given_up(leave):
             done.wait()
-    except BaseException:  # KeyboardInterrupt: what is waited for must not go on alone
+    except BaseException:  # on KeyboardInterrupt, the awaited work must not continue alone
         leave()
         raise
     return task[0].result()

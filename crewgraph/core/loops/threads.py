@@ -35,7 +35,7 @@ def start_loop(name: str) -> asyncio.AbstractEventLoop:
 
 
 class _Collector:
-    """Tells whether the garbage collector runs, on any thread."""
+    """Tracks whether the garbage collector is running, on any thread."""
 
     busy = False
 
@@ -93,12 +93,12 @@ class ThreadPool(Executor):
             raise
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no further calls."""
+        """Accept no further calls."""
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
 
 
 class LoopThread:
-    """A loop on which nothing blocks; started when first needed, anew after a fork.
+    """A loop on which nothing blocks; started on first use, and again after a fork.
 
     Args:
         name: the thread's name.
@@ -115,7 +115,7 @@ class LoopThread:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def begin(self, work: Coroutine[object, object, T]) -> Future[T]:
-        """Begin some work, in the caller's context, and do not wait for it; cancelling the future cancels it."""
+        """Start some work in the caller's context without waiting; cancelling the future cancels it."""
         with self._lock:
             if self._loop is None:
                 self._loop = start_loop(self._name)

@@ -25,7 +25,7 @@ class LoopTransport:
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[object, Any]] = WeakKeyDictionary()
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Send a request, as httpx asks a transport to."""
+        """Send a request; part of httpx's transport interface."""
         return await (await self._client()).send(request, stream=True, auth=None, follow_redirects=False)
 
     async def aclose(self) -> None:
@@ -52,7 +52,7 @@ class LoopTransport:
 
 
 async def _closing(client: Any) -> AsyncGenerator[None, None]:
-    """Wait until the event loop closes its async generators, which is the one farewell that a loop gives."""
+    """Wait until the event loop closes its async generators, which is the only shutdown signal of a loop."""
     try:
         yield
     finally:

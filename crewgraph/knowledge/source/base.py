@@ -21,7 +21,7 @@ __all__ = ["BaseFileKnowledgeSource", "BaseKnowledgeSource", "StringKnowledgeSou
 class BaseKnowledgeSource(RedactedModel, ABC):
     """The base of sources; subclass it for a custom source.
 
-    Overriding `load_content` is enough: what it returns (a text, or texts by origin) is split into chunks and stored. Or override
+    Overriding `load_content` is enough: its result (a text, or texts by origin) is split into chunks and stored. Or override
     `add`, which fills `chunks` (`self._chunk_text(text)`) and calls `self._save_documents()`.
     """
 

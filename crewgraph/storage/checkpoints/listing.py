@@ -144,7 +144,7 @@ class LatestCheckpoints:
     def _load_page(
         self, connection: sqlite3.Connection, lineages: Sequence[_Thread]
     ) -> list[tuple[StoredCheckpoint, _Thread]]:
-        # What is the latest is asked for again: a run that goes on may have removed the one that was the latest before.
+        # Read the latest id again: an active run may have removed the former one.
         page: list[tuple[StoredCheckpoint, _Thread]] = []
         for thread in lineages:
             row = connection.execute(_SELECT, (thread.no, latest_id(connection, thread.no))).fetchone()

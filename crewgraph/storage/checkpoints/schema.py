@@ -1,7 +1,7 @@
 """The tables of the checkpoint database.
 
 - `lineages`: one row per thread and namespace: its number, when it was last written, when it was created, and its latest
-  checkpoint, where that is not the one with the greatest id.
+  checkpoint, if that is not the one with the greatest id.
 - `checkpoints`: one row per superstep: the versions of all channels and the ids of their values as JSON, either in full or as
   the difference from the parent's.
 - `writes`: what a task wrote before its superstep ended, as the id of a value. Writes that no channel can hold later are

@@ -32,7 +32,7 @@ from crewgraph.storage.database import Closeable, Database, WouldBlock
 __all__ = ["SqliteCheckpointer"]
 
 
-# Seeded by the system, once: asking the system for each version would cost more than storing it.
+# Seeded once by the system: a system call for each version would cost more than storing it.
 _random = random.Random()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_random.seed)
@@ -52,15 +52,15 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     A killed process loses nothing that was saved. With `synchronous="NORMAL"` a power cut may undo the last
     moments (the file stays intact); `"FULL"` waits for the disk at every save.
 
-    Only built-in types, messages and LangGraph's own types are restored as what they were; instances of other classes
+    Only built-in types, messages and LangGraph's own types are restored with their type; instances of other classes
     are restored as a dict of their fields. Pass `serde` (or use `with_allowlist`) to allow more.
     """
 
     _source: "SqliteCheckpointer | None" = None
-    """The saver that this one is a clone of, with another serializer."""
+    """The saver that this one was cloned from, with another serializer."""
 
     saves_inline = True
-    """Saves are short enough for a run to make them on its own thread; see `put_many`."""
+    """Saves are short enough to run on the run's own thread; see `put_many`."""
 
     def __init__(
         self,
@@ -77,8 +77,8 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         Args:
             path: the file, or `":memory:"` for a database that ends with this object.
             synchronous: SQLite's setting of that name: `OFF`, `NORMAL`, `FULL` or `EXTRA`.
-            retention_days: delete threads not written for so many days now; None or 0 keeps all.
-            max_bytes: delete the oldest threads now while more is stored; None or 0 sets no limit.
+            retention_days: on opening, delete threads not written for this many days; None or 0 keeps all.
+            max_bytes: on opening, delete the oldest threads while the file is larger; None or 0 sets no limit.
             busy_timeout: seconds to wait while another process writes.
             serde: the serializer of values.
 
@@ -94,7 +94,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         self._codec = Codec(self.serde, self._database.path)
         self._removal = Removal(self._threads, self._codec.metadata)
         self.claims: ProcessClaims = ProcessClaims() if self.path is None else file_claims(self.path)
-        """Who runs a thread; see `crewgraph.storage.claims`."""
+        """The claims on threads; see `crewgraph.storage.claims`."""
         apply_retention(self._database, self._removal, retention_days, max_bytes)
 
     @property
@@ -108,7 +108,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
 
     @property
     def is_replaced(self) -> bool:
-        """Whether the file was deleted or replaced since it was opened; it is then of no more use."""
+        """Whether the file was deleted or replaced since it was opened; it is then unusable."""
         return self._database.is_replaced
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> "SqliteCheckpointer":
@@ -228,20 +228,20 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             self._threads.save_many([rows])
 
     def put_many(self, saves: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
-        """Do several `put` and `put_writes` of one thread and namespace, in their order, in one transaction.
+        """Perform several `put` and `put_writes` of one thread and namespace, in order, in one transaction.
 
         Args:
             saves: the names of the methods ("put" or "put_writes") and their positional arguments.
 
         Raises:
-            StorageError: the database cannot be written; nothing of all this is stored.
+            StorageError: the database cannot be written; nothing is stored.
             TypeError: a value cannot be serialized.
         """
         encoded = [self._encode_put(*args) if name == "put" else self._encode_writes(*args) for name, args in saves]
         self._threads.save_many([rows for rows in encoded if rows is not None])
 
     def put_many_nowait(self, saves: Sequence[tuple[str, tuple[object, ...]]]) -> bool:
-        """The same, if nobody else uses the database and there is little to write; otherwise False, and nothing is stored."""
+        """Like `put_many` if the database is idle and there is little to write; otherwise store nothing and return False."""
         try:
             self._database.nonblocking(self.put_many, saves)
         except WouldBlock:
@@ -323,7 +323,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         )
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Async face of `get_tuple`."""
+        """Async version of `get_tuple`."""
         return await self._database.run_in_thread(self.get_tuple, config)
 
     async def alist(
@@ -334,7 +334,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Async face of `list`."""
+        """Async version of `list`."""
         listing = CheckpointListing(self._threads, self._codec, config, filter=filter, before=before, limit=limit)
         while page := await self._database.run_in_thread(listing.page):
             for checkpoint in page:
@@ -354,38 +354,38 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             return await self._database.run_in_thread(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_many(self, saves: Sequence[tuple[str, tuple[object, ...]]]) -> None:
-        """Async face of `put_many`, in a thread."""
+        """Async version of `put_many`, in a thread."""
         await self._database.run_in_thread(self.put_many, saves)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, object]], task_id: str, task_path: str = ""
     ) -> None:
-        """Async face of `put_writes`; on the event loop if nobody else is writing."""
+        """Async version of `put_writes`; on the event loop if no other writer is active."""
         try:
             self._database.nonblocking(self.put_writes, config, writes, task_id, task_path)
         except WouldBlock:
             await self._database.run_in_thread(self.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Async face of `delete_thread`."""
+        """Async version of `delete_thread`."""
         await self._database.run_in_thread(self.delete_thread, thread_id)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Async face of `delete_for_runs`."""
+        """Async version of `delete_for_runs`."""
         await self._database.run_in_thread(self.delete_for_runs, run_ids)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Async face of `copy_thread`."""
+        """Async version of `copy_thread`."""
         await self._database.run_in_thread(self.copy_thread, source_thread_id, target_thread_id)
 
     async def aprune(
         self, thread_ids: Sequence[str], *, strategy: str = "keep_latest", count: int = 1, shrink: bool = True
     ) -> None:
-        """Async face of `prune`."""
+        """Async version of `prune`."""
         await self._database.run_in_thread(self.prune, thread_ids, strategy=strategy, count=count, shrink=shrink)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """Async face of `get_delta_channel_history`."""
+        """Async version of `get_delta_channel_history`."""
         return await self._database.run_in_thread(self.get_delta_channel_history, config=config, channels=channels)

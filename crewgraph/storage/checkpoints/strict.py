@@ -1,9 +1,9 @@
 """Reading of any checkpointer without running code from its database.
 
-LangGraph's serializer imports and calls what the stored bytes name, unless it has an allow-list. A saver that reads so is used
-through a view of it: the same connections, locks and settings, and serializers with LangGraph's list of plain types, messages
-and its own types, which is all that graphs of crews and flows store. The saver itself is not changed, so other graphs that it
-is shared with read as before.
+LangGraph's serializer imports and calls what the stored bytes name, unless it has an allow-list. Such a saver is used through a
+view: with the same connections, locks and settings, but serializers restricted to LangGraph's list of plain types, messages and
+its own types, which is all that graphs of crews and flows store. The saver itself is unchanged, so other graphs that share it
+read as before.
 """
 
 import threading
@@ -27,11 +27,10 @@ _Saver = BaseCheckpointSaver[Any]
 
 
 class TrustedSerializer(SerializerProtocol):
-    """A serializer of your own for the runs of crews and flows.
+    """Marks a custom serializer as safe for the runs of crews and flows.
 
-    crewgraph reads with LangGraph's serializers only where they have an allow-list, and refuses serializers that it does not
-    know. With this wrapper it uses one as it is: either because it constructs nothing that the bytes name, or because nobody
-    but you can write to the database.
+    crewgraph reads with LangGraph's serializers only if they have an allow-list, and refuses unknown serializers. It uses one in
+    this wrapper unchanged: either it constructs nothing that the bytes name, or only you can write to the database.
     """
 
     def __init__(self, serde: SerializerProtocol) -> None:
@@ -48,15 +47,15 @@ class TrustedSerializer(SerializerProtocol):
 
 _SERIALIZERS = (JsonPlusSerializer, EncryptedSerializer)
 
-# A view keeps the saver it belongs to, so an id is not given to another saver while there is a view.
+# A view holds its saver, so the saver's id is not reused while the view exists.
 _views: WeakValueDictionary[int, _Saver] = WeakValueDictionary()
 _lock = threading.Lock()
 
 
 def saver_of_host(saver: _Saver) -> _Saver:
-    """Return the saver of whoever runs the graph, LangGraph's server for one, strictly reading where its serializer is known.
+    """Return the saver of the graph's host (such as LangGraph's server), reading strictly if its serializer is known.
 
-    The host reads the same rows with it, so refusing a serializer that crewgraph does not know would guard nothing.
+    The host reads the same rows with it, so refusing an unknown serializer would protect nothing.
     """
     try:
         return strictly_reading(saver)
@@ -67,7 +66,7 @@ def saver_of_host(saver: _Saver) -> _Saver:
 def strictly_reading(saver: _Saver) -> _Saver:
     """Return a saver that runs no code from its database: the given one if it does not, otherwise a view of it.
 
-    A saver has one view as long as that is in use.
+    A saver has one view while it is in use.
 
     Raises:
         StorageError: the saver has a serializer of a class that crewgraph does not know.
@@ -107,9 +106,9 @@ def _strict(value: Any, saver: _Saver) -> Any:
         inner = _strict(value.serde, saver)
         return value if inner is value.serde else EncryptedSerializer(value.cipher, inner)
     raise StorageError(
-        f"the {type(saver).__name__} reads with a {type(value).__name__}, and it is not known whether that runs what a stored "
-        "row names. Give the saver `serde=StrictSerializer()` (`EncryptedSerializer(cipher, StrictSerializer())` to encrypt), or "
-        f"`serde=TrustedSerializer(...)` around the {type(value).__name__} if it constructs nothing or nobody else can write to "
+        f"the {type(saver).__name__} reads with a {type(value).__name__}, which may run code that a stored row "
+        "names. Give the saver `serde=StrictSerializer()` (`EncryptedSerializer(cipher, StrictSerializer())` to encrypt), or "
+        f"`serde=TrustedSerializer(...)` around the {type(value).__name__} if it constructs nothing or only you can write to "
         "the database; both are in `crewgraph.storage.checkpoints`."
     )
 
@@ -118,7 +117,7 @@ def _view_of(saver: _Saver, names: tuple[str, ...]) -> _Saver:
     if isinstance(saver, SqliteCheckpointer):
         return saver.with_serde(_strict(saver.serde, saver))
     view: Any = object.__new__(_view_class(type(saver), names))
-    view.__dict__ = saver.__dict__  # what the saver opens or counts later is the view's, too
+    view.__dict__ = saver.__dict__  # shared, so the view sees what the saver opens or counts later
     view.viewed, view.readers = saver, {}
     return view
 
@@ -138,7 +137,7 @@ def _view_class(kind: type[_Saver], names: tuple[str, ...]) -> type[_Saver]:
 
 
 def _reader(name: str) -> property:
-    """Return the attribute of a view that stands before one of its saver's, and follows when that is set."""
+    """Return a property of a view that overrides the saver's attribute, and follows when that is set."""
 
     def get(view: Any) -> Any:
         value = getattr(view.viewed, name)

@@ -35,7 +35,7 @@ _SET_LATEST = (
     "WHERE no = :no AND (latest IS NOT NULL OR EXISTS (SELECT 1 FROM checkpoints WHERE lineage = no AND id > :id))"
 )
 _MAX_CACHED = 4_096  # lineages whose numbers are remembered
-_MINUTE = 60  # seconds: how exactly it is known when a thread was last written
+_MINUTE = 60  # seconds: the precision of a thread's time of writing
 
 
 class Key(NamedTuple):
@@ -87,10 +87,10 @@ class CheckpointRows(NamedTuple):
     """The values of the channels that changed since its parent."""
 
     all_values: Callable[[], Mapping[str, Typed]]
-    """All of its values, for where the parent is not stored."""
+    """All of its values, for the case that the parent is not stored."""
 
     likely: Collection[str]
-    """The channels that the saver was told to have changed since its parent."""
+    """The channels changed since its parent, as passed to the saver."""
 
     @property
     def key(self) -> Key:
@@ -136,7 +136,7 @@ class Threads:
             self._write(key.thread, key.ns, self._save_many, saves)
         except WouldBlock:
             raise
-        except BaseException:  # nothing of it is stored, so nothing of it may be remembered
+        except BaseException:  # nothing was stored, so nothing may stay cached
             self.clear_cache()
             raise
 

@@ -1,6 +1,6 @@
-"""Who runs a thread: claims on the threads of a saver, kept from other processes by the operating system or the database.
+"""Claims on the threads of a saver: which run holds a thread, enforced by the operating system or the database.
 
-- Our SQLite saver and LangGraph's: a locked byte of a file beside the database (`files.py`). The lock ends with its process.
+- Our SQLite saver and LangGraph's: a locked byte of a file next to the database (`files.py`). The lock ends with its process.
 - LangGraph's Postgres savers: an advisory lock of a connection, with a token (`postgres.py`).
-- Others: this process alone knows of the claim (`process.py`).
+- Others: a claim that holds within this process only (`process.py`).
 """

@@ -1,9 +1,8 @@
-"""Claims on the threads of a SQLite database: locked bytes of a file beside it.
+"""Claims on the threads of a SQLite database: locked bytes of a file next to it.
 
-A byte of the file is locked for each thread that is run, at an offset that is made from the thread's id. The operating system
-ends the locks of a process with the process, however it ends. So a claim needs neither heartbeat nor clock, never outlives its
-run and is never lost by a run that is slow. The bytes are never written; the beginning of the file tells, for messages only, who
-made the last claims.
+Each running thread locks one byte of the file, at an offset derived from the thread's id. The operating system releases the locks
+of a process at its end, however it ends. So a claim needs neither heartbeat nor clock, never outlives its run and is never lost
+by a slow run. The bytes are never written; the beginning of the file records, for messages only, the holders of the last claims.
 """
 
 import os
@@ -30,7 +29,7 @@ _SLOTS = 4_096
 _SLOT = 256  # bytes
 _MODE = 0o600
 
-# `struct flock` of fcntl(2): F_GETLK tells who holds a lock.
+# `struct flock` of fcntl(2): F_GETLK reports the holder of a lock.
 _LINUX, _DARWIN = "@hhqqi4x", "@qqihh"
 
 
@@ -48,7 +47,7 @@ class FileClaims(ProcessClaims):
         self._file_lock = Lock()
 
     def holder(self, thread_id: str) -> Holder | None:
-        """Return who runs a thread now."""
+        """Return the current holder of a thread."""
         if (own := super().holder(thread_id)) is not None:
             return own
         if sys.platform == "win32" or not os.path.exists(self._path):
@@ -56,13 +55,13 @@ class FileClaims(ProcessClaims):
         with self._file_lock:
             try:
                 file = self._opened()
-            except PermissionError:  # a database that is only read from here
+            except PermissionError:  # a read-only database
                 return None
             process = _locked_by(file, _offset(thread_id))
             return None if process is None else _noted(file, thread_id, process)
 
     def forked(self) -> None:
-        """Forget the claims of the parent, in a forked child; locks on files are not inherited."""
+        """Discard the parent's claims in a forked child; file locks are not inherited."""
         super().forked()
         self._file_lock = Lock()
 
@@ -83,11 +82,11 @@ class FileClaims(ProcessClaims):
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _offset(thread_id))
 
     def _opened(self) -> int:
-        # Opened once for a process: closing any descriptor of a file ends all locks of the process on it.
+        # Opened once per process: closing any descriptor of a file releases all locks of the process on it.
         file = self._file
         if file is not None and (len(self._held) > 1 or os.fstat(file).st_nlink):
             return file
-        if self._closing is not None:  # somebody has deleted the file, and another process would lock a new one
+        if self._closing is not None:  # the file was deleted, and another process would lock a new one
             self._closing()
         self._file = file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
         self._closing = weakref.finalize(self, os.close, file)
@@ -99,7 +98,7 @@ _host = cache(socket.gethostname)
 
 
 def _noted(file: int, thread_id: str, process: int) -> Holder:
-    """Return who made the claim on a thread, as noted if the note is still there."""
+    """Return the holder of a thread, from its note if that is not overwritten yet."""
     offset = _offset(thread_id)
     note = os.pread(file, _SLOT, offset % _SLOTS * _SLOT).decode(errors="replace").split()
     if len(note) == 4 and note[0] == f"{offset:x}":
@@ -113,7 +112,7 @@ def _offset(thread_id: str) -> int:
 
 
 def _locked_by(file: int, offset: int) -> int | None:
-    """Return the process that has locked a byte, 0 for one that is not visible from here; None if none has."""
+    """Return the process that has locked a byte, 0 for one not visible from here, None for none."""
     if sys.platform == "win32":
         return None
     if sys.platform == "darwin":

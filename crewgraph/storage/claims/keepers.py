@@ -1,4 +1,4 @@
-"""Which claims guard the threads of a saver."""
+"""Selects the kind of claims for a saver."""
 
 import sqlite3
 import weakref
@@ -34,7 +34,7 @@ def is_shared(saver: "BaseCheckpointSaver[Any]") -> bool:
 
 
 def claim_keeper(saver: "BaseCheckpointSaver[Any]") -> ClaimKeeper:
-    """Return what keeps the claims on a saver's threads; the same for each call with a saver."""
+    """Return the claim keeper of a saver; the same object in every call for the saver."""
     if isinstance(saver, SqliteCheckpointer):
         return saver.claims
     with _lock:

@@ -1,12 +1,12 @@
 """Claims on the threads of a Postgres database: advisory locks of one connection of this process, and a token for each claim.
 
-PostgreSQL ends the locks of a connection with the connection, so a killed process holds nothing. A process that lives can lose
-its connection, too: the server restarts, or the network fails. Then somebody else may claim the thread, and gets a greater token.
-So a claim that was not looked at for a second is looked at before the run writes (`is_doubtful`): the run goes on if the lock
-could be had again and the token is still its own, and ends otherwise.
+PostgreSQL releases the locks of a connection with the connection, so a killed process holds none. A live process can lose its
+connection, too: the server restarts, or the network fails. Then another process may claim the thread, with a greater token. So a
+claim that was last verified more than a second ago is verified before the run writes (`is_doubtful`): the run continues if the
+lock could be reacquired and the token is still its own, and fails otherwise.
 
-A connection pooler in transaction mode (PgBouncer) hands a connection to others between statements, which breaks advisory locks:
-give the saver a direct connection.
+A connection pooler in transaction mode (PgBouncer) switches connections between statements, which breaks advisory locks: give the
+saver a direct connection.
 """
 
 import asyncio
@@ -61,9 +61,9 @@ WHERE locktype = 'advisory' AND granted AND objsubid = 1
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND classid = %s::bigint::oid AND objid = %s::bigint::oid
 """
-# A machine that was lost cannot close its connection: the server asks after ten silent seconds, and ends it after ten more.
+# A crashed machine cannot close its connection: the server probes after ten silent seconds, and closes it after about ten more.
 _KEEPALIVE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3"
-_TRUST = 1.0  # seconds for which a claim is not looked at again
+_VERIFY_INTERVAL = 1.0  # seconds
 
 
 class PostgresClaim(ProcessClaim):
@@ -76,29 +76,29 @@ class PostgresClaim(ProcessClaim):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether it was not looked at for a while."""
-        return time.monotonic() - self._verified > _TRUST
+        """Whether its last verification is too old."""
+        return time.monotonic() - self._verified > _VERIFY_INTERVAL
 
     def verify(self) -> None:
-        """Look whether it is still held.
+        """Verify that it is still held.
 
         Raises:
-            ThreadBusy: somebody else has claimed the thread.
-            StorageError: the server cannot be asked.
+            ThreadBusy: another process has claimed the thread.
+            StorageError: the server cannot be reached.
         """
         started = time.monotonic()
         self._verify(self._thread_id, self._token)
         self._verified = started
 
     async def averify(self) -> None:
-        """Async face of `verify`."""
+        """Async version of `verify`."""
         await in_thread(self.verify)
 
 
 class PostgresClaims(ProcessClaims):
     """The claims of this process on the threads of one database.
 
-    One thread of its own makes all statements, in the order in which they are asked for.
+    A dedicated thread executes all statements, in order of submission.
     """
 
     waits = True
@@ -111,7 +111,7 @@ class PostgresClaims(ProcessClaims):
         self._connection: psycopg.Connection[TupleRow] | None = None
         self._inherited: list[object] = []
         self._notes = True
-        """Whether there is a table of claims."""
+        """Whether the table of claims exists."""
         self._locked: set[str] = set()
         """The threads that the connection has locked."""
         self._tokens: dict[str, int] = {}
@@ -119,16 +119,16 @@ class PostgresClaims(ProcessClaims):
         atexit.register(self._disconnect)
 
     def verify(self, thread_id: str, token: int) -> None:
-        """Look whether a claim is still held; see `PostgresClaim.verify`."""
+        """Verify a claim; see `PostgresClaim.verify`."""
         if (other := self._ask(self._lost, thread_id, token)) is not None:
             raise busy(thread_id, other)
 
     def holder(self, thread_id: str) -> Holder | None:
-        """Return who runs a thread now."""
+        """Return the current holder of a thread."""
         return super().holder(thread_id) or self._ask(self._locked_by, thread_id)
 
     def forked(self) -> None:
-        """Forget the claims of the parent, in a forked child, which must neither use nor close its connection."""
+        """Discard the parent's claims in a forked child, which must neither use nor close the parent's connection."""
         super().forked()
         self._inherited += [self._worker, self._connection]
         self._worker, self._connection = ThreadPool(1, "crewgraph-claims"), None
@@ -145,15 +145,15 @@ class PostgresClaims(ProcessClaims):
             asyncio.get_running_loop()
         except RuntimeError:
             error = given.exception()
-            if error is not None:  # the lock ends with the connection
-                _logger.warning("The claim on thread `%s` was not given back: %s", thread_id, error)
+            if error is not None:  # the lock is released with the connection
+                _logger.warning("The claim on thread `%s` could not be released: %s", thread_id, error)
 
     def _ask(self, work: "Callable[Concatenate[_Connection, _P], _T]", *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return self._submit(work, *args, **kwargs).result()
         except psycopg.Error as error:
             raise StorageError(
-                f"the Postgres database that keeps the claims on threads cannot be asked: {error}"
+                f"the Postgres database with the claims on threads cannot be queried: {error}"
             ) from error
 
     def _submit(
@@ -164,14 +164,14 @@ class PostgresClaims(ProcessClaims):
     def _on_connection(
         self, work: "Callable[Concatenate[_Connection, _P], _T]", *args: _P.args, **kwargs: _P.kwargs
     ) -> _T:
-        """Do some work on the connection; again on a new one, if the old one has broken."""
-        with self._turn:  # after a Ctrl-C, what was begun may still be under way on another thread
+        """Do some work on the connection; if it is broken, reconnect and retry."""
+        with self._turn:  # after a Ctrl-C, earlier work may still be running on another thread
             if self._connection is not None:
                 try:
                     return work(self._connection, *args, **kwargs)
                 except psycopg.OperationalError as error:
                     _logger.warning(
-                        "The connection that holds the claims on threads has broken and is made again: %s", error
+                        "The connection that holds the claims on threads is broken; reconnecting: %s", error
                     )
                     self._connection.close()
             return work(self._connect(), *args, **kwargs)
@@ -186,7 +186,7 @@ class PostgresClaims(ProcessClaims):
                 connection.execute(_TABLE)
             except psycopg.errors.InsufficientPrivilege:
                 self._notes = False
-        for thread_id in self._tokens:  # those of the connection before, unless somebody was faster
+        for thread_id in self._tokens:  # reacquire those of the old connection, unless another process was faster
             self._lock_key(connection, thread_id)
         return connection
 
@@ -195,7 +195,7 @@ class PostgresClaims(ProcessClaims):
             self._connection.close()
 
     def _lock_thread(self, connection: "_Connection", thread_id: str) -> int | Holder:
-        """Lock a thread; return the token of the claim, or who has it."""
+        """Lock a thread; return the token of the claim, or the holder."""
         if not self._lock_key(connection, thread_id):
             return self._noted(connection, thread_id)
         token = 0
@@ -218,7 +218,7 @@ class PostgresClaims(ProcessClaims):
             connection.execute(_UNLOCK, (_key(thread_id),))
 
     def _lost(self, connection: "_Connection", thread_id: str, token: int) -> Holder | None:
-        """Return who has a claim in the place of this process; None if nobody has."""
+        """Return the holder that has replaced this process; None if it still holds the claim."""
         if self._lock_key(connection, thread_id) and (
             not self._notes or connection.execute(_TOKEN, (thread_id,)).fetchone() == (token,)
         ):

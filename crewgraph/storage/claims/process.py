@@ -21,7 +21,7 @@ def process_name() -> str:
 
 
 def busy(thread_id: str, holder: Holder) -> ThreadBusy:
-    """The error for a thread that somebody runs."""
+    """Return the error for a thread that another run holds."""
     return ThreadBusy(
         f"thread `{thread_id}` is being run by {holder}. Two runs of one thread would repeat each other's work: wait for that "
         "run, end it and resume, or give this run another `thread_id`."
@@ -42,19 +42,19 @@ class ProcessClaim:
         return False
 
     def verify(self) -> None:
-        """The claim is held until it is closed."""
+        """Do nothing: the claim is held until it is closed."""
 
     async def averify(self) -> None:
-        """The claim is held until it is closed."""
+        """Do nothing: the claim is held until it is closed."""
 
     def close(self) -> None:
-        """End the claim. May be called more than once."""
+        """Release the claim. May be called more than once."""
         self._is_closed = True
         if not self._awaited:
             self._claims.release(self._thread_id, self._holder)
 
     def close_after(self, works: Collection[Future[Any]]) -> None:
-        """End the claim only when some works have ended, although it is closed before."""
+        """Delay the release until some works have ended, even if the claim is closed before."""
         self._awaited.update(works)
         for work in works:
             work.add_done_callback(self._ended)
@@ -97,26 +97,26 @@ class ProcessClaims:
         return claim
 
     def release(self, thread_id: str, holder: Holder) -> None:
-        """End a claim, if it is still the one that is held."""
+        """Release a claim, if it is still held."""
         if self._held.get(thread_id) is holder:
-            self._give_back(thread_id)  # before others of this process may take it again
+            self._give_back(thread_id)  # before this process may claim it again
             self._held.pop(thread_id, None)
 
     def holder(self, thread_id: str) -> Holder | None:
-        """Return who runs a thread now, as far as this process knows."""
+        """Return the current holder of a thread, as far as this process knows."""
         return self._held.get(thread_id)
 
     def forked(self) -> None:
-        """Forget the claims of the parent, in a forked child."""
+        """Discard the parent's claims in a forked child."""
         self._lock = threading.Lock()
         self._held = {}
 
     def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
-        """Keep other processes from a thread; return the claim, or the process that has it."""
+        """Lock a thread against other processes; return the claim, or the holder."""
         return ProcessClaim(self, thread_id, holder)
 
     def _give_back(self, thread_id: str) -> None:
-        """Let other processes have a thread."""
+        """Unlock a thread for other processes."""
 
 
 _instances: "weakref.WeakSet[ProcessClaims]" = weakref.WeakSet()

@@ -1,6 +1,6 @@
 """Executing a batch of store operations, with one body for sync and async.
 
-`BatchRunner.run` is a generator that yields an `EmbeddingRequest` where it needs vectors; no transaction is open meanwhile.
+`BatchRunner.run` is a generator that yields an `EmbeddingRequest` when it needs vectors; no transaction is open meanwhile.
 `StoreEmbedder` is what a store embeds with, and `search_ranked` finds the entries of the nearest vectors.
 """
 
@@ -123,7 +123,7 @@ def store_embedder(embedder: object, index: IndexConfig | None) -> StoreEmbedder
 
 
 _WIDENING = 4  # times more vectors are looked at when too few of them pass
-_MAX_WIDENED = 2_000  # vectors: it is better to ask first which entries pass than to look at more
+_MAX_WIDENED = 2_000  # vectors: beyond that, filtering entries first is faster
 
 
 def search_ranked(
@@ -141,7 +141,7 @@ def search_ranked(
     matches, is_complete = _search_once(database, space, op, query, since)
     if is_complete or space.is_caught_up():
         return matches
-    # What was near may have been replaced since, under the same key: nobody writes within a transaction.
+    # An entry found may have been replaced since, under the same key; within the transaction none is.
     return space.in_snapshot(lambda state: _search_once(state, space, op, query, since)[0])
 
 
@@ -257,7 +257,7 @@ class BatchRunner:
     def _refresh(self, read: set[int], now: float) -> None:
         try:
             self._database.write(refresh_ttl, read, now)
-        except StorageError as error:  # what was read is there, and can be read on a full disk
+        except StorageError as error:  # what was read is valid even if the disk is full
             _logger.warning("The time to live of entries that were read could not be restarted: %s", error)
 
     def _search(

@@ -70,7 +70,7 @@ class FaissStore(Closeable, BaseStore):
 
     One object serves sync and async programs, any number of threads and event loops; several processes may use the same
     file, and a search sees what any of them has written. The file holds the vectors as well. A large store has a file
-    `PATH.N.index` beside it, a copy of its index that only saves time and may be deleted.
+    `PATH.N.index` next to it, a copy of its index that only saves time and may be deleted.
 
     A killed process loses nothing that was saved. With `synchronous="NORMAL"` a power cut may undo the last moments (the file
     stays intact); `"FULL"` waits for the disk at every save.
@@ -165,7 +165,7 @@ class FaissStore(Closeable, BaseStore):
         return self._database.write(delete_expired, time.time())
 
     async def asweep_ttl(self) -> int:
-        """Async face of `sweep_ttl`."""
+        """Async version of `sweep_ttl`."""
         return await self._database.run_in_thread(self.sweep_ttl)
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:

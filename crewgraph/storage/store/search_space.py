@@ -1,7 +1,7 @@
 """One vector space of a store in memory, kept up to date with the rows.
 
 `SearchSpace` combines the index of all vectors, `NamespaceViews` (the ids below a namespace, cached on first use) and
-`IndexCopy` (a file beside the store that saves rebuilding the index; a faulty one is ignored). `ReadSnapshot` runs several
+`IndexCopy` (a file next to the store that saves rebuilding the index; a faulty one is ignored). `ReadSnapshot` runs several
 reads on one state of the database.
 """
 
@@ -133,7 +133,7 @@ def _ids_in_namespaces(connection: sqlite3.Connection, numbers: Iterable[int], p
 
 _MIN_SAVED = 20_000  # vectors: fewer are read from the store as quickly
 _NEW_SHARE = 4  # a new copy is made when a quarter is new
-_LEFTOVER_AGE = 600  # seconds after which nobody writes a file any more
+_LEFTOVER_AGE = 600  # seconds after which an unfinished file is abandoned
 _GENERATION_BITS = 62  # bits
 _logger = redacted_logger(__name__)
 
@@ -256,7 +256,7 @@ class ReadSnapshot:
 
 _PAGE = 4096  # vectors that are read in one transaction
 _MAX_FILTERED_SHARE = 0.5  # of all vectors: a namespace that holds more is searched by looking among all
-_MAX_STALE = 4096  # entries that went before the views are made anew
+_MAX_STALE = 4096  # removed entries before the views are rebuilt
 
 _State = tuple[int, int]
 
@@ -372,7 +372,7 @@ class SearchSpace:
     def _save(self) -> None:
         with self._lock:
             index, mark = self._index, IndexPosition(self._last, self._log, self.checked)
-        self._copy.save(index, mark)  # what the index learns meanwhile it will learn again, which changes nothing
+        self._copy.save(index, mark)  # what is added meanwhile will be added again, which is harmless
 
     def _read_updates(self, connection: sqlite3.Connection) -> _Updates | None:
         state = _state(connection)

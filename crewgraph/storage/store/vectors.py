@@ -41,7 +41,7 @@ _ENTRY_BITS = 36  # bits: entries of a store, those that are gone included
 _MAX_SPACES = 1 << (63 - _PART_BITS - _ENTRY_BITS)
 _POSITION_MASK = (1 << (_PART_BITS + _ENTRY_BITS)) - 1
 _MAX_LOG_ROWS = 1 << 16  # rows of the log that are kept for readers who are behind
-_TRIM_INTERVAL = 1 << 10  # rows of the log between two looks at its length
+_TRIM_INTERVAL = 1 << 10  # rows of the log between two checks of its length
 
 _MAX_PARTS = 1 << _PART_BITS
 

@@ -138,7 +138,7 @@ class FunctionEmbeddings(Embeddings):
 
     def __init__(self, function: Callable[[list[str]], Any]) -> None:
         self.function = function
-        # Looked up without `__getattr__`: a mock makes every attribute that it is asked for.
+        # Looked up without `__getattr__`: a mock creates any attribute on access.
         has_query = inspect.getattr_static(function, "embed_query", None) is not None
         query: object = getattr(function, "embed_query") if has_query else None  # noqa: B009
         self._query: Callable[[list[str]], object] = query if callable(query) else function

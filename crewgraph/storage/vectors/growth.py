@@ -28,10 +28,10 @@ def trim_memory() -> None:
 
 
 _MOVED_AT_ONCE = 256  # vectors at a time: searches wait that long
-_SAMPLES_PER_CENTRE = 32  # vectors per centre that centres are made of
+_SAMPLES_PER_CENTRE = 32  # training vectors per centre
 _GROWTH_FACTOR = 2  # times as many vectors need new lists
 _SHRINK_FACTOR = 16  # times as few vectors, too
-_CROWDED_FACTOR = 8  # times what is buffered; whoever writes then helps
+_CROWDED_FACTOR = 8  # times the buffer size; beyond that, writers help
 _CALIBRATION_QUERIES = 64
 _LISTS_AT_ONCE = 8
 _SEED = 20_250_101
@@ -42,7 +42,7 @@ class Growth:
 
     Args:
         parts: its vectors.
-        writer: held by whoever writes.
+        writer: held while writing.
         turns: guards searches against writes that are half done.
         exact_up_to: up to so many vectors are compared with every query.
         buffered: so many vectors stay in the block before they are moved into lists.

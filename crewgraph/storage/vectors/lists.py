@@ -288,7 +288,7 @@ class FlatBlock:
 
 
 _ROUNDS = 8
-_PIECE_ROWS = 4096  # rows at once, so that whoever waits for the end of it waits briefly
+_PIECE_ROWS = 4096  # rows at a time, so that waiting threads wait briefly
 
 
 def kmeans_centres(rows: Vectors, n: int, seed: int, stopped: Callable[[], bool]) -> Vectors | None:
@@ -326,7 +326,7 @@ class Calibration:
     """Compares queries with all lists in turn, and records which lists hold their nearest neighbours.
 
     Args:
-        lists: what is searched.
+        lists: the lists to search.
         queries: vectors that are in the lists.
     """
 

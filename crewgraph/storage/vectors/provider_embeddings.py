@@ -67,7 +67,7 @@ class RequestEmbeddings(Embeddings):
         return (await self.aembed_documents([text]))[0]
 
     def _check_count(self, vectors: list[list[float]], request: list[str]) -> list[list[float]]:
-        if len(vectors) != len(request):  # told here, as it would shift the vectors of other texts
+        if len(vectors) != len(request):  # raise here: it would shift the vectors of other texts
             raise EmbedderError(f"The embedder {self.label} returned {len(vectors)} vectors for {len(request)} texts.")
         return vectors
 
@@ -147,7 +147,7 @@ def _mean(weighed: Sequence[tuple[int, list[float]]]) -> list[float]:
 _OPENAI_HOST = "api.openai.com"
 _OLLAMA = "http://localhost:11434"
 _AZURE_VERSION = "2024-02-01"
-_NO_KEY = "none"  # the client wants a key, the server does not look at it
+_NO_KEY = "none"  # the client requires a key, the server ignores it
 _INTEGER_ARGUMENTS = {"dimensions", "output_dimensionality", "output_dimension"}
 _SIZES = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 
@@ -259,9 +259,7 @@ def _openai(arguments: PlainMapping) -> Any:
     unplaced = {"api_version", "azure_deployment"}  # Azure's, and of no account without it
     arguments_sent = {word: value for word, value in arguments.items() if word not in unplaced}
     if _OPENAI_HOST not in arguments_sent.get("base_url", _OPENAI_HOST):
-        arguments_sent["model_kwargs"] = {
-            "encoding_format": "float"
-        }  # what the client asks for by itself, not every server knows
+        arguments_sent["model_kwargs"] = {"encoding_format": "float"}  # not every server supports the client's defaults
     return load("langchain_openai").OpenAIEmbeddings(**arguments_sent, **_client())
 
 

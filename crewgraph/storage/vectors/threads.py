@@ -55,7 +55,7 @@ class BackgroundSteps:
             with self._starting:
                 self._thread = None
         if not self._stop.is_set():
-            self.wake()  # something may have become due between the last look and the end
+            self.wake()  # something may have become due between the last check and the end
 
     def _do_step(self, stopped: Callable[[], bool]) -> bool:
         with self._step_lock:

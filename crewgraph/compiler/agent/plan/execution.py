@@ -23,7 +23,7 @@ from crewgraph.text import shorten
 __all__ = ["PlanExecution", "PlanOutcome", "execute_plan", "observe_step", "plan_notes"]
 
 _MAX_OBSERVATION_REQUESTS = 2
-"""How often a model is asked to assess the result of a step."""
+"""Maximum number of attempts to have a model assess the result of a step."""
 
 _DEFAULT_REPLAN_REASON = "The step did not do what it was for"
 _RECOVERABLE = (ContextLengthExceeded, OutputInvalid)

@@ -96,7 +96,7 @@ class _Report(Protocol):
         ...
 
     def planning_failed(self, attempt: int, error: str) -> None:
-        """No plan could be made."""
+        """Planning failed."""
         ...
 
 
@@ -124,7 +124,7 @@ class Planner:
 
 
 def make_plan(planner: Planner) -> Body[AgentPlan | None]:
-    """Make a plan: the first one that is ready, else the last one; None if none could be made.
+    """Make a plan: the first one that is ready, else the last one; None if planning failed.
 
     Failures of the model are reported, and the work continues without a better plan; time limits are raised.
     """

@@ -42,7 +42,7 @@ class AgentPlanReport:
         self._emit(PlanStepCompletedEvent, **_step_fields(step), tool_to_use=step.tool_to_use, **fields)
 
     def observing(self, step: TodoItem) -> None:
-        """A model is asked to assess a step."""
+        """A model assesses a step."""
         self._emit(StepObservationStartedEvent, **_step_fields(step))
 
     def observed(self, step: TodoItem, observation: StepObservation) -> None:
