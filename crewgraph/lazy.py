@@ -20,7 +20,7 @@ __all__ = ["Lazy", "lazy", "lazy_exports", "lazy_module"]
 
 
 def _imported(module: str) -> ModuleType:
-    """Import a module without collecting garbage meanwhile: there is hardly any, and looking for it takes a sixth of the time."""
+    """Import a module with the garbage collector off: there is hardly any garbage, and collecting takes a sixth of the time."""
     collects = gc.isenabled() and module not in sys.modules
     if collects:
         gc.disable()
@@ -35,7 +35,7 @@ class Lazy:
     """A reference to a module, or to one of its names, that imports the module on first use.
 
     It can be called and passed on like the function or class it refers to, used with `isinstance` and `issubclass`, pickled,
-    and read: attributes are those of what it refers to. The name is looked up in the module on each use, so that a patch of
+    and read: it has the attributes of its target. The name is looked up in the module on each use, so that a patch of
     the module is seen here, too.
     """
 
@@ -78,7 +78,7 @@ class Lazy:
         return self._target()(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # what looks over all names of a module must not import what they refer to
+        if name.startswith("__"):  # code that scans all names of a module must not import their targets
             raise AttributeError(f"{self!r} has no attribute `{name}`")
         return getattr(self._target(), name)
 
@@ -102,11 +102,11 @@ def lazy(reference: str) -> Any:
         reference: "package.module:name".
 
     Raises:
-        ValueError: it is written in another form.
+        ValueError: it has another form.
     """
     module, colon, attribute = reference.partition(":")
     if not (module and colon and attribute.isidentifier()):
-        raise ValueError(f'`{reference}` is no lazy reference; write "package.module:name"')
+        raise ValueError(f'`{reference}` is not a lazy reference; write "package.module:name"')
     return Lazy(module, attribute)
 
 

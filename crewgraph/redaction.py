@@ -1,6 +1,6 @@
-"""Redaction of secrets in what is shown to people or stored: reprs, events, logs, JSON dumps and documents.
+"""Redaction of secrets in data that is shown or stored: reprs, events, logs, JSON dumps and documents.
 
-A secret is found by the name of what holds it (`api_key`, `headers`, `env` ...) or by its shape (a bearer token, `sk-...`, a
+A secret is found by the name of its holder (`api_key`, `headers`, `env` ...) or by its shape (a bearer token, `sk-...`, a
 password in a URL ...). A secret that has neither, such as a word in a prompt, is not found.
 """
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 REDACTED = "***"
-"""What stands in the place of a secret."""
+"""The replacement for a secret."""
 
 _DEEPEST = 100  # of data that contains itself
 _MIN_LENGTH = 8  # a shorter value is more likely a common word than a secret
@@ -87,7 +87,7 @@ _HINTS = (
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Return whether what has this name is a secret: `api_key`, `X-Api-Key`, `accessToken` ..., but not `max_tokens`."""
+    """Return whether a value of this name is a secret: `api_key`, `X-Api-Key`, `accessToken` ..., but not `max_tokens`."""
     return _SECRET_NAME.search(_words(name)) is not None
 
 
@@ -102,7 +102,7 @@ def _words(name: str) -> str:
 
 
 def redact_text(text: str) -> str:
-    """Return a text without what has the shape of a secret."""
+    """Return a text without the parts that have the shape of a secret."""
     if not any(hint in text for hint in _HINTS):
         return text
     return _SHAPES.sub(lambda found: "".join(part for part in found.groups() if part) + REDACTED, text)
@@ -123,7 +123,7 @@ class UnshownText(str):
 
 
 Replace = Callable[[str, str], str]
-"""Returns what stands in the place of a text with secrets, given also the same text without them."""
+"""Returns the replacement for a text with secrets, given the text and its redacted form."""
 
 
 def _replace(text: str, shown: str) -> str:
@@ -131,12 +131,12 @@ def _replace(text: str, shown: str) -> str:
 
 
 def redact(value: object, name: str = "", replace: Replace = _replace) -> Any:
-    """Return plain data without secrets; objects that are no plain data are left as they are.
+    """Return plain data without secrets; other objects are unchanged.
 
     Args:
         value: A text, a number, None, or mappings and sequences of these.
         name: The field or key that holds the value.
-        replace: What to put in the place of a text with secrets.
+        replace: Returns the replacement for a text with secrets.
     """
     if value is None or isinstance(value, (bool, int, float)):
         return value
@@ -183,7 +183,7 @@ def _redact_items(
 
 
 class SecretRedactor:
-    """Redacts texts: what has the shape of a secret, and the values of environment variables that are named like secrets."""
+    """Redacts parts of texts that have the shape of a secret, and values of environment variables that are named like secrets."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         variables = (os.environ if environment is None else environment).items()
@@ -233,8 +233,8 @@ class RedactedRepr(BaseModel):
 class RedactedModel(RedactedRepr):
     """A model whose repr and JSON data show no secrets.
 
-    `model_dump()` has them, as texts whose `repr` does not show them: it is for the program, which may make an equal object
-    of it.
+    `model_dump()` has them, as texts whose `repr` does not show them: it is for the program, which may create an equal object
+    from it.
     """
 
     if TYPE_CHECKING:

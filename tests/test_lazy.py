@@ -103,7 +103,7 @@ def test_what_is_not_there_is_told_by_name():
         lazy("fractions:Faction")()
     with pytest.raises(ModuleNotFoundError, match="No module named 'crewgraph.nowhere'"):
         lazy("crewgraph.nowhere:x")()
-    with pytest.raises(ValueError, match='`fractions` is no lazy reference; write "package.module:name"'):
+    with pytest.raises(ValueError, match='`fractions` is not a lazy reference; write "package.module:name"'):
         lazy("fractions")
 
 

@@ -116,7 +116,7 @@ class ConfigSection(dict[str, Any]):
 
         Args:
             error: The validation error of a definition.
-            overrides: The keywords passed beside this section, which take precedence over it.
+            overrides: The keywords passed in addition to this section, which take precedence.
         """
         return ValidationError.from_exception_data(
             error.title, [self._locate(details, overrides) for details in error.errors()]

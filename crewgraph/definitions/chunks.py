@@ -57,7 +57,7 @@ class StreamChunk(BaseModel):
     """Index of the task in the crew, from 0."""
 
     task_name: str = ""
-    """The task's name, its description where it has none."""
+    """The task's name, or its description if it has none."""
 
     task_id: str = ""
     """The task's id."""
@@ -102,7 +102,7 @@ class StreamingOutputBase(Pieces[StreamChunk, Result], Generic[Result]):
 class CrewStreamingOutput(StreamingOutputBase[CrewOutput]):
     """Return value of `kickoff` of a crew with `stream=True`."""
 
-    _how_to_resume = "; `crew.resume(thread_id)` goes on"
+    _how_to_resume = "; `crew.resume(thread_id)` continues it"
 
     @property
     def results(self) -> list[CrewOutput]:
@@ -113,4 +113,4 @@ class CrewStreamingOutput(StreamingOutputBase[CrewOutput]):
 class FlowStreamingOutput(StreamingOutputBase[Any]):
     """Return value of `kickoff` of a flow with `stream=True`."""
 
-    _how_to_resume = "; `flow.resume(flow_id)` goes on"
+    _how_to_resume = "; `flow.resume(flow_id)` continues it"

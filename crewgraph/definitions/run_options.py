@@ -19,7 +19,7 @@ Inputs: TypeAlias = Mapping[str, Any]
 """The inputs of a kickoff: values by name, which fill the placeholders of texts or a flow's state."""
 
 Checkpointer: TypeAlias = "BaseCheckpointSaver[Any] | Literal[False] | None"
-"""Where runs are stored: a LangGraph checkpointer, False for nowhere; the crew's own, else the default database, where None."""
+"""Where runs are stored: a LangGraph checkpointer; False for none; None for the crew's own, else the default database."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class RunOptions:
     """How a run of a crew is stored and built; the keywords that the verbs of crews share."""
 
     thread_id: str | None = None
-    """The name that the run is stored under; one is made where None."""
+    """The name that the run is stored under; None generates one."""
 
     checkpointer: Checkpointer = None
     granularity: str = "task"
@@ -38,21 +38,21 @@ class RunOptions:
 
 
 DEFAULT_OPTIONS = RunOptions()
-"""Those of a kickoff without keywords."""
+"""The options of a kickoff without keywords."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowRunOptions:
-    """What a run of a flow begins with beside its inputs; the keywords that the verbs of flows share."""
+    """The start of a flow's run apart from its inputs; the keywords that the verbs of flows share."""
 
     input_files: "Mapping[str, Any] | None" = None
     """Files by name, or a list of them."""
 
     from_checkpoint: "CheckpointSettings | None" = None
-    """The checkpoint that the run continues; without a `restore_from` how checkpoints are made from now on."""
+    """The checkpoint that the run continues; without `restore_from`, the settings of new checkpoints."""
 
     restore_from_state_id: str | None = None
-    """The run whose stored state this one begins with."""
+    """The run whose stored state this one starts with."""
 
 
 def thread_of(thread_id: str | None, config: "RunnableConfig | None") -> str | None:

@@ -509,7 +509,7 @@ def _structured_reply(reply: Reply, structure: type[BaseModel]) -> Reply:
 
 
 def _as_dumped(text: str, structure: type[BaseModel]) -> str:
-    """Return JSON as pydantic writes it; as it is where it does not fit, or where a field would be lost."""
+    """Return JSON as pydantic writes it; unchanged if it does not fit or a field would be lost."""
     try:
         instance = structure.model_validate_json(text)
         dumped = instance.model_dump_json(by_alias=True)

@@ -132,7 +132,7 @@ _PLAIN_REQUEST = frozenset(
 
 
 def _unchecked(request: PlainDict) -> PlainDict:
-    """Return a request whose messages and tools are parts of the body that the openai package does not look at."""
+    """Return a request whose messages and tools are parts of the body that the openai package does not process."""
     body: PlainDict = {name: request[name] for name in _UNCHECKED if request.get(name)}
     return {**request, **dict.fromkeys(body, ()), "extra_body": {**body, **(request.get("extra_body") or {})}}
 

@@ -24,7 +24,7 @@ class ModelRequest:
     """The model as the program has it: a LangChain model, or an object with `call`."""
 
     is_own: bool
-    """Whether it is an object with `call`, which may be a stand-in, and not a provider's model."""
+    """Whether it is any object with `call`, such as a stand-in, rather than a provider's model."""
 
 
 class RequestWatcher(Protocol):
@@ -35,7 +35,7 @@ class RequestWatcher(Protocol):
         ...
 
     def sending(self, request: ModelRequest) -> None:
-        """A request is about to be sent, since nobody answers it. What it raises, the request raises."""
+        """Called when a request is about to be sent, as no watcher answers it. Its exceptions are raised by the request."""
         ...
 
     def answered(self, request: ModelRequest, reply: Reply) -> None:
@@ -48,7 +48,7 @@ WATCHERS: list[RequestWatcher] = []
 
 
 def answer_of_watcher(request: ModelRequest) -> Reply | None:
-    """Return the reply of the innermost watcher that answers a request; None if it is to be sent."""
+    """Return the reply of the innermost watcher that answers a request; None if it must be sent."""
     for watcher in reversed(WATCHERS):
         reply = watcher.answer(request)
         if reply is not None:

@@ -44,7 +44,7 @@ class EventLog(list[BaseEvent]):
             The first of these events; with `times`, all of them.
 
         Raises:
-            AssertionError: There is none, or not that many; it tells which events there are.
+            AssertionError: There is none, or not that many; the message lists the events.
         """
         found = [event for event in self.of(kind) if _has(event, fields)]
         if times is None and found:
@@ -68,10 +68,10 @@ class EventLog(list[BaseEvent]):
             )
 
     def assert_order(self, *kinds: type[BaseEvent]) -> None:
-        """Assert that events of these classes were emitted in this order; others may stand between them.
+        """Assert that events of these classes were emitted in this order; others may occur in between.
 
         Raises:
-            AssertionError: They were not; it tells which is missing.
+            AssertionError: They were not; the message names the missing one.
         """
         position = 0
         for number, kind in enumerate(kinds):

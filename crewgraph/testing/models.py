@@ -28,7 +28,7 @@ __all__ = [
 
 
 RecordMode = Literal["once", "record", "replay"]
-"""`once` replays a file that exists and records one that does not, `record` writes it anew, `replay` never sends a request."""
+"""`once` replays a file that exists and records one that does not, `record` overwrites it, `replay` never sends a request."""
 
 _VERSION = 1
 _FAKES = "langchain_core.language_models.fake"
@@ -156,7 +156,7 @@ class ModelRecording:
         return [call for replies in self._open.values() for call in replies]
 
     def save(self) -> None:
-        """Write what was recorded."""
+        """Write the recording."""
         if self.replays or not self._calls:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +174,7 @@ class ModelRecording:
 
     def _mismatch(self, asked: PlainDict) -> str:
         where = f"{self.path} has no reply left for this request to `{asked['model']}`"
-        remedy = f"Record it anew: delete the file, or set CREWGRAPH_RECORD=record for {self.path.name}"
+        remedy = f"Record it again: delete the file, or set CREWGRAPH_RECORD=record for {self.path.name}"
         nearest = next(iter(self.unused), None)
         if nearest is None:
             return (
@@ -209,9 +209,9 @@ def _read(path: Path) -> list[PlainDict]:
     try:
         document: Any = json.loads(path.read_text("utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is no recording of model requests: {error}") from error
+        raise ValueError(f"{path} is not a recording of model requests: {error}") from error
     if not isinstance(document, Mapping) or cast("PlainDict", document).get("version") != _VERSION:
-        raise ValueError(f"{path} is no recording of model requests of version {_VERSION}; record it anew")
+        raise ValueError(f"{path} is not a recording of model requests of version {_VERSION}; record it again")
     return cast("list[PlainDict]", document["calls"])
 
 

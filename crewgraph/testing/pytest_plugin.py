@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=["once", "record", "replay"],
         default="once",
         help="what `model_recording` does: replay a file that exists and record one that does not (the default), record all "
-        "anew, or never send a request",
+        "again, or never send a request",
     )
     parser.addini(_FORBIDS, "forbid requests to providers' models in every test", type="bool", default=False)
 

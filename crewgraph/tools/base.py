@@ -1,6 +1,6 @@
 """User-defined tools: subclasses of `BaseTool`, and functions with `@tool`.
 
-`ToolType` accepts tool fields without annotations, as pydantic 1 did; `approval_of` tells whether calls need approval.
+`ToolType` accepts tool fields without annotations, as pydantic 1 did; `approval_of` returns whether calls need approval.
 """
 
 import inspect
@@ -120,7 +120,7 @@ class EnvVar(BaseModel):
     """Whether the tool cannot work without it."""
 
     default: str | None = None
-    """The value where it is not set."""
+    """The value if it is not set."""
 
 
 class _FromSignature(BaseModel):
@@ -251,7 +251,7 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
 
         Args:
             *args: Passed to `_run` as they are; with them, nothing is checked.
-            **kwargs: Checked and converted by `args_schema`; what it does not have is dropped.
+            **kwargs: Checked and converted by `args_schema`; unknown ones are dropped.
 
         Raises:
             InvalidArguments: The arguments do not match the schema (also ValueError).

@@ -49,7 +49,7 @@ class Outcome(TypedDict):
     """If it failed: the `ToolFailure` as plain data."""
 
     error: NotRequired[Exception]
-    """If it raised: what it raised, for events; not recorded."""
+    """The exception if it raised one, for events; not recorded."""
 
 
 class GuardedTool:

@@ -148,7 +148,7 @@ def test_a_crew_changed_to_be_invalid_is_refused_by_its_validators():
     crew = Crew(agents=[WORKER], tasks=[step("a")])
     crew.tasks.insert(0, perhaps("first"))
     assert refused(crew).startswith(
-        "task `first`: it is conditional and stands first, where there is no output to judge."
+        "task `first`: it is conditional but comes first, when there is no output to judge."
     )
 
 

@@ -83,8 +83,8 @@ def test_two_asynchronous_tasks_at_the_end_are_refused_for_neither_is_the_result
     make = lambda: crew(task("a", async_execution=True), task("b", async_execution=True))  # noqa: E731
     assert refused(make) == [("async_task_count", ())]
     assert messages(make) == [
-        "the crew: its last 2 tasks are all asynchronous, so none of them is the result. Let at most one asynchronous task "
-        "stand at the end; put a synchronous one behind the others."
+        "the crew: its last 2 tasks are all asynchronous, so none of them is the result. Put at most one asynchronous task "
+        "at the end; put a synchronous one after the others."
     ]
     assert len(crew(task("a", async_execution=True)).tasks) == 1
     assert len(crew(task("a", async_execution=True), task("b", async_execution=True), task("c")).tasks) == 3
@@ -105,11 +105,11 @@ def test_a_context_names_only_tasks_that_stand_before():
     later = task("later", name="later")
     early = task("early", name="early", context=[later])
     assert messages(lambda: crew(early, later)) == [
-        "task `early`: its context names task `later`, which comes later. Name only tasks that stand before it."
+        "task `early`: its context names task `later`, which comes later. Name only tasks that come before it."
     ]
     early.context = [early]
     assert messages(lambda: crew(early)) == [
-        "task `early`: its context names the task itself. Name only tasks that stand before it."
+        "task `early`: its context names the task itself. Name only tasks that come before it."
     ]
 
 

@@ -167,7 +167,7 @@ def test_conditions_may_be_given_as_the_dicts_that_others_write():
 
 
 def test_persisting_what_is_no_flow_is_refused():
-    with pytest.raises(DefinitionError, match="stands on `int`, which is no flow"):
+    with pytest.raises(DefinitionError, match="decorates `int`, which is not a flow"):
         persist(int)
     with pytest.raises(DefinitionError, match="neither a flow nor a method"):
         persist(verbose=True)(cast("Any", 3))
@@ -183,7 +183,7 @@ def test_a_state_that_cannot_be_made_is_an_error_that_says_what_to_give():
         def begin(self):
             return self.state.topic
 
-    with pytest.raises(DefinitionError, match="the state `Needy` of flow `Needing` cannot be made without values"):
+    with pytest.raises(DefinitionError, match="the state `Needy` of flow `Needing` cannot be created without values"):
         Needing()
     assert Needing(initial_state=Needy(topic="frogs")).kickoff() == "frogs"
 

@@ -101,7 +101,10 @@ class Fits(Flow[Sized]):
 
 
 def test_inputs_that_lead_nowhere_are_told(mode: Mode):
-    told = "the input `sise` is neither a field of the state `Sized` of flow `Fits` nor a parameter of a method. Did you mean `size`?"
+    told = (
+        "the input `sise` is neither a field of the state `Sized` of flow `Fits` nor a parameter of a method. "
+        "Did you mean `size`?"
+    )
     with pytest.warns(UserWarning, match=says(told)):
         assert kickoff(mode, Fits(), {"sise": 3}) == "0 red"
     with pytest.raises(RunError, match=says(told)):  # nobody reads warnings of a server
@@ -193,5 +196,5 @@ def test_a_run_that_waits_tells_what_may_be_answered_and_that_an_answer_was_refu
     assert str(waiting) == told
     still = resume(mode, Asks(checkpointer=saver), waiting.flow_id, "perhaps")
     assert isinstance(still, PendingFlow)
-    assert "asks `Good?` (yes / no) again, for the last answer could not be taken. Answer with" in str(still)
+    assert "asks `Good?` (yes / no) again, because the last answer could not be used. Answer with" in str(still)
     assert "the answer 'perhaps' to method `draft` is none of `yes`, `no`" in str(still.questions[0].refused)

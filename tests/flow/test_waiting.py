@@ -125,7 +125,7 @@ def test_people_are_asked_by_the_provider_of_the_process_where_the_method_names_
 
 
 def test_lessons_are_not_learnt():
-    with pytest.raises(ValueError, match="`learn=True` is not offered"):
+    with pytest.raises(ValueError, match="`learn=True` is not supported"):
         human_feedback("Good?", learn=True)
 
 

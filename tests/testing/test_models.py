@@ -130,7 +130,7 @@ def test_the_mode_says_whether_requests_are_sent(serve: Serve, tmp_path: Path, m
 def test_a_file_that_is_no_recording_is_told(tmp_path: Path):
     for text in ("{", "[]", '{"version": 2, "calls": []}'):
         (tmp_path / "calls.json").write_text(text)
-        with pytest.raises(ValueError, match="no recording"), record_models(tmp_path / "calls.json"):
+        with pytest.raises(ValueError, match="is not a recording"), record_models(tmp_path / "calls.json"):
             pass
 
 

@@ -45,7 +45,7 @@ def format_program(text: str, *, is_users: bool) -> str:
     if find_spec("ruff") is None:
         return re.sub(r"\n{4,}", "\n\n\n", text)
     text = _ruff(text, "check", "--fix-only", "--select", "I,F401", *_OPTIONS)
-    # A value that is handed on to nobody is left without a name.
+    # An unused value gets no name.
     text = _ruff(text, "check", "--fix-only", "--unsafe-fixes", "--select", "F841", *_OPTIONS)
     text = _ruff(text, "format", *_OPTIONS)
     broken = _broken(text) if is_users else []

@@ -43,7 +43,7 @@ class DifferenceKind(StrEnum):
 
     @property
     def needs_attention(self) -> bool:
-        """Whether somebody who moves a program should read about the difference."""
+        """Whether a person who moves a program should read about the difference."""
         return self in (DifferenceKind.may_break, DifferenceKind.safer_default)
 
 
@@ -63,7 +63,7 @@ class BehaviourDifference:
     """What comes of it on crewgraph."""
 
     to_do: str
-    """What somebody who moves the program should do; empty if nothing."""
+    """What to do when moving a program; empty if nothing."""
 
     of: tuple[str, ...]
     """Addresses of the features whose use makes the difference relevant."""

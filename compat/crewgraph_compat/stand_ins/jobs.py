@@ -302,7 +302,7 @@ class JobRunner:
         try:
             await self._commit_update(_update(job, job.last_update_seq + 1, "failed", error=self.format_error(error)))
         except Exception:  # noqa: BLE001 - nothing left to do but log
-            _log.exception("nobody could be told that the job %s failed", job.job_id)
+            _log.exception("the failure of job %s could not be reported", job.job_id)
 
     def _run(self, work: JobWorkFlow[Any]) -> None:
         job = work.state.job

@@ -42,7 +42,7 @@ class Assessment(BaseModel):
     """What is to be done better next time."""
 
     quality: float | None = None
-    """From 0 to 10; None where nobody judged it."""
+    """From 0 to 10; None if not judged."""
 
     entities: list[_Entity] = Field(default_factory=list[_Entity])
     """Who and what the result tells something about."""

@@ -32,7 +32,7 @@ _FALLBACK_INTERVAL = 1.0
 """Seconds between polls when a remote agent that should stream cannot."""
 
 _CANCEL_TIMEOUT = 5.0
-"""Seconds allowed for cancelling a task that nobody waits for any longer."""
+"""Seconds allowed for cancelling a task whose result is no longer needed."""
 
 
 class _Session:
@@ -288,7 +288,7 @@ def send_message(
 async def asend_message(
     remote: RemoteAgent, card: Mapping[str, object], message: Mapping[str, object], fields: EventFields
 ) -> RemoteAnswer:
-    """Async version of `sent`."""
+    """Async version of `send_message`."""
     with _session_for(remote) as session:
         return await _loop.arun(_answer_or_lost(session.send(card, message, fields), message))
 
@@ -306,7 +306,7 @@ def follow_task(
 async def afollow_task(
     remote: RemoteAgent, card: Mapping[str, object], started: RemoteAnswer, fields: EventFields
 ) -> RemoteAnswer:
-    """Async version of `followed`."""
+    """Async version of `follow_task`."""
     with _session_for(remote) as session:
         return await _loop.arun(
             _answer_or_lost(session.follow(card, str(started["task_id"]), started["context_id"], fields), started)

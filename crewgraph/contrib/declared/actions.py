@@ -75,7 +75,7 @@ class FlowCrewActionDefinition(BaseModel):
 
 
 class FlowAgentActionDefinition(BaseModel):
-    """An agent is asked, without a crew."""
+    """An agent runs without a crew."""
 
     model_config = _STRICT
 

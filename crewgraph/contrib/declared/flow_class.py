@@ -170,7 +170,7 @@ def _metadata(method: FlowMethodDefinition, place: str) -> MethodMetadata:
 
 
 def _function(method: FlowMethodDefinition, place: str, root: Path | None) -> Any:
-    """Return the function that carries out a method's action."""
+    """Return the function that executes a method's action."""
     if not isinstance(method.do, FlowCodeActionDefinition):
         step = build_step(method.do, place, root)
 

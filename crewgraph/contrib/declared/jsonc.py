@@ -27,7 +27,7 @@ def strip_jsonc_comments(text: str) -> str:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Return blanks for a comment or a trailing comma, and as it is what is neither."""
+    """Return blanks for a comment or a trailing comma; other matches unchanged."""
     is_kept = match[1] is not None or match["open"] is not None
     return match[0] if is_kept else _VISIBLE.sub(" ", match[0])
 

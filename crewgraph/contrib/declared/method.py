@@ -36,7 +36,7 @@ _KINDS = {"and": AndCondition, "or": OrCondition}
 
 
 class FlowHumanFeedbackDefinition(DeclarationModel):
-    """Somebody looks at what a method returned; see `human_feedback`."""
+    """A person reviews the result of a method; see `human_feedback`."""
 
     message: str
     emit: list[str] | None = None
@@ -86,7 +86,7 @@ def _call(action: Any) -> object:
 
 
 class FlowMethodDefinition(DeclarationModel):
-    """A method: what it does, and when."""
+    """A method: its action and its triggers."""
 
     model_config = ConfigDict(serialize_by_alias=True)
 

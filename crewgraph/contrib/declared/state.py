@@ -47,7 +47,7 @@ class FlowPydanticStateDefinition(BaseModel):
 
 
 class FlowJsonSchemaStateDefinition(BaseModel):
-    """A model of which the file tells the fields."""
+    """A model whose fields are declared in the file."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -42,7 +42,7 @@ Step = Callable[..., Any]
 
 
 def build_step(action: FlowActionDefinition, place: str, root: Path | None) -> Step:
-    """Build the function that carries out an action.
+    """Build the function that executes an action.
 
     Args:
         action: The action.

@@ -306,7 +306,7 @@ class EventSubscriptions:
         self._register(event, handle)
 
     def add_awaited(self, event: type[BaseEvent], method: Callable[[], Any]) -> None:
-        """Let whoever waits for the listeners of an event class also await this method."""
+        """Make waiting for the listeners of an event class also await this method."""
         reference = WeakMethod(method)
 
         async def wait(source: Any, event: BaseEvent) -> None:

@@ -29,14 +29,14 @@ Request = Callable[
 class LoopModel(BaseChatModel):
     """A chat model whose requests are those of the agent: recorded, with its events, hooks, limits and retries.
 
-    It opens no run in the trace: the model that it asks does.
+    It opens no run in the trace: the underlying model does.
     """
 
     model_name: str
     """The name of the model at its provider."""
 
     request: Any = Field(repr=False)
-    """Makes the requests: a `Request`."""
+    """Performs the requests: a `Request`."""
 
     specs: dict[str, Any] = Field(repr=False)
     """The specs of the agent's tools, by name."""
@@ -113,7 +113,7 @@ def _as_dict(args: PlainDict | str) -> PlainDict:
 
 
 def read_conversation(messages: Sequence[BaseMessage]) -> list[Message]:
-    """Return LangChain messages as plain data, with what providers want to be sent back."""
+    """Return LangChain messages as plain data, with the provider data to send back."""
     converted = read_messages(messages)
     for message, source in zip(converted, messages, strict=True):
         if message["role"] == "assistant" and source.additional_kwargs:

@@ -1,4 +1,4 @@
-"""Checks of `Agent(middleware=[...])` when the agent is made: what cannot work is refused with the reason."""
+"""Checks of `Agent(middleware=[...])` when the agent is created."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +37,7 @@ def _overrides(middleware: object, name: str) -> bool:
 
 
 def check_middleware(middleware: Sequence[Any]) -> None:
-    """Refuse what is no middleware, and what cannot work in a crew.
+    """Refuse values that are not middleware or cannot work in a crew.
 
     Raises:
         ValueError: names the middleware and the reason.
@@ -55,7 +55,7 @@ def check_middleware(middleware: Sequence[Any]) -> None:
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise ValueError(
-            f"`middleware` has `{'`, `'.join(doubled)}` more than once. LangChain tells middleware apart by `name`: give each "
+            f"`middleware` has `{'`, `'.join(doubled)}` more than once. LangChain distinguishes middleware by `name`: give each "
             "its own, or combine them."
         )
     _check_faces(middleware)
@@ -64,14 +64,14 @@ def check_middleware(middleware: Sequence[Any]) -> None:
 def _check_limits(one: Any) -> None:
     if isinstance(one, (ModelCallLimitMiddleware, ToolCallLimitMiddleware)) and one.thread_limit is not None:
         raise ValueError(
-            f"`{one.name}` has a `thread_limit`. What middleware counts lasts for one answer of the agent, not for a thread, so "
+            f"`{one.name}` has a `thread_limit`. Middleware counts per answer of the agent, not per thread, so "
             "the limit would not hold. Use `run_limit` for an answer, and `max_tokens`, `max_cost` or `max_requests` of the crew "
             "for a run."
         )
 
 
 def _check_faces(middleware: Sequence[Any]) -> None:
-    """Refuse hooks that are only sync beside others that are only async: no run could call both."""
+    """Refuse sync-only hooks together with async-only ones: no run could call both."""
     only_async = [(one, name) for one in middleware if (name := has_only(one, _HOOKS, asynchronous=True))]
     only_sync = [(one, name) for one in middleware if (name := has_only(one, _WRAPPERS, asynchronous=False))]
     if only_async and only_sync:

@@ -117,10 +117,10 @@ def middleware_loop(
 
 
 class _LoopState(AgentState[Any]):
-    """The state of the graph: LangChain's, what was used, and what hooks have changed."""
+    """The state of the graph: LangChain's, the usage, and what hooks have changed."""
 
     crewgraph_usage: NotRequired[Annotated[list[PlainDict], OmitFromSchema(input=True, output=False), operator.add]]
-    """What each step of the model used."""
+    """The usage of each step of the model."""
 
     crewgraph_beside: NotRequired[Annotated[list[PlainDict], OmitFromSchema(input=True, output=False), operator.add]]
     """What tool calls, coworkers and the models of the middleware used besides, as `UsageLedger.to_tree` returns it."""
@@ -236,7 +236,7 @@ class _Loop:
         }
 
     def take_usage(self) -> PlainDict:
-        """Return what was used since the last call, by the agent's model and by those of the middleware."""
+        """Return the usage since the last call, by the agent's model and by those of the middleware."""
         taken, self._usage = self._usage, UsageLedger()
         others, self._callback.usage = self._callback.usage, UsageLedger()
         taken.add(others.to_plain())
@@ -343,7 +343,7 @@ class _Loop:
         return message
 
     def _path(self, config: RunnableConfig) -> str:
-        """Return what the paths of a body begin with: a node may make several requests, and repeat tool calls."""
+        """Return the prefix of a body's paths: a node may make several requests, and repeat tool calls."""
         task = str((config.get("configurable") or {}).get("checkpoint_ns", ""))
         return f"{self._positions.setdefault(task, count().__next__)()}."
 
@@ -352,7 +352,7 @@ _WRAPPERS = ("wrap_model_call", "wrap_tool_call")
 
 
 def _offered(spec: ToolSpec) -> StructuredTool:
-    """Return a tool as the graph knows it; `_CrewgraphCalls` makes its calls."""
+    """Return a tool in the graph's form; `_CrewgraphCalls` performs its calls."""
     return StructuredTool(
         name=spec["name"],
         description=spec["description"],
@@ -363,7 +363,7 @@ def _offered(spec: ToolSpec) -> StructuredTool:
 
 
 def _never_called(**_args: object) -> Any:
-    raise RunError("the tool was called without the middleware that makes its calls")
+    raise RunError("the tool was called without the middleware that performs its calls")
 
 
 def _fixed(messages: Sequence[Message], _context: str, _summary: str) -> Sequence[Message]:
@@ -397,7 +397,7 @@ _Requests = Generator[ModelRequest[Any], ModelResponse[Any], ModelResponse[Any]]
 
 
 class _CrewgraphCalls(AgentMiddleware[Any, Any]):
-    """What stands next to the model and the tools, inside of all other middleware."""
+    """The innermost middleware, next to the model and the tools."""
 
     def __init__(self, loop: _Loop) -> None:
         self._loop = loop
@@ -454,7 +454,7 @@ class _CrewgraphCalls(AgentMiddleware[Any, Any]):
         return await (adrive(self._loop.use(request)) if self._is_own(request) else handler(request))
 
     def _is_own(self, request: ToolCallRequest) -> bool:
-        """Whether a call is of the agent's tools, or of none at all: middleware may bring tools of its own."""
+        """Whether a call is for the agent's tools or an unknown tool, rather than for a tool of the middleware."""
         return request.tool is None or self._loop.context.tools.find(request.tool.name) is not None
 
 
@@ -491,7 +491,7 @@ class _CrewgraphCallsCountedBefore(_CrewgraphCalls):
 
 
 class _CrewgraphResults(AgentMiddleware[Any, Any]):
-    """What stands outside of all other middleware: usage, tools that end the loop, and errors that nothing handled."""
+    """The outermost middleware: usage, tools that end the loop, and unhandled errors."""
 
     state_schema = _LoopState
 
@@ -509,7 +509,7 @@ class _CrewgraphResults(AgentMiddleware[Any, Any]):
         return self._with_usage(request, await handler(request))
 
     def _with_usage(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> ExtendedModelResponse[Any]:
-        """Add what was used and what hooks changed to the update of the step, so that it is stored with the reply."""
+        """Add the usage and what hooks changed to the update of the step, so that it is stored with the reply."""
         changed = self._loop.hooked_state(cast("PlainMapping", request.state), cast(Any, response.result))
         update = {"crewgraph_usage": [self._loop.take_usage()], **changed}
         return ExtendedModelResponse(response, Command(update=update))

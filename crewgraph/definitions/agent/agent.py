@@ -369,7 +369,7 @@ class Agent(BaseAgent):
         if name != "System":
             raise ValueError(f"`{info.field_name}` has no `{slot(name)}`, where the text goes that it is a template of")
         message = (
-            f"`system_template` has no `{slot(name)}`: the model is told neither who the agent is nor how to use tools."
+            f"`system_template` has no `{slot(name)}`: the model learns neither who the agent is nor how to use tools."
         )
         warnings.warn(message, stacklevel=user_stacklevel())
         return value

@@ -19,7 +19,7 @@ __all__ = ["AgentField", "ForeignAgent", "as_agent"]
 class ForeignAgent(BaseAgent):
     """The agent for an object with `execute_task(task=, context=, tools=)`, which returns the answer as text.
 
-    Role, goal, backstory and tools are the object's where they are texts and a list. In async runs its `aexecute_task` is
+    Role, goal, backstory and tools are the object's if they are texts and a list. In async runs its `aexecute_task` is
     called if that is a coroutine function. The agent equals its object.
     """
 

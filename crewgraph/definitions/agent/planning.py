@@ -69,7 +69,7 @@ class PlanStep(BaseModel):
     """Its number, from 1."""
 
     description: str = Field(description="What is to be done in it")
-    """What is to be done."""
+    """The task of the step."""
 
     tool_to_use: str | None = Field(default=None, description="The tool that it needs, if any")
     """The tool that it needs, if any."""
@@ -151,7 +151,7 @@ class TodoList(BaseModel):
         return next((item for item in self.items if item.step_number == step_number), None)
 
     def get_pending_todos(self) -> list[TodoItem]:
-        """The steps that are not begun."""
+        """The steps that have not started."""
         return self._with_status("pending")
 
     def get_completed_todos(self) -> list[TodoItem]:
@@ -200,14 +200,14 @@ class StepRefinement(BaseModel):
     """Which step."""
 
     new_description: str = Field(description="What is to be done in it now")
-    """What is to be done in it now."""
+    """The new task of the step."""
 
 
 class StepObservation(BaseModel):
     """What a model makes of the outcome of a step."""
 
     step_completed_successfully: bool = Field(description="Whether the step did what it was for")
-    """Whether it did what it was for."""
+    """Whether it achieved its purpose."""
 
     key_information_learned: str = Field(default="", description="What is known now that later steps need")
     """What is known now that later steps need."""
@@ -221,7 +221,7 @@ class StepObservation(BaseModel):
     """Other words for steps to come."""
 
     needs_full_replan: bool = Field(default=False, description="Whether the steps to come must be planned anew")
-    """Whether the steps to come must be planned anew."""
+    """Whether the remaining steps must be replanned."""
 
     replan_reason: str | None = Field(default=None, description="Why they must")
     """Why they must."""

@@ -165,4 +165,4 @@ class CrewAbilities(
     CrewMemories,
     ChatVerbs,
 ):
-    """All methods of a crew besides its fields."""
+    """All methods of a crew."""

@@ -133,7 +133,7 @@ class ScoredRound(BaseModel):
 
     @property
     def average(self) -> float | None:
-        """The mean of its marks; None where there is none."""
+        """The mean of its marks; None if there is none."""
         return mean(score.score for score in self.scores)
 
 
@@ -161,7 +161,7 @@ class CrewTestResult(BaseModel):
 
     @property
     def average(self) -> float | None:
-        """The mean of all marks; None where there is none."""
+        """The mean of all marks; None if there is none."""
         return mean(score.score for score in self.scores)
 
     @property
@@ -182,6 +182,6 @@ class CrewTestResult(BaseModel):
 
 
 def mean(numbers: Iterable[float | None]) -> float | None:
-    """The mean of the numbers that are there; None where there is none."""
+    """The mean of the numbers that are there; None if there is none."""
     known = [number for number in numbers if number is not None]
     return sum(known) / len(known) if known else None

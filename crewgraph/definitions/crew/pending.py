@@ -74,7 +74,7 @@ class CrewQuestion:
     def told(self) -> str:
         """Return the question in one line."""
         who = f"agent `{self.agent}`" + (f" in task `{self.task}`" if self.task else "")
-        again = " (again, for the last answer could not be taken)" if self.refused else ""
+        again = " (again, because the last answer could not be used)" if self.refused else ""
         if self.kind == "approval":
             arguments = ", ".join(f"{name}={value!r}" for name, value in (self.args or {}).items())
             return f"{who} asks whether it may call `{self.tool}({shorten(arguments, _MAX_CHARS)})`{again}"
@@ -142,9 +142,9 @@ def format_questions(questions: Sequence[CrewQuestion]) -> str:
 
 RunStatus = Literal["working", "waiting", "failed", "abandoned", "done"]
 """- `working`: some process runs it now, as far as can be seen from here.
-- `waiting`: it waits for somebody's answer.
+- `waiting`: it waits for a person's answer.
 - `failed`: an error ended it; `resume` tries again what failed.
-- `abandoned`: it ended without an error and is not done: its process was stopped or killed, or nobody waited for it. `resume`
+- `abandoned`: it stopped without an error before its end: its process was stopped or killed, or its caller abandoned it. `resume`
   continues it.
 - `done`: it has its output.
 """

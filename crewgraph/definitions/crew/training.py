@@ -65,7 +65,7 @@ class CrewTraining:
 
         Raises:
             ValueError: If `n_iterations` is less than 1.
-            RunError: If nobody can be asked, or the file contains another unfinished training.
+            RunError: If there is no terminal or `feedback`, or the file contains another unfinished training.
             StorageError: If the file cannot be read or written; pickles are never opened.
             OutputInvalid: If the model's lessons cannot be parsed.
             Exception: Any error of `kickoff`. The feedback so far is kept.

@@ -75,7 +75,7 @@ def _check_trailing_async(crew: "Crew") -> Iterator[Fault]:
         yield Fault(
             where="the crew",
             what=f"its last {trailing} tasks are all asynchronous, so none of them is the result.",
-            remedy="Let at most one asynchronous task stand at the end; put a synchronous one behind the others.",
+            remedy="Put at most one asynchronous task at the end; put a synchronous one after the others.",
             code="async_task_count",
         )
 
@@ -85,13 +85,13 @@ def _check_conditional_tasks(crew: "Crew") -> Iterator[Fault]:
         yield Fault(
             where="the crew",
             what="all of its tasks are conditional.",
-            remedy="Let an ordinary task stand first.",
+            remedy="Put an ordinary task first.",
             code="only_conditional_tasks",
         )
     elif crew.tasks and isinstance(crew.tasks[0], ConditionalTask):
         yield Fault(
             where=crew.tasks[0].called,
-            what="it is conditional and stands first, where there is no output to judge.",
+            what="it is conditional but comes first, when there is no output to judge.",
             remedy="Put an ordinary task before it.",
             code="invalid_first_task",
         )
@@ -118,7 +118,7 @@ def _check_contexts(crew: "Crew") -> Iterator[Fault]:
                 yield Fault(
                     where=task.called,
                     what=f"its context names {f'{other.called}, which comes later' if index > n else 'the task itself'}.",
-                    remedy="Name only tasks that stand before it.",
+                    remedy="Name only tasks that come before it.",
                 )
             elif task.async_execution and other.async_execution and not _has_synchronous(crew.tasks[index + 1 : n]):
                 yield Fault(

@@ -325,7 +325,7 @@ class CrewVerbs:
         granularity: str = "task",
         config: "RunnableConfig | None" = None,
     ) -> "CrewOutput":
-        """Bring the run of a thread to its end, whatever has become of it: the job of a queue, which may be delivered twice.
+        """Run a thread to its end, whatever its current status: for jobs of a queue, which may be delivered twice.
 
         A thread without a run begins one with the inputs. A run that failed, or whose process died, continues, with the inputs
         it began with. One that is done returns its output, and one that waits for an answer the `PendingCrew`.

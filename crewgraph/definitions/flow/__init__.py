@@ -1,1 +1,1 @@
-"""Flows as data: what decorators say of methods, and what a class makes of it."""
+"""Flows as data: the decorators of methods, and the definition that a class builds from them."""

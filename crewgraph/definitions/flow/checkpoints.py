@@ -26,7 +26,7 @@ class FlowCheckpoints(NextRun):
     """The kind of entity."""
 
     checkpoint: CheckpointSettings | bool | None = None
-    """Whether runs make checkpoints from which another process can continue: True for `./.checkpoints`, or a
+    """Whether runs write checkpoints from which another process can continue: True for `./.checkpoints`, or a
     `CheckpointConfig`."""
 
     execution_context: Any = None
@@ -65,12 +65,12 @@ class FlowCheckpoints(NextRun):
         """Return a flow whose next `kickoff` continues a stopped run; no work is repeated.
 
         Args:
-            config: `restore_from` says which checkpoint; the latest of `location` where None.
-            definition: without effect: a flow's definition is its class.
+            config: `restore_from` selects the checkpoint; None selects the latest in `location`.
+            definition: ignored: a flow's definition is its class.
 
         Raises:
-            ValueError: there is no such checkpoint, or it is none of a flow.
-            FileNotFoundError: the file is not there.
+            ValueError: there is no such checkpoint, or it is not of a flow.
+            FileNotFoundError: the file does not exist.
         """
         return extension("snapshots.restore")(cls, config)
 
@@ -78,8 +78,8 @@ class FlowCheckpoints(NextRun):
         """Return the inputs of a kickoff, after the run to continue has been determined.
 
         Raises:
-            ValueError: something among the files is no file, or is not there.
-            RunError: no state is kept under an id.
+            ValueError: a value among the files is not a file, or does not exist.
+            RunError: no state is stored under an id.
         """
         config, state_id = options.from_checkpoint, options.restore_from_state_id
         if options.input_files:
@@ -88,7 +88,7 @@ class FlowCheckpoints(NextRun):
         if state_id is None:
             return inputs
         if not load_flow_state(cast("Flow", self), state_id):
-            raise RunError(f"no state is kept under `{state_id}`; look at the `id`, and at where it was kept")
+            raise RunError(f"no state is stored under `{state_id}`; check the `id`, and where it was stored")
         state = self.state
         values: Mapping[str, object] = dict(state)
         self.take_state(self._fresh_state())

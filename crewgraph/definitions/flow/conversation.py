@@ -1,4 +1,4 @@
-"""The verbs of flows that are conversations, carried out by an extension: each message of the user is a run, on one thread."""
+"""The methods of conversational flows, implemented by an extension: each user message is a run on the conversation's thread."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -22,8 +22,8 @@ _Visibility = Literal["private", "public"]
 class FlowConversation:
     """The methods of conversational flows: `conversational = True`, or `@ConversationConfig(...)` on its class.
 
-    Its graph begins with `route_conversation`, which fires the label of a route. A listener of one's own to `"converse"` or
-    `"end"` takes the place of the one that is there.
+    Its graph starts with `route_conversation`, which fires the label of a route. Your own listener to `"converse"` or `"end"`
+    replaces the built-in one.
     """
 
     conversational: ClassVar[bool] = False
@@ -93,9 +93,9 @@ class FlowConversation:
 
         Args:
             agent_name: the agent.
-            result: what it found out: an output with `raw`, or anything else, as text.
-            visibility: "public": it is said to the user, too; so is what `visible_agent_outputs` names.
-            metadata: what else is to be noted.
+            result: its result: an output with `raw`, or any other value, as text.
+            visibility: "public" also shows it to the user, as do the agents in `visible_agent_outputs`.
+            metadata: further data to record.
         """
         _view(self).append_agent_result(agent_name, result, visibility, metadata or {})
 
@@ -110,9 +110,9 @@ class FlowConversation:
 
         Args:
             text: the text.
-            outcomes: what it may come to; the first where the model names none of them, with a warning.
+            outcomes: the possible outcomes; the first, with a warning, if the model names none of them.
             llm: the model.
-            context: what was said before; the conversation's messages where None.
+            context: the earlier messages; None uses the conversation's.
 
         Raises:
             DefinitionError: there are no outcomes.
@@ -151,7 +151,7 @@ class FlowConversation:
     @conversational_only
     @listen("converse")
     def converse_turn(self) -> str:
-        """Talks, knowing what was said."""
+        """Answers with the whole conversation as context."""
         return _view(self).converse()
 
     @conversational_only
@@ -163,7 +163,7 @@ class FlowConversation:
     @conversational_only
     @listen("answer_from_history")
     def answer_from_history_turn(self) -> str:
-        """Answers from what was said before."""
+        """Answers from the history alone."""
         return _view(self).answer_from_history()
 
     def handle_turn(
@@ -177,23 +177,23 @@ class FlowConversation:
     ) -> Any:
         """Answer a user message, as a run in the conversation's thread.
 
-        A turn that failed or was killed goes on where it was if the same message comes again; with another one it is left
-        aside, and the message stays unanswered.
+        A turn that failed or was killed resumes where it stopped if the same message is sent again; another message abandons
+        it, and the old message stays unanswered.
 
         Args:
-            message: what the user says.
-            session_id: the conversation; the one that the flow's object shows where None. Conversations that are kept
-                (`@persist`, `checkpointer=`) go on in any process, others in this object.
-            intents: routes that are told apart before anything else.
-            intent_llm: the model that does so.
+            message: the user's message.
+            session_id: the id of the conversation; None uses the one of this flow object. Stored conversations (`@persist`,
+                `checkpointer=`) can be continued in any process, others only with this object.
+            intents: the intents to classify the message by, before routing.
+            intent_llm: the model that classifies it.
             kickoff_kwargs: other arguments of `kickoff`.
 
         Returns:
-            As `kickoff`: what the last method returned. A text that no method said itself is added to the messages.
+            As `kickoff`: the result of the last method. Text that no method has sent itself is added to the messages.
 
         Raises:
-            DefinitionError: the flow is no conversation, or there are intents and no model (also ValueError).
-            RunError: the conversation waits for somebody's answer.
+            DefinitionError: the flow is not conversational, or there are intents but no model (also ValueError).
+            RunError: the conversation waits for a person's answer.
         """
         return self.kickoff(**_view(self).turn("handle_turn", message, session_id, intents, intent_llm, kickoff_kwargs))
 
@@ -255,12 +255,12 @@ class FlowConversation:
 
         Args:
             session_id: as for `handle_turn`.
-            prompt: what is shown before a line is read.
-            assistant_prefix: what stands before an answer.
-            exit_commands: the words that end it.
+            prompt: the prompt of the input line.
+            assistant_prefix: the prefix of answers.
+            exit_commands: the commands that end it.
             input_fn: reads a line.
             output_fn: shows an answer.
-            skip_empty: whether empty lines are no messages.
+            skip_empty: whether to ignore empty lines.
             defer_trace_finalization: without effect.
             handle_turn_kwargs: other arguments of `handle_turn`.
         """

@@ -159,8 +159,8 @@ class FlowDefinition:
 
     def _find_warnings(self) -> Iterator[str]:
         for method in self.methods.values():
-            told = f"method `{method.name}` of flow `{self.name}`"
-            ways = ((f"{told} listens to", method.trigger), (f"{told} is started again by", method.condition))
+            subject = f"method `{method.name}` of flow `{self.name}`"
+            ways = ((f"{subject} listens to", method.trigger), (f"{subject} is started again by", method.condition))
             for what, condition in ways:
                 for event in events_of(condition):
                     if event in self.labels and not self._can_occur(event):
@@ -168,7 +168,7 @@ class FlowDefinition:
                         yield f"{what} `{event}`{never}: there is no such method, and none returns that.{self._suggestion(event)}"
             for event in events_of(method.condition):
                 if event in self.methods and not self._can_occur(event, of_routers=True):
-                    yield f"{told} is started again by `{event}`, a method; only labels do that. Use `@listen`, beside `@start`."
+                    yield f"{subject} is started again by `{event}`, a method; only labels do that. Add `@listen` to `@start`."
 
     def _suggestion(self, event: str) -> str:
         """Return a hint about the name that was probably meant."""

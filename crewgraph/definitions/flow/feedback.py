@@ -44,7 +44,7 @@ class PendingFeedbackContext:
     """The method's return value, as plain data."""
 
     message: str
-    """What is asked."""
+    """The question."""
 
     emit: list[str] | None = None
     """The possible outcomes of an answer."""
@@ -107,7 +107,7 @@ class HumanFeedbackPending(Exception, metaclass=_PendingMeta):
         """
         self.context, self.callback_info = context, callback_info or {}
         where = f"`{context.method_name}`" if hasattr(context, "method_name") else "a flow"
-        super().__init__(message or f"{where} waits for somebody's answer")
+        super().__init__(message or f"{where} waits for a person's answer")
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -150,7 +150,7 @@ class Question:
     """The method that asks."""
 
     message: str
-    """What is asked."""
+    """The question."""
 
     output: Any = None
     """The output to review, as plain data."""
@@ -159,7 +159,7 @@ class Question:
     """The possible outcomes of the answer."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Additional data passed by whoever asks."""
+    """Additional data passed by the asking code."""
 
     refused: str | None = None
     """Why the previous answer was rejected."""
@@ -191,7 +191,7 @@ class Question:
     def told(self) -> str:
         """Return the question in one line."""
         words = f" ({' / '.join(self.outcomes)})" if self.outcomes else ""
-        refused = " again, for the last answer could not be taken" if self.refused else ""
+        refused = " again, because the last answer could not be used" if self.refused else ""
         return f"`{self.method}` asks `{self.message}`{words}{refused}"
 
     @classmethod
@@ -309,8 +309,8 @@ def human_feedback(
     """
     if learn:
         raise DefinitionError(
-            "`learn=True` is not offered: nothing is changed by what people said earlier. Take it out; `self.remember(...)` and "
-            "`self.recall(...)` keep and find such lessons."
+            "`learn=True` is not supported: earlier feedback changes nothing. Remove it; `self.remember(...)` and "
+            "`self.recall(...)` store and find such lessons."
         )
     outcomes = tuple(emit or ())
     if default_outcome is not None and default_outcome not in outcomes:

@@ -64,7 +64,7 @@ class FlowCondition(ABC):
         """Return whether the condition is met.
 
         Args:
-            context: under "events", the names of what has happened.
+            context: under "events", the names of the events so far.
         """
 
 
@@ -114,8 +114,8 @@ def parse_condition(given: Any, where: str) -> Condition:
     """Parse a condition passed to a decorator.
 
     Args:
-        given: the name of an event, a method, what `and_` or `or_` gave, or a dict with "type" and "conditions".
-        where: what it is given to, for messages.
+        given: the name of an event, a method, the result of `and_` or `or_`, or a dict with "type" and "conditions".
+        where: its place, for messages.
 
     Raises:
         DefinitionError: it is nothing of that, or has no conditions.
@@ -221,7 +221,7 @@ def _annotated_labels(function: Callable[..., Any]) -> set[str] | None:
     """Return the labels in an annotation of Literals or Enums; None without such an annotation."""
     try:
         hint: object = typing.get_type_hints(function).get("return")
-    except (NameError, TypeError):  # it names what is imported for type checkers alone
+    except (NameError, TypeError):  # it names imports made for type checkers only
         return None
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {label_of(member) for member in hint}
@@ -276,7 +276,7 @@ def mark_uncalled(decorator: Callable[[Method], Method], written: str) -> Callab
     """Mark a decorator that was not applied to a method; found in a class, it means that its brackets were forgotten.
 
     Args:
-        decorator: what is to decorate.
+        decorator: the decorator.
         written: how it should be written.
     """
     setattr(decorator, _UNCALLED_ATTRIBUTE, written)

@@ -102,7 +102,7 @@ class FlowPersistence(RedactedModel, ABC):
 
         Args:
             flow_uuid: the `id` of the state.
-            context: what is asked.
+            context: the question.
             state_data: the state.
         """
         self.save_state(flow_uuid, context.method_name, state_data)
@@ -115,9 +115,9 @@ class FlowPersistence(RedactedModel, ABC):
         """Delete the question of a run, which has been answered."""
 
     def take_pending_feedback(self, flow_uuid: str, taker: str) -> bool:
-        """Delete the question of a run, which has been answered; return whether nobody else had taken it before.
+        """Delete the answered question of a run; return False if another taker had taken it before.
 
-        The base class cannot tell, and returns True. Backends that several processes share should decide in one transaction.
+        The base class cannot know, and returns True. Backends that several processes share should decide in one transaction.
 
         Args:
             flow_uuid: the `id` of the state.
@@ -174,11 +174,11 @@ def persist(target: object = None, verbose: bool = False, *, persistence: FlowPe
         if isinstance(decorated, type):
             definition = getattr(decorated, "_definition", None)
             if definition is None:
-                raise DefinitionError(f"`@persist` stands on `{decorated.__name__}`, which is no flow")
+                raise DefinitionError(f"`@persist` decorates `{decorated.__name__}`, which is not a flow")
             decorated._definition = definition.with_persistence(wanted, verbose)
             return decorated
         if not callable(decorated):
-            raise DefinitionError(f"`@persist` stands on {decorated!r:.80}, which is neither a flow nor a method")
+            raise DefinitionError(f"`@persist` decorates {decorated!r:.80}, which is neither a flow nor a method")
         notes = ensure_metadata(decorated)
         notes.persistence, notes.verbose = wanted, verbose
         return decorated

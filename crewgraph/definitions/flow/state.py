@@ -70,7 +70,7 @@ def current_flow() -> Any:
 def _record_writes(state: Any, *names: object) -> None:
     """Record that fields are about to be set; before they are, so that no write goes unrecorded."""
     writer = CURRENT_WRITER.get()
-    if writer is not None and writer.state is state:  # copies, and states of other flows, are nobody's business
+    if writer is not None and writer.state is state:  # ignore copies and states of other flows
         writer.writes.update(names)
 
 
@@ -125,7 +125,7 @@ _lock = Lock()
 
 
 def track_writes(kind: type[BaseModel]) -> None:
-    """Record which method sets which field of the instances of a model. The class itself looks unchanged.
+    """Record which method sets which field of the instances of a model. The class itself appears unchanged.
 
     A class made for that would not do: `type(state)` would be another one, and states would not equal the user's objects.
     """
@@ -196,7 +196,7 @@ def create_state(source: object, flow: str) -> Any:
         flow: the flow's name, for messages.
 
     Raises:
-        DefinitionError: it is nothing of that, or a model that cannot be made without values.
+        DefinitionError: it is none of these, or a model that cannot be created without values.
     """
     if source is None or source is dict:
         made: object = StateDict()
@@ -205,7 +205,7 @@ def create_state(source: object, flow: str) -> Any:
             made = source()
         except ValueError as error:
             raise DefinitionError(
-                f"the state `{source.__name__}` of flow `{flow}` cannot be made without values: {error}. Give its fields "
+                f"the state `{source.__name__}` of flow `{flow}` cannot be created without values: {error}. Give its fields "
                 "defaults, or give the flow `initial_state=`."
             ) from error
     elif isinstance(source, dict):

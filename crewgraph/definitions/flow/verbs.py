@@ -331,7 +331,7 @@ class FlowVerbs(FlowDrawings):
         return await self.aresume(flow_id, feedback)
 
     def run_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
-        """Bring a run to its end, whatever has become of it: the job of a queue, which may be delivered twice.
+        """Run to the end, whatever the run's current status: for jobs of a queue, which may be delivered twice.
 
         Without a stored run one begins with the inputs. A run that failed, or whose process died, continues. One that is done
         returns its result, and one that waits for an answer the `PendingFlow`.
@@ -358,7 +358,7 @@ class FlowVerbs(FlowDrawings):
         Args:
             message: The question.
             timeout: Seconds to wait at a terminal, after which the answer is None. A stored run waits without a limit.
-            metadata: Additional data for whoever answers.
+            metadata: Additional data for the person or provider that answers.
 
         Raises:
             RunError: No method is running, or the run is not stored.

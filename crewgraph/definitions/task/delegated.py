@@ -20,7 +20,7 @@ class DelegatedTask(Task):
         """A part of a task.
 
         Args:
-            whole: the task, or the part of it that is handed on.
+            whole: the task, or the delegated part of it.
             role: what the coworker is called in this run.
             fields: of the part.
         """

@@ -157,7 +157,7 @@ def create_frame_generator(
     def run() -> None:
         try:
             state.result_holder.append(run_func())
-        except Exception as error:  # noqa: BLE001 - raised by whoever takes the frames
+        except Exception as error:  # noqa: BLE001 - raised to the consumer of the frames
             state.sync_queue.put(error)
         else:
             state.sync_queue.put(None)
@@ -179,7 +179,7 @@ async def create_async_frame_generator(
     async def run() -> None:
         try:
             state.result_holder.append(await run_coro())
-        except Exception as error:  # noqa: BLE001 - raised by whoever takes the frames
+        except Exception as error:  # noqa: BLE001 - raised to the consumer of the frames
             _put(queues, error)
         else:
             _put(queues, None)

@@ -189,14 +189,14 @@ class HumanFeedbackCollapseError(ValueError):
 
 
 class PreReviewResult(BaseModel):
-    """An output, mended before somebody looks at it."""
+    """An output, corrected before a person reviews it."""
 
     improved_output: str
     """The output as it is to be shown."""
 
 
 class DistilledLessons(BaseModel):
-    """What there is to learn from what somebody said."""
+    """The lessons of a person's feedback."""
 
     lessons: list[str] = Field(default_factory=list)
     """The lessons, each a sentence."""

@@ -276,5 +276,5 @@ def is_async_client(client: object) -> bool:
 
 
 def _is(client: object, module: str, name: str) -> bool:
-    loaded = sys.modules.get(module)  # nobody has such a client without it
+    loaded = sys.modules.get(module)  # without it there is no such client
     return loaded is not None and isinstance(client, getattr(loaded, name))
