@@ -589,7 +589,7 @@ class OnlyBlocks(AgentMiddleware[Any, Any]):
         ([print], {}, r"`middleware\[0\]` is a `builtin_function_or_method`"),
         ([ModelCallLimitMiddleware], {}, r"`middleware\[0\]` is the class `ModelCallLimitMiddleware`"),
         ([nothing, nothing], {}, "more than once"),
-        ([ModelCallLimitMiddleware(thread_limit=3)], {}, "lasts for one answer of the agent"),
+        ([ModelCallLimitMiddleware(thread_limit=3)], {}, "counts per answer of the agent, not per thread"),
         ([ToolCallLimitMiddleware(thread_limit=3)], {}, "Use `run_limit`"),
         ([OnlyWaits(), OnlyBlocks()], {}, "neither run synchronously nor asynchronously"),
         ([nothing], {"agent_executor": print}, "`middleware` and `agent_executor` exclude each other"),
