@@ -37,13 +37,13 @@ def said(messages):
     return "Final Answer: end" if done else ToolUse("work", {"x": "1"})
 
 def crew(parallel=False):
-    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(said), tools=[work])
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(said), tools=[work], cache=False)
     first = [
         Task(name=name, description=name, expected_output="e", agent=clerk, async_execution=parallel)
         for name in ("one", "two")[: 1 + parallel]
     ]
     last = Task(name="last", description="last", expected_output="e", agent=clerk)
-    return Crew(agents=[clerk], tasks=[*first, *[last] * parallel], name="desk")
+    return Crew(agents=[clerk], tasks=[*first, *[last] * parallel], name="desk", cache=False)
 
 class Journey(Flow[dict]):
     @start()
