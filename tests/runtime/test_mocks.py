@@ -6,6 +6,7 @@ from typing import Any
 from unittest.mock import AsyncMock, MagicMock, Mock, create_autospec, patch
 
 import pytest
+from langchain_core.embeddings import Embeddings
 from modes import Mode
 from pydantic import BaseModel
 
@@ -136,15 +137,36 @@ def test_a_mock_converts_judges_and_manages(mode: Mode):
     assert mode.kickoff(team).raw == "done"
 
 
-def test_a_mock_embeds(mode: Mode):
-    def vectors(texts: list[str]) -> list[list[float]]:
-        return [[float(len(text)), 1.0] for text in texts]
+def vector(text: str) -> list[float]:
+    return [float(len(text)), 1.0]
 
+
+def vectors(texts: list[str]) -> list[list[float]]:
+    return [vector(text) for text in texts]
+
+
+def test_a_mock_embeds(mode: Mode):
     embedder = MagicMock(side_effect=vectors)
     memory = Memory(embedder=embedder, llm=ScriptedLLM([]))
     memory.remember("The tide is high.", scope="/port", categories=["tide"], importance=0.5)
     found = mode.run(partial(memory.recall, depth="shallow"), partial(memory.arecall, depth="shallow"), "tide")
     assert [match.record.content for match in found] == ["The tide is high."]
+
+
+@pytest.mark.parametrize("spec", [None, Embeddings], ids=["function", "of a class"])
+def test_a_mock_that_embeds_by_itself_is_asked_once_for_what_is_looked_for_and_saved(mode: Mode, spec: Any):
+    embedder = MagicMock(spec=spec, side_effect=vectors)
+    if spec is not None:
+        embedder.embed_documents.side_effect = vectors
+        embedder.aembed_query.side_effect = embedder.embed_query.side_effect = vector
+    memory = Memory(embedder=embedder, llm=ScriptedLLM([]))
+    for content in ("The tide is high.", "The ship is late today."):
+        memory.remember(content, scope="/port", categories=["tide"], importance=0.5)
+    found = mode.run(partial(memory.recall, depth="shallow"), partial(memory.arecall, depth="shallow"), "tide")
+    assert {match.record.content for match in found} == {"The tide is high.", "The ship is late today."}
+    if spec is None:
+        asked = [text for call in embedder.call_args_list for text in call.args[0] if text != "size"]
+        assert asked == ["The tide is high.", "The ship is late today.", "tide"]
 
 
 # --------------------------------------------------------------------------------------------------- patched methods

@@ -232,7 +232,8 @@ def _backend(definition: FlowPersistenceDefinition | None, backends: Backends, p
     if ref is not None:
         backend = import_reference(str(ref), f"{place}.persistence", root)
         return backend(**settings) if isinstance(backend, type) else backend
-    backends = {**{backend.kind(): backend for backend in _subclasses(FlowPersistence)}, **backends}
+    own = list(_subclasses(FlowPersistence))
+    backends = {**{one.__name__: one for one in own}, **{one.kind(): one for one in own}, **backends}
     if kind not in backends:
         known = ", ".join(f"`{name}`" for name in sorted(backends))
         raise DefinitionError(

@@ -142,6 +142,8 @@ class FunctionEmbeddings(Embeddings):
         has_query = inspect.getattr_static(function, "embed_query", None) is not None
         query: object = getattr(function, "embed_query") if has_query else None  # noqa: B009
         self._query: Callable[[list[str]], object] = query if callable(query) else function
+        self.is_symmetric = self._query is function
+        """Whether queries and documents have the same vectors."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return call(self.function, texts)
@@ -167,7 +169,8 @@ _MAX_CACHED_QUERIES = 128
 class CheckedEmbeddings(Embeddings):
     """Validates the vectors of other embeddings, and caches those of recent queries.
 
-    A run queries several memories with the same text; its vector is computed once.
+    A run queries several memories with the same text; its vector is computed once. A memory looks for what is like a text before
+    it saves it: a function that makes no difference between queries and documents is called once for both.
 
     Args:
         source: the embeddings.
@@ -188,10 +191,25 @@ class CheckedEmbeddings(Embeddings):
         self._lock = threading.Lock()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self._check(self.source.embed_documents(texts), len(texts)) if texts else []
+        known, unknown = self._split(texts)
+        return self._join(known, self._check(self.source.embed_documents(unknown), len(unknown)) if unknown else [])
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self._check(await self.source.aembed_documents(texts), len(texts)) if texts else []
+        known, unknown = self._split(texts)
+        vectors = self._check(await self.source.aembed_documents(unknown), len(unknown)) if unknown else []
+        return self._join(known, vectors)
+
+    def _split(self, texts: list[str]) -> tuple[list[list[float] | None], list[str]]:
+        """Return the cached vector of each text, None where there is none, and the texts without one."""
+        if not (isinstance(self.source, FunctionEmbeddings) and self.source.is_symmetric):
+            return [None] * len(texts), texts
+        known = [self._cached(text) for text in texts]
+        return known, [text for text, vector in zip(texts, known, strict=True) if vector is None]
+
+    @staticmethod
+    def _join(known: list[list[float] | None], vectors: list[list[float]]) -> list[list[float]]:
+        rest = iter(vectors)
+        return [next(rest) if vector is None else vector for vector in known]
 
     def embed_query(self, text: str) -> list[float]:
         return self._cached(text) or self._cache(text, self.source.embed_query(text))

@@ -6,7 +6,7 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 import processes
@@ -291,6 +291,25 @@ class Shelf(FlowPersistence):
     def save_state(self, flow_uuid: str, method_name: str, state_data: object) -> None: ...
 
     def load_state(self, flow_uuid: str) -> dict[str, Any] | None: ...
+
+
+class Attic(Shelf):
+    """A backend with a kind of its own."""
+
+    persistence_type: str = "upstairs"
+    kept: ClassVar[list[str]] = []
+
+    def save_state(self, flow_uuid: str, method_name: str, state_data: object) -> None:
+        self.kept.append(f"{self.room} {method_name}")
+
+
+@pytest.mark.parametrize("kind", ["Attic", "upstairs"])
+def test_a_backend_is_found_by_the_name_of_its_class_and_by_its_kind(mode: Mode, kind: str):
+    Attic.kept.clear()
+    act = {"start": True, "do": expression("1")}
+    backend = {"persistence_type": kind, "room": "roof"}
+    assert kickoff(mode, flow_of({"a": act}, persist={"enabled": True, "persistence": backend})) == 1
+    assert Attic.kept == ["roof a"]
 
 
 def test_a_definition_holds_the_class_and_the_fields_of_a_backend(tmp_path: Path):
