@@ -1,4 +1,4 @@
-"""What a compiled crew or flow is given where it works inside another graph: the state of that graph, in whatever form it has."""
+"""The input of a compiled crew or flow inside another graph: the state of that graph, whatever its type."""
 
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
@@ -14,7 +14,7 @@ __all__ = ["fields_of", "is_node", "shared_inputs"]
 
 
 def is_node(config: RunnableConfig | None) -> bool:
-    """Whether a graph with this config is a node of another one, whose state it is given.
+    """Whether a graph with this config is a node of another one and receives its state.
 
     Code in a node that calls the graph gives it an input of its own, and no config.
     """

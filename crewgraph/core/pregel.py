@@ -219,13 +219,13 @@ def inside_effect(config: RunnableConfig, path: str) -> tuple[RunnableConfig, Us
 def within_call(config: RunnableConfig, call: str) -> RunnableConfig:
     """Return a config whose nested graphs belong to one tool call of a node.
 
-    LangGraph numbers the graphs that a node runs in the order in which they begin. Tool calls beside each other begin in any
-    order, another one at each attempt, and a call would be continued with the run of another one. Inside an effect, graphs
-    are numbered by its path already.
+    LangGraph numbers the graphs that a node runs in the order in which they begin. Parallel tool calls begin in any order, a
+    different one at each attempt, so that a resumed call could continue the run of another one. Inside an effect, graphs are
+    already numbered by its path.
 
     Args:
         config: the config of the node's run.
-        call: what tells this call from the others of the node.
+        call: identifies this call among those of the node.
     """
     conf: PlainMapping = config.get("configurable") or {}
     pad = conf.get(_SCRATCHPAD)

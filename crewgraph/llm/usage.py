@@ -206,12 +206,12 @@ class UsageLedger:
 
     @property
     def current(self) -> "UsageLedger":
-        """The ledger that counts now: another one during a tool call whose usage is stored on its own."""
+        """The ledger to count in: a separate one during a tool call whose usage is stored with that call."""
         replaced = REPLACED.get()
         return self if replaced is None or replaced[0] is not self else replaced[1]
 
     def to_tree(self) -> PlainDict:
-        """Return plain data that `add_tree` accepts, with each coworker's usage on its own."""
+        """Return plain data that `add_tree` accepts, with each coworker's usage apart."""
         own = {model: UsageMetrics.of_tokens(tokens) for _, model, tokens in self._counter.entries}
         coworkers = {role: tree for role, ledger in self._coworkers.items() if (tree := ledger.to_tree())}
         parts: PlainDict = {"models": plain_usage(own), "coworkers": coworkers}
@@ -262,7 +262,7 @@ class UsageLedger:
 
 
 REPLACED: ContextVar[tuple[UsageLedger, UsageLedger] | None] = ContextVar("crewgraph_replaced_ledger", default=None)
-"""A ledger, and the one that counts in its place; see `UsageLedger.current`."""
+"""A ledger and its replacement; see `UsageLedger.current`."""
 
 LEDGERS: ContextVar[tuple[UsageLedger, ...]] = ContextVar("crewgraph_ledgers", default=())
 """The ledgers of the enclosing flows, in which every request counts."""

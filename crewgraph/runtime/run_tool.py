@@ -31,7 +31,7 @@ _MAX_DESCRIPTION = 800  # characters
 
 
 class _RunTool(StructuredTool):
-    """A tool that runs a crew or flow. Calls that a node makes at once keep their own runs, in whatever order they begin."""
+    """A tool that runs a crew or flow. Parallel calls of a node keep their own runs, in whatever order they begin."""
 
     def invoke(self, input: "str | PlainDict | ToolCall", config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         return super().invoke(input, _own_config(input, config), **kwargs)
@@ -41,28 +41,28 @@ class _RunTool(StructuredTool):
     ) -> Any:
         own = _own_config(input, config)
         ended = asyncio.Event()
-        with _beside(config, ended) as others:
+        with _parallel_calls(config, ended) as calls:
             try:
                 return await super().ainvoke(input, own, **kwargs)
             except Exception:
-                # `ToolNode` leaves its other calls behind when one fails or asks, and the next attempt would run them again
-                # beside themselves.
+                # `ToolNode` abandons its other calls when one fails or interrupts, and the next attempt would run them again
+                # while they are still running.
                 ended.set()
-                await asyncio.sleep(0)  # calls that were made at once have all begun
-                for other in list(others):
-                    await other.wait()
+                await asyncio.sleep(0)  # until all parallel calls have begun
+                for call in list(calls):
+                    await call.wait()
                 raise
 
 
-_under_way: dict[int, list[asyncio.Event]] = {}
-"""The calls under way of each node, by the identity of what LangGraph counts for it; each is set when the call has ended."""
+_active_calls: dict[int, list[asyncio.Event]] = {}
+"""The running calls of each node, by `node_identity`; each event is set when its call has ended."""
 
 
 @contextmanager
-def _beside(config: RunnableConfig | None, ended: asyncio.Event) -> Generator[list[asyncio.Event]]:
-    """Note a call among those that its node makes at once, and yield all of them."""
+def _parallel_calls(config: RunnableConfig | None, ended: asyncio.Event) -> Generator[list[asyncio.Event]]:
+    """Register a call among the parallel calls of its node, and yield them all."""
     node = node_identity(ensure_config(config))
-    calls = [ended] if node is None else _under_way.setdefault(node, [])
+    calls = [ended] if node is None else _active_calls.setdefault(node, [])
     if node is not None:
         calls.append(ended)
     try:
@@ -71,11 +71,11 @@ def _beside(config: RunnableConfig | None, ended: asyncio.Event) -> Generator[li
         ended.set()
         calls.remove(ended)
         if node is not None and not calls:
-            _under_way.pop(node, None)
+            _active_calls.pop(node, None)
 
 
 def _own_config(input: "str | PlainDict | ToolCall", config: RunnableConfig | None) -> RunnableConfig:
-    """Return the config of a call; one without an id, which is no tool call of a model, has the given config."""
+    """Return the config of a call; one without an id, which no model has made, keeps the given config."""
     config = ensure_config(config)
     if isinstance(input, str) or input.get("type") != "tool_call" or not input.get("id"):
         return config

@@ -79,10 +79,12 @@ class AgentReport:
         """The name of the work in messages."""
         return self._binding.where if self.role is None else self._binding.where_as(self.role)
 
-    def _locate(self, cause: BaseException) -> None:
-        """Add a note that says where the work failed, unless the message says so itself."""
+    def _located(self, failure: Exception) -> BaseException:
+        """Return the original error of a failure, with a note that says where it happened unless its message does."""
+        cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
         if self.where not in str(cause):
             cause.add_note(f"in {self.where}")
+        return cause
 
     def planning(self, attempt: int) -> None:
         """The agent starts to plan."""
@@ -255,8 +257,7 @@ class KickoffReport(AgentReport):
 
     def fail(self, failure: Exception) -> None:
         """The agent failed; the failure gets a note with its name."""
-        cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
-        self._locate(cause)
+        cause = self._located(failure)
         error = f"{self.where}: {failure if isinstance(failure, EffectFailed) else cause}"
         self._emit(LiteAgentExecutionErrorEvent, agent_info=self._info, error=error)
 

@@ -61,7 +61,7 @@ class CrewInput:
         """Return the state of a graph that has the crew as a node, with the crew's inputs in it.
 
         Raises:
-            RunError: The state holds messages, but none of a person, and the graph takes part in the conversation.
+            RunError: The state holds messages, but none from a person, and the graph takes part in the conversation.
             MissingInput: A placeholder has no value in it.
         """
         value = self.with_last_message(fields_of(value))

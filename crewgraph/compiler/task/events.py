@@ -165,16 +165,14 @@ class TaskReport(AgentReport):
     def fail(self, failure: Exception) -> None:
         """The task failed; the failure gets a note with the task's name."""
         self._set_results()
-        cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
-        self._locate(cause)
+        cause = self._located(failure)
         error = f"{self.where}: {failure if isinstance(failure, EffectFailed) else cause}"
         self._emit_agent_error(error)
         self._emit(TaskFailedEvent, error=error, error_type=type(cause), task=self._task)
 
     def agent_failed(self, failure: Exception) -> None:
         """A coworker failed; the failure gets a note with its name."""
-        cause = failure.__cause__ if isinstance(failure, EffectFailed) and failure.__cause__ else failure
-        self._locate(cause)
+        self._located(failure)
         self._emit_agent_error(f"{self.where}: {failure}")
 
     def delegated(self, role: str) -> None:

@@ -64,7 +64,8 @@ class TaskRunner:
         inputs: PlainMapping | None = None,
         depth: int = 0,
     ) -> None:
-        delegates = any(isinstance(tool.tool.source, CoworkerTool) for tool in assignment.tools.values())
+        tools = assignment.tools.values()
+        delegates = bool(tools) and any(isinstance(tool.tool.source, CoworkerTool) for tool in tools)
         # Only if needed: the back reference would leave all of this to the garbage collector.
         prepare = self._with_delegation if delegates else None
         self.resources = AgentResources(assignment, book, assignment.task, briefing.files, prepare)

@@ -104,7 +104,7 @@ def middleware_loop(
     )
     for entry in result["usage"]:
         context.usage.add(entry)
-    for tree in result.get("beside", ()):
+    for tree in result.get("other_usage", ()):
         context.usage.add_tree(tree)
     if "hooked" in result:
         dialogue.apply_hooks(result["hooked"])
@@ -122,8 +122,10 @@ class _LoopState(AgentState[Any]):
     crewgraph_usage: NotRequired[Annotated[list[PlainDict], OmitFromSchema(input=True, output=False), operator.add]]
     """The usage of each step of the model."""
 
-    crewgraph_beside: NotRequired[Annotated[list[PlainDict], OmitFromSchema(input=True, output=False), operator.add]]
-    """What tool calls, coworkers and the models of the middleware used besides, as `UsageLedger.to_tree` returns it."""
+    crewgraph_other_usage: NotRequired[
+        Annotated[list[PlainDict], OmitFromSchema(input=True, output=False), operator.add]
+    ]
+    """The usage of tool calls, coworkers and the middleware's own models, as `UsageLedger.to_tree` returns it."""
 
     crewgraph_hooked: NotRequired[Annotated[bool, OmitFromSchema(input=True, output=False)]]
     """Whether hooks have changed the conversation."""
@@ -220,7 +222,7 @@ class _Loop:
                 f"{messages[-1]!r:.200}; middleware that ends the loop has to add an `AIMessage` with a text."
             )
         steps: list[PlainDict] = state.get("crewgraph_usage", [])
-        more: PlainDict = {"beside": state["crewgraph_beside"]} if "crewgraph_beside" in state else {}
+        more: PlainDict = {"other_usage": state["crewgraph_other_usage"]} if "crewgraph_other_usage" in state else {}
         if state.get("crewgraph_hooked"):
             system = state.get("crewgraph_system", self.system)
             opening = [SystemMessage(system)] if system else []
@@ -242,10 +244,10 @@ class _Loop:
         taken.add(others.to_plain())
         return taken.to_plain()
 
-    def used_beside(self) -> dict[str, object] | None:
+    def other_usage(self) -> dict[str, object] | None:
         """Return the update of the state by what hooks of the middleware used since the last call; None if nothing."""
         used = self.take_usage()
-        return {"crewgraph_beside": [{"models": used}]} if used else None
+        return {"crewgraph_other_usage": [{"models": used}]} if used else None
 
     def request(
         self, sent: Sequence[BaseMessage], specs: tuple[ToolSpec, ...], settings: PlainMapping, config: RunnableConfig
@@ -484,10 +486,10 @@ class _CrewgraphCallsCountedBefore(_CrewgraphCalls):
     """The same behind hooks that may ask models: what these used is stored before the agent's model is asked."""
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, object] | None:
-        return self._loop.used_beside()
+        return self._loop.other_usage()
 
     async def abefore_model(self, state: Any, runtime: Any) -> dict[str, object] | None:
-        return self._loop.used_beside()
+        return self._loop.other_usage()
 
 
 class _CrewgraphResults(AgentMiddleware[Any, Any]):
@@ -521,7 +523,7 @@ class _CrewgraphResults(AgentMiddleware[Any, Any]):
                 break
             if message.additional_kwargs.get(_FINAL):
                 return {"messages": [AIMessage(text_of(cast(Any, message.content)))], "jump_to": "end"}
-        return self._loop.used_beside()
+        return self._loop.other_usage()
 
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: Any, runtime: Any) -> dict[str, object] | None:
@@ -551,9 +553,9 @@ class _CrewgraphResults(AgentMiddleware[Any, Any]):
         if not used:
             return result
         if isinstance(result, ToolMessage):
-            return Command(update={"messages": [result], "crewgraph_beside": used})
+            return Command(update={"messages": [result], "crewgraph_other_usage": used})
         update: Any = result.update or {}
-        more = {"crewgraph_beside": used}
+        more = {"crewgraph_other_usage": used}
         return replace(result, update={**update, **more} if isinstance(update, dict) else [*update, *more.items()])
 
     def _shown(self, request: ToolCallRequest, error: Exception) -> ToolMessage:
