@@ -16,6 +16,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langgraph._internal import _constants
 from langgraph.channels.any_value import AnyValue
+from langgraph.channels.delta import DeltaChannel
 from langgraph.channels.topic import Topic
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.checkpoint.memory import InMemorySaver
@@ -31,12 +32,17 @@ from modes import Mode
 from crewgraph.core import saving, supersteps
 
 
+def _joined(before: list[str], writes: Sequence[list[str]]) -> list[str]:
+    return [*before, *(text for write in writes for text in write)]
+
+
 class State(TypedDict, total=False):
     seen: Annotated[list[str], operator.add]
     last: str
     word: Annotated[str, AnyValue]
     heard: Annotated[list[str], Topic(str)]
     passing: Annotated[str, UntrackedValue]
+    told: Annotated[list[str], DeltaChannel(_joined, snapshot_frequency=2)]
 
 
 Drawn = tuple[tuple[tuple[str, ...], ...], bool, bool]
@@ -74,7 +80,7 @@ def _sends(name: str, runtime: Runtime[Any]) -> "Command[Any]":
 
 NODES: dict[str, Callable[[str, Runtime[Any]], Any]] = {
     "plain": lambda name, _: {"seen": [name]},
-    "writes a word": lambda name, _: {"word": name, "heard": name, "passing": name, "last": name},
+    "writes a word": lambda name, _: {"word": name, "heard": name, "passing": name, "last": name, "told": [name]},
     "says": _says,
     "fails": _fails,
     "fails once": _fails_once,
@@ -189,7 +195,12 @@ def test_drawn_graphs_stream_and_store_what_langgraph_streams_and_stores(drawn: 
 
 def _steps(graph: Any) -> list[Any]:
     return [
-        (one.metadata.get("source"), one.metadata.get("step"), sorted(one.checkpoint["channel_versions"]))
+        (
+            one.metadata,
+            sorted(one.checkpoint["channel_versions"]),
+            repr(sorted(one.checkpoint["channel_values"].items())),
+            one.checkpoint["updated_channels"],
+        )
         for one in graph.checkpointer.list(CONFIG)
     ]
 

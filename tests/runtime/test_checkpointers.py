@@ -241,3 +241,12 @@ def test_the_database_holds_a_bounded_number_of_bytes_for_each_task(mode: Mode, 
         return path.stat().st_size
 
     assert bytes_of(40) < 4.6 * bytes_of(10)
+
+
+@pytest.mark.parametrize("stored", [True, False], ids=["stored", "not stored"])
+def test_a_result_holds_the_outputs_that_its_tasks_show(mode: Mode, stored: bool):
+    worker = agent(ScriptedLLM(["one", "two"]))
+    team = crew(task("first", worker), task("second", worker))
+    output = mode.kickoff(team, checkpointer=InMemorySaver() if stored else False)
+    assert [one.raw for one in output.tasks_output] == ["one", "two"]
+    assert [one.output is shown for one, shown in zip(team.tasks, output.tasks_output, strict=True)] == [True, True]

@@ -16,7 +16,7 @@ from crewgraph.compiler.agent.react import discard_result
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, briefing_of
-from crewgraph.compiler.task.events import TaskReport, record_task_note
+from crewgraph.compiler.task.events import TaskReport, record_output, record_task_note
 from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
 from crewgraph.compiler.task.runner import TaskRunner
 from crewgraph.compiler.task.structure import UNSTRUCTURED, structure_of, structure_output, structured
@@ -236,7 +236,9 @@ class _TaskExecution:
             yield Notify(partial(self.report.fail, failure))
             raise
         yield Notify(partial(self.report.complete, output))
-        return output.to_plain()
+        plain = output.to_plain()
+        record_output(self.assignment.slug, output, plain)
+        return plain
 
     def run_pre_hooks(self) -> Body[None]:
         """Run the hooks before the task; they may replace the context."""

@@ -10,10 +10,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from pydantic import BaseModel
+
 from crewgraph.compiler.agent.events import AgentReport
+from crewgraph.compiler.crew.state import TASK
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import CURRENT_TASK, Briefing
 from crewgraph.core.effects import EffectFailed
+from crewgraph.core.limits import SPENT
 from crewgraph.core.messages import Message
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import TaskOutput, set_fields
@@ -28,7 +32,10 @@ from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutpu
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
-__all__ = ["NOTES", "RunNotes", "TaskNote", "TaskReport", "record_task_note"]
+__all__ = ["NOTES", "RunNotes", "TaskNote", "TaskReport", "record_output", "record_task_note"]
+
+
+_ADDED = (TASK, SPENT)  # to an output in the state
 
 
 @dataclass(eq=False)
@@ -38,6 +45,12 @@ class TaskNote:
     ended: datetime
     messages: list[PlainDict]
     """The conversation, as the model last saw it."""
+
+    output: TaskOutput | None = None
+    """The finished output."""
+
+    plain: PlainDict | None = None
+    """The finished output as plain data."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,26 @@ class RunNotes:
     crew: Crew | None = None
     """The crew; None where an agent works on its own."""
 
+    def output_of(self, slug: str, stored: PlainDict, structure: type[BaseModel] | None) -> TaskOutput:
+        """Return a task's output: the one that the task made, or if that is of another process or was edited, a new one.
+
+        Args:
+            slug: the task's channel.
+            stored: the value of the channel.
+            structure: the class of the output's `pydantic`.
+
+        Raises:
+            pydantic.ValidationError: the value is no task's output.
+        """
+        note = self.tasks.get(slug)
+        if note is None:
+            return TaskOutput.from_plain(stored, structure)
+        if note.output is not None and {key: stored[key] for key in stored if key not in _ADDED} == note.plain:
+            return note.output
+        output = TaskOutput.from_plain(stored, structure)
+        output.messages = note.messages
+        return output
+
 
 NOTES: ContextVar[RunNotes | None] = ContextVar("crewgraph_run_notes", default=None)
 """The notes of the current run; None where the graph is run by other code."""
@@ -59,6 +92,14 @@ def record_task_note(slug: str, messages: list[dict[str, object]]) -> None:
     notes = NOTES.get()
     if notes is not None:
         notes.tasks[slug] = TaskNote(datetime.now(), messages)
+
+
+def record_output(slug: str, output: TaskOutput, plain: PlainDict) -> None:
+    """Note the output of a task that is done, and its plain data."""
+    notes = NOTES.get()
+    note = None if notes is None else notes.tasks.get(slug)
+    if note is not None:
+        note.output, note.plain = output, plain
 
 
 _log = redacted_logger("crewgraph")

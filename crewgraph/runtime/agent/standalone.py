@@ -163,9 +163,7 @@ def _execute(
     assignment = single_binding(task, agent, context, tools)
     notes = RunNotes()
     plain = yield from _run_task_body(assignment, task_body_without_override, notes)
-    output = TaskOutput.from_plain(plain, task.output_pydantic)
-    if assignment.slug in notes.tasks:
-        output.messages = notes.tasks[assignment.slug].messages
+    output = notes.output_of(assignment.slug, plain, task.output_pydantic)
     _charge_usage(task, output.usage_by_model)
     return output
 

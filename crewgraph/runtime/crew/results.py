@@ -119,10 +119,7 @@ def _as_output(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: st
 
 
 def _output(task: TaskBinding, written: PlainMapping, notes: RunNotes) -> TaskOutput:
-    output = TaskOutput.from_plain(written[task.slug], task.task.output_pydantic)
-    if task.slug in notes.tasks:
-        output.messages = notes.tasks[task.slug].messages
-    return output
+    return notes.output_of(task.slug, written[task.slug], task.task.output_pydantic)
 
 
 def execution_logs(
