@@ -69,6 +69,12 @@ def prices_file() -> Path | None:
     return Path(configured).expanduser() if configured else None
 
 
+def prompts_file() -> Path | None:
+    """Return the JSON file of prompt texts that override the built-in ones (`CREWGRAPH_PROMPTS`)."""
+    configured = os.environ.get("CREWGRAPH_PROMPTS")
+    return Path(configured).expanduser() if configured else None
+
+
 def longest_retry_after() -> float:
     """Return the longest `Retry-After` to honour, in seconds (`CREWGRAPH_MAX_RETRY_AFTER`; 0 never waits)."""
     return _number("CREWGRAPH_MAX_RETRY_AFTER", _RETRY_AFTER)

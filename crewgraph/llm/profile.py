@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from crewgraph.llm.conversation import read_messages, text_of
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 
 __all__ = ["CONVERSATION_SHARE", "RESULT_SHARE", "Profile"]
 
@@ -137,7 +137,7 @@ class Profile(ABC):
         rest = [message for message in messages if message.get("role") != "system"]
         if not rest:
             return
-        book = english()
+        book = default_book()
         transcript = "\n\n".join(f"{message['role']}: {text_of(message['content'])}" for message in read_messages(rest))
         prompt = [
             {"role": "system", "content": book.slice("summarizer_system_message")},

@@ -28,17 +28,17 @@ class _ModelReply(BaseModel):
 class ExtractedMetadata(_ModelReply):
     """Who and what a text is about."""
 
-    entities: list[str] = Field(default_factory=list[str], description="people, places, things that it names")
-    dates: list[str] = Field(default_factory=list[str], description="dates and times that it names")
-    topics: list[str] = Field(default_factory=list[str], description="what it is about, in single words")
+    entities: list[str] = Field(default_factory=list[str], description="people, places and things it mentions")
+    dates: list[str] = Field(default_factory=list[str], description="dates and times it mentions")
+    topics: list[str] = Field(default_factory=list[str], description="its topics, one word each")
 
 
 class MemoryAnalysis(_ModelReply):
     """Where something belongs that is to be remembered."""
 
     suggested_scope: str = Field(description="the path of its scope")
-    categories: list[str] = Field(default_factory=list[str], description="what it is about")
-    importance: float = Field(default=0.5, description="how much it matters, 0 to 1")
+    categories: list[str] = Field(default_factory=list[str], description="its topics")
+    importance: float = Field(default=0.5, description="its importance from 0 to 1")
     extracted_metadata: ExtractedMetadata = Field(default_factory=ExtractedMetadata)
 
     @field_validator("importance")
@@ -51,9 +51,9 @@ class ConsolidationAction(BaseModel):
     """What becomes of a record when one much like it is remembered."""
 
     action: str = Field(description='"keep", "update" or "delete"')
-    record_id: str = Field(description="which of the others")
-    new_content: str | None = Field(default=None, description="where it is updated: the whole new text")
-    reason: str = Field(default="", description="why, in a few words")
+    record_id: str = Field(description="the id of the existing text")
+    new_content: str | None = Field(default=None, description="for an update: the complete new text")
+    reason: str = Field(default="", description="the reason in a few words")
 
     @property
     def kind(self) -> Literal["keep", "update", "delete"]:
@@ -68,8 +68,8 @@ class ConsolidationPlan(BaseModel):
     """What becomes of the records like one that is to be remembered, and of that one."""
 
     actions: list[ConsolidationAction] = Field(default_factory=list[ConsolidationAction])
-    insert_new: bool = Field(default=True, description="whether the new text is kept by itself")
-    insert_reason: str = Field(default="", description="why, in a few words")
+    insert_new: bool = Field(default=True, description="whether to save the new text separately")
+    insert_reason: str = Field(default="", description="the reason in a few words")
 
 
 class ExtractedMemories(_ModelReply):
@@ -81,15 +81,16 @@ class ExtractedMemories(_ModelReply):
 class QueryAnalysis(_ModelReply):
     """What a query asks for."""
 
-    keywords: list[str] = Field(default_factory=list[str], description="the words that matter")
+    keywords: list[str] = Field(default_factory=list[str], description="the important words")
     suggested_scopes: list[str] = Field(
         default_factory=list[str],
-        description="scopes, of those that are there, that it can only be in; none if in doubt",
+        description="existing scopes that must hold the answer; none if in doubt",
     )
     complexity: str = Field(default="simple", description='"simple" for one question, "complex" for several')
-    recall_queries: list[str] = Field(default_factory=list[str], description="one to three short texts to search with")
+    recall_queries: list[str] = Field(default_factory=list[str], description="one to three short search queries")
     time_filter: str | None = Field(
-        default=None, description="where it asks for what is new: since when, as 2025-12-31; else null"
+        default=None,
+        description="if the question is about something recent: the earliest date, such as 2025-12-31; otherwise null",
     )
 
 
@@ -97,4 +98,4 @@ class QueryGaps(_ModelReply):
     """What a search did not find."""
 
     missing: list[str] = Field(default_factory=list[str], description="what is still missing, in a few words each")
-    queries: list[str] = Field(default_factory=list[str], description="at most three other texts to search with")
+    queries: list[str] = Field(default_factory=list[str], description="at most three other search queries")

@@ -12,7 +12,7 @@ from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
 from crewgraph.memory.analysis import ConsolidationPlan, ExtractedMemories, MemoryAnalysis, QueryAnalysis, QueryGaps
 from crewgraph.memory.records import MemoryRecord, ScopeInfo, utc_now
-from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.book import Book, default_book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, model_outline
 
@@ -52,24 +52,24 @@ def analyze_for_save(
     content: str, existing_scopes: list[str], existing_categories: list[str], llm: object
 ) -> MemoryAnalysis:
     """Ask the model for a text's scope, categories and importance; the root scope if it fails."""
-    analysis = drive(placement_program(content, existing_scopes, existing_categories, llm, english()))
+    analysis = drive(placement_program(content, existing_scopes, existing_categories, llm, default_book()))
     return analysis or MemoryAnalysis(suggested_scope="/")
 
 
 def analyze_for_consolidation(new_content: str, existing_records: list[MemoryRecord], llm: object) -> ConsolidationPlan:
     """Ask the model what to do with records similar to a new text; all are kept if it fails."""
-    return drive(consolidation_program(new_content, existing_records, llm, english()))
+    return drive(consolidation_program(new_content, existing_records, llm, default_book()))
 
 
 def analyze_query(query: str, available_scopes: list[str], scope_info: ScopeInfo | None, llm: object) -> QueryAnalysis:
     """Ask the model what a query is about; the query itself if it fails."""
-    analysis = drive(query_analysis_program(query, available_scopes, scope_info, llm, english()))
+    analysis = drive(query_analysis_program(query, available_scopes, scope_info, llm, default_book()))
     return analysis or QueryAnalysis(recall_queries=[query])
 
 
 def extract_memories_from_content(content: str, llm: object) -> list[str]:
     """Ask the model what is worth remembering of a text; the text itself if it fails."""
-    return drive(extraction_program(content, llm, english()))
+    return drive(extraction_program(content, llm, default_book()))
 
 
 def placement_program(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from crewgraph.core.loops.bridge import call
-from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.book import Book, default_book
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 
@@ -69,7 +69,7 @@ class ContextualMemory:
             ("external_memory", self.exm, lambda: self.exm.search(query)),
         )
         results = {kind: memory_texts(kind, call(search)) for kind, memory, search in searches if memory is not None}
-        return format_memories(results, english())
+        return format_memories(results, default_book())
 
 
 def memory_query(description: str, context: str) -> str:

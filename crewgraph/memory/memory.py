@@ -19,7 +19,7 @@ from crewgraph.llm.resolve import default_llm
 from crewgraph.memory.backend import resolve_memory_storage
 from crewgraph.memory.query import RecordFilter
 from crewgraph.memory.records import MemoryConfig, MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, scope_parts
-from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.book import Book, default_book
 from crewgraph.schema import Metadata, PlainDict, PlainMapping
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class MemoryReads(ABC):
             limit: the maximum number of texts.
             words: as for `as_retriever`.
         """
-        tool_description = description or str(english().text("tools", "recall_memory"))
+        tool_description = description or str(default_book().text("tools", "recall_memory"))
         return retriever_tool(self.as_retriever(limit, **words), name, tool_description)
 
     def _recall_program(
@@ -743,7 +743,7 @@ class Memory(MemoryWrites, MemoryConfig):
     @property
     def wording(self) -> Book:
         """The texts of its prompts."""
-        return self._book or english()
+        return self._book or default_book()
 
     @property
     def records(self) -> "StoreRecords | BackendRecords":

@@ -2,14 +2,30 @@
 
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
+from pathlib import Path
 from typing import cast
 
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import UnknownPrompt
+from crewgraph.settings import prompts_file
 
-__all__ = ["Book", "Text", "english", "fill_placeholders"]
+__all__ = ["WITHOUT_EFFECT", "Book", "Text", "builtin_book", "default_book", "fill_placeholders", "read_texts"]
+
+_UNUSED_KEYS = {
+    "slices": "native_task observation format format_without_tools final_answer_format",
+    "errors": (
+        "force_final_answer_error task_repeated_usage tool_usage_error tool_arguments_error wrong_tool_name "
+        "tool_usage_exception"
+    ),
+    "tools": "add_image code_interpreter",
+}
+
+WITHOUT_EFFECT = frozenset((part, key) for part, keys in _UNUSED_KEYS.items() for key in keys.split())
+"""Texts that can be read but are not used in any prompt; overriding one causes a warning."""
 
 Text = str | dict[str, str]
 """A text with `{placeholders}`; for some tools a dict with a name, a description and a default."""
@@ -94,8 +110,68 @@ class Book:
         return ((part, key) for part, texts in self._texts.items() for key in texts)
 
 
+def default_book() -> Book:
+    """Return the default texts: the built-in ones, with those of the file that `CREWGRAPH_PROMPTS` names in their place.
+
+    The file is read once per process.
+
+    Raises:
+        ValueError: The file cannot be read, or does not contain texts by part and key.
+    """
+    file = prompts_file()
+    return builtin_book() if file is None else _book_of(str(file))
+
+
 @cache
-def english() -> Book:
-    """Return the default texts."""
+def builtin_book() -> Book:
+    """Return the texts that crewgraph comes with."""
     texts: object = json.loads(resources.files("crewgraph.prompts").joinpath("en.json").read_text("utf-8"))
     return Book(cast(dict[str, dict[str, Text]], texts))
+
+
+@cache
+def _book_of(file: str) -> Book:
+    return builtin_book().below(read_texts(file))
+
+
+def read_texts(path: str) -> dict[str, dict[str, Text]]:
+    """Read a file of texts that replace the built-in ones; warns of those that no prompt uses.
+
+    Raises:
+        ValueError: The file cannot be read, or does not contain texts by part and key.
+    """
+    try:
+        content: object = json.loads(Path(path).read_text("utf-8-sig"))
+    except OSError as error:
+        raise ValueError(f"cannot read the prompt file {path!r}: {error}") from error
+    except ValueError as error:  # not JSON, or not UTF-8
+        raise ValueError(f"the prompt file {path!r} is not valid JSON: {error}") from error
+    if not isinstance(content, dict) or not all(_is_part(part) for part in cast(dict[str, object], content).values()):
+        raise ValueError(
+            f"the prompt file {path!r} does not contain texts by part and key, such as "
+            '{"slices": {"role_playing": "You are {role}. ..."}}'
+        )
+    texts = cast(dict[str, dict[str, Text]], content)
+    _warn_without_effect(path, texts)
+    return texts
+
+
+def _is_part(part: object) -> bool:
+    if not isinstance(part, dict):
+        return False
+    texts = cast(dict[str, object], part).values()
+    return all(isinstance(text, str) or (isinstance(text, dict) and _is_part(cast(object, text))) for text in texts)
+
+
+def _warn_without_effect(path: str, texts: dict[str, dict[str, Text]]) -> None:
+    builtin = builtin_book()
+    known = set(builtin) - WITHOUT_EFFECT
+    unused = [
+        f"{part}.{key}"
+        for part, key in Book(texts)
+        if (part, key) not in known
+        and not ((part, key) in WITHOUT_EFFECT and texts[part][key] == builtin.text(part, key))
+    ]
+    if unused:
+        message = f"the prompt file {path!r} contains texts that are not used and have no effect: {', '.join(unused)}"
+        warnings.warn(message, UserWarning, stacklevel=user_stacklevel())

@@ -1,30 +1,14 @@
 """The prompt texts as users read and override them, under CrewAI's keys."""
 
-import json
-import warnings
 from functools import cache
-from pathlib import Path
-from typing import Any, Self, cast
+from typing import Self, cast
 
 from pydantic import BaseModel, PrivateAttr, model_validator
 
 from crewgraph.overrides import overridable, overrides_any
-from crewgraph.prompts.book import Book, Text, english
+from crewgraph.prompts.book import Book, Text, default_book, read_texts
 
-__all__ = ["I18N", "I18N_DEFAULT", "WITHOUT_EFFECT", "get_i18n"]
-
-_UNUSED_KEYS = {
-    "slices": "native_task observation format format_without_tools final_answer_format",
-    "errors": (
-        "force_final_answer_error task_repeated_usage tool_usage_error tool_arguments_error wrong_tool_name "
-        "tool_usage_exception"
-    ),
-    "tools": "add_image code_interpreter",
-}
-
-WITHOUT_EFFECT = frozenset((part, key) for part, keys in _UNUSED_KEYS.items() for key in keys.split())
-"""Texts that can be read but are not used in any prompt; overriding one causes a warning."""
-
+__all__ = ["I18N", "I18N_DEFAULT", "get_i18n"]
 
 _READERS = {"slices": "slice", "errors": "errors", "tools": "tools", "memory": "memory"}
 """The method that reads the texts of each part; `retrieve` reads texts of any part."""
@@ -55,7 +39,7 @@ class I18N(BaseModel):
         Raises:
             ValueError: The file cannot be read, or does not contain texts by part and key.
         """
-        self._book = None if self.prompt_file is None else english().below(_read(self.prompt_file))
+        self._book = None if self.prompt_file is None else default_book().below(read_texts(self.prompt_file))
         return self
 
     @property
@@ -66,7 +50,7 @@ class I18N(BaseModel):
     @property
     def texts(self) -> Book:
         """The default texts, overridden by those of the file."""
-        return english() if self.prompt_file is None or self._book is None else self._book
+        return default_book() if self.prompt_file is None or self._book is None else self._book
 
     @property
     def is_overridden(self) -> bool:
@@ -143,41 +127,3 @@ def get_i18n(prompt_file: str | None = None) -> I18N:
 
 I18N_DEFAULT = I18N()
 """The default texts."""
-
-
-def _read(path: str) -> dict[str, dict[str, Text]]:
-    try:
-        content: object = json.loads(Path(path).read_text("utf-8-sig"))
-    except OSError as error:
-        raise ValueError(f"cannot read the prompt file {path!r}: {error}") from error
-    except ValueError as error:  # not JSON, or not UTF-8
-        raise ValueError(f"the prompt file {path!r} is not valid JSON: {error}") from error
-    if not isinstance(content, dict) or not all(_is_part(part) for part in cast(dict[str, Any], content).values()):
-        raise ValueError(
-            f"the prompt file {path!r} does not contain texts by part and key, such as "
-            '{"slices": {"role_playing": "You are {role}. ..."}}'
-        )
-    texts = cast(dict[str, dict[str, Text]], content)
-    _warn_without_effect(path, texts)
-    return texts
-
-
-def _is_part(part: Any) -> bool:
-    if not isinstance(part, dict):
-        return False
-    texts = cast(dict[str, Any], part).values()
-    return all(isinstance(text, str) or (isinstance(text, dict) and _is_part(text)) for text in texts)
-
-
-def _warn_without_effect(path: str, texts: dict[str, dict[str, Text]]) -> None:
-    defaults = english()
-    known = set(defaults) - WITHOUT_EFFECT
-    unused = [
-        f"{part}.{key}"
-        for part, key in Book(texts)
-        if (part, key) not in known
-        and not ((part, key) in WITHOUT_EFFECT and texts[part][key] == defaults.text(part, key))
-    ]
-    if unused:
-        message = f"the prompt file {path!r} contains texts that are not used and have no effect: {', '.join(unused)}"
-        warnings.warn(message, UserWarning, stacklevel=2)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from crewgraph import settings
 from crewgraph.core.cancellation import when_given_up
 from crewgraph.errors import ToolFailed
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.tools.base import BaseTool
 
 __all__ = ["CodeInterpreterTool", "check_docker", "container_command", "is_code_interpreter", "run_in_container"]
@@ -172,7 +172,7 @@ def _never(_arguments: object = None, _result: object = None) -> bool:
 
 
 class _Code(BaseModel):
-    code: str = Field(description="A complete Python program; what it prints is the result")
+    code: str = Field(description="A complete Python program; its printed output is the result")
 
 
 class CodeInterpreterTool(BaseTool):
@@ -216,4 +216,4 @@ def is_code_interpreter(tool: object) -> bool:
 
 
 def _texts() -> dict[str, str]:
-    return cast("dict[str, str]", english().text("tools", "code_interpreter"))
+    return cast("dict[str, str]", default_book().text("tools", "code_interpreter"))

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic import BaseModel, Field
 
 from crewgraph.errors import ToolFailed
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.results import MAX_IMAGE_BYTES, Rendered
@@ -32,7 +32,7 @@ class AddImageToolSchema(BaseModel):
     image_url: str = Field(
         description="Where the image is: an http(s) or data URL, or a path below the working directory"
     )
-    action: str | None = Field(default=None, description="What to look for in it")
+    action: str | None = Field(default=None, description="What to look for in the image")
 
 
 class AddImageTool(BaseTool):
@@ -61,7 +61,7 @@ class AddImageTool(BaseTool):
 
 
 def _texts() -> dict[str, str]:
-    return cast("dict[str, str]", english().text("tools", "add_image"))
+    return cast("dict[str, str]", default_book().text("tools", "add_image"))
 
 
 def _image_url(location: str) -> str:

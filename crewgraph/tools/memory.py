@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self, cast
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.book import Book, default_book
 from crewgraph.tools.base import BaseTool
 
 __all__ = ["RecallMemorySchema", "RecallMemoryTool", "RememberSchema", "RememberTool", "create_memory_tools"]
@@ -28,7 +28,7 @@ class _Texts(BaseModel):
 class RecallMemorySchema(_Texts):
     """What the tool that searches takes."""
 
-    queries: list[str] = Field(description="What to look for: one or more short texts")
+    queries: list[str] = Field(description="One or more short search queries")
 
 
 class RememberSchema(_Texts):
@@ -45,7 +45,7 @@ class _MemoryTool(BaseTool):
 
     @model_validator(mode="after")
     def _fill_description(self) -> Self:
-        self.description = self.description or english().filled("tools", self._key)
+        self.description = self.description or default_book().filled("tools", self._key)
         return self
 
 
@@ -102,7 +102,7 @@ def create_memory_tools(memory: object, book: Book | None = None) -> list[BaseTo
         memory: A memory, a scope or a slice of one.
         book: Prompts with the descriptions; the English ones by default.
     """
-    texts = book or english()
+    texts = book or default_book()
     tools: list[BaseTool] = [RecallMemoryTool(memory=memory, description=texts.filled("tools", "recall_memory"))]
     if not getattr(memory, "read_only", False) and callable(getattr(memory, "remember_many", None)):
         tools.append(RememberTool(memory=memory, description=texts.filled("tools", "save_to_memory")))

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel
 from crewgraph import Crew, ScriptedLLM, Task
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.task import TaskOutputUnstructuredEvent
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.schema import model_outline
 
-BOOK = english()
+BOOK = default_book()
 
 
 class Report(BaseModel):

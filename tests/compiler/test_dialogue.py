@@ -10,9 +10,9 @@ from compiler.play import Play, agent, assigned, play, play_task, task
 from crewgraph import ScriptedLLM, Task, ToolUse
 from crewgraph.compiler.task.body import task_body
 from crewgraph.llm.errors import ContextLengthExceeded
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 
-BOOK = english()
+BOOK = default_book()
 TOO_LONG = Exception("This model's maximum context length is 100 tokens.")
 
 

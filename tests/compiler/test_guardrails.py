@@ -13,9 +13,9 @@ from crewgraph.compiler.task.body import task_body
 from crewgraph.errors import GuardrailFailed
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.people import LLMGuardrailCompletedEvent, LLMGuardrailFailedEvent, LLMGuardrailStartedEvent
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 
-BOOK = english()
+BOOK = default_book()
 
 
 class Point(BaseModel):

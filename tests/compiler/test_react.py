@@ -8,10 +8,10 @@ from compiler.play import Play, agent, play_task, task
 from crewgraph import ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.tools import BaseTool, tool
 
-BOOK = english()
+BOOK = default_book()
 
 
 def count(folder: str) -> str:

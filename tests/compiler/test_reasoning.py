@@ -9,9 +9,9 @@ import pytest
 from compiler.play import Play, agent, play_task, task
 
 from crewgraph import ScriptedLLM, Task, ToolUse
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 
-BOOK = english()
+BOOK = default_book()
 READY = "First count, then answer.\n\nREADY"
 UNREADY = "Count somehow.\nNOT READY: which folder?"
 

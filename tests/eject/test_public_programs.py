@@ -409,7 +409,7 @@ def test_the_memory_of_a_crew_becomes_a_store(python: Python, tmp_path: Path, fu
     assert ejected(python, tmp_path, program, "program.py:crew", answer) == "at noon 3\n"
     # After each task the model is asked what is worth knowing of the result.
     assert "at noon" not in asked_of[0] and "The result:\nat noon 1" in asked_of[1]
-    assert asked_of[2].endswith("What you remember of earlier work:\nat noon 1")
+    assert asked_of[2].endswith("Memories of earlier work:\nat noon 1")
     source = (tmp_path / "ejected.py").read_text("utf-8")
     assert "MEMORY = InMemoryStore(" in source and 'model="text-embedding-3-small"' in source
 

@@ -669,7 +669,7 @@ def test_a_second_run_is_told_what_the_first_found_out(remembering: Endpoint, tm
     made = run(tmp_path, team(MEMORY_TWICE))
     assert made["result2"].raw == "the analysis"
     work = [prompt for prompt in remembering.asked if prompt.startswith("Your task:")]
-    told = ["The key AI trends: agents." in prompt.partition("What others have found out")[0] for prompt in work]
+    told = ["The key AI trends: agents." in prompt.partition("Results of earlier tasks")[0] for prompt in work]
     assert told == [False, True, True, True]
 
 

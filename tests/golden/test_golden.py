@@ -1,4 +1,7 @@
-"""Databases that were written by earlier code are read, and their runs resume: nothing that was recorded runs again."""
+"""Databases that were written by earlier code are read, and their runs resume: nothing that was recorded runs again.
+
+A request is known by its text, so the prompts are those of the earlier code.
+"""
 
 import os
 import sqlite3
@@ -35,6 +38,7 @@ def unpack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Unpack:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CREWGRAPH_STORAGE_DIR", str(tmp_path / "storage"))
     monkeypatch.setenv("CREWGRAPH_RETENTION_DAYS", "0")
+    monkeypatch.setenv("CREWGRAPH_PROMPTS", str(DATA / "prompts.json"))
     (tmp_path / "storage").mkdir()
 
     def copied(case: str) -> None:

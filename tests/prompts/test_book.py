@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.book import Book, default_book
 
 TEXTS: dict[str, dict[str, Any]] = json.loads(
     resources.files("crewgraph.prompts").joinpath("en.json").read_text("utf-8")
@@ -133,7 +133,7 @@ PLACEHOLDERS: dict[tuple[str, str], set[str]] = {
 
 
 def test_each_text_has_the_placeholders_that_are_filled_in_it():
-    found = {(part, key): set(re.findall(r"\{(\w+)\}", str(TEXTS[part][key]))) for part, key in english()}
+    found = {(part, key): set(re.findall(r"\{(\w+)\}", str(TEXTS[part][key]))) for part, key in default_book()}
     assert {key: names for key, names in found.items() if names} == PLACEHOLDERS
 
 
@@ -169,7 +169,7 @@ def test_only_names_that_are_given_are_placeholders(text: str, filled: str):
 
 
 def test_a_text_that_is_not_there_is_a_key_error():
-    for ask in (english().slice, english().error):
+    for ask in (default_book().slice, default_book().error):
         with pytest.raises(KeyError, match="nothing"):
             ask("nothing")
 

@@ -14,8 +14,8 @@ import crewgraph
 from crewgraph import Agent, Crew, ScriptedLLM, Task, TaskOutput
 from crewgraph.contrib.evaluation import MetricCategory
 from crewgraph.errors import UnknownPrompt
-from crewgraph.prompts.book import english
-from crewgraph.prompts.i18n import I18N, I18N_DEFAULT, WITHOUT_EFFECT, get_i18n
+from crewgraph.prompts.book import WITHOUT_EFFECT, builtin_book, default_book
+from crewgraph.prompts.i18n import I18N, I18N_DEFAULT, get_i18n
 
 # The keys that CrewAI's programs ask for, of 1.2.1 and 1.15 together.
 KNOWN = {
@@ -107,7 +107,7 @@ def test_texts_without_effect_are_reported(written: Any):
 
 
 def test_texts_of_ours_that_a_file_repeats_need_no_word(written: Any):
-    defaults = english()
+    defaults = default_book()
     same = {"slices": {key: defaults.text("slices", key) for part, key in defaults if part == "slices"}}
     assert I18N(prompt_file=written(same)).slice("observation") == I18N().slice("observation")
 
@@ -125,8 +125,8 @@ def test_those_without_effect_are_the_ones_that_no_code_asks_for():
     used_keys |= {"empty_reply", "thought_only", "no_action_name"}  # `Malformed.error` says which
     used_keys |= {"delegate_work", "ask_question"}  # `CoworkerTool.described` says which
     used_keys |= {f"metric_{one.value}" for one in MetricCategory}  # `ModelEvaluator` says which
-    assert {key for part, key in english() if (part, key) not in WITHOUT_EFFECT} == used_keys
-    assert set(english()) > WITHOUT_EFFECT
+    assert {key for part, key in default_book() if (part, key) not in WITHOUT_EFFECT} == used_keys
+    assert set(default_book()) > WITHOUT_EFFECT
 
 
 # ------------------------------------------------------------------------------------------------- in a crew
@@ -197,3 +197,29 @@ def test_a_file_in_i18n_is_the_crews_prompt_file(written: Any):
     crew = Crew(agents=[worker], tasks=[task(worker)], i18n=I18N(prompt_file=path))
     assert crew.prompt_file == path
     assert play_task(task(worker)).messages(0)[1][1].startswith("Your task:\n")
+
+
+def test_a_file_in_the_environment_replaces_texts_everywhere(written: Any, mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    alone = "You are {role}. {backstory} {goal} Answer in verse."
+    texts = {
+        "no_tools": "Answer in verse.",
+        "task": "Do this: {input}",
+        "lite_agent_system_prompt_without_tools": alone,
+    }
+    monkeypatch.setenv("CREWGRAPH_PROMPTS", written({"slices": texts}))
+    assert I18N().slice("task") == default_book().slice("task") == "Do this: {input}"
+    assert I18N().slice("plan") == builtin_book().slice("plan")
+    llm = ScriptedLLM(["done", "done"])
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=llm)
+    mode.kickoff(Crew(agents=[clerk], tasks=[Task(description="count", expected_output="a number", agent=clerk)]))
+    clerk.kickoff("count")
+    assert ["Answer in verse." in str(request.messages[0]["content"]) for request in llm.requests] == [True, True]
+    own = written({"slices": {"task": "{input}, please"}})
+    assert I18N(prompt_file=own).slice("task") == "{input}, please"
+    assert I18N(prompt_file=own).slice("no_tools") == "Answer in verse."
+
+
+def test_a_file_in_the_environment_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CREWGRAPH_PROMPTS", str(tmp_path / "nowhere.json"))
+    with pytest.raises(ValueError, match=r"cannot read the prompt file '.*nowhere\.json'"):
+        default_book()

@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field
 from crewgraph import Task, TaskOutput
 from crewgraph.compiler.task.body import task_body
 from crewgraph.errors import MissingInput
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 
-BOOK = english()
+BOOK = default_book()
 
 
 def count(folder: str, deep: bool = False) -> str:
@@ -28,13 +28,12 @@ def test_a_task_without_tools_word_for_word():
     assert opening(task(agent("42"))) == [
         (
             "system",
-            "You are Clerk.\nKnows the files.\n\nWhat you are here to achieve: Be right\n\n"
-            "Reply with the complete result itself.",
+            "You are Clerk.\nKnows the files.\n\nYour goal: Be right\n\nReply with the complete result.",
         ),
         (
             "user",
-            "Your task:\nCount the files\n\nThe result that is expected: A number\n"
-            "Your reply must be that result in full, not a description or a summary of it.",
+            "Your task:\nCount the files\n\nExpected result: A number\n"
+            "Reply with this result in full, not with a description or a summary of it.",
         ),
     ]
 
@@ -42,7 +41,7 @@ def test_a_task_without_tools_word_for_word():
 def test_tools_are_described_to_models_that_write_the_text_protocol():
     (_, system), _ = opening(task(agent("42", tools=[count])))
     assert "Count the files in a folder." in system
-    assert "one name out of [count]" in system
+    assert "one of [count]" in system
     assert "`folder`" in system or "folder" in system
     assert BOOK.slice("no_tools") not in system
 
@@ -95,21 +94,21 @@ def told(raws: list[str], **fields: Any) -> str:
 
 
 def test_what_others_found_out_follows_the_task_with_a_divider_between_each():
-    assert told(["one", "two"]).endswith("What others have found out so far:\none\n\n----------\n\ntwo")
+    assert told(["one", "two"]).endswith("Results of earlier tasks:\none\n\n----------\n\ntwo")
 
 
 def test_outputs_without_text_leave_no_divider():
-    assert told(["one", "", "two"]).endswith("so far:\none\n\n----------\n\ntwo")
-    assert "What others have found out" not in told(["", ""])
+    assert told(["one", "", "two"]).endswith("earlier tasks:\none\n\n----------\n\ntwo")
+    assert "Results of earlier tasks" not in told(["", ""])
 
 
 @pytest.mark.parametrize("nothing", [[], None])
 def test_no_context_means_no_word_of_it(nothing: Any):
-    assert "What others have found out" not in told(["one"], context=nothing)
+    assert "Results of earlier tasks" not in told(["one"], context=nothing)
 
 
 def test_braces_in_others_outputs_are_left_alone():
-    assert told(["{input} {context} {topic}"]).endswith("so far:\n{input} {context} {topic}")
+    assert told(["{input} {context} {topic}"]).endswith("earlier tasks:\n{input} {context} {topic}")
 
 
 # ------------------------------------------------------------------------------------------------ placeholders
@@ -120,7 +119,7 @@ def test_inputs_fill_the_texts_of_agent_and_task():
         expected_output="{unit} of {place}",
     )
     (_, system), (_, user) = opening(worked_on, {"inputs": {"place": "Rome", "unit": "Files"}})
-    assert system.startswith("You are Rome clerk.\nBorn in Rome\n\nWhat you are here to achieve: Serve Rome")
+    assert system.startswith("You are Rome clerk.\nBorn in Rome\n\nYour goal: Serve Rome")
     assert "Count in Rome" in user
     assert "Files of Rome" in user
 

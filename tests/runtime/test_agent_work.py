@@ -22,14 +22,14 @@ from crewgraph.events import (
     AgentReasoningStartedEvent,
 )
 from crewgraph.llm.errors import ContextLengthExceeded
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.runtime.agent.standalone import AgentReasoning
 from crewgraph.tools import tool
 from crewgraph.tools.base import Tool
 
 from .parts import agent, asked, crew, served, task
 
-BOOK = english()
+BOOK = default_book()
 FULL = error(
     400,
     "This model's maximum context length is 4097 tokens. However, your messages resulted in 9000 tokens.",

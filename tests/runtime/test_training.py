@@ -48,10 +48,10 @@ def lessons(*suggestions: str, quality: float = 7) -> str:
 def taught(messages: Sequence[dict[str, Any]]) -> str:
     """A script without state: improves what it is told to improve, and draws one lesson from all that was said."""
     last = str(messages[-1]["content"])
-    if "The worker:" in last:
+    if "The agent:" in last:
         said = [part.split("\n")[0] for part in last.split("What was said of it:\n")[1:]]
         return lessons(f"LESSON {' + '.join(said)}")
-    if "A person has read" in last:
+    if "A person reviewed" in last:
         return f"better: {last.splitlines()[1]}"
     return last.partition("do ")[2].split("\n")[0]
 
@@ -496,10 +496,10 @@ from crewgraph import Agent, Crew, ScriptedLLM, Task
 
 def reply(messages):
     last = str(messages[-1]["content"])
-    print("model:", "lessons" if "The worker:" in last else "better" if "A person has read" in last else "work", flush=True)
-    if "The worker:" in last:
+    print("model:", "lessons" if "The agent:" in last else "better" if "A person reviewed" in last else "work", flush=True)
+    if "The agent:" in last:
         return json.dumps({"suggestions": [f"{last.count('said of it')} things"], "quality": 7, "final_summary": "s"})
-    return "better" if "A person has read" in last else "work"
+    return "better" if "A person reviewed" in last else "work"
 
 def ask(output):
     if sys.argv[1] == "kill" and os.path.exists("asked-" + output.name):

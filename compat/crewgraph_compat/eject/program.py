@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph_compat.eject.crew.graph import CrewProgram, CrewWriter
 from crewgraph_compat.eject.flow.graph import FlowWriter
 from crewgraph_compat.eject.user_code.module import is_installed_package
@@ -154,7 +154,7 @@ def _flow(
     flow: "Flow[Any]", module: str, kept: Collection[str], paths: frozenset[Path] | None
 ) -> tuple[ProgramWriters, EjectedProgram]:
     about = doc_line(f"The flow `{flow.flow_name}` as a LangGraph graph", 105)
-    parts = ProgramWriters(about, module, english(), kept)
+    parts = ProgramWriters(about, module, default_book(), kept)
     parts.lifter.search_path = paths
     writer = FlowWriter(flow, parts)
     called = f"flow `{flow.flow_name}`"

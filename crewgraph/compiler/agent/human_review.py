@@ -20,7 +20,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.observe.progress import without_progress
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainMapping
 from crewgraph.text import printable
 
@@ -231,7 +231,7 @@ class SyncHumanInputProvider(HumanInputProvider):
     @staticmethod
     def _prompt_input(crew: Any, answer: AgentFinish | None = None) -> str:
         output = "" if answer is None else answer.output
-        book = english() if crew is None else crew.texts.book
+        book = default_book() if crew is None else crew.texts.book
         return ask_at_terminal(book.slice("getting_input", final_answer=output) + "\n")
 
 

@@ -29,7 +29,7 @@ from crewgraph.definitions.flow.feedback import (
 from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.schema import Metadata
 
 __all__ = [
@@ -335,7 +335,7 @@ def _outcome(request: FeedbackRequest, text: str, method: str) -> str:
 
 def _outcomes_by_model(request: FeedbackRequest, text: str) -> Sequence[str]:
     outcomes = ", ".join(request.emit)
-    book = english()
+    book = default_book()
     messages: list[Message] = [
         {"role": "system", "content": book.slice("outcome_system", outcomes=outcomes)},
         {"role": "user", "content": book.slice("outcome_text", message=request.message, feedback=text)},

@@ -11,7 +11,7 @@ from crewgraph.contrib.a2a.config import RemoteAgent
 from crewgraph.errors import ToolFailed
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable
-from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.book import Book, default_book
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, shorten
 from crewgraph.tools.base import BaseTool
@@ -36,7 +36,7 @@ class RemoteAgentToolSchema(BaseModel):
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
-    message: str = Field(description="What is to be done or answered, with everything that has to be known for it")
+    message: str = Field(description="The task or question, with all the information needed for it")
     conversation: str = Field(
         default="", description="The number of the conversation to go on with; empty for a new one"
     )
@@ -182,7 +182,7 @@ def remote_tools(
     names, tools = set(taken), list[RemoteAgentTool]()
     for remote, card in zip(remotes, cards, strict=True):
         if card:
-            tools.append(_remote_tool(remote, dict(card), names, book or english()))
+            tools.append(_remote_tool(remote, dict(card), names, book or default_book()))
             names.add(tools[-1].name)
     return tools
 

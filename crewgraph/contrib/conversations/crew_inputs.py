@@ -20,14 +20,14 @@ class ChatInputField(BaseModel):
     name: str = Field(description="the input's name")
     """The name of the input."""
 
-    description: str = Field(description="what is to be given")
+    description: str = Field(description="what to enter")
     """What is to be given."""
 
 
 class ChatInputs(BaseModel):
     """A crew, and what it has to be told."""
 
-    crew_name: str = Field(description="the name of the crew")
+    crew_name: str = Field(description="the crew's name")
     """Its name."""
 
     crew_description: str = Field(description="what it does, in one sentence")

@@ -21,7 +21,7 @@ from crewgraph.events.flow import ConversationMessageAddedEvent
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def classify_intent(text: str, outcomes: Sequence[str], llm: object, history: Se
     """
     if not outcomes:
         raise DefinitionError("`outcomes` is empty; pass at least one.")
-    book = english()
+    book = default_book()
     transcript = "\n".join(f"{message.get('role')}: {message.get('content')}" for message in history)
     prompt: list[Message] = [
         {"role": "system", "content": book.slice("intent_system", outcomes=", ".join(outcomes))},

@@ -22,7 +22,7 @@ from crewgraph.core.messages import Message
 from crewgraph.definitions.flow.method import is_conversational_only
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.events.flow import ConversationRouteSelectedEvent
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict, PlainMapping, model_outline
 from crewgraph.text import extract_json
 
@@ -110,7 +110,7 @@ def _model_route(flow: Any, router: RouterConfig, context: Mapping[str, object])
 
 
 def _router_prompt(router: RouterConfig, routes: Mapping[str, str]) -> str:
-    book = english()
+    book = default_book()
     listing = "\n".join(f"- {name}: {use}" if use else f"- {name}" for name, use in routes.items())
     form = book.slice("route_form", field=router.intent_field)
     if router.response_format is not None:
@@ -164,21 +164,21 @@ def can_answer_from_history(flow: Any, context: PlainMapping) -> bool:
     history: list[Mapping[str, object]] = context["message_history"]
     if llm is None or len(history) < 2:
         return False
-    question = english().slice("history_enough", message=str(context["current_user_message"]))
+    question = default_book().slice("history_enough", message=str(context["current_user_message"]))
     return classify_intent(question, (_FROM_HISTORY, _BY_METHODS), llm, history) == _FROM_HISTORY
 
 
 def system_prompt(flow: Any) -> str:
     """Return the system prompt of the conversation's model."""
     prompt: str | None = getattr(flow.conversational_config, "system_prompt", None)
-    return english().slice("conversational_system_prompt") if prompt is None else prompt
+    return default_book().slice("conversational_system_prompt") if prompt is None else prompt
 
 
 def converse(flow: Any) -> str:
     """Answer with the conversation's model, and add the answer to the messages."""
     llm = getattr(flow.conversational_config, "llm", None)
     if llm is None:
-        return _append_answer(flow, english().slice("conversation_without_model"))
+        return _append_answer(flow, default_book().slice("conversation_without_model"))
     return _append_answer(flow, ask_model(llm, _prompt_messages(system_prompt(flow), flow)))
 
 
@@ -187,14 +187,14 @@ def answer_from_history(flow: Any) -> str:
     config: ConversationConfig | None = flow.conversational_config
     if config is None or config.answer_from_history_llm is None:
         return converse(flow)
-    prompt = config.answer_from_history_prompt or english().slice("history_answer")
+    prompt = config.answer_from_history_prompt or default_book().slice("history_answer")
     return _append_answer(flow, ask_model(config.answer_from_history_llm, _prompt_messages(prompt, flow)))
 
 
 def end_conversation(flow: Any) -> str:
     """Mark the conversation as ended, and add the farewell to the messages."""
     set_state_field(flow, "ended", True)
-    return _append_answer(flow, english().slice("conversation_ended"))
+    return _append_answer(flow, default_book().slice("conversation_ended"))
 
 
 def _append_answer(flow: Any, text: str) -> str:

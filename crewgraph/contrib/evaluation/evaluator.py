@@ -6,7 +6,7 @@ from typing import Any, ClassVar, cast
 
 from crewgraph.contrib.evaluation.results import EvaluationScore, MetricCategory
 from crewgraph.llm.resolve import as_llm
-from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.book import Book, default_book
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, shorten
 
@@ -176,7 +176,7 @@ class ModelEvaluator(BaseEvaluator):
     def _messages(
         self, agent: object, trace: Mapping[str, object], output: object, task: object, facts: str
     ) -> list[dict[str, object]]:
-        get_book: Callable[[], Book] = getattr(agent, "wording", english)
+        get_book: Callable[[], Book] = getattr(agent, "wording", default_book)
         book = get_book()
         system = book.slice("metric_system", metric=book.slice(f"metric_{self._category.value}"))
         work = book.slice(

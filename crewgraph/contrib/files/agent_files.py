@@ -16,7 +16,7 @@ from crewgraph.core.files import FileRecord, mark_of
 from crewgraph.core.messages import Message
 from crewgraph.errors import RunError, ToolFailed
 from crewgraph.extras import require
-from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.book import Book, default_book
 from crewgraph.tools.base import BaseTool
 
 __all__ = ["AgentFiles", "ReadFileTool", "ReadFileToolSchema"]
@@ -34,14 +34,14 @@ class ReadFileToolSchema(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    file_name: str = Field(description="The name of the file, as it is listed")
+    file_name: str = Field(description="The file's name, as listed")
 
 
 class ReadFileTool(BaseTool):
     """Reads the files that a run was given, and no others."""
 
     name: str = "read_file"
-    description: str = Field(default_factory=lambda: english().filled("tools", "read_file"))
+    description: str = Field(default_factory=lambda: default_book().filled("tools", "read_file"))
     args_schema: type[BaseModel] = ReadFileToolSchema
     cache_function: Callable[..., bool] = _never_cache
 
@@ -61,7 +61,7 @@ class ReadFileTool(BaseTool):
         Raises:
             ToolFailed: If the file can no longer be read.
         """
-        book = english()
+        book = default_book()
         if not self._files:
             return book.error("no_files")
         record = self._files.get(file_name.strip().strip("\"'"))

@@ -10,7 +10,7 @@ from crewgraph.contrib.skills.skill import INSTRUCTIONS, Skill, load_skill_resou
 from crewgraph.errors import ToolFailed
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.skill import SkillUsedEvent
-from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.book import Book, default_book
 from crewgraph.text import slug
 from crewgraph.tools.base import BaseTool
 
@@ -36,7 +36,7 @@ class LoadSkillSchema(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    skill_name: str = Field(description="The name of the skill, as it is listed")
+    skill_name: str = Field(description="The skill's name, as listed")
     file: str | None = Field(
         default=None, description="One of the skill's files, such as `references/x.md`, to read that instead"
     )
@@ -46,7 +46,7 @@ class LoadSkillTool(BaseTool):
     """Reads the instructions of a skill, or one of its files."""
 
     name: str = LOAD_SKILL_TOOL_NAME
-    description: str = Field(default_factory=lambda: english().filled("tools", "load_skill"))
+    description: str = Field(default_factory=lambda: default_book().filled("tools", "load_skill"))
     args_schema: type[BaseModel] = LoadSkillSchema
     cache_function: Callable[..., bool] = _never_cache
 
@@ -67,7 +67,7 @@ class LoadSkillTool(BaseTool):
         """
         skill = self.catalog.get(skill_name.strip())
         if skill is None:
-            return english().error("no_such_skill", skill=skill_name, skills=", ".join(self.catalog))
+            return default_book().error("no_such_skill", skill=skill_name, skills=", ".join(self.catalog))
         try:
             if file:
                 return read_resource(skill, file)
@@ -117,7 +117,7 @@ def create_skill_loader_tool(
         return None
     return LoadSkillTool(
         name=resolve_loader_tool_name(reserved_names),
-        description=(book or english()).filled("tools", "load_skill"),
+        description=(book or default_book()).filled("tools", "load_skill"),
         catalog=catalog,
         source=source,
         task=task,

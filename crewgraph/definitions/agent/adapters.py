@@ -10,7 +10,7 @@ from pydantic import BaseModel, PrivateAttr
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.fields import CallbackField
 from crewgraph.errors import DefinitionError
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict, model_outline
 from crewgraph.text import extract_json, model_name
 from crewgraph.tools.adapt import as_tool
@@ -219,7 +219,7 @@ class LangGraphConverterAdapter(BaseConverterAdapter):
         """Return the prompt with a description of that structure."""
         if self._schema is None:
             return original_prompt
-        instructions = english().slice("formatted_task_instructions", output_format=model_outline(self._schema))
+        instructions = default_book().slice("formatted_task_instructions", output_format=model_outline(self._schema))
         return f"{original_prompt}\n\n{instructions}"
 
     def post_process_result(self, result: str) -> str:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable
-from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.book import Book, default_book
 from crewgraph.prompts.i18n import I18N
 from crewgraph.schema import PlainMapping
 from crewgraph.tools.base import BaseTool
@@ -96,7 +96,7 @@ class CoworkerTool(BaseTool):
     def described(self, roles: Iterable[str], book: Book | None = None) -> str:
         """Return the description for models, with the coworkers' roles as they are named in the run."""
         names = ", ".join(" ".join(role.split()) for role in roles)
-        return (book or english()).filled("tools", self._key, coworkers=names)
+        return (book or default_book()).filled("tools", self._key, coworkers=names)
 
     def sanitize_agent_name(self, name: str) -> str:
         """Return a coworker's name in the form used for comparison: without quotes and extra blanks, case-folded."""

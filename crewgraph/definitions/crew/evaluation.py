@@ -73,11 +73,11 @@ class Mark(BaseModel):
     quality: float = Field(
         ge=1,
         le=10,
-        description="How well the result does what was asked for, from 1 (not at all) to 10 (in every respect)",
+        description="How well the result meets the task, from 1 (not at all) to 10 (in every respect)",
     )
     """1 to 10."""
 
-    reasons: str = Field("", description="Why, in a few sentences: what is good, and what is missing")
+    reasons: str = Field("", description="The reasons in a few sentences: what is good and what is missing")
     """Why."""
 
 

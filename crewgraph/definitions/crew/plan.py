@@ -14,10 +14,10 @@ class PlanPerTask(BaseModel):
     task_number: int = Field(description="The number of the task")
     """The number of the task, from 1."""
 
-    task: str = Field("", description="What the task is about, in a few words")
+    task: str = Field("", description="A short summary of the task")
     """What the task is about."""
 
-    plan: str = Field(description="The steps that lead to the expected result, in order, one on each line")
+    plan: str = Field(description="The steps to the expected result in order, one per line")
     """The steps to the result, in order."""
 
     @field_validator("plan", mode="before")

@@ -93,7 +93,7 @@ _NO_PICKLE = "nothing is pickled here"
 class TrainedAgent(BaseModel):
     """What an agent learned in a training."""
 
-    suggestions: list[str] = Field(description="Instructions for future work, each a sentence that can be followed")
+    suggestions: list[str] = Field(description="Actionable instructions for future work, one sentence each")
     """Instructions that are added to the prompts of its tasks."""
 
     quality: float = Field(
@@ -101,9 +101,7 @@ class TrainedAgent(BaseModel):
     )
     """How good its improved answers are, 0 to 10."""
 
-    final_summary: str = Field(
-        description="What is to be done differently from now on, step by step, in a few sentences"
-    )
+    final_summary: str = Field(description="What to do differently from now on, step by step, in a few sentences")
     """What it is to do differently, as a text."""
 
 

@@ -13,7 +13,7 @@ from crewgraph.errors import ConverterError
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
 from crewgraph.overrides import overridable
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict, model_outline
 
 __all__ = [
@@ -74,7 +74,7 @@ class Converter(OutputConverter):
             ConverterError: If no attempt succeeds.
             Exception: Any error of the language model.
         """
-        llm, prompts = as_llm(self.llm), english()
+        llm, prompts = as_llm(self.llm), default_book()
         messages = [{"role": "system", "content": self.instructions}, {"role": "user", "content": self.text}]
         problem = "the model was not asked"
         for _ in range(current_attempt, max(self.max_attempts, current_attempt) + 1):
@@ -206,7 +206,7 @@ def create_converter(
 
 def get_conversion_instructions(model: type[BaseModel], llm: object) -> str:
     """Return the instructions that make a language model write a structure."""
-    return english().slice("conversion_system", schema=model_outline(model))
+    return default_book().slice("conversion_system", schema=model_outline(model))
 
 
 def generate_model_description(model: type[BaseModel]) -> str:

@@ -153,10 +153,10 @@ class GuardrailVerbs:
 class LLMGuardrailResult(BaseModel):
     """What a model says about an output and a rule."""
 
-    valid: bool = Field(description="whether the text keeps to the rule")
+    valid: bool = Field(description="whether the text complies with the rule")
     """Whether the output keeps to the rule."""
 
-    feedback: str | None = Field(default=None, description="if it does not: what is wrong, and what to change")
+    feedback: str | None = Field(default=None, description="if not: what is wrong and what to change")
     """What is wrong with it."""
 
     @field_validator("feedback", mode="before")
@@ -168,7 +168,7 @@ class LLMGuardrailResult(BaseModel):
 class Faithfulness(BaseModel):
     """What a model says about an output and the context it has to be true to."""
 
-    score: float = Field(ge=0, le=10, description="10: the context backs every statement; 0: it backs none")
+    score: float = Field(ge=0, le=10, description="10: the context supports every statement; 0: it supports none")
     """How much of it the context backs, from 0 to 10."""
 
     verdict: Literal["FAITHFUL", "HALLUCINATED"] = Field(
@@ -176,7 +176,7 @@ class Faithfulness(BaseModel):
     )
     """Whether all of it is backed."""
 
-    reasons: str = Field(default="", description="each statement that the context does not back, and why")
+    reasons: str = Field(default="", description="each statement that the context does not support, and why")
     """What is not, and why."""
 
     @field_validator("score", mode="before")

@@ -21,7 +21,7 @@ from crewgraph.definitions.task.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task.prompt import process_content
 from crewgraph.definitions.task.verbs import TaskVerbs
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.prompts.i18n import I18N
 from crewgraph.redaction import redact_text
 from crewgraph.text import fill_path, placeholders
@@ -191,7 +191,7 @@ class Task(TaskVerbs, TemplatedDefinition):
             DefinitionError: A value cannot be shown as text (also a ValueError).
         """
         if inputs:
-            texts, book = self.rendered_texts(inputs), english() if self.agent is None else self.agent.wording()
+            texts, book = self.rendered_texts(inputs), default_book() if self.agent is None else self.agent.wording()
             self.fill_permanently(
                 {**texts, "description": append_chat_history(texts["description"] or "", inputs, book)}
             )

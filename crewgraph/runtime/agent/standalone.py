@@ -41,7 +41,7 @@ from crewgraph.llm.conversation import read_messages
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.runtime.crew.human_input import forget, place_to_ask, run_with_questions
 from crewgraph.runtime.crew.results import recorded_files
 from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
@@ -104,7 +104,7 @@ async def aanswer(agent: BaseAgent, task: Task, context: str | None, tools: Sequ
 
 def delegate_to_coworker(tool: CoworkerTool, args: Mapping[str, str]) -> str:
     """Have a coworker do something; see `CoworkerTool`."""
-    book, roles = english(), [agent.role for agent in tool.agents]
+    book, roles = default_book(), [agent.role for agent in tool.agents]
     index = find_coworker(args["coworker"], roles)
     if index is None:
         coworkers = "\n".join(f"- {role}" for role in roles)
@@ -150,7 +150,7 @@ async def ajudge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, s
 
 def prompt(task: Task) -> str:
     """Return the prompt of a task; see `Task.prompt`."""
-    book = english() if task.agent is None else task.agent.wording()
+    book = default_book() if task.agent is None else task.agent.wording()
     return task_prompt(task, standalone_briefing(task, task.agent, ""), book)
 
 
@@ -237,7 +237,7 @@ def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[b
     description = getattr(output, "description", "")  # an agent's own output has no task
 
     def body(_: Mapping[str, object]) -> Body[PlainDict]:
-        verdict = yield from judge_output(guardrail, output.raw, description, "", model, english(), UsageLedger())
+        verdict = yield from judge_output(guardrail, output.raw, description, "", model, default_book(), UsageLedger())
         return {"verdict": verdict}
 
     verdict = yield from run_standalone(f"Guardrail: {shorten(guardrail.description, 60)}", "verdict", body)

@@ -15,7 +15,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.events import CrewTestResultEvent, crewai_event_bus
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.usage import total
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.runtime.crew.evaluation import show_scores
 from crewgraph.schema import model_outline
 from crewgraph_compat.stand_ins.events import TaskEvaluationEvent
@@ -98,7 +98,7 @@ class CrewEvaluator:
             show_scores(result)
 
     def _marked(self, task: Task, output: TaskOutput) -> float:
-        book = english()
+        book = default_book()
         text = book.slice(
             "evaluation_text", task=task.description, expected_output=task.expected_output, output=output.raw
         )
@@ -158,7 +158,7 @@ class TaskEvaluator:
             ConverterError: The model's reply could not be parsed.
         """
         crewai_event_bus.emit(self, TaskEvaluationEvent(evaluation_type="task_evaluation", task=task))
-        book = english()
+        book = default_book()
         text = book.slice("assessment_text", task=task.description, expected_output=task.expected_output, output=output)
         return self._evaluation(text, "assessment_system", TaskEvaluation)
 
@@ -177,18 +177,18 @@ class TaskEvaluator:
         crewai_event_bus.emit(self, TaskEvaluationEvent(evaluation_type="training_data_evaluation", task=None))
         rounds = [_round(number, entry, agent_id) for number, entry in training_data[agent_id].items()]
         role, goal = (str(getattr(self.original_agent, field, "")) for field in ("role", "goal"))
-        text = english().slice("training_text", role=role, goal=goal, rounds="\n\n".join(rounds))
+        text = default_book().slice("training_text", role=role, goal=goal, rounds="\n\n".join(rounds))
         return self._evaluation(text, "training_system", TrainedAgent)
 
     def _evaluation(self, text: str, key: str, model: type[Any]) -> Any:
-        instructions = english().slice(key, schema=model_outline(model))
+        instructions = default_book().slice(key, schema=model_outline(model))
         return Converter(text=text, llm=self.llm, model=model, instructions=instructions).to_pydantic()
 
 
 def _round(number: Any, entry: Mapping[str, Any], agent_id: str) -> str:
     if missing := [name for name in _NEEDED if not entry.get(name)]:
         raise ValueError(f"round {number} of agent `{agent_id}` lacks {', '.join(f'`{item}`' for item in missing)}")
-    return english().slice(
+    return default_book().slice(
         "training_of_answer",
         number=str(number),
         task="-",

@@ -18,7 +18,7 @@ from crewgraph.errors import RunError
 from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import get_scoped_hooks, scoped_hooks
 from crewgraph.overrides import overridable
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.runtime.agent.standalone import next_answer_program
 from crewgraph.runtime.execution import CallBack
 from crewgraph.text import slug
@@ -309,7 +309,7 @@ class AgentExecutorState(BaseModel):
 
 def _asked(answer: str) -> str:
     """Ask for feedback on an answer at the terminal; an empty reply accepts it."""
-    return input(english().slice("getting_input", final_answer=answer) + "\n").strip()
+    return input(default_book().slice("getting_input", final_answer=answer) + "\n").strip()
 
 
 def _opening(prompt: Any, texts: Mapping[str, str]) -> list[Message]:

@@ -11,7 +11,7 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.llm.errors import ContextLengthExceeded, is_context_length
 from crewgraph.llm.resolve import as_llm
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph_compat.stand_ins.console.terminal import PRINTER
 from crewgraph_compat.stand_ins.models.calls import build_summary_prompt
 from crewgraph_compat.stand_ins.tools.usage import ToolResult, ToolUsage, ToolUsageError
@@ -216,7 +216,7 @@ def handle_max_iterations_exceeded(
         ValueError: The response is empty.
     """
     conversation = messages if messages is not None else []
-    texts = english() if i18n is None else i18n.book
+    texts = default_book() if i18n is None else i18n.book
     conversation.append({"role": "user", "content": texts.error("force_final_answer")})
     step = format_answer(str(get_llm_response(llm, conversation, callbacks)))
     output = step.output if isinstance(step, AgentFinish) else step.text
@@ -273,7 +273,7 @@ def summarize_messages(messages: list[Any], llm: Any, callbacks: Sequence[Any] =
     if not rest:
         return
     summary = str(get_llm_response(llm, build_summary_prompt(rest), callbacks))
-    request = english().slice("summary", merged_summary=summary)
+    request = default_book().slice("summary", merged_summary=summary)
     messages[:] = [*system_messages, {"role": "user", "content": request}]
 
 

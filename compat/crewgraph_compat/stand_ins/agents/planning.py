@@ -21,7 +21,7 @@ from crewgraph.definitions.crew.plan import CrewPlan
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import RunError
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.runtime.agent.standalone import run_standalone
 
 __all__ = ["FUNCTION_SCHEMA", "CrewPlanner", "PlannerObserver", "StepExecutionContext", "StepExecutor", "StepResult"]
@@ -52,7 +52,7 @@ class CrewPlanner:
         return output.pydantic
 
     def _create_planning_agent(self) -> Agent:
-        book = english()
+        book = default_book()
         return Agent(
             role=book.slice("planner_role"),
             goal=book.slice("planner_goal"),
@@ -62,7 +62,7 @@ class CrewPlanner:
 
     @staticmethod
     def _create_planner_task(planning_agent: Agent, tasks_summary: str) -> Task:
-        book = english()
+        book = default_book()
         return Task(
             description=book.slice("planning_task", tasks=tasks_summary),
             expected_output=book.slice("planning_result"),
@@ -77,7 +77,7 @@ class CrewPlanner:
 def _task_outline(number: int, task: Task) -> str:
     agent: Any = task.agent
     tools: Sequence[Any] = task.tools or getattr(agent, "tools", None) or ()
-    return english().slice(
+    return default_book().slice(
         "planning_of_task",
         number=str(number),
         description=task.description,

@@ -16,7 +16,7 @@ from crewgraph.events import (
     crewai_event_bus,
 )
 from crewgraph.llm.conversation import read_messages
-from crewgraph.prompts.book import Book, english
+from crewgraph.prompts.book import Book, default_book
 from crewgraph.runtime.agent.standalone import AgentReasoning
 from crewgraph.schema import model_outline
 from crewgraph.tools.base import BaseTool
@@ -123,7 +123,7 @@ def validate_max_execution_time(max_execution_time: int | None) -> None:
 
 
 def _book(agent: Any) -> Book:
-    return english() if agent is None else agent.wording()
+    return default_book() if agent is None else agent.wording()
 
 
 _log = logging.getLogger("crewgraph")

@@ -12,7 +12,7 @@ from crewgraph.contrib.conversations.crew_inputs import ChatInputField, ChatInpu
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.extras import load
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.text import printable
 from crewgraph_compat.stand_ins.models.llms import create_llm
 
@@ -149,7 +149,7 @@ def generate_crew_tool_schema(crew_inputs: ChatInputs) -> dict[str, Any]:
 
 def build_system_message(crew_chat_inputs: ChatInputs) -> str:
     """Return the system message of the chat model."""
-    book = english()
+    book = default_book()
     listed = "\n".join(f"- {item.name}: {item.description}" for item in crew_chat_inputs.inputs)
     return book.filled(
         "chat",

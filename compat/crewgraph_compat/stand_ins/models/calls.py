@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from crewgraph.llm.retry import retry_after, status_of
 from crewgraph.llm.usage import UsageMetrics
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 
 __all__ = [
     "CACHE_BREAKPOINT_KEY",
@@ -159,7 +159,7 @@ def messages_content_text(messages: Iterable[Mapping[str, Any]]) -> str:
 
 def build_summary_prompt(chunk: Sequence[Mapping[str, Any]]) -> list[LLMMessage]:
     """Return the prompt that summarizes a part of a conversation."""
-    book = english()
+    book = default_book()
     conversation = "\n\n".join(f"{item.get('role', 'user')}: {message_content_text(item)}" for item in chunk)
     return [
         format_message_for_llm(book.slice("summarizer_system_message"), "system"),

@@ -9,7 +9,7 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from crewgraph.definitions.task.task import Task
-from crewgraph.prompts.book import english
+from crewgraph.prompts.book import default_book
 from crewgraph.schema import json_schema
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.cache import ToolCalling
@@ -102,7 +102,7 @@ def render_text_description_and_args(tools: Sequence[Any]) -> str:
 
 def build_text_tool_calling_fallback_message(tools_description: str, tools_names: str) -> str:
     """Return the tool instructions for a model without native tool calling."""
-    return english().slice("tools", tools=tools_description, tool_names=tools_names)
+    return default_book().slice("tools", tools=tools_description, tool_names=tools_names)
 
 
 def check_native_tool_support(llm: Any, original_tools: Sequence[Any] | None) -> bool:
