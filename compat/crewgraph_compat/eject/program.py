@@ -224,7 +224,7 @@ def _write_main(parts: ProgramWriters, program: CrewProgram) -> None:
     lines.append(f"result: str = {program.result()}")
     lines.append('sys.stdout.write(f"{result}\\n")')
     body = "\n".join(f"    {line}" for line in lines)
-    summary = "Run the crew with the inputs of the command line." if program.inputs else "Run the crew."
+    summary = "Run the crew with inputs from the command line." if program.inputs else "Run the crew."
     main = sheet.names.new("main", "_program")
     sheet.add(f'def {main}() -> None:\n    """{summary}"""\n{body}', _MAIN)
     sheet.add(f'if __name__ == "__main__":\n    {main}()', _MAIN)
@@ -240,7 +240,7 @@ def _write_flow_main(parts: ProgramWriters, writer: FlowWriter, graph: str) -> N
     if first:
         values = f"{{**{sheet.names.new('FIRST')}, **{given_values}}}"
         sheet.use("typing", "Any")
-        sheet.add(f'FIRST: dict[str, Any] = {first}\n"""The values that a run begins with."""', 11)
+        sheet.add(f'FIRST: dict[str, Any] = {first}\n"""The initial state of a run."""', 11)
     value = f"cast({state.whole}, {values})" if state.is_dict else f"{state.whole}(**{values})"
     if state.is_dict:
         sheet.use("typing", "cast")

@@ -86,7 +86,7 @@ class CoworkerTools:
         needs_state = any(value in written for value in values.values())
         if written not in parts.teams:
             name = parts.teams[written] = parts.sheet.names.new("team" if needs_state else "TEAM")
-            message = '"""Those who may be asked."""'
+            message = '"""The coworkers as tools."""'
             parts.sheet.add(
                 f"def {name}(state: {state}) -> list[BaseTool]:\n    {message}\n    return {written}"
                 if needs_state
@@ -327,7 +327,7 @@ class AgentCalls:
             read = f"{parts.pieces.name('parsed')}({call.model}, text, {call.kind})"
             lines = [f"text = {text}", f"return AgentOutput(text, pydantic={read})"]
         takes = ", ".join(["question: str", *(f"{name}: object" for name in call.slots)])
-        summary = doc_line(f"What {agent.template('role')} says to a question")
+        summary = doc_line(f"Return the answer of {agent.template('role')} to a question")
         body = "\n".join(f"    {line}" for line in lines)
         parts.sheet.add(f'def {call.function}({takes}) -> AgentOutput:\n    """{summary}"""\n{body}', _FUNCTION)
 

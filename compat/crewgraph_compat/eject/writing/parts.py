@@ -104,7 +104,7 @@ class TaskOutputDataclass:
             self._sheet.module(module)
         self._sheet.add(
             "@dataclass(frozen=True)\nclass TaskOutput:\n"
-            '    """What a task gave, for the functions that look at it."""\n\n'
+            '    """The output of a task, for the functions that receive it."""\n\n'
             "    raw: str\n" + "\n".join(fields) + text + methods,
             _RANK,
         )
@@ -113,7 +113,7 @@ class TaskOutputDataclass:
 _TOOL_FAILURE = '''
 @dataclass(frozen=True)
 class ToolFailure:
-    """Why a tool has no result."""
+    """The reason why a tool has no result."""
 
     message: str
     code: str | None = None
@@ -124,7 +124,7 @@ class ToolFailure:
 '''
 
 _AGENTS = 8
-_KEPT = '"""Runs are kept by their `thread_id` while the process lives; a saver of a database keeps them longer."""'
+_KEPT = '"""Stores runs by `thread_id` in memory; use a database checkpointer to keep them longer."""'
 
 
 _SLICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -283,7 +283,7 @@ class ProgramWriters:
             self.sheet.names.take("FlowState")
             self.sheet.use("pydantic", "BaseModel", "Field")
             self.sheet.use("uuid", "uuid4")
-            message = '"""The state of a run, with its name."""'
+            message = '"""The state of a run, with its id."""'
             built = "Field(default_factory=lambda: str(uuid4()))"
             self.sheet.add(f"class FlowState(BaseModel):\n    {message}\n\n    id: str = {built}", 2)
         return "FlowState"

@@ -249,7 +249,7 @@ class ToolFunctions:
         self._sheet.add(
             f"@tool({json.dumps(guarded.name)}, description={described})\n"
             f"def {name}({value}) -> str:\n"
-            f'    """What the tool did is not translated."""\n'
+            f'    """The implementation is not translated."""\n'
             f"    # TODO: {' '.join(why.split())[:90]}\n"
             f"    raise NotImplementedError({message})",
             _RANK,
