@@ -93,7 +93,7 @@ def test_a_context_has_a_configuration_and_no_client_yet():
 
 @pytest.mark.parametrize("missing", [MissingChromaDBConfig, MissingQdrantConfig])
 def test_a_configuration_of_what_is_missing_says_what_to_write(missing: Any):
-    with pytest.raises(RuntimeError, match=f"`{missing.__name__}` stands for a store that is not installed"):
+    with pytest.raises(RuntimeError, match=f"`{missing.__name__}` names a store that is not installed"):
         missing()
 
 

@@ -156,7 +156,7 @@ class ExecutionTrace:
     """The cleanup at the end of an execution."""
 
     session: Any
-    """The recorder; crewgraph has none of its own."""
+    """The recorder; crewgraph has none."""
 
     cleanup: ExitStack
     """Called at the end."""
@@ -215,7 +215,7 @@ def end_execution(token: Token[str | None] | None, *, defer: bool = False) -> Ex
     """End an execution begun with `begin_execution`; None ends nothing.
 
     Returns:
-        What is to be cleaned up, where that is to wait (`defer`).
+        The cleanup, if it is deferred (`defer`).
     """
     if token is None:
         return None

@@ -1,4 +1,4 @@
-"""The agent of a program: a graph of a model and a `ToolNode`, with what its tools need around a call."""
+"""The agent of a program: a graph of a model and a `ToolNode`, with wrappers for tool calls."""
 
 import json
 import re
@@ -137,7 +137,7 @@ _ASKING = """\
 
 
 class AgentGraph:
-    """The properties of a program's tools that its agents depend on, and the source of these."""
+    """The properties of a program's tools on which the source of its agents depends."""
 
     def __init__(self) -> None:
         self.keeps_results = True

@@ -49,7 +49,7 @@ def output_methods(sources: Sequence[str], fields: Sequence[str]) -> tuple[str, 
 
 
 def _reads_item(text: str) -> bool:
-    """Whether a text reads an item of something that may be an output, by a constant key."""
+    """Whether a source reads an item of a possible output by a constant key."""
     tree = ast.parse(text)
     outputs = {"output", "result"} | {
         target.id

@@ -183,7 +183,7 @@ class ProgramWriters:
         """Whether the graph waits for people."""
 
     def own_state(self, flow: object) -> str:
-        """Return the function that gives a flow's state without what its methods hand on; its state writer writes it."""
+        """Return the function that returns a flow's state without passed values; the state writer writes it."""
         if id(flow) not in self._own_states:
             self._own_states[id(flow)] = self.sheet.names.new("own_state")
         return self._own_states[id(flow)]
@@ -211,7 +211,7 @@ class ProgramWriters:
         """Return the expression for the answer of an agent.
 
         Args:
-            role: its role, after which it is called.
+            role: its role, which names it.
             words: the expressions for its model, its system prompt, and what it is asked.
             tools: the expressions for its tools.
             steps: how often its model may be asked.
@@ -242,7 +242,7 @@ class ProgramWriters:
         return f"{builder}.compile(checkpointer=InMemorySaver())\n{_KEPT}"
 
     def remembers(self, agent: BaseAgent, crew: Crew | None) -> None:
-        """Record that an agent remembers, and with which embeddings."""
+        """Record that an agent has a memory, and its embeddings."""
         own = getattr(agent, "embedder", None)
         embedder = own if own is not None or crew is None else crew.embedder
         where = f"agent `{agent.role}`" if crew is None else f"crew `{crew.name}`"
@@ -258,7 +258,7 @@ class ProgramWriters:
         self.skills.write()
         self.pieces.write()
         if "CrewOutput" in "".join(self.lifter.sources) and self.sheet.helper("CrewOutput") is None:
-            self.refusals.add("`CrewOutput`", "a function takes one, and no crew gives it one here")
+            self.refusals.add("`CrewOutput`", "a function takes one, but no crew passes one here")
         if self.outputs.is_used:
             self.outputs.write()
 
@@ -268,7 +268,7 @@ class ProgramWriters:
         return "BaseTool"
 
     def _tool_failure(self) -> str:
-        """Return the class of what tools give when they fail; the model is told its message."""
+        """Return the class that tools return on failure; the model sees its message."""
         if self.sheet.helper("ToolFailure") is None:
             self.sheet.name_helper("ToolFailure", "ToolFailure")
             self.sheet.names.take("ToolFailure")

@@ -182,7 +182,7 @@ def handle_output_parser_exception(
     """
     messages.append({"role": "user", "content": e.error})
     if verbose and printer is not None and iterations > log_error_after:
-        printer.print(content=f"the reply could not be read, it is asked for again: {e.error}", color="red")
+        printer.print(content=f"the reply could not be parsed; asking again: {e.error}", color="red")
     return AgentAction(thought="", tool="", tool_input="", text=e.error)
 
 

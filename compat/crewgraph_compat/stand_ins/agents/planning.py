@@ -1,4 +1,4 @@
-"""Planning by hand: crew plans, the steps of a plan, and the assessment of their results."""
+"""Planning called directly: crew plans, the steps of a plan, and the assessment of their results."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

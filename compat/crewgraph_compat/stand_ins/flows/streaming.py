@@ -248,7 +248,7 @@ def _chunk(event: LLMStreamChunkEvent, info: TaskInfo) -> StreamChunk:
 
 
 def _run_with_sink(sink: _Sink, work: Callable[[], T]) -> T:
-    SINKS.set((*SINKS.get(), sink))  # of a context that is this work's alone
+    SINKS.set((*SINKS.get(), sink))  # of a context used only by this work
     return work()
 
 

@@ -192,7 +192,7 @@ class PreReviewResult(BaseModel):
     """An output, corrected before a person reviews it."""
 
     improved_output: str
-    """The output as it is to be shown."""
+    """The output to show."""
 
 
 class DistilledLessons(BaseModel):

@@ -1,4 +1,4 @@
-"""Structured model output, requested by hand."""
+"""Request structured model output directly."""
 
 import re
 from typing import Any, Generic, TypeVar

@@ -128,7 +128,7 @@ def parse_jsonc(text: str, source: str | Path = "<string>") -> Any:
     try:
         return json.loads(strip_jsonc_comments(text))
     except ValueError as error:
-        raise ValueError(f"{source}: this is no JSON: {error}") from error
+        raise ValueError(f"{source}: not valid JSON: {error}") from error
 
 
 def load_jsonc_file(source: str | Path) -> Any:

@@ -155,7 +155,7 @@ def string_to_callable(value: Any) -> Callable[..., Any]:
         raise ValueError(f"{value!r} is no path of a callback; write it as `module.name`")
     if os.environ.get(_ALLOWED) != "1":
         raise ValueError(
-            f"the path {value!r} is not followed, since it may lead to any function. Set {_ALLOWED}=1 if you trust whoever "
+            f"the path {value!r} is not resolved, because it may name any function. Set {_ALLOWED}=1 if you trust whoever "
             "wrote it."
         )
     result = _by_path(value)

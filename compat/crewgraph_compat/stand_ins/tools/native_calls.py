@@ -1,4 +1,4 @@
-"""Native tool calls, parsed and executed by hand, and textual tool descriptions."""
+"""Parse and execute native tool calls, and describe tools as text."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -234,7 +234,7 @@ def execute_single_native_tool_call(
     """
     info = extract_tool_call_info(tool_call)
     if info is None:
-        return _call_result("", "unknown", "this is no call of a tool")
+        return _call_result("", "unknown", "this is not a tool call")
     call_id, name, values = info
     arguments, refused = parse_tool_call_args(values, name, call_id)
     if arguments is None:
