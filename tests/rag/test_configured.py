@@ -81,7 +81,7 @@ def test_a_client_on_faiss_tells_its_defaults():
 
 
 def test_nobody_makes_clients_of_other_providers():
-    with pytest.raises(ValueError, match="`nope` is no provider of vectors. There are: `chromadb`, `qdrant`"):
+    with pytest.raises(ValueError, match="`nope` is not a vector provider. Available: `chromadb`, `qdrant`"):
         create_client(SimpleNamespace(provider="nope"))  # pyright: ignore[reportArgumentType]
 
 

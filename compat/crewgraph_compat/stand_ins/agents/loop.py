@@ -253,7 +253,7 @@ def handle_context_length(
     """
     if not respect_context_window:
         raise ContextLengthExceeded(
-            "the conversation is too long for the model. Shorten it, take a model with a larger context window, or let it be "
+            "the conversation is too long for the model. Shorten it, use a model with a larger context window, or let it be "
             "condensed with `respect_context_window=True`."
         )
     summarize_messages(messages, llm, callbacks)

@@ -122,7 +122,7 @@ class ConsoleProvider:
     """Ask on the terminal; flows do this automatically if there is one.
 
     Args:
-        verbose: whether the output that is asked about is shown.
+        verbose: whether to show the output in question.
     """
 
     def __init__(self, verbose: bool = True) -> None:

@@ -86,7 +86,7 @@ def parse_tools(tools: Sequence[Any]) -> list[CrewStructuredTool]:
         elif isinstance(tool, BaseTool):
             result.append(tool.to_structured_tool())
         else:
-            raise ValueError(f"{tool!r:.80} is no tool; give a `BaseTool`, or a function with `@tool` above it")
+            raise ValueError(f"{tool!r:.80} is not a tool; pass a `BaseTool`, or a function decorated with `@tool`")
     return result
 
 
