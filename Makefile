@@ -4,12 +4,12 @@ CORES  ?= auto
 BIN    := $(VENV)/bin
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# Processes that tests start would compile everything again.
+# Else processes that tests start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo install test test-all installations lint types format docs kills parity coverage notebooks reference bench clean
 
-help:  ## what can be made here
+help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # A stamp, so that a second `make test` does not install again.
@@ -24,25 +24,25 @@ $(VENV)/.demo-installed: pyproject.toml constraints.txt
 	$(INSTALL) -c constraints.txt -e .
 	touch $@
 
-install: $(VENV)/.installed  ## make the virtual environment with everything the tests need
+install: $(VENV)/.installed  ## create the virtual environment for the tests
 
 demo: $(VENV)/.demo-installed  ## run a crew on a real file: make demo [FILE=path/to/text-or-csv]
 	$(BIN)/python examples/demo.py $(if $(FILE),"$(FILE)")
 
-test: $(VENV)/.installed  ## install and pass the tests, in some minutes
+test: $(VENV)/.installed  ## run the tests (minutes)
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal $(ARGS)
 
 test-all: export ALL = 1
-test-all: test  ## the tests with every mode in every granularity, more random examples and more kills
+test-all: test  ## run the tests with every mode in every granularity, more random examples and more kills
 
-installations:  ## install what each page says in an empty environment, and run a program there: make installations [ARGS=mcp] (minutes)
+installations:  ## install each page's packages in an empty environment and run a program there: make installations [ARGS=mcp] (minutes)
 	$(PYTHON) .ci/installations.py $(ARGS)
 
 docs: export NO_MKDOCS_2_WARNING = 1
-docs: $(VENV)/.installed  ## the documentation as a site, in build/site
+docs: $(VENV)/.installed  ## build the documentation site in build/site
 	$(BIN)/python -m mkdocs build --strict
 
-lint: $(VENV)/.installed  ## ruff and the room contracts
+lint: $(VENV)/.installed  ## ruff and the import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PYTHONPATH=compat $(BIN)/lint-imports --no-cache
@@ -50,30 +50,30 @@ lint: $(VENV)/.installed  ## ruff and the room contracts
 types: $(VENV)/.installed  ## pyright, strict
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-format: $(VENV)/.installed  ## put the code in its form
+format: $(VENV)/.installed  ## format the code
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-kills: $(VENV)/.installed  ## the whole kill matrix, writers of a store killed 1,000 times, the trial of a queue (minutes): their tables
+kills: $(VENV)/.installed  ## run the whole kill matrix, kill writers of a store 1,000 times, test a queue (minutes), and write the tables
 	PYTHONPATH=tests:compat $(BIN)/python -m kills.matrix
 	PYTHONPATH=tests:compat $(BIN)/python -m storage.store.kills
 	PYTHONPATH=tests:compat $(BIN)/python -m kills.ends
 	PYTHONPATH=tests:compat $(BIN)/python -m queues.trial
 
-parity: $(VENV)/.installed  ## programs played on both CrewAIs and here, compared: tests/parity/results.md (many minutes)
+parity: $(VENV)/.installed  ## run programs on both CrewAIs and here, and compare: tests/parity/results.md (many minutes)
 	PYTHONPATH=tests:compat:. $(BIN)/python -m parity.record $(ARGS)
 
-coverage: $(VENV)/.installed  ## how much of CrewAI's public surface is here: docs/coverage.md
+coverage: $(VENV)/.installed  ## count how much of CrewAI's public API is provided: docs/coverage.md
 	PYTHONPATH=tests:compat:. $(BIN)/python -m surface.reexports
 	PYTHONPATH=tests:compat:. $(BIN)/python -m surface.coverage --write
 
-notebooks: $(VENV)/.installed  ## the notebooks with the outputs that they give: make notebooks [ARGS=first_crew]
+notebooks: $(VENV)/.installed  ## run the notebooks and save their outputs: make notebooks [ARGS=first_crew]
 	PYTHONPATH=tests:compat:. $(BIN)/python -m docs.notebooks $(ARGS)
 
-reference: $(VENV)/.installed  ## write the page of the command line from the commands' help
+reference: $(VENV)/.installed  ## generate the command line page from the commands' help
 	$(BIN)/python docs/site/command_line.py
 
-bench: $(VENV)/.installed  ## the benchmarks; peers in environments of their own
+bench: $(VENV)/.installed  ## run the benchmarks, each peer in its own environment
 	$(BIN)/python -m benchmarks.run
 
 clean:  ## remove the virtual environment and caches

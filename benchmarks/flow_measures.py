@@ -42,7 +42,7 @@ _PER_METHOD = {"cpu": "ms of processor time per method"}
 FLOW_MEASURES: tuple[Measure, ...] = (
     Measure(
         name="flows",
-        title="A method of a flow, nothing kept",
+        title="A method of a flow, not stored",
         figures=_PER_METHOD,
         cases={**_CHAINS, **_LOOP, **_FAN},
         contenders=(
@@ -59,7 +59,7 @@ FLOW_MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="flows_kept",
-        title="A method of a flow, kept in SQLite",
+        title="A method of a flow, stored in SQLite",
         figures={**_PER_METHOD, "wall": "ms of wall time per method, the disk's included"},
         cases={"chain of 100": "chain 100", **_LOOP},
         contenders=(
@@ -74,7 +74,7 @@ FLOW_MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="flows_long",
-        title="A loop that goes on for long",
+        title="A long loop",
         figures={"cpu": "ms of processor time per method, of which a round has two"},
         cases={"nothing kept": "nothing", "kept in SQLite": "kept"},
         contenders=(
@@ -86,7 +86,7 @@ FLOW_MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="flows_begin",
-        title="When a listener begins: a method takes 0.05 s and has one, another beside it takes 1 s",
+        title="When a listener starts: its method takes 0.05 s, a parallel method 1 s",
         figures={"wall": "seconds of wall time after the kickoff"},
         cases={"`kickoff`": "kickoff", "`akickoff`": "akickoff"},
         contenders=(
@@ -100,8 +100,8 @@ FLOW_MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="flows_first",
-        title="From nothing to a first flow of two methods",
-        figures={"cpu": "ms of processor time of a fresh process, Python's own start included"},
+        title="From process start to the result of a first flow of two methods",
+        figures={"cpu": "ms of processor time of a new process, including the start of Python"},
         cases={"import": "import", "first result, nothing kept": "nothing", "kept in SQLite": "kept"},
         contenders=(
             _hand("", "first", "{case}"),

@@ -15,9 +15,9 @@ def _ours(keep: str, granularity: str) -> Contender:
 HISTORY_MEASURES: tuple[Measure, ...] = (
     Measure(
         name="rounds",
-        title="The past of a flow that goes round",
+        title="The history of a looping flow",
         figures={
-            "file": "KiB of the file after so many rounds of two methods, while the run goes on, the write-ahead log merged",
+            "file": "KiB of the file after this many rounds of two methods, during the run, with the write-ahead log merged",
             "used": "KiB of it that hold something",
             "cpu": "ms of processor time a round",
         },
@@ -29,7 +29,7 @@ HISTORY_MEASURES: tuple[Measure, ...] = (
             ),
             *(_ours(keep, granularity) for granularity in ("method", "flow") for keep in ("all", "latest")),
         ),
-        goal="linear where all is kept, flat where the latest is.",
+        goal="linear if all is kept, constant if only the latest is.",
     ),
 )
 """All of them."""

@@ -35,12 +35,12 @@ def _counts(*numbers: int) -> dict[str, str]:
 
 
 _PER_TASK = {"cpu": "ms of processor time per task"}
-_OF_PROCESS = {"cpu": "ms of processor time of a fresh process, Python's own start included"}
+_OF_PROCESS = {"cpu": "ms of processor time of a new process, including the start of Python"}
 
 MEASURES: tuple[Measure, ...] = (
     Measure(
         name="tasks",
-        title="A task of a sequential crew, nothing kept",
+        title="A task of a sequential crew, not stored",
         figures=_PER_TASK,
         cases=_counts(10, 100, 1000),
         contenders=(
@@ -56,7 +56,7 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="kept",
-        title="A task of a sequential crew, kept in SQLite",
+        title="A task of a sequential crew, stored in SQLite",
         figures={**_PER_TASK, "wall": "ms of wall time per task, the disk's included"},
         cases=_counts(10, 100),
         contenders=(
@@ -81,7 +81,7 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="tools",
-        title="A request to a model and the tool call it asks for",
+        title="A model request and its tool call",
         figures={"cpu": "ms of processor time per request and call; 50 of them, then an answer"},
         cases={"per cycle": ""},
         contenders=(
@@ -95,7 +95,7 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="each",
-        title="One crew for a hundred inputs at once, a model that takes 0.2 s",
+        title="One crew for a hundred parallel inputs, a model that takes 0.2 s",
         figures={"rate": "runs per second"},
         cases={"`kickoff_for_each_async`": ""},
         contenders=(
@@ -109,8 +109,8 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="beside",
-        title="Fifty tasks beside each other and one behind them, a model that takes 0.2 s",
-        figures={"wall": "seconds of wall time, where 0.4 are waited for"},
+        title="Fifty parallel tasks and one after them, a model that takes 0.2 s",
+        figures={"wall": "seconds of wall time, of which the models take 0.4"},
         cases={"`kickoff`": "kickoff", "`akickoff`": "akickoff"},
         contenders=(
             _hand("a node per task", "beside", "50", "{case}"),
@@ -118,7 +118,7 @@ MEASURES: tuple[Measure, ...] = (
             _theirs(CREWAI_121, "beside", "50", cases=("kickoff",)),
             _theirs(CREWAI_115, "beside", "50", cases=("kickoff",)),
         ),
-        goal="at most 0.46 s (×1.15 of what is waited for).",
+        goal="at most 0.46 s (×1.15 of the models' time).",
     ),
     Measure(
         name="imports",
@@ -153,7 +153,7 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="first",
-        title="From nothing to the result of a first crew of one task",
+        title="From process start to the result of a first crew of one task",
         figures=_OF_PROCESS,
         cases={"process": ""},
         contenders=(

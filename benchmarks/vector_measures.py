@@ -8,14 +8,14 @@ from benchmarks.measure import Contender, Measure
 __all__ = ["VECTOR_MEASURES"]
 
 _FIGURES = {
-    "save": "ms of wall time to save one entry more",
+    "save": "ms of wall time to save one more entry",
     "save_cpu": "ms of processor time to save it, all threads",
     "search": "ms of wall time to find the ten nearest",
     "search_cpu": "ms of processor time to find them, all threads",
-    "recall": "share of the ten nearest that are found",
-    "open": "seconds until a new process has opened it and found something",
-    "memory": "times the vectors' size that it then takes in memory, its searches done",
-    "fill": "seconds to fill it, work in the background included",
+    "recall": "share of the ten nearest that is found",
+    "open": "seconds until a new process has opened it and finished a search",
+    "memory": "memory of that process after its searches, in sizes of the vectors",
+    "fill": "seconds to fill it, including background work",
 }
 
 
@@ -32,7 +32,7 @@ _OURS = (
 VECTOR_MEASURES: tuple[Measure, ...] = (
     Measure(
         name="vectors",
-        title="Entries that are found by their vectors",
+        title="Entries with vectors",
         figures=_FIGURES,
         cases={"1,000 entries": "1000", "10,000": "10000", "100,000": "100000"},
         contenders=(
@@ -56,7 +56,7 @@ VECTOR_MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         name="vectors_million",
-        title="A million entries that are found by their vectors",
+        title="A million entries with vectors",
         figures=_FIGURES,
         cases={"1,000,000 entries": "1000000"},
         contenders=(_HAND, *_OURS),

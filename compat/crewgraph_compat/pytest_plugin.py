@@ -19,8 +19,8 @@ __all__ = [
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register the command line and ini options."""
     group = parser.getgroup("crewgraph", "CrewAI programs on crewgraph")
-    group.addoption("--crewgraph", action="store_true", help="let `import crewai` mean crewgraph")
-    parser.addini("crewgraph", "let `import crewai` mean crewgraph", type="bool", default=False)
+    group.addoption("--crewgraph", action="store_true", help="resolve `import crewai` to crewgraph")
+    parser.addini("crewgraph", "resolve `import crewai` to crewgraph", type="bool", default=False)
 
 
 @pytest.hookimpl(tryfirst=True)

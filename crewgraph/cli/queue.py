@@ -61,7 +61,7 @@ def worker(
         bool, typer.Option("--burst", help="End when no job is left, instead of waiting for more jobs.")
     ] = False,
 ) -> None:
-    """Carry out the runs in a queue.
+    """Execute the runs in a queue.
 
     Programs add runs with `crew.enqueue(inputs)` or `flow.enqueue(inputs)`. Start any number of workers, on any number of
     machines: if one dies, another resumes its runs without repeating recorded work.

@@ -89,7 +89,7 @@ def test_settings_tools_and_results_of_an_agent():
     validate_max_execution_time(None)
     validate_max_execution_time(5)
     for wrong in (0, -1, 2.5, "x"):
-        with pytest.raises(ValueError, match="whole number of seconds above 0"):
+        with pytest.raises(ValueError, match="positive whole number of seconds"):
             validate_max_execution_time(wrong)  # pyright: ignore[reportArgumentType]
 
     class Executor:

@@ -53,7 +53,7 @@ def test_a_text_is_given_a_structure_by_hand():
     assert made.to_pydantic() == Tide(height=2)
     assert made.to_json() == '{\n  "height": 2\n}'
     assert InternalInstructor("two", Tide, clerk('{"height": 4}')).to_pydantic() == Tide(height=4)
-    with pytest.raises(ValueError, match="a model has to be asked"):
+    with pytest.raises(ValueError, match="a model is needed"):
         InternalInstructor("two", Tide)
 
 
@@ -66,7 +66,7 @@ def test_what_was_learned_is_asked_for_field_by_field():
     whole = ScriptedLLM(['{"suggestions": [], "quality": 7, "final_summary": "f"}'])
     made = TrainingConverter(text="t", llm=whole, model=TrainedAgent, instructions="i").to_pydantic()
     assert made == TrainedAgent(suggestions=[], quality=7, final_summary="f")
-    with pytest.raises(ConverterError, match="each field by itself"):
+    with pytest.raises(ConverterError, match="each field separately"):
         TrainingConverter(text="t", llm=ScriptedLLM(["no"] * 6), model=TrainedAgent, instructions="i").to_pydantic()
 
 
@@ -85,7 +85,7 @@ def test_tasks_are_planned_by_hand():
 
 def test_a_plan_that_cannot_be_read_is_told():
     planner = CrewPlanner([work(clerk("?"))], ScriptedLLM(["no plan"] * 8))
-    with pytest.raises(ValueError, match="no plan that can be read"):
+    with pytest.raises(ValueError, match="plan could not be parsed"):
         planner._handle_crew_planning()  # pyright: ignore[reportPrivateUsage]
 
 

@@ -241,7 +241,7 @@ def test_tools_are_listed_and_described():
     assert "Adds." in render_text_description_and_args([add])
     assert "add: adds" in build_text_tool_calling_fallback_message("add: adds", "add")
     assert [one.name for one in parse_tools([add, add.to_structured_tool()])] == ["Add Numbers", "Add Numbers"]
-    with pytest.raises(ValueError, match="is no tool"):
+    with pytest.raises(ValueError, match="is not a tool"):
         parse_tools([5])
     assert format_native_tool_output_for_agent(object(), 5) == "5"
 

@@ -108,7 +108,7 @@ def test_an_executor_is_made_by_position_as_older_programs_do():
     llm = ScriptedLLM(["Final Answer: ok"])
     executor = CrewAgentExecutor(llm, task, None, agent, {"prompt": "{input}"}, 3, [], "", [], "", ToolsHandler())
     assert executor.invoke({"input": "?"}) == {"output": "ok"}
-    with pytest.raises(RunError, match="give it `agent=`"):
+    with pytest.raises(RunError, match="pass `agent=`"):
         AgentExecutor(llm=llm).invoke({"input": "?"})
 
 
@@ -187,7 +187,7 @@ def test_a_tool_gives_what_is_kept():
     assert tools.tool().name == "Hit Cache"
     assert tools.hit_cache('tool:search|input:{"q": 1}') == "tide"
     assert tools.hit_cache('tool:search|input:{"q": 2}') is None
-    with pytest.raises(ValueError, match="no key of a cache"):
+    with pytest.raises(ValueError, match="not a cache key"):
         tools.hit_cache("tide")
 
 

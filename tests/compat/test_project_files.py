@@ -37,7 +37,7 @@ def test_files_of_a_project_are_read(tmp_path: Path):
     found = find_crew_json_file(tmp_path)
     assert found == tmp_path / "crew.jsonc"
     assert load_jsonc_file(tmp_path / "crew.jsonc") == {"a": [1, 2]}
-    with pytest.raises(ValueError, match="crew: this is no JSON"):
+    with pytest.raises(ValueError, match="crew: not valid JSON"):
         parse_jsonc("{", "crew")
 
 

@@ -217,7 +217,7 @@ def test_a_model_is_named_and_described_as_one_likes():
 
 
 def test_a_type_that_is_none_is_told():
-    with pytest.raises(ValueError, match="no type of JSON"):
+    with pytest.raises(ValueError, match="not a JSON type"):
         create_model_from_schema({"type": "object", "properties": {"a": {"type": "tide"}}})
 
 

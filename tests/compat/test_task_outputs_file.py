@@ -49,13 +49,13 @@ def test_a_file_holds_what_is_added_and_changed_until_it_is_removed(tmp_path: Pa
 
 def test_what_cannot_be_done_is_told(tmp_path: Path):
     storage = KickoffTaskOutputsSQLiteStorage(str(tmp_path / "outputs.db"))
-    with pytest.warns(UserWarning, match="no output of a task has the number 9; nothing was changed"):
+    with pytest.warns(UserWarning, match="no task output has the number 9; nothing was changed"):
         storage.update(9, output={})
     with pytest.raises(DatabaseOperationError, match="there is no `port`; there is task_id, expected_output"):
         storage.update(0, port="Ostend")
-    with pytest.raises(DatabaseOperationError, match="nothing is to change"):
+    with pytest.raises(DatabaseOperationError, match="there is nothing to change"):
         storage.update(0)
-    with pytest.raises(DatabaseOperationError, match="the database cannot be made: unable to open") as raised:
+    with pytest.raises(DatabaseOperationError, match="the database cannot be created: unable to open") as raised:
         KickoffTaskOutputsSQLiteStorage(str(tmp_path / "none" / "outputs.db"))
     assert isinstance(raised.value.original_error, sqlite3.Error)
 

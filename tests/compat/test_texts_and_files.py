@@ -384,9 +384,9 @@ def test_a_reference_that_leads_nowhere_is_told(ref: str):
 def test_a_reference_leads_to_what_it_names():
     assert resolve_ref("json:JSONEncoder.encode", field="f") is json.JSONEncoder.encode
     assert resolve_class_ref("json:JSONEncoder", field="f", base_class=json.JSONEncoder) is json.JSONEncoder
-    with pytest.raises(InvalidRefError, match="no class"):
+    with pytest.raises(InvalidRefError, match="not a class"):
         resolve_class_ref("json:dumps", field="f")
-    with pytest.raises(InvalidRefError, match="no subclass of `JSONEncoder`"):
+    with pytest.raises(InvalidRefError, match="not a subclass of `JSONEncoder`"):
         resolve_class_ref("json:JSONDecoder", field="f", base_class=json.JSONEncoder)
 
 

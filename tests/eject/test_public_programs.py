@@ -497,7 +497,7 @@ def test_a_question_of_a_flow_becomes_an_interrupt(python: Python, tmp_path: Pat
     done = python("-m", "crewgraph", "eject", "--import", "program.py:Trip", OPENAI_API_KEY="key")
     assert done.returncode == 0, done.stderr
     assert "str(interrupt('Which port?'))" in done.stdout.replace('"', "'")
-    assert "its code before the question runs again when somebody has answered" in done.stderr
+    assert "its code before the question runs again after the answer" in done.stderr
 
 
 def project(folder: Path, **files: str) -> None:

@@ -87,5 +87,5 @@ code = f"import crewai_tools as t\\n{more}"
 prose = "Answers come from crewai as texts."
 '''
     assert rewritten(text) == text.replace("from crewai import Agent", "from crewgraph import Agent")
-    told = "this text holds an import of crewai and is left unchanged; run what is made of it with `crewgraph run`."
+    told = "this text imports crewai and is left unchanged; run the program made from it with `crewgraph run`."
     assert noted(text) == [(7, told), (10, told)]

@@ -91,7 +91,7 @@ def test_collections_of_chromadb_are_made_and_forgotten(mode: Mode):
 )
 def test_a_verb_for_the_other_kind_of_client_is_refused(verb: str):
     assert is_sync_client(ClientAPI()) and is_async_client(AsyncClientAPI()) and not is_sync_client(object())
-    with pytest.raises(ClientMethodMismatchError, match=rf"`{verb}\(\)` is for a `ClientAPI`"):
+    with pytest.raises(ClientMethodMismatchError, match=rf"`{verb}\(\)` needs a `ClientAPI`"):
         getattr(ChromaDBClient(AsyncClientAPI(), Letters()), verb)()
     with pytest.raises(TypeError, match=rf"call `{verb}\(\)`"):
         asyncio.run(getattr(ChromaDBClient(ClientAPI(), Letters()), f"a{verb}")())

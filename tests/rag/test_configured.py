@@ -81,7 +81,7 @@ def test_a_client_on_faiss_tells_its_defaults():
 
 
 def test_nobody_makes_clients_of_other_providers():
-    with pytest.raises(ValueError, match="`nope` is no provider of vectors. There are: `chromadb`, `qdrant`"):
+    with pytest.raises(ValueError, match="`nope` is not a vector provider. Available: `chromadb`, `qdrant`"):
         create_client(SimpleNamespace(provider="nope"))  # pyright: ignore[reportArgumentType]
 
 
@@ -93,7 +93,7 @@ def test_a_context_has_a_configuration_and_no_client_yet():
 
 @pytest.mark.parametrize("missing", [MissingChromaDBConfig, MissingQdrantConfig])
 def test_a_configuration_of_what_is_missing_says_what_to_write(missing: Any):
-    with pytest.raises(RuntimeError, match=f"`{missing.__name__}` stands for a store that is not installed"):
+    with pytest.raises(RuntimeError, match=f"`{missing.__name__}` names a store that is not installed"):
         missing()
 
 

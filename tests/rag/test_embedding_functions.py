@@ -49,13 +49,13 @@ def test_what_are_no_vectors_are_refused(given: Any):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (None, "are a list, not a `NoneType`"),
-        ([], "this one is empty"),
+        (None, "must be a list, not a `NoneType`"),
+        ([], "the list of embeddings is empty"),
         ([[1, 2]], "embedding 0 is a `list`"),
         ([np.array([1]), np.array([])], r"embedding 1 has the shape \(0,\)"),
         ([np.array([[1]])], "one dimension"),
-        ([np.array(["a"])], "and not numbers"),
-        ([np.array([True])], "holds `bool`"),
+        ([np.array(["a"])], "not numbers"),
+        ([np.array([True])], "contains `bool`"),
     ],
 )
 def test_arrays_are_looked_at(given: Any, why: str):
@@ -90,5 +90,5 @@ def test_one_that_says_not_how_it_embeds_is_told_so():
     class Bare(CustomEmbeddingFunction):
         pass
 
-    with pytest.raises(NotImplementedError, match="`Bare` says not how it embeds"):
+    with pytest.raises(NotImplementedError, match="`Bare` cannot embed"):
         Bare()(["one"])

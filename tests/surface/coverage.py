@@ -159,21 +159,21 @@ def report() -> str:
 
 
 _TOLD = """\
-# Which names of CrewAI are here
+# Coverage of CrewAI's API
 
-`crewgraph check .` tells which names your project uses, and whether they are here. This page counts all names in the public
-modules of two releases of CrewAI. `make coverage` writes it, and a test compares it with the code.
+`crewgraph check .` lists the names that your project uses, and whether crewgraph has them. This page counts all names in the
+public modules of two releases of CrewAI. `make coverage` generates it, and a test compares it with the code.
 
-| column | counts |
+| Column | Counts |
 |---|---|
-| names | names in the modules of this area, with those that a module only imports from another |
+| names | names in the modules of this area, including names that a module only imports from another |
 | work | names for which `from crewai... import name` gives a working object |
-| absent with a reason | names whose `ImportError` says why they are not here, and what to use instead |
+| absent with a reason | names whose `ImportError` says why they are absent and what to use instead |
 | missing | names that are neither; `tests/surface/gaps.toml` says why |
-| fields and methods | fields, methods and properties of the classes that are here |
+| fields and methods | fields, methods and properties of the provided classes |
 | as theirs | the share of these with CrewAI's default or parameters; the others are in `tests/surface/gaps.toml` |
 
-A name that is here may still behave differently: see [differences](differences.md).
+A provided name may still behave differently: see [differences](differences.md).
 """
 
 

@@ -65,7 +65,7 @@ class CrewCalls:
             function: the function's syntax.
             edits: collects the changes.
             values: the global names of its module.
-            own: what its first parameter is, where it is a method.
+            own: its first parameter, if it is a method.
         """
         if any(isinstance(node, ast.Attribute) and node.attr in (*_VERBS, "call") for node in ast.walk(function)):
             _Scope(self, self._parts, function, edits, values, own).rewrite()

@@ -40,7 +40,7 @@ def format_program(text: str, *, is_users: bool) -> str:
 
     Args:
         text: the program.
-        is_users: whether it holds code of the user's, which may not keep to the rules: those are then named at its top.
+        is_users: whether it contains user code, which may break lint rules: these are then listed at the top.
     """
     if find_spec("ruff") is None:
         return re.sub(r"\n{4,}", "\n\n\n", text)
@@ -92,11 +92,11 @@ class EjectedProgram:
     """Tools that the user has to write because their source is not available."""
 
     notes: tuple[str, ...] = ()
-    """What the user should know of the program."""
+    """Notes for the user on the program."""
 
     @property
     def requirements(self) -> list[str]:
-        """The packages that the program imports, by the names that pip knows."""
+        """The packages that the program imports, by their pip names."""
         imported = {
             name.partition(".")[0] for node in ast.walk(ast.parse(self.source)) for name in _imported_modules(node)
         }
@@ -111,7 +111,7 @@ def _imported_modules(node: ast.AST) -> list[str]:
 
 
 def _is_package(name: str) -> bool:
-    """Whether a module is one of a package, not of the user."""
+    """Whether a module belongs to a package rather than to the user."""
     return find_spec(name) is None or is_installed_package(name)
 
 
@@ -128,7 +128,7 @@ def eject_program(
 
     Args:
         target: the crew or flow.
-        module: the module that it stands in, by its name in `sys.modules`; it is not imported by the program.
+        module: the name of its module in `sys.modules`; the program does not import it.
         search_path: the directories that the program can import the user's other modules from; None for any. What stands
             elsewhere is copied.
 
@@ -224,7 +224,7 @@ def _write_main(parts: ProgramWriters, program: CrewProgram) -> None:
     lines.append(f"result: str = {program.result()}")
     lines.append('sys.stdout.write(f"{result}\\n")')
     body = "\n".join(f"    {line}" for line in lines)
-    summary = "Run the crew with the inputs of the command line." if program.inputs else "Run the crew."
+    summary = "Run the crew with inputs from the command line." if program.inputs else "Run the crew."
     main = sheet.names.new("main", "_program")
     sheet.add(f'def {main}() -> None:\n    """{summary}"""\n{body}', _MAIN)
     sheet.add(f'if __name__ == "__main__":\n    {main}()', _MAIN)
@@ -240,7 +240,7 @@ def _write_flow_main(parts: ProgramWriters, writer: FlowWriter, graph: str) -> N
     if first:
         values = f"{{**{sheet.names.new('FIRST')}, **{given_values}}}"
         sheet.use("typing", "Any")
-        sheet.add(f'FIRST: dict[str, Any] = {first}\n"""The values that a run begins with."""', 11)
+        sheet.add(f'FIRST: dict[str, Any] = {first}\n"""The initial state of a run."""', 11)
     value = f"cast({state.whole}, {values})" if state.is_dict else f"{state.whole}(**{values})"
     if state.is_dict:
         sheet.use("typing", "cast")

@@ -30,7 +30,7 @@ class Refusals:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is left out of the program, although nothing that it does depends on it."""
+        """Parts that are left out without changing the program's results."""
         return tuple(self._notes)
 
     def note(self, what: str, why: str) -> None:
@@ -59,7 +59,7 @@ _Rule = tuple[str, Callable[[Any], Any], str]
 
 _TIME = "time limits are a feature of crewgraph"
 _RATE = "rate limits are a feature of crewgraph; give the model a LangChain rate limiter"
-_MEMORY = "memories of one's own are a feature of crewgraph; `memory=True` becomes a LangGraph store"
+_MEMORY = "your own memories are a feature of crewgraph; `memory=True` becomes a LangGraph store"
 _HOOKS = "hooks are a feature of crewgraph; move their code into the node, or into the function that calls the tool or the model"
 _FAILURES = "tool failures are always reported to the model and never end the run"
 _BUDGETS = "budgets are a feature of crewgraph"
@@ -84,12 +84,12 @@ _AGENT: tuple[_Rule, ...] = (
     (
         "agent_executor",
         lambda agent: agent.agent_executor or agent.executor_class,
-        "add it to the graph as a node of its own",
+        "add it to the graph as a separate node",
     ),
     (
         "middleware",
         lambda agent: agent.middleware,
-        "build that agent with LangChain's `create_agent`, as a node of its own",
+        "build that agent with LangChain's `create_agent`, as a separate node",
     ),
     ("mcps", lambda agent: agent.mcps or agent.apps, "use langchain-mcp-adapters"),
     ("a2a", lambda agent: agent.a2a, "call remote agents with a2a-sdk"),
@@ -154,13 +154,13 @@ def refuse_task(task: Task, refusals: Refusals) -> None:
 
 def _note_second_model(definition: Crew | Agent, where: str, refusals: Refusals) -> None:
     if definition.function_calling_llm:
-        why = "left out; the model calls tools in its own protocol, and no second one repairs their arguments"
+        why = "left out; the model calls tools natively, and no second model repairs their arguments"
         refusals.note(f"`function_calling_llm` of {where}", why)
 
 
 def _note_cache(definition: Crew | Agent, where: str, refusals: Refusals) -> None:
     if definition.cache_handler:
-        refusals.note(f"`cache_handler` of {where}", "left out; results of tools are kept for one answer of an agent")
+        refusals.note(f"`cache_handler` of {where}", "left out; tool results are cached for one answer of an agent")
 
 
 def _apply(rules: Iterable[_Rule], definition: Any, where: str, refusals: Refusals) -> None:
@@ -170,7 +170,7 @@ def _apply(rules: Iterable[_Rule], definition: Any, where: str, refusals: Refusa
 
 
 def _own(definition: Any, verbs: Iterable[str], where: str, refusals: Refusals) -> None:
-    """Record the verbs that a user's class or a patch overrides."""
+    """Record the methods that a user's class or a patch overrides."""
     for verb in verbs:
         if override_of(definition, verb) is not None:
             refusals.add(where, f"its class overrides `{verb}`")
@@ -187,7 +187,7 @@ def _has_own_memory(crew: Crew) -> bool:
 
 
 def has_memory(agent: BaseAgent, crew: Crew | None) -> bool:
-    """Return whether an agent remembers: by itself, or with its crew."""
+    """Return whether an agent has a memory: its own, or its crew's."""
     if agent.memory is False:
         return False
     return agent.memory is True or (crew is not None and crew.memory is True)

@@ -30,13 +30,13 @@ class DifferenceKind(StrEnum):
     """What a difference means for a program that is moved from CrewAI."""
 
     may_break = "may break"
-    """The program may fail, or do something else than before."""
+    """The program may fail or behave differently."""
 
     safer_default = "safer default"
     """Less is sent, shown, written or repeated."""
 
     improvement = "improvement"
-    """What fails or has no effect on CrewAI works."""
+    """Fails or has no effect on CrewAI, and works here."""
 
     older = "older"
     """Only CrewAI 1.2 differs; crewgraph does what CrewAI 1.15 does."""
@@ -57,10 +57,10 @@ class BehaviourDifference:
     """What a program does."""
 
     theirs: str
-    """What comes of it on CrewAI: on 1.2 if the kind is `older`, else on 1.15."""
+    """What happens on CrewAI: on 1.2 if the kind is `older`, else on 1.15."""
 
     here: str
-    """What comes of it on crewgraph."""
+    """What happens on crewgraph."""
 
     to_do: str
     """What to do when moving a program; empty if nothing."""
@@ -70,7 +70,7 @@ class BehaviourDifference:
 
     @property
     def outcomes(self) -> str:
-        """What comes of it on CrewAI, and here."""
+        """What happens on CrewAI, and here."""
         if self.kind is DifferenceKind.older:
             return f"CrewAI 1.2: {self.theirs}. CrewAI 1.15 and here: {self.here}."
         return f"CrewAI 1.15: {self.theirs}. Here: {self.here}."

@@ -119,7 +119,7 @@ def accepts_any_keyword(target: str) -> bool:
 
 
 def is_former_keyword(target: str, keyword: str) -> bool:
-    """Whether a keyword is one that older programs pass and that is silently ignored."""
+    """Whether older programs pass this keyword and it is silently ignored."""
     return keyword in getattr(crewgraph_class(target), "_ignored_keywords", ())
 
 

@@ -156,7 +156,7 @@ class ExecutionTrace:
     """The cleanup at the end of an execution."""
 
     session: Any
-    """The recorder; crewgraph has none of its own."""
+    """The recorder; crewgraph has none."""
 
     cleanup: ExitStack
     """Called at the end."""
@@ -197,9 +197,9 @@ def begin_execution(
     """Begin an execution.
 
     Args:
-        execution_uuid: its name; made where None.
+        execution_uuid: its id; None generates one.
         tracing: without effect.
-        trace_session: what is cleaned up at its end.
+        trace_session: the session to clean up at its end.
 
     Returns:
         What `end_execution` takes; None where one is under way, whose part this is then.
@@ -212,10 +212,10 @@ def begin_execution(
 
 
 def end_execution(token: Token[str | None] | None, *, defer: bool = False) -> ExecutionTrace | None:
-    """End an execution begun with `begin_execution`; None ends nothing.
+    """End an execution started with `begin_execution`; None does nothing.
 
     Returns:
-        What is to be cleaned up, where that is to wait (`defer`).
+        The cleanup, if it is deferred (`defer`).
     """
     if token is None:
         return None

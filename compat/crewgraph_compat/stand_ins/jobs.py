@@ -217,8 +217,8 @@ class JobWorkFlow(Flow[WorkStateT], Generic[WorkStateT]):
         state.seq += 1
         if not self._publish_update(_update(state.job, state.seq, kind, **details)):
             raise RuntimeError(
-                f"the update `{kind}` of the job `{state.job.job_id}` was not taken: the session is closed, "
-                "or the job cannot move on so from where it is"
+                f"the update `{kind}` of the job `{state.job.job_id}` was rejected: the session is closed, "
+                "or the job's current state does not allow it"
             )
 
 
@@ -266,7 +266,7 @@ class JobRunner:
             RuntimeError: The runner is closed.
         """
         if self.closed:
-            raise RuntimeError("the runner of jobs is closed; make another one for more of them")
+            raise RuntimeError("the job runner is closed; create a new one")
         if job.job_id in self.state.jobs and job.job_id not in self.tasks:
             task = self.tasks[job.job_id] = self._loop.create_task(self._done(deepcopy(job), inputs))
             task.add_done_callback(lambda _: self.tasks.pop(job.job_id, None))
@@ -290,7 +290,7 @@ class JobRunner:
                 return
             work = self.workflows[job.job_id] = self.make_work(job, inputs, self._publish)
         except Exception as error:  # noqa: BLE001 - reported with the job
-            _log.exception("the job %s did not begin", job.job_id)
+            _log.exception("the job %s could not be started", job.job_id)
             await self._failed(job, error)
             return
         try:

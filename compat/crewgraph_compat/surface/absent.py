@@ -27,7 +27,7 @@ _UI_VERSION = "A2UI is supported in version 0.8: `validate_a2ui_message`, `valid
 
 ABSENT: dict[str, str] = {
     "crewai.a2a.auth.utils": _SPOKEN,
-    "crewai.a2a.errors": "A failing remote agent raises `crewgraph.errors.RemoteAgentError`, or the model is told the error.",
+    "crewai.a2a.errors": "A failing remote agent raises `crewgraph.errors.RemoteAgentError`, or the model gets the error.",
     "crewai.a2a.extensions.a2ui.catalog": _UI_COMPONENTS,
     **dict.fromkeys(
         (

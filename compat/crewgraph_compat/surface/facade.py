@@ -64,7 +64,7 @@ class FacadeLoader(Loader):
     """Creates the facade modules."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return Facade(spec.name, f"crewgraph in the place of `{spec.name}`.")
+        return Facade(spec.name, f"crewgraph in place of `{spec.name}`.")
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__["__all__"] = sorted(TABLE[module.__name__])

@@ -62,7 +62,7 @@ class _Loader(Loader):
     """Create the stand-in modules."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _StandIn(spec.name, f"crewgraph in the place of `{spec.name}`.")
+        return _StandIn(spec.name, f"crewgraph in place of `{spec.name}`.")
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__["__all__"] = sorted(_MODULES[module.__name__])

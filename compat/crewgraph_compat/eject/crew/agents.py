@@ -86,7 +86,7 @@ class CoworkerTools:
         needs_state = any(value in written for value in values.values())
         if written not in parts.teams:
             name = parts.teams[written] = parts.sheet.names.new("team" if needs_state else "TEAM")
-            message = '"""Those who may be asked."""'
+            message = '"""The coworkers as tools."""'
             parts.sheet.add(
                 f"def {name}(state: {state}) -> list[BaseTool]:\n    {message}\n    return {written}"
                 if needs_state
@@ -169,26 +169,26 @@ def system_prompt_of(agent: BaseAgent, parts: ProgramWriters, *, uses_tools: boo
 
 
 def _lessons(agent: BaseAgent, parts: ProgramWriters, crew: Crew | None) -> str:
-    """Return what an agent learned in trainings of its crew."""
+    """Return the lessons from an agent's training."""
     lessons = () if crew is None else training_data_of(crew).of(agent.template("role") or "", agent.role)
     return "\n\n" + parts.book.slice("lessons", lessons="\n".join(f"- {item}" for item in lessons)) if lessons else ""
 
 
 def _refuse_templates(agent: BaseAgent, parts: ProgramWriters) -> None:
-    """Refuse the templates of an agent whose prompt is made during a run."""
+    """Refuse the templates of an agent whose prompt is built during a run."""
     if isinstance(agent, Agent) and (agent.system_template or agent.prompt_template or agent.response_template):
-        why = "they are filled for agents of tasks alone; write their text into the backstory"
+        why = "templates are filled in only for agents of tasks; write their text into the backstory"
         parts.refusals.add(f"the templates of agent `{agent.role}`", why)
 
 
 def limited(answer: str, agent: BaseAgent, parts: ProgramWriters) -> str:
-    """Return the expression for an agent's answer, which is not waited for longer than `max_execution_time`."""
+    """Return the expression for an agent's answer, limited by `max_execution_time`."""
     seconds = agent.max_execution_time if isinstance(agent, Agent) else None
     return answer if not seconds else f"{parts.pieces.name('limited')}(lambda: {answer}, {seconds})"
 
 
 def thought_out(agent: BaseAgent, parts: ProgramWriters, model: str, asked: str, tools: Sequence[str]) -> str:
-    """Return the suffix of a prompt that tells how an agent means to go about it, if it thinks first.
+    """Return the prompt suffix with the agent's plan, if it plans first.
 
     Args:
         agent: the agent.
@@ -209,7 +209,7 @@ def thought_out(agent: BaseAgent, parts: ProgramWriters, model: str, asked: str,
 
 
 def with_date(agent: BaseAgent, parts: ProgramWriters) -> str:
-    """Return the suffix of a prompt that tells an agent the date, if it has one."""
+    """Return the prompt suffix with the date, if the agent gets it."""
     if not isinstance(agent, Agent) or not agent.inject_date:
         return ""
     parts.sheet.use("datetime", "datetime")
@@ -327,12 +327,12 @@ class AgentCalls:
             read = f"{parts.pieces.name('parsed')}({call.model}, text, {call.kind})"
             lines = [f"text = {text}", f"return AgentOutput(text, pydantic={read})"]
         takes = ", ".join(["question: str", *(f"{name}: object" for name in call.slots)])
-        summary = doc_line(f"What {agent.template('role')} says to a question")
+        summary = doc_line(f"Return the answer of {agent.template('role')} to a question")
         body = "\n".join(f"    {line}" for line in lines)
         parts.sheet.add(f'def {call.function}({takes}) -> AgentOutput:\n    """{summary}"""\n{body}', _FUNCTION)
 
     def _known(self, call: _Asked) -> str:
-        """Return the suffix of a question that tells what is remembered and known."""
+        """Return the question suffix with memories and knowledge."""
         parts, result = self._parts, ""
         if has_memory(call.agent, None):
             parts.remembers(call.agent, None)

@@ -171,7 +171,7 @@ class CrewOutputDataclass:
         # Functions that receive the output may set its fields.
         frozen = "" if any(".raw = " in text or ".raw += " in text for text in sources) else "(frozen=True)"
         sheet.add(
-            f'@dataclass{frozen}\nclass CrewOutput:\n    """What a crew gave."""\n\n    raw: str\n'
+            f'@dataclass{frozen}\nclass CrewOutput:\n    """The output of a crew."""\n\n    raw: str\n'
             f"{listed}\n    def __str__(self) -> str:\n        return self.raw\n{methods}",
             _RANK,
         )
@@ -295,7 +295,7 @@ class CrewWriter:
         if value.made:
             sheet.use("typing", "Any")
         listed = "\n".join(f"    {key}" for key in keys)
-        sheet.add(f'class {state}({inputs}):\n    """What the tasks give, too."""\n\n{listed}', _STATE)
+        sheet.add(f'class {state}({inputs}):\n    """The inputs, and the outputs of the tasks."""\n\n{listed}', _STATE)
 
     def _write_graph(self, state: str, inputs: str) -> str:
         sheet = self._parts.sheet
@@ -314,7 +314,7 @@ class CrewWriter:
             lines.append(f'{builder}.add_edge("{end}", END)')
         if meeting is not None:
             sheet.names.take(meeting)
-            message = '"""Where the tasks that run at once meet."""'
+            message = '"""Join the parallel tasks."""'
             sheet.use("typing", "Any")
             sheet.add(f"def {meeting}(state: {state}) -> dict[str, Any]:\n    {message}\n    return {{}}", _NODE)
         for way in ways:

@@ -28,7 +28,7 @@ class {plans}(BaseModel):
 
 _FUNCTION = '''
 def {node}(state: {state}) -> dict[str, list[str]]:
-    """Have a model plan every task."""
+    """Let a model plan every task."""
     asked = [SystemMessage({system}), HumanMessage({asked})]
     answer = {model}.with_structured_output({plans}, method="function_calling").invoke(asked)
     plans = {{plan.task_number: plan.plan for plan in {plans}.model_validate(answer).list_of_plans_per_task}}

@@ -223,7 +223,7 @@ class TaskWriter:
 
     @property
     def _has_memory(self) -> bool:
-        """Whether the task's agent remembers."""
+        """Whether the task's agent has a memory."""
         return has_memory(self.assignment.agent, self.assignment.crew)
 
     def _filled(self, *fields: str) -> str:
@@ -232,14 +232,14 @@ class TaskWriter:
         return fill_slots(string_literal(slot_template(text, self._values)), text, self._values)
 
     def _remembered(self) -> str:
-        """Return the suffix of a prompt that tells what is remembered."""
+        """Return the prompt suffix with memories."""
         if not self._has_memory:
             return ""
         self._parts.remembers(self.assignment.agent, self.assignment.crew)
         return f" + {self._parts.pieces.name('remembered')}({self._filled('description')})"
 
     def _looked_up(self) -> str:
-        """Return the suffix of a prompt that tells what is known."""
+        """Return the prompt suffix with knowledge."""
         asked = self._filled("description", "expected_output")
         if self._sources:
             asked += f' + "\\n\\n" + {self._context()}'
@@ -252,7 +252,7 @@ class TaskWriter:
         return f" + {found}" if found else ""
 
     def _thought_out(self) -> str:
-        """Return the suffix of a prompt that tells how the agent means to go about it."""
+        """Return the prompt suffix with the agent's plan."""
         agent, asked = self.assignment.agent, self._filled("description", "expected_output")
         found = thought_out(agent, self._parts, self._model, asked, list(self.assignment.tools))
         if found and self.assignment.task.human_input:

@@ -297,7 +297,7 @@ class FlowEdges:
         sheet, routes = parts.sheet, self._events.routes[name]
         function = sheet.names.new(f"after_{slug(name)}")
         ways = ", ".join(f'"{label}": {_listed(ones)}' for label, ones in routes.items())
-        message = f'"""Who waits for what `{name}` said."""'
+        message = f'"""Return the nodes that wait for the labels of `{name}`."""'
         read = f"{state.get(f'{name}_said')}"
         texts = self._says_texts(name)
         chosen = f"{{{ways}}}.get({read}, [END])" if texts else f"{self._helper(parts)}({read}, {{{ways}}})"
@@ -326,7 +326,7 @@ class FlowEdges:
     def _write_wait(self, parts: ProgramWriters, state: FlowStateWriter) -> None:
         parts.sheet.names.take("passed")
         parts.sheet.use("typing", "Any")
-        message = '"""Mark that a label was returned that a listener waits for together with others."""'
+        message = '"""Record a label that is part of a joint condition."""'
         parts.sheet.add(f"def passed(state: {state.whole}) -> dict[str, Any]:\n    {message}\n    return {{}}", _NODE)
 
 

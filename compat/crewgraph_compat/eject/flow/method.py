@@ -89,7 +89,7 @@ class MethodWriter:
             function = ast.parse(source).body[0]
         self.text, self.tree = source, function
         module = UserModule.of(self.function)
-        assert module is not None  # its source was to be had
+        assert module is not None  # its source was available
         self.module = module
         self.own = function.args.args[0].arg if function.args.args else "self"
         self.touched = state_access(function, self.own)
@@ -314,7 +314,7 @@ class MethodWriter:
             self.parts.asks_people = self.parts.keeps_runs = True
             asked = edits.current(node.args[0]).replace(f"{self.own}.state", "state")
             edits.replace(node, f"str(interrupt({asked}))")
-            why = "its code before the question runs again when somebody has answered, as in all nodes with an `interrupt`"
+            why = "its code before the question runs again after the answer, as in all nodes with an `interrupt`"
             self.parts.refusals.note(self.where, why)
         return {id(node.func) for node in calls}
 
@@ -399,7 +399,7 @@ def _labels(value: ast.AST | None) -> list[Any]:
 
 
 def _read_names(body: Sequence[ast.AST], name: str) -> Iterator[ast.Name]:
-    """Yield the uses of a name, but in functions that have a parameter of this name."""
+    """Yield the uses of a name, except in functions with a parameter of that name."""
     for node in body:
         arguments = getattr(node, "args", None)
         if isinstance(arguments, ast.arguments) and name in [item.arg for item in arguments.args]:
@@ -410,7 +410,7 @@ def _read_names(body: Sequence[ast.AST], name: str) -> Iterator[ast.Name]:
 
 
 def _is_data(value: object) -> bool:
-    """Return whether a value is None, or a list, tuple or dict of plain data, so that its `repr` gives it again."""
+    """Return whether a value is plain data that its `repr` recreates: None, or a list, tuple or dict of plain data."""
     if isinstance(value, (list, tuple)):
         return all(map(_is_data, cast("Sequence[object]", value)))
     if isinstance(value, dict):

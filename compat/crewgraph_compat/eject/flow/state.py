@@ -91,7 +91,7 @@ class FlowStateWriter:
         if handed or grows:
             lines = [f"{name}: {kind} = {_EMPTY.get(kind, 'None')}" for name, kind in handed.items()]
             lines = [*(self._growing(name) for name in sorted(grows)), *lines]
-            self._extend("The state, and what methods hand on.", lines)
+            self._extend("The state, and the values that methods pass on.", lines)
         if self._parts.shows_state(self._flow):
             own = self.plain
             read = f"{own}.model_construct(**{{name: getattr(state, name) for name in {own}.model_fields}})"
@@ -105,7 +105,10 @@ class FlowStateWriter:
         sheet.add(f'class {self.whole}({base}):\n    """{summary}"""\n\n{listed}', _RANK)
 
     def _write_own_state(self, own: str, read: str) -> None:
-        name, message = self._parts.own_state(self._flow), '"""Return the state without what methods hand on."""'
+        name, message = (
+            self._parts.own_state(self._flow),
+            '"""Return the state without the values that methods pass on."""',
+        )
         self._parts.sheet.add(f"def {name}(state: {self.whole}) -> {own}:\n    {message}\n    return {read}", _RANK)
 
     def _growing(self, name: str) -> str:
@@ -134,7 +137,9 @@ class FlowStateWriter:
             lines.append(f"    {name}: {kind}")
         lines += [f"    {name}: {kind}" for name, kind in handed.items()]
         listed = "\n".join(lines)
-        sheet.add(f'class {self.whole}(TypedDict):\n    """What the methods read and write."""\n\n{listed}', _RANK)
+        sheet.add(
+            f'class {self.whole}(TypedDict):\n    """The fields that the methods read and write."""\n\n{listed}', _RANK
+        )
         if self._parts.shows_state(self._flow):
             hidden = ", ".join(f'"{name}"' for name in handed)
             read = f"{{name: value for name, value in state.items() if name not in ({hidden},)}}"
@@ -171,7 +176,7 @@ class FlowStateWriter:
         if self.is_dict:
             self._parts.sheet.use("uuid", "uuid4")
             read = 'state.get("id") or str(uuid4())'
-        message = '"""Give the run an id, if it has none."""'
+        message = '"""Give the run an id if it has none."""'
         return f'def {function}(state: {self.whole}) -> dict[str, str]:\n    {message}\n    return {{"id": {read}}}'
 
     def first(self) -> str:

@@ -155,7 +155,7 @@ def _field(around: Any, node: ast.AST, call: ast.AST | None = None) -> str | Non
     Args:
         around: the access.
         node: the state.
-        call: what stands around the access.
+        call: the node around the access.
     """
     if isinstance(around, ast.Attribute):
         is_method = isinstance(call, ast.Call) and call.func is around and around.attr in _WHOLE
@@ -168,7 +168,7 @@ def _field(around: Any, node: ast.AST, call: ast.AST | None = None) -> str | Non
 def _note(
     found: StateAccess, others: set[str], field: str, node: Any, above: dict[int, ast.AST], *, is_alias: bool = False
 ) -> None:
-    """Record how a field is used at the place where it is accessed."""
+    """Record how a field is used where it is accessed."""
     ctx = getattr(node, "ctx", None)
     if isinstance(ctx, (ast.Store, ast.Del)) and not is_alias:
         found.writes[field] = None

@@ -146,7 +146,7 @@ def _reworded(formatted: ast.JoinedStr, changed: dict[int, str]) -> str:
 def evaluate_definition(node: ast.AST, named: Callable[[str], Any]) -> Any:
     """Return the value of an expression made of calls, names, attributes and plain data.
 
-    A lambda is known where it uses nothing but its parameters.
+    A lambda is known if it uses only its parameters.
 
     Args:
         node: the expression.
@@ -176,7 +176,7 @@ def evaluate_definition(node: ast.AST, named: Callable[[str], Any]) -> Any:
 
 
 def _lambda(node: ast.Lambda) -> Any:
-    """Return a function whose source is the lambda's alone."""
+    """Return a function with only the lambda's source."""
     used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
     known = {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
     if used - known - set(dir(builtins)) or node.args.defaults or node.args.kw_defaults:

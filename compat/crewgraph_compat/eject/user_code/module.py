@@ -66,7 +66,7 @@ class UserModule:
 
     @property
     def is_free(self) -> bool:
-        """Return whether the module can be imported without the frameworks."""
+        """Return whether the module can be imported without crewgraph and CrewAI."""
         return _is_free(self.name, set())
 
     @classmethod
@@ -212,7 +212,7 @@ class UserCode:
         self._owners: dict[str, tuple[str, str]] = {}
         self._copied: set[str] = set()
         self.conflicts: set[str] = set()
-        """Names of the user's code that the program uses for something else."""
+        """Names of user code that the program uses otherwise."""
 
         self.rewrite: Callable[[UserModule, str], str] = lambda _, text: text
         """Replaces the crewgraph parts of a source."""
@@ -224,11 +224,11 @@ class UserCode:
         """The texts that were copied."""
 
     def is_imported(self, module: UserModule) -> bool:
-        """Return whether the program imports a module of the user's, instead of copying from it."""
+        """Return whether the program imports a user module instead of copying from it."""
         return module.name != self.target and module.is_free and self._is_reachable(module)
 
     def _is_reachable(self, module: UserModule) -> bool:
-        """Return whether a module can be imported where the program is, without what a command added to `sys.path`."""
+        """Return whether a module can be imported from the program's folder, ignoring what commands add to `sys.path`."""
         root = sys.modules.get(module.name.partition(".")[0])
         file = getattr(root, "__file__", None)
         if self.search_path is None or file is None:
@@ -338,7 +338,7 @@ class UserCode:
         return name
 
     def register(self, module: UserModule, name: str, called: str) -> None:
-        """Record what a global name of a module is called in the program, for the code that uses it."""
+        """Record the name in the program of a module's global, for the code that uses it."""
         self._done[module.file, name] = called
 
     def source(

@@ -1,4 +1,4 @@
-"""The agent of a program: a graph of a model and a `ToolNode`, with what its tools need around a call."""
+"""The agent of a program: a graph of a model and a `ToolNode`, with wrappers for tool calls."""
 
 import json
 import re
@@ -12,7 +12,7 @@ def $replied(
     messages: Sequence[AnyMessage],
     config: RunnableConfig | None = None,
 ) -> AIMessage:
-    """Return the reply of a model, which is asked again if it is empty."""
+    """Return the reply of a model; if it is empty, ask again."""
     asked = list(messages)
     for _ in range(3):
         reply = model.invoke(asked, config)
@@ -32,7 +32,7 @@ STRUCTURED = '''
 def $structured(
     model: BaseChatModel, kind: type[BaseModel], system: str, task: str, config: RunnableConfig | None = None
 ) -> str:
-    """Return the answer of a model that is asked for a structure, as JSON; as it is if it is something else."""
+    """Ask a model for a structure and return it as JSON; return any other answer unchanged."""
     asking = model.with_structured_output(kind.model_json_schema(), include_raw=True)
     asked: dict[str, Any] = cast("Any", asking.invoke([$opening], config))
     text = str(asked["raw"].text).strip()
@@ -53,7 +53,7 @@ def $run_agent(agent: Runnable[Any, Any], system: str, task: str, config: Runnab
 
 _AGENT = '''
 def $agent(model: BaseChatModel, tools: Sequence[BaseTool], steps: int = 25) -> Runnable[Any, Any]:
-    """Build an agent: a model that calls tools until it answers, or has used its steps."""
+    """Build an agent: a model that calls tools until it answers or has used up its steps."""
     bound_model = model.bind_tools(tools)
 
     def think(state: MessagesState, config: RunnableConfig) -> dict[str, list[AIMessage]]:
@@ -74,7 +74,7 @@ def $agent(model: BaseChatModel, tools: Sequence[BaseTool], steps: int = 25) -> 
 
 _FAILED = '''
 def $failed(error: Exception) -> str:
-    """Tell the model what went wrong with a tool, so that it can find another way."""
+    """Report the error of a tool to the model."""
     return f"The tool failed: {type(error).__name__}: {error}"
 '''
 
@@ -84,7 +84,7 @@ _ENDING = """
 
 _FINAL_RESULT = '''
 def $final_result(messages: Sequence[AnyMessage], tools: Sequence[BaseTool]) -> str | None:
-    """Return the first of the last results that is the answer itself; None if there is none."""
+    """Return the first of the latest tool results that is the final answer; None if there is none."""
     final = {tool.name for tool in tools if tool.return_direct}
     last = takewhile(lambda message: isinstance(message, ToolMessage), reversed(messages))
     found = [message for message in last if isinstance(message, ToolMessage) and message.status == "success"]
@@ -137,7 +137,7 @@ _ASKING = """\
 
 
 class AgentGraph:
-    """The properties of a program's tools that its agents depend on, and the source of these."""
+    """The properties of a program's tools on which the source of its agents depends."""
 
     def __init__(self) -> None:
         self.keeps_results = True
@@ -186,7 +186,9 @@ class AgentGraph:
         kept = ' and call["name"] not in $NOT_KEPT' if self.not_kept else ""
         kept += ' and message.additional_kwargs.get("is_kept", True)' if self._asks_functions else ""
         looking = _LOOKING.replace("«kept»", kept)
-        summary = "Run a tool call, or reuse the result of an equal one" if self.keeps_results else "Run a tool call"
+        summary = (
+            "Run a tool call, or reuse the result of an identical one" if self.keeps_results else "Run a tool call"
+        )
         parts = {
             "summary": summary,
             "looking": looking if self.keeps_results else "",
@@ -208,14 +210,14 @@ class AgentGraph:
         if self.keeps_results:
             if self.not_kept:
                 names = ", ".join(json.dumps(name) for name in self.not_kept)
-                results.append(f'$NOT_KEPT = {{{names}}}\n"""Tools that look again each time."""')
+                results.append(f'$NOT_KEPT = {{{names}}}\n"""Tools whose results are not reused."""')
             if self.kept_if:
                 entries = _entries(self.kept_if)
-                message = '"""Which results of these tools are kept, by their arguments and results."""'
+                message = '"""Whether a result may be reused, by tool: functions of the arguments and the result."""'
                 results.append(f"$KEPT_IF: dict[str, Callable[..., Any]] = {{{entries}}}\n{message}")
         if self.most_uses:
             results.append(
-                f"$MOST_USES = {{{_entries(self.most_uses)}}}\n" + '"""How often these tools may be used."""'
+                f"$MOST_USES = {{{_entries(self.most_uses)}}}\n" + '"""The maximum number of uses by tool."""'
             )
             results.append("$USES = Counter[str]()")
         return results

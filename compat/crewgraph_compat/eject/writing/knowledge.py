@@ -1,4 +1,4 @@
-"""Knowledge as LangChain vector stores: a function for each agent or crew that loads what it knows."""
+"""Knowledge as LangChain vector stores: a function for each agent or crew that loads its knowledge."""
 
 import os
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ __all__ = ["KnowledgeStores"]
 
 _RANK = 6
 _MOST = 50_000
-"""The most characters of a text that is written into the program."""
+"""Maximum number of characters of a text written into the program."""
 
 _FILES = (
     *(TextFileKnowledgeSource, MarkdownKnowledgeSource, JSONKnowledgeSource),
@@ -104,7 +104,7 @@ class KnowledgeStores:
         return [self._written[key]]
 
     def _lines(self, source: BaseKnowledgeSource, where: str) -> list[str]:
-        """Return the lines that add what a source holds."""
+        """Return the lines that add the content of a source."""
         kind = type(source)
         if isinstance(source, BaseFileKnowledgeSource) and kind in _FILES:
             return [self._of_file(source, file) for file in source.safe_file_paths]

@@ -31,7 +31,7 @@ $Structure = TypeVar("$Structure", bound=BaseModel)
 
 
 def $parsed(model: BaseChatModel, text: str, kind: type[$Structure]) -> $Structure:
-    """Parse a text into a structure; if that fails, have the model convert it."""
+    """Parse a text into a structure; if that fails, let the model convert it."""
     try:
         return PydanticOutputParser(pydantic_object=kind).parse(text)
     except OutputParserException:
@@ -76,7 +76,7 @@ class $Verdict(BaseModel):
 
 
 def $judged(model: BaseChatModel, rule: str, output: $TaskOutput) -> tuple[bool, str]:
-    """Have a model judge whether a text follows a rule; return the verdict and the reason if it does not."""
+    """Let a model judge whether an output follows a rule; return the verdict, and the output or the reason."""
     text = $JUDGED_TEXT.format(task=output.description, output=output.raw)
     asked: list[AnyMessage] = [SystemMessage($RULE.format(rule=rule)), HumanMessage(text)]
     verdict = PydanticOutputParser(pydantic_object=$Verdict).parse(str(model.invoke(asked).text))
@@ -93,7 +93,7 @@ def $saved(path: str, text: str) -> None:
 
 _REVIEWED = '''
 def $reviewed(work: Callable[[str], str]) -> str:
-    """Return the answer that a person accepts by giving no feedback; feedback goes back to the agent."""
+    """Ask a person for feedback until there is none; return the accepted answer."""
     answer = work("")
     while said := str(interrupt({"answer": answer})).strip():
         answer = work($IMPROVED.format(attempt=answer, feedback=said))
@@ -105,7 +105,7 @@ def $coworkers(team: Mapping[str, Callable[[str], str]]) -> list[BaseTool]:
     """Return the tools with which an agent delegates work to coworkers or asks them questions.
 
     Args:
-        team: by role, what gives the answer of a coworker.
+        team: functions by role that return a coworker's answer.
     """
     roles = ", ".join(team)
 
@@ -132,10 +132,10 @@ _MESSAGES = ("AnyMessage", "HumanMessage", "SystemMessage")
 
 _REMEMBERED = '''
 def $remembered(task: str) -> str:
-    """Return what is remembered of earlier work and bears on a task, as the end of what is asked."""
+    """Return the memories relevant to a task, as a suffix of its prompt."""
     try:
         found = $MEMORY.search(("work",), query=task, limit=5)
-    except Exception as error:  # noqa: BLE001 - the work is done without it
+    except Exception as error:  # noqa: BLE001 - continue without memories
         logging.warning("the memory could not be searched: %s", error)
         return ""
     return "\\n\\n" + $REMEMBERED.format(memory="\\n".join(item.value["text"] for item in found)) if found else ""
@@ -157,7 +157,7 @@ class $Lessons(BaseModel):
 
 
 def $remember(model: BaseChatModel, task: str, expected_output: str, result: str) -> str:
-    """Keep a result, with what the model says is worth knowing of it; return the result."""
+    """Store a result with the lessons that the model draws from it; return the result."""
     asked = [SystemMessage($LESSONS), HumanMessage($WORK_DONE.format(task=task, expected=expected_output, output=result))]
     texts = [result]
     try:
@@ -165,7 +165,7 @@ def $remember(model: BaseChatModel, task: str, expected_output: str, result: str
         if isinstance(lessons, $Lessons):
             texts += [*lessons.suggestions, *(f"{entity.name}: {entity.description}" for entity in lessons.entities)]
         $MEMORY.batch([PutOp(("work",), str(uuid4()), {"text": text}) for text in texts])
-    except Exception as error:  # noqa: BLE001 - the result is there all the same
+    except Exception as error:  # noqa: BLE001 - keep the result anyway
         logging.warning("the result could not be remembered: %s", error)
     return result
 '''
@@ -178,14 +178,14 @@ def $looked_up(
     limit: int = 5,
     least: float = 0.2,
 ) -> str:
-    """Have the model write a query for a task; return what it finds, as the end of what is asked.
+    """Let the model write a query for a task; return the passages found, as a suffix of the prompt.
 
     Args:
         model: the model.
         task: the task.
-        stores: the functions that load what is known.
-        limit: the most passages of each.
-        least: the least cosine of a passage and the query.
+        stores: functions that load the knowledge.
+        limit: maximum number of passages per store.
+        least: minimum cosine similarity of a passage.
     """
     query = str(model.invoke([SystemMessage($QUERY_RULES), HumanMessage($QUERY.format(task=task))]).text).strip() or task
     found = [
@@ -199,7 +199,7 @@ def $looked_up(
 
 _PASSAGES = '''
 def $passages(text: str, size: int, overlap: int) -> list[str]:
-    """Split a text into passages, each with the end of the one before it."""
+    """Split a text into overlapping passages."""
     starts = range(0, max(len(text) - overlap, 1), size - overlap)
     return [passage for start in starts if (passage := text[start : start + size]).strip()]
 '''
@@ -207,13 +207,13 @@ def $passages(text: str, size: int, overlap: int) -> list[str]:
 
 _HOW_TO = '''
 def $how_to(plan: str) -> str:
-    """Return the plan for a task, as the end of its description."""
+    """Return the plan for a task, as a suffix of its description."""
     return $HOW_TO.format(plan=plan) if plan else ""
 '''
 
 _THOUGHT_OUT = '''
 def $thought_out(model: BaseChatModel, system: str, task: str, attempts: int = 10) -> str:
-    """Have the model plan a task until it says that the plan will do; return the plan, as the end of what is asked."""
+    """Let the model plan a task until the plan is ready; return it as a suffix of the prompt."""
     plan = str(model.invoke([SystemMessage(system), HumanMessage(task)]).text).strip()
     for _ in range(attempts - 1):
         if "READY" in plan and "NOT READY" not in plan:
@@ -225,10 +225,10 @@ def $thought_out(model: BaseChatModel, system: str, task: str, attempts: int = 1
 
 _LIMITED = '''
 def $limited(work: Callable[[], str], seconds: float) -> str:
-    """Return what a work gives.
+    """Return the result of a function.
 
     Raises:
-        TimeoutError: It takes longer than these seconds; nobody waits for its end.
+        TimeoutError: It takes longer than these seconds. It is not stopped.
     """
     pool = ThreadPoolExecutor(max_workers=1)
     try:
@@ -388,7 +388,7 @@ class HelperFunctions:
         sheet.use("pydantic", "BaseModel")
         sheet.use("uuid", "uuid4")
         index = f'{{"dims": 1536, "embed": {self.embeddings}, "fields": ["text"]}}'
-        message = '"""What is remembered while the process lives; a store of a database keeps it longer."""'
+        message = '"""Memories of this process; use a database store to keep them longer."""'
         sheet.add(f"{self.name('MEMORY')} = InMemoryStore(index={index})\n{message}", _RANK - 1)
         for name in ("REMEMBERED", "LESSONS", "WORK_DONE"):
             self._constant(name, self._wording(name))

@@ -10,18 +10,18 @@ _JSON = re.compile(r"\.json\b(?!\s*\()")
 
 _TO_DICT = '''
     def to_dict(self) -> dict[str, Any]:
-        """Return the structure of the output; empty if it has none."""
+        """Return the structured output; empty if there is none."""
         return {result}
 '''
 _ITEM = '''
     def __getitem__(self, field: str) -> Any:
-        """Return a field of the structure of the output."""
+        """Return a field of the structured output."""
         return {result}
 '''
 _AS_JSON = '''
     @property
     def json(self) -> str:
-        """The structure of the output, as a JSON text."""
+        """The structured output as JSON."""
         return json.dumps(self.to_dict())
 '''
 
@@ -49,7 +49,7 @@ def output_methods(sources: Sequence[str], fields: Sequence[str]) -> tuple[str, 
 
 
 def _reads_item(text: str) -> bool:
-    """Whether a text reads an item of something that may be an output, by a constant key."""
+    """Whether a source reads an item of a possible output by a constant key."""
     tree = ast.parse(text)
     outputs = {"output", "result"} | {
         target.id

@@ -104,7 +104,7 @@ class TaskOutputDataclass:
             self._sheet.module(module)
         self._sheet.add(
             "@dataclass(frozen=True)\nclass TaskOutput:\n"
-            '    """What a task gave, for the functions that look at it."""\n\n'
+            '    """The output of a task, for the functions that receive it."""\n\n'
             "    raw: str\n" + "\n".join(fields) + text + methods,
             _RANK,
         )
@@ -113,7 +113,7 @@ class TaskOutputDataclass:
 _TOOL_FAILURE = '''
 @dataclass(frozen=True)
 class ToolFailure:
-    """Why a tool has no result."""
+    """The reason why a tool has no result."""
 
     message: str
     code: str | None = None
@@ -124,7 +124,7 @@ class ToolFailure:
 '''
 
 _AGENTS = 8
-_KEPT = '"""Runs are kept by their `thread_id` while the process lives; a saver of a database keeps them longer."""'
+_KEPT = '"""Stores runs by `thread_id` in memory; use a database checkpointer to keep them longer."""'
 
 
 _SLICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -183,7 +183,7 @@ class ProgramWriters:
         """Whether the graph waits for people."""
 
     def own_state(self, flow: object) -> str:
-        """Return the function that gives a flow's state without what its methods hand on; its state writer writes it."""
+        """Return the function that returns a flow's state without passed values; the state writer writes it."""
         if id(flow) not in self._own_states:
             self._own_states[id(flow)] = self.sheet.names.new("own_state")
         return self._own_states[id(flow)]
@@ -211,7 +211,7 @@ class ProgramWriters:
         """Return the expression for the answer of an agent.
 
         Args:
-            role: its role, after which it is called.
+            role: its role, which names it.
             words: the expressions for its model, its system prompt, and what it is asked.
             tools: the expressions for its tools.
             steps: how often its model may be asked.
@@ -242,7 +242,7 @@ class ProgramWriters:
         return f"{builder}.compile(checkpointer=InMemorySaver())\n{_KEPT}"
 
     def remembers(self, agent: BaseAgent, crew: Crew | None) -> None:
-        """Record that an agent remembers, and with which embeddings."""
+        """Record that an agent has a memory, and its embeddings."""
         own = getattr(agent, "embedder", None)
         embedder = own if own is not None or crew is None else crew.embedder
         where = f"agent `{agent.role}`" if crew is None else f"crew `{crew.name}`"
@@ -258,7 +258,7 @@ class ProgramWriters:
         self.skills.write()
         self.pieces.write()
         if "CrewOutput" in "".join(self.lifter.sources) and self.sheet.helper("CrewOutput") is None:
-            self.refusals.add("`CrewOutput`", "a function takes one, and no crew gives it one here")
+            self.refusals.add("`CrewOutput`", "a function takes one, but no crew passes one here")
         if self.outputs.is_used:
             self.outputs.write()
 
@@ -268,7 +268,7 @@ class ProgramWriters:
         return "BaseTool"
 
     def _tool_failure(self) -> str:
-        """Return the class of what tools give when they fail; the model is told its message."""
+        """Return the class that tools return on failure; the model sees its message."""
         if self.sheet.helper("ToolFailure") is None:
             self.sheet.name_helper("ToolFailure", "ToolFailure")
             self.sheet.names.take("ToolFailure")
@@ -283,7 +283,7 @@ class ProgramWriters:
             self.sheet.names.take("FlowState")
             self.sheet.use("pydantic", "BaseModel", "Field")
             self.sheet.use("uuid", "uuid4")
-            message = '"""The state of a run, with its name."""'
+            message = '"""The state of a run, with its id."""'
             built = "Field(default_factory=lambda: str(uuid4()))"
             self.sheet.add(f"class FlowState(BaseModel):\n    {message}\n\n    id: str = {built}", 2)
         return "FlowState"

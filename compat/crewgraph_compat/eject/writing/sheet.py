@@ -72,7 +72,7 @@ class UniqueNames:
     """The top-level names of a program.
 
     Args:
-        kept: names that the user's own code needs, which nothing else is given.
+        kept: names reserved for the user's code.
     """
 
     def __init__(self, kept: Collection[str] = ()) -> None:
@@ -123,7 +123,7 @@ class ProgramText:
     """The tasks left to the user."""
 
     notes: list[str] = field(default_factory=list[str])
-    """What the user should know of the program."""
+    """Notes for the user on the program."""
 
     _modules: dict[str, None] = field(default_factory=dict[str, None])
     _from: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])

@@ -1,4 +1,4 @@
-"""Skills: those that were read stand in the prompt, the others are read with a tool."""
+"""Skills: loaded ones are part of the prompt, the others are read with a tool."""
 
 import json
 
@@ -35,7 +35,7 @@ class SkillTexts:
         self._written: dict[str, str] = {}
 
     def prompt(self, agent: BaseAgent, crew: Crew | None) -> str:
-        """Return what an agent is told of its skills; empty where there are none."""
+        """Return the prompt text about an agent's skills; empty if there are none."""
         own, shared = (agent.skills if isinstance(agent, Agent) else None), None if crew is None else crew.skills
         skills = merged_skills(own or (), shared or (), agent) if own or shared else []
         active = [format_skill_context(skill) for skill in skills if skill.disclosure_level >= INSTRUCTIONS]
@@ -60,7 +60,7 @@ class SkillTexts:
         return self._tool
 
     def write(self) -> None:
-        """Write the tool, and what it reads."""
+        """Write the tool and the skills that it reads."""
         if not self._written:
             return
         self._sheet.use("langchain_core.tools", "tool")

@@ -37,7 +37,7 @@ class ToolFunctions:
         self._sheet, self._lifter, self._loop = sheet, lifter, loop
         self._written: dict[int, str | None] = {}
         self._alike: dict[tuple[object, ...], str] = {}
-        """The names of the tools by all that makes them: equal ones are written once."""
+        """The names of the tools by their content: equal ones are written once."""
 
     @property
     def are_there(self) -> bool:
@@ -249,7 +249,7 @@ class ToolFunctions:
         self._sheet.add(
             f"@tool({json.dumps(guarded.name)}, description={described})\n"
             f"def {name}({value}) -> str:\n"
-            f'    """What the tool did is not translated."""\n'
+            f'    """The implementation is not translated."""\n'
             f"    # TODO: {' '.join(why.split())[:90]}\n"
             f"    raise NotImplementedError({message})",
             _RANK,
@@ -301,7 +301,7 @@ def _documented(text: str, description: str) -> tuple[str, bool]:
         return text, False
     lines = text.splitlines()
     first = function.body[0]
-    if first.lineno == function.lineno:  # all of it stands in one line
+    if first.lineno == function.lineno:  # everything is on one line
         return text, False
     indent = " " * first.col_offset
     return "\n".join([*_head(lines, function), f'{indent}"""{description}"""', *_rest(lines, function)]), True

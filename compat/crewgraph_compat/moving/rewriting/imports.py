@@ -219,7 +219,9 @@ def rewrite_strings(reading: SourceTree) -> None:
             reading.note(text, f'the string "{value}" is left unchanged; if it names a module, {here}.', left=left)
     for text in reading.of(libcst.SimpleString, libcst.FormattedStringText):
         if _IMPORT.search(_text_of(text)) and not isinstance(reading.parent(text), libcst.Expr):
-            message = "this text holds an import of crewai and is left unchanged; run what is made of it with `crewgraph run`."
+            message = (
+                "this text imports crewai and is left unchanged; run the program made from it with `crewgraph run`."
+            )
             reading.note(text, message, left=True)
 
 

@@ -42,7 +42,7 @@ _STANDARD_COMPONENTS = (
 
 def _of_version(version: str) -> Literal["v0.8"]:
     if version != "v0.8":
-        raise ValueError(f"A2UI is known here in version v0.8, not {version!r}")
+        raise ValueError(f"A2UI is supported in version v0.8, not {version!r}")
     return "v0.8"
 
 

@@ -54,7 +54,7 @@ class _Strict(BaseModel):
 def _one_of(model: BaseModel, what: str) -> None:
     values = [name for name in type(model).model_fields if getattr(model, name) is not None]
     if len(values) != 1:
-        raise ValueError(f"an A2UI {what} is of exactly one kind, and this is of {len(values)}")
+        raise ValueError(f"an A2UI {what} has exactly one kind, but this one has {len(values)}")
 
 
 class MapEntry(_Strict):
@@ -172,7 +172,7 @@ def _checked(kind: type[_M], data: dict[str, Any], what: str) -> _M:
         return kind.model_validate(data)
     except ValidationError as error:
         faults: list[Any] = list(error.errors())
-        raise A2UIValidationError(f"this is no A2UI {what}: {len(faults)} faults; {error}", faults) from error
+        raise A2UIValidationError(f"not a valid A2UI {what}: {len(faults)} errors; {error}", faults) from error
 
 
 def validate_a2ui_message(data: dict[str, Any], *, validate_catalog: bool = False) -> A2UIMessage:

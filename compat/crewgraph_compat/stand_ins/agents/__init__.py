@@ -1,1 +1,1 @@
-"""Building blocks of agent runs for programs that assemble them by hand: loops, plans, steps, evaluation."""
+"""Building blocks for programs that assemble agent runs themselves: loops, plans, steps, evaluation."""

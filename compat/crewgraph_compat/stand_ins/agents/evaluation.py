@@ -1,4 +1,4 @@
-"""Evaluation of crews and tasks by hand."""
+"""Evaluate crews and tasks directly."""
 
 from collections import defaultdict
 from collections.abc import Mapping

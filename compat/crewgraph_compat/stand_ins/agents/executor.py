@@ -195,7 +195,7 @@ class CrewAgentExecutor(BaseAgentExecutor):
 
     def _engagement(self) -> AgentBinding:
         if not isinstance(self.agent, Agent):
-            raise RunError("an executor works for an agent: give it `agent=`")
+            raise RunError("an executor needs an agent: pass `agent=`")
         tools = list(self.tools or self.original_tools)
         inputs: dict[str, Any] = {
             "llm": self.agent.llm if self.llm is None else self.llm,
@@ -257,8 +257,8 @@ class AgentExecutor(CrewAgentExecutor):
 class AgentExecutorState(BaseModel):
     """The outcome of an executor's last call.
 
-    Plans belong to agents with `planning`, whose kickoff gives their steps in `LiteAgentOutput.todos`: an executor has none, and
-    their fields are for programs that fill them.
+    Plans belong to agents with `planning`, whose kickoff returns their steps in `LiteAgentOutput.todos`. An executor has none;
+    these fields are for programs that fill them.
     """
 
     id: str = Field(default_factory=lambda: str(uuid4()))

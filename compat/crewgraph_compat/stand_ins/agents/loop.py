@@ -182,7 +182,7 @@ def handle_output_parser_exception(
     """
     messages.append({"role": "user", "content": e.error})
     if verbose and printer is not None and iterations > log_error_after:
-        printer.print(content=f"the reply could not be read, it is asked for again: {e.error}", color="red")
+        printer.print(content=f"the reply could not be parsed; asking again: {e.error}", color="red")
     return AgentAction(thought="", tool="", tool_input="", text=e.error)
 
 
@@ -253,7 +253,7 @@ def handle_context_length(
     """
     if not respect_context_window:
         raise ContextLengthExceeded(
-            "the conversation is too long for the model. Shorten it, take a model with a larger context window, or let it be "
+            "the conversation is too long for the model. Shorten it, use a model with a larger context window, or let it be "
             "condensed with `respect_context_window=True`."
         )
     summarize_messages(messages, llm, callbacks)

@@ -1,4 +1,4 @@
-"""Planning by hand: crew plans, the steps of a plan, and the assessment of their results."""
+"""Planning called directly: crew plans, the steps of a plan, and the assessment of their results."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ class CrewPlanner:
         task = self._create_planner_task(self._create_planning_agent(), self._create_tasks_summary())
         output: Any = task.execute_sync()
         if not isinstance(output.pydantic, CrewPlan):
-            raise ValueError(f"the model wrote no plan that can be read; its reply: {output.raw!r:.200}")
+            raise ValueError(f"the model's plan could not be parsed; its reply: {output.raw!r:.200}")
         return output.pydantic
 
     def _create_planning_agent(self) -> Agent:

@@ -119,7 +119,7 @@ def validate_max_execution_time(max_execution_time: int | None) -> None:
     if max_execution_time is None:
         return
     if not isinstance(max_execution_time, int) or max_execution_time <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValueError(f"`max_execution_time` is a whole number of seconds above 0, not {max_execution_time!r}")
+        raise ValueError(f"`max_execution_time` must be a positive whole number of seconds, not {max_execution_time!r}")
 
 
 def _book(agent: Any) -> Book:
@@ -168,7 +168,7 @@ def serialize_guardrail_for_json(value: Any, field_name: str = "guardrail") -> s
     if isinstance(value, str):
         return value
     if callable(value):
-        _log.warning("`%s` is a function, which JSON cannot hold: it is left out", field_name)
+        _log.warning("`%s` is a function, which JSON cannot represent; it is left out", field_name)
     return None
 
 

@@ -92,7 +92,7 @@ class Printer:
         Args:
             content: the text, or the pieces.
             color: the colour of a text.
-            sep: stands between pieces that are printed one by one; pieces of one list stand side by side.
+            sep: separates pieces that are printed one by one; pieces of one list stand side by side.
             end: stands at the end.
             file: where to; None is the standard output.
             flush: not to write at once.
@@ -122,7 +122,7 @@ class ConsoleProvider:
     """Ask on the terminal; flows do this automatically if there is one.
 
     Args:
-        verbose: whether the output that is asked about is shown.
+        verbose: whether to show the output in question.
     """
 
     def __init__(self, verbose: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""Metaclasses and states of flows, and saving a state by hand."""
+"""Metaclasses and states of flows, and explicit saving of a state."""
 
 from typing import Any, cast
 

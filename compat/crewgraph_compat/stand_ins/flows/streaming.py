@@ -76,7 +76,7 @@ class FrameStreamingState(NamedTuple):
 def create_streaming_state(
     current_task_info: TaskInfo, result_holder: list[Any], use_async: bool = False
 ) -> StreamingState:
-    """Create the queue that receives answer chunks until the generator made for it ends.
+    """Create the queue that receives answer chunks until its generator ends.
 
     Args:
         current_task_info: the task of the chunks; read for each chunk.
@@ -248,7 +248,7 @@ def _chunk(event: LLMStreamChunkEvent, info: TaskInfo) -> StreamChunk:
 
 
 def _run_with_sink(sink: _Sink, work: Callable[[], T]) -> T:
-    SINKS.set((*SINKS.get(), sink))  # of a context that is this work's alone
+    SINKS.set((*SINKS.get(), sink))  # of a context used only by this work
     return work()
 
 

@@ -150,7 +150,7 @@ class FlowMethod(Generic[P, _Returned], metaclass=_OfNotes):
 
     Args:
         meth: the function.
-        instance: the flow that it is called with; None where it is called with one itself.
+        instance: the flow to bind; None if the caller passes one.
     """
 
     def __init__(self, meth: Callable[P, _Returned], instance: Any = None) -> None:
@@ -192,7 +192,7 @@ class PreReviewResult(BaseModel):
     """An output, corrected before a person reviews it."""
 
     improved_output: str
-    """The output as it is to be shown."""
+    """The output to show."""
 
 
 class DistilledLessons(BaseModel):
@@ -235,6 +235,6 @@ class CrewInputsWithHITL(TypedDict, total=False):
 
 
 ANSWER_FROM_HISTORY_DEPRECATION_MESSAGE = (
-    "`answer_from_history` asks a model before every turn; a router that knows the messages finds the same."
+    "`answer_from_history` asks a model before every turn; a router with access to the messages gives the same result."
 )
 """The deprecation message of the conversational route; the route works here, so it is never shown."""

@@ -1,4 +1,4 @@
-"""MCP tools created and resolved by hand."""
+"""Create and resolve MCP tools directly."""
 
 from collections.abc import Callable
 from typing import Any, Final, cast
@@ -41,7 +41,7 @@ _loop = LoopThread("crewgraph-mcp-clients")
 
 
 class MCPToolWrapper(MCPTool):
-    """A tool of an MCP server over HTTP, described by hand; `Agent(mcps=[...])` discovers a server's tools.
+    """A tool of an MCP server over HTTP, described explicitly; `Agent(mcps=[...])` discovers a server's tools.
 
     Args:
         mcp_server_params: "url" and perhaps "headers", or "command", "args" and "env".

@@ -1,4 +1,4 @@
-"""Structured model output, requested by hand."""
+"""Request structured model output directly."""
 
 import re
 from typing import Any, Generic, TypeVar
@@ -34,7 +34,7 @@ class InternalInstructor(Generic[T]):
         self.agent = agent
         self.llm = llm or getattr(agent, "function_calling_llm", None) or getattr(agent, "llm", None)
         if self.llm is None:
-            raise ValueError("a model has to be asked: give `llm=`, or `agent=`, whose model that is")
+            raise ValueError("a model is needed: pass `llm=`, or `agent=` to use its model")
 
     def to_pydantic(self) -> T:
         """Return the text as an instance of the model.
@@ -77,7 +77,7 @@ class TrainingConverter(Converter):
             try:
                 return self.model.model_validate(fields)
             except ValidationError as error:
-                raise ConverterError(f"{whole} Asked for each field by itself, it gave: {error}") from error
+                raise ConverterError(f"{whole} Asked for each field separately, the model gave: {error}") from error
 
     def _field(self, name: str) -> Any:
         field = self.model.model_fields[name]

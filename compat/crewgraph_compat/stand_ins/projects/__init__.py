@@ -1,1 +1,1 @@
-"""Project files, read by hand."""
+"""Read project files directly."""

@@ -185,7 +185,7 @@ def _modules(name: str) -> Iterator[ModuleType]:
 def _module(path: Path, name: str, root: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise RunError(f"{path} is no Python module")
+        raise RunError(f"{path} is not a Python module")
     module = importlib.util.module_from_spec(spec)
     before, sys.modules[name] = sys.modules.get(name), module
     sys.path.insert(0, str(root))

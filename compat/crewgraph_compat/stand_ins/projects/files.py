@@ -128,7 +128,7 @@ def parse_jsonc(text: str, source: str | Path = "<string>") -> Any:
     try:
         return json.loads(strip_jsonc_comments(text))
     except ValueError as error:
-        raise ValueError(f"{source}: this is no JSON: {error}") from error
+        raise ValueError(f"{source}: not valid JSON: {error}") from error
 
 
 def load_jsonc_file(source: str | Path) -> Any:
@@ -234,7 +234,7 @@ def _faults(project: JSONCrewProject) -> Iterator[str]:
     yield from _unknown(Crew, project.definition, where, "inputs")
     for key in ("agents", "tasks"):
         if not _list(project.definition.get(key)):
-            yield f"{where}: `{key}` has to be a list with something in it"
+            yield f"{where}: `{key}` must be a list that is not empty"
     for name in project.agent_names:
         if name not in project.agents:
             yield f"{where}: agent '{name}' not found in {project.agents_dir}: there is neither {name}.jsonc nor {name}.json"
@@ -249,7 +249,7 @@ def _faults(project: JSONCrewProject) -> Iterator[str]:
         if task.get("agent") is not None and task["agent"] not in project.agents:
             yield f"{place} is for the agent '{task['agent']}', which the crew does not list"
         yield from (
-            f"{place} needs '{item}', which is no task before it"
+            f"{place} needs '{item}', which is not an earlier task"
             for item in _list(task.get("context"))
             if item not in before
         )
@@ -277,11 +277,11 @@ def safe_path_join(*parts: str, root: str | Path | None = None) -> str:
         ValueError: There are no parts, or the path leaves the folder.
     """
     if not parts or not all(parts):
-        raise ValueError("a path needs parts, and none of them may be empty")
+        raise ValueError("a path needs parts, none of them empty")
     folder = Path(root or ".").resolve()
     path = folder.joinpath(*parts).resolve()
     if not path.is_relative_to(folder):
-        raise ValueError(f"`{Path(*parts)}` leads out of `{folder}`. Give a path inside of it.")
+        raise ValueError(f"`{Path(*parts)}` is outside `{folder}`. Pass a path inside it.")
     return str(path)
 
 
@@ -299,7 +299,7 @@ def validate_path_exists(path: str | Path, file_type: str = "file") -> str:
     if not result.exists():
         raise ValueError(f"`{path}` does not exist.")
     if not (result.is_file() if file_type == "file" else result.is_dir()):
-        raise ValueError(f"`{path}` is no {file_type}.")
+        raise ValueError(f"`{path}` is not a {file_type}.")
     return str(result)
 
 

@@ -37,8 +37,7 @@ class ClientMethodMismatchError(TypeError):
 
     def __init__(self, method_name: str, expected_client: str, alt_method: str, alt_client: str) -> None:
         super().__init__(
-            f"`{method_name}()` is for a `{expected_client}`; with this client, if it is a `{alt_client}`, call "
-            f"`{alt_method}()`."
+            f"`{method_name}()` needs a `{expected_client}`; if this client is a `{alt_client}`, call `{alt_method}()`."
         )
 
 
@@ -201,7 +200,7 @@ class ChromaDBClient:
 
     def _adding(self, params: BaseCollectionAddParams) -> Program[None]:
         if not params["documents"]:
-            raise ValueError("there are no documents to be kept: the list is empty.")
+            raise ValueError("there are no documents to store: the list is empty.")
         prepared = prepared_documents(params["documents"])
         collection = yield self._collection(params["collection_name"])
         size = params.get("batch_size") or self.default_batch_size

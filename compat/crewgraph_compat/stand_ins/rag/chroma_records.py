@@ -183,7 +183,9 @@ def score_of(distance: float, distance_metric: Metric) -> float:
         case "l2":
             return 1 / (1 + distance)
         case _:
-            raise ValueError(f"the metric `{distance_metric}` has no scale; make the collection with `cosine` or `l2`.")
+            raise ValueError(
+                f"the metric `{distance_metric}` has no scale; create the collection with `cosine` or `l2`."
+            )
 
 
 def search_results(
@@ -248,7 +250,7 @@ def collection_name(name: str | None, max_collection_length: int = MAX_COLLECTIO
     """Return a name that ChromaDB accepts: letters, digits, `_` and `-`, alphanumeric at both ends, of valid length.
 
     Args:
-        name: any text; an empty one gives the default collection.
+        name: any text; an empty one selects the default collection.
         max_collection_length: the maximum length in characters.
     """
     if not name:

@@ -123,8 +123,8 @@ def _refuse_servers(settings: Any, owner: str) -> None:
     for name in _SERVER:
         if server := _setting(settings, name):
             raise StorageError(
-                f"`{name}={server!r}` names a server of {owner}, and crewgraph keeps vectors in a file of its own, with FAISS. "
-                "Take it out to have the texts embedded here, or search that server with its own tool, as "
+                f"`{name}={server!r}` names a server of {owner}, but crewgraph stores vectors in a file, with FAISS. "
+                "Remove it to embed the texts here, or search that server with its own tool, such as "
                 "`QdrantVectorSearchTool`."
             )
 
@@ -142,8 +142,8 @@ class MissingProvider:
 
     def __post_init__(self, *_given: Any) -> None:
         raise StorageError(
-            f"`{type(self).__name__}` stands for a store that is not installed, and here none has to be: write "
-            f"`{self.instead}`, and texts are kept with FAISS."
+            f"`{type(self).__name__}` names a store that is not installed, and none is needed: write "
+            f"`{self.instead}`, and texts are stored with FAISS."
         )
 
 

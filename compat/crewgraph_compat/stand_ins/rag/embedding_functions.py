@@ -70,7 +70,7 @@ def normalize_embeddings(target: Any) -> Embeddings:
     """
     if isinstance(target, np.ndarray):
         if target.ndim not in (1, 2):
-            raise ValueError(f"embeddings as one array have one or two dimensions, and this one has {target.ndim}.")
+            raise ValueError(f"an array of embeddings must have one or two dimensions, not {target.ndim}.")
         rows: list[Any] = [target] if target.ndim == 1 else [*target]
         return [np.array(row, np.float32) for row in rows]
     first = target[0]
@@ -78,7 +78,7 @@ def normalize_embeddings(target: Any) -> Embeddings:
         return [np.array(target, np.float32)]
     if isinstance(first, (list, tuple, np.ndarray)):
         return [np.array(row, np.float32) for row in target]
-    raise ValueError(f"embeddings are lists of numbers, or arrays, and not a list of `{type(first).__name__}`.")
+    raise ValueError(f"embeddings must be lists of numbers, or arrays, not a list of `{type(first).__name__}`.")
 
 
 def validate_embeddings(embeddings: Embeddings) -> Embeddings:
@@ -89,19 +89,17 @@ def validate_embeddings(embeddings: Embeddings) -> Embeddings:
     """
     value: Any = embeddings
     if not isinstance(value, list):
-        raise ValueError(f"embeddings are a list, not a `{type(value).__name__}`.")
+        raise ValueError(f"embeddings must be a list, not a `{type(value).__name__}`.")
     rows = cast("list[Any]", value)
     if not rows:
-        raise ValueError("embeddings are a list of at least one, and this one is empty.")
+        raise ValueError("the list of embeddings is empty.")
     for at, row in enumerate(rows):
         if not isinstance(row, np.ndarray):
-            raise ValueError(f"embedding {at} is a `{type(row).__name__}`, and not a numpy array.")
+            raise ValueError(f"embedding {at} is a `{type(row).__name__}`, not a numpy array.")
         if row.ndim != 1 or row.size == 0:
-            raise ValueError(
-                f"embedding {at} has the shape {row.shape}, and not one dimension with at least one number."
-            )
+            raise ValueError(f"embedding {at} has the shape {row.shape}, not one dimension with at least one number.")
         if not issubclass(row.dtype.type, _NUMBERS):
-            raise ValueError(f"embedding {at} holds `{row.dtype}`, and not numbers.")
+            raise ValueError(f"embedding {at} contains `{row.dtype}`, not numbers.")
     return embeddings
 
 
@@ -142,7 +140,7 @@ class CustomEmbeddingFunction(EmbeddingFunction[list[str]]):
 
     def __call__(self, input: list[str]) -> Any:
         raise NotImplementedError(
-            f"`{type(self).__name__}` says not how it embeds: give it `__call__(self, input)`, which takes a list of texts."
+            f"`{type(self).__name__}` cannot embed: define `__call__(self, input)`, which takes a list of texts."
         )
 
 

@@ -39,7 +39,7 @@ def create_client(config: RagConfigType) -> BaseClient:
     if provider not in _registered and provider not in _OURS:
         known = ", ".join(f"`{item}`" for item in sorted({*_OURS, *_registered}))
         raise ValueError(
-            f"`{provider}` is no provider of vectors. There are: {known}; `register_rag_client_factory` adds others."
+            f"`{provider}` is not a vector provider. Available: {known}; `register_rag_client_factory` adds others."
         )
     return _registered.get(provider, FaissClient)(config)
 

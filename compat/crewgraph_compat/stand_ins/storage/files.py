@@ -182,7 +182,7 @@ class PickleHandler:
 
 
 class CrewTrainingHandler(PickleHandler):
-    """Store training feedback by agent and iteration by hand; `crew.train` uses a file of its own."""
+    """Store training feedback by agent and iteration; `crew.train` uses a separate file."""
 
     def save_trained_data(self, agent_id: str, trained_data: dict[str, Any]) -> None:
         """Replace what an agent has learned."""

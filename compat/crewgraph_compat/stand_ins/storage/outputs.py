@@ -159,11 +159,11 @@ class DatabaseOperationError(Exception):
 class DatabaseError:
     """The message templates of database errors."""
 
-    INIT_ERROR: Final[str] = "the database cannot be made: {}"
-    SAVE_ERROR: Final[str] = "outputs of tasks cannot be saved: {}"
-    UPDATE_ERROR: Final[str] = "outputs of tasks cannot be changed: {}"
-    LOAD_ERROR: Final[str] = "outputs of tasks cannot be read: {}"
-    DELETE_ERROR: Final[str] = "outputs of tasks cannot be removed: {}"
+    INIT_ERROR: Final[str] = "the database cannot be created: {}"
+    SAVE_ERROR: Final[str] = "task outputs cannot be saved: {}"
+    UPDATE_ERROR: Final[str] = "task outputs cannot be updated: {}"
+    LOAD_ERROR: Final[str] = "task outputs cannot be read: {}"
+    DELETE_ERROR: Final[str] = "task outputs cannot be deleted: {}"
 
     @classmethod
     def format_error(cls, template: str, error: Exception) -> str:
@@ -252,7 +252,7 @@ class KickoffTaskOutputsSQLiteStorage:
         """
         unknown = [name for name in kwargs if name not in _COLUMNS]
         if unknown or not kwargs:
-            named = f"there is no `{unknown[0]}`" if unknown else "nothing is to change"
+            named = f"there is no `{unknown[0]}`" if unknown else "there is nothing to change"
             raise DatabaseOperationError(DatabaseError.UPDATE_ERROR.format(f"{named}; there is {', '.join(_COLUMNS)}"))
         words = ", ".join(f"{name} = ?" for name in kwargs)
         values = [_stored(name, value) for name, value in kwargs.items()]
@@ -260,7 +260,7 @@ class KickoffTaskOutputsSQLiteStorage:
             done = database.execute(f"UPDATE task_outputs SET {words} WHERE task_index = ?", (*values, task_index))
             result = done.rowcount
         if not result:
-            warnings.warn(f"no output of a task has the number {task_index}; nothing was changed", stacklevel=2)
+            warnings.warn(f"no task output has the number {task_index}; nothing was changed", stacklevel=2)
 
     def delete_all(self) -> None:
         """Remove all outputs; stored runs are kept.

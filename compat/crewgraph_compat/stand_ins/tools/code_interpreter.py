@@ -44,8 +44,8 @@ class CodeInterpreterTool(_Ours):
     def _refuse_unsafe(cls, value: bool) -> bool:
         if value:
             raise ValueError(
-                "`unsafe_mode=True` would run what a model wrote on this machine, with all that you may do here; it is "
-                "refused. Leave it out, which takes Docker"
+                "`unsafe_mode=True` would run a model's code on this machine, with all your permissions; it is "
+                "rejected. Remove it to use Docker"
             )
         return value
 
@@ -54,8 +54,8 @@ class CodeInterpreterTool(_Ours):
     def _refuse_building(cls, value: str | None) -> str | None:
         if value is not None:
             raise ValueError(
-                "no image is built here: build it (`docker build --tag NAME FOLDER`), and give its name as `image=`; where "
-                "Docker is, says the variable DOCKER_HOST"
+                "crewgraph builds no image: build it (`docker build --tag NAME FOLDER`) and pass its name as `image=`; the "
+                "variable DOCKER_HOST sets the address of Docker"
             )
         return value
 

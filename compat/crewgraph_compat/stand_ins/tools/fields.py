@@ -73,15 +73,15 @@ def validate_import_path(v: str) -> Any:
     """
     module, _, name = v.rpartition(".")
     if not module or not name:
-        raise ValueError(f"{v!r} is no path of something to import; write it as `module.Name`")
+        raise ValueError(f"{v!r} is not an import path; write it as `module.Name`")
     try:
         result = importlib.import_module(module)
     except ImportError as error:
         raise ValueError(
-            f"`{module}` cannot be imported ({error}): pip install {module.partition('.')[0]}, or mend the path {v!r}"
+            f"`{module}` cannot be imported ({error}): pip install {module.partition('.')[0]}, or correct the path {v!r}"
         ) from error
     if not hasattr(result, name):
-        raise ValueError(f"the module `{module}` has nothing named `{name}`")
+        raise ValueError(f"the module `{module}` has no `{name}`")
     return getattr(result, name)
 
 
@@ -116,7 +116,7 @@ def resolve_ref(ref: str, *, field: str) -> Any:
     try:
         return _within(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise InvalidRefError(f"`{field}` is {ref!r}, which leads nowhere: {error}") from error
+        raise InvalidRefError(f"`{field}` is {ref!r}, which cannot be resolved: {error}") from error
 
 
 def resolve_class_ref(ref: str, *, field: str, base_class: type[Any] | None = None) -> type[Any]:
@@ -127,9 +127,9 @@ def resolve_class_ref(ref: str, *, field: str, base_class: type[Any] | None = No
     """
     result = resolve_ref(ref, field=field)
     if not isinstance(result, type):
-        raise InvalidRefError(f"`{field}` is {ref!r}, which is no class")
+        raise InvalidRefError(f"`{field}` is {ref!r}, which is not a class")
     if base_class is not None and not issubclass(result, base_class):
-        raise InvalidRefError(f"`{field}` is {ref!r}, which is no subclass of `{base_class.__name__}`")
+        raise InvalidRefError(f"`{field}` is {ref!r}, which is not a subclass of `{base_class.__name__}`")
     return result
 
 
@@ -150,17 +150,17 @@ def string_to_callable(value: Any) -> Callable[..., Any]:
     if callable(value):
         return value
     if not isinstance(value, str):
-        raise ValueError(f"a callback is a function or its dotted path, not a {type(value).__name__}")
+        raise ValueError(f"a callback must be a function or its dotted path, not a {type(value).__name__}")
     if "." not in value:
-        raise ValueError(f"{value!r} is no path of a callback; write it as `module.name`")
+        raise ValueError(f"{value!r} is not the path of a callback; write it as `module.name`")
     if os.environ.get(_ALLOWED) != "1":
         raise ValueError(
-            f"the path {value!r} is not followed, since it may lead to any function. Set {_ALLOWED}=1 if you trust whoever "
-            "wrote it."
+            f"the path {value!r} is not resolved, because it may name any function. Set {_ALLOWED}=1 if you trust its "
+            "author."
         )
     result = _by_path(value)
     if not callable(result):
-        raise ValueError(f"{value!r} leads to no callback")
+        raise ValueError(f"{value!r} is not a callback")
     return result
 
 

@@ -1,4 +1,4 @@
-"""Native tool calls, parsed and executed by hand, and textual tool descriptions."""
+"""Parse and execute native tool calls, and describe tools as text."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -86,7 +86,7 @@ def parse_tools(tools: Sequence[Any]) -> list[CrewStructuredTool]:
         elif isinstance(tool, BaseTool):
             result.append(tool.to_structured_tool())
         else:
-            raise ValueError(f"{tool!r:.80} is no tool; give a `BaseTool`, or a function with `@tool` above it")
+            raise ValueError(f"{tool!r:.80} is not a tool; pass a `BaseTool`, or a function decorated with `@tool`")
     return result
 
 
@@ -234,7 +234,7 @@ def execute_single_native_tool_call(
     """
     info = extract_tool_call_info(tool_call)
     if info is None:
-        return _call_result("", "unknown", "this is no call of a tool")
+        return _call_result("", "unknown", "this is not a tool call")
     call_id, name, values = info
     arguments, refused = parse_tool_call_args(values, name, call_id)
     if arguments is None:

@@ -210,7 +210,7 @@ class _Made:
             each = tuple(self._type({**schema, "type": item}, name) for item in cast("list[Any]", kind))
             return Union[each]  # noqa: UP007
         if kind not in _PLAIN:
-            raise ValueError(f"`{kind!r}` of `{name}` is no type of JSON")
+            raise ValueError(f"`{kind!r}` of `{name}` is not a JSON type")
         if kind == "string" and schema.get("format") in FORMAT_TYPE_MAP:
             return FORMAT_TYPE_MAP[schema["format"]]
         if kind == "array" and isinstance(schema.get("items"), dict) and schema["items"]:

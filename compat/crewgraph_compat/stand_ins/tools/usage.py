@@ -93,7 +93,7 @@ class CacheTools(BaseModel):
         """
         name, separator, arguments = key.removeprefix("tool:").partition("|input:")
         if not separator:
-            raise ValueError(f"{key!r} is no key of a cache; write it as `tool:name|input:arguments`")
+            raise ValueError(f"{key!r} is not a cache key; write it as `tool:name|input:arguments`")
         return self.cache_handler.read(name.strip(), arguments.strip())
 
 

@@ -15,4 +15,4 @@ TABLE: dict[str, dict[str, str]] = {module: names for area in AREAS for module, 
 """A module of crewai to its names, each to "module:name" of crewgraph; packages that hold only modules have none."""
 
 FILES: dict[str, str] = {module: str(area.__file__) for area in AREAS for module in area.MODULES}
-"""A module of crewai to the file that says what is in it."""
+"""Modules of crewai by the file that lists their names."""

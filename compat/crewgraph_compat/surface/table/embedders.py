@@ -41,7 +41,7 @@ _PROVIDERS = (
     ("text2vec", "text2vec_provider", "Text2Vec", _LOCAL),
     ("voyageai", "voyageai_provider", "VoyageAI", _HOSTED),
 )
-"""Its package, the module of its class, its name, and where that class is here."""
+"""Its package, the module of its class, its name, and the class in crewgraph."""
 
 _FUNCTIONS = {
     "google.genai_vertex_embedding": "GoogleGenAIVertexEmbeddingFunction",

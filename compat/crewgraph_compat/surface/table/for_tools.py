@@ -1,4 +1,4 @@
-"""Clients that keep texts by their vectors, and what else the package crewai_tools asks for."""
+"""Vector clients, and other names that the package crewai_tools imports."""
 
 from crewgraph_compat.surface.table.rows import rows
 

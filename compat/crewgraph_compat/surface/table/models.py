@@ -1,4 +1,4 @@
-"""Language models and what they used."""
+"""Language models and their usage."""
 
 from crewgraph_compat.surface.table.rows import rows
 
