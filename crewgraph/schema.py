@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
+from pydantic_core import ErrorDetails
 
 from crewgraph.errors import DefinitionError
 
@@ -22,6 +23,7 @@ __all__ = [
     "PlainDict",
     "PlainMapping",
     "call_arguments",
+    "fault_text",
     "flat_schema",
     "from_json_schema",
     "from_signature",
@@ -397,6 +399,11 @@ def validated(model: type[_M], data: object) -> _M:
     if isinstance(data, str):
         return model.model_validate_json(data)
     return model.model_validate(data)
+
+
+def fault_text(fault: ErrorDetails) -> str:
+    """Return what is wrong with a value, in the words of the validator that refused it, without pydantic's "Value error"."""
+    return fault["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
 
 
 def call_arguments(instance: BaseModel) -> dict[str, Any]:

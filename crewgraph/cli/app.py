@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 from typer.core import TyperCommand
 
 from crewgraph import __version__
@@ -20,17 +21,20 @@ from crewgraph.cli.run import run
 from crewgraph.cli.runs import diff, log_tasks_outputs, replay, runs, where
 from crewgraph.cli.serve import serve
 from crewgraph.errors import CrewgraphError
+from crewgraph.schema import fault_text
 
 __all__ = ["app"]
 
 
 class _Command(TyperCommand):
-    """A command that reports missing arguments in one line, with its first example."""
+    """A command that reports missing arguments in one line, with its first example, and wrong ones in plain words."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
+            if isinstance(error.__cause__, ValidationError):
+                error.message = _wrong_value(error.__cause__)
             if error.message or error.param is None:
                 raise
             what = str(getattr(error.param, "help", "")).rstrip(".")
@@ -38,6 +42,22 @@ class _Command(TyperCommand):
             name = max(error.param.opts, key=len)
             print_error(f"`{name}` is missing: {what[:1].lower()}{what[1:]}. Example: `{example}`")
             raise typer.Exit(2) from None
+
+
+def _wrong_value(error: ValidationError) -> str:
+    fault = error.errors()[0]
+    bounds = fault.get("ctx", {})
+    match fault["type"]:
+        case "int_parsing" | "int_from_float":
+            return f"{fault['input']!r} is not a whole number."
+        case "float_parsing":
+            return f"{fault['input']!r} is not a number."
+        case "greater_than_equal":
+            return f"it must be {bounds['ge']:g} or more, not {fault['input']}."
+        case "less_than_equal":
+            return f"it must be {bounds['le']:g} or less, not {fault['input']}."
+        case _:
+            return fault_text(fault)
 
 
 class _App(typer.Typer):

@@ -17,6 +17,7 @@ from langchain_core.runnables.config import ensure_config
 from langgraph._internal._runnable import RunnableSeq
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.pregel import Pregel
+from langgraph.pregel._algo import PULL, _xxhash_str  # pyright: ignore[reportPrivateUsage]
 from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
@@ -38,6 +39,7 @@ __all__ = [
     "asked_in",
     "coming",
     "counted",
+    "executions",
     "given_to",
     "has_next",
     "inside_effect",
@@ -292,6 +294,24 @@ def coming(values: PlainMapping) -> list[str]:
             if len("+".join(value)) == len(awaited):
                 found.append(node)
     return found
+
+
+def executions(saved: CheckpointTuple) -> dict[str, str]:
+    """Return the nodes that a graph runs next at a checkpoint, by the ids of these executions in `pending_writes`."""
+    address: PlainMapping = saved.config.get("configurable") or {}
+    metadata = cast("PlainMapping", saved.metadata)
+    above, step, found = str(address.get(_NAMESPACE) or ""), str(int(metadata["step"]) + 1), dict[str, str]()
+    number = bytes.fromhex(saved.checkpoint["id"].replace("-", ""))
+    for node in coming(saved.checkpoint["channel_values"]):
+        joins = (name for name in saved.checkpoint["channel_versions"] if _joins_into(name, node))
+        triggers = sorted([f"{_BRANCH}{node}", *joins])
+        namespace = f"{above}|{node}" if above else node
+        found[_xxhash_str(number, namespace, step, node, PULL, *triggers)] = node
+    return found
+
+
+def _joins_into(channel: str, node: str) -> bool:
+    return channel.startswith(_JOIN) and channel.endswith(f":{node}")
 
 
 def asked_in(writes: Iterable[tuple[str, str, Any]]) -> list[Interrupt]:

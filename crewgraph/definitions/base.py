@@ -28,7 +28,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.hooks.registry import pass_on
 from crewgraph.redaction import RedactedModel
-from crewgraph.schema import Metadata, PlainDict
+from crewgraph.schema import Metadata, PlainDict, fault_text
 from crewgraph.tools.failure import ToolFailurePolicy
 
 __all__ = [
@@ -124,7 +124,7 @@ class ConfigSection(dict[str, Any]):
 
     def _locate(self, details: Any, overrides: Mapping[str, object]) -> InitErrorDetails:
         key = str(details["loc"][0]) if details["loc"] else ""
-        text: str = details["msg"]
+        text = fault_text(details)
         if overrides.get(key) is None:
             subject = f"`{key}` of `{self.name}`" if key else f"`{self.name}`"
             text = f"{self.where(key)}: {subject}: {text}"

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from crewgraph.core.messages import Reply
 from crewgraph.core.protocols import Model
+from crewgraph.schema import fault_text
 from crewgraph.text import extract_json
 
 __all__ = ["StructuringModel", "read_structure", "reply_structure", "structured_model"]
@@ -72,5 +73,5 @@ def _candidates(text: str) -> list[object]:
 
 
 def _describe(error: ValidationError) -> str:
-    parts = [f"{'.'.join(map(str, e['loc'])) or 'the whole'}: {e['msg']}" for e in error.errors(include_url=False)]
+    parts = [f"{'.'.join(map(str, e['loc'])) or 'the whole'}: {fault_text(e)}" for e in error.errors(include_url=False)]
     return "; ".join(parts[:8])

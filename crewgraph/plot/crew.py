@@ -1,6 +1,7 @@
 """The picture of a crew: its tasks, in the order and beside each other as they run."""
 
 import os
+import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
 
@@ -14,6 +15,9 @@ from crewgraph.plot.page import render_inline
 from crewgraph.plot.picture import Edge, Node, Picture, mermaid
 
 __all__ = ["crew_mermaid", "display_crew", "plot_crew"]
+
+_MAX_TITLE = 60
+"""Maximum number of characters of a description that stands for a name."""
 
 
 def plot_crew(crew: Crew, filename: str | os.PathLike[str], show: bool) -> str:
@@ -43,9 +47,9 @@ def _picture(crew: Crew) -> Picture:
 
 def _node(assignment: TaskBinding, begins: bool, tasks: Sequence[TaskBinding]) -> Node:
     task, role = assignment.task, assignment.agent.template("role") or ""
-    names = {id(other.task): other.slug for other in tasks}
+    titles = {id(other.task): _title(other) for other in tasks}
     given = task.context if isinstance(task.context, list) else []
-    context = [names[id(other)] for other in given if id(other) in names]
+    context = [titles[id(other)] for other in given if id(other) in titles]
     facts = [("Agent", role), ("Expected output", task.template("expected_output") or "")]
     if context:
         facts.append(("Context", ", ".join(context)))
@@ -62,9 +66,20 @@ def _node(assignment: TaskBinding, begins: bool, tasks: Sequence[TaskBinding]) -
         text=task.template("description") or "",
         waits="",
         labels=(),
+        title=_title(assignment),
         note=role,
         is_conditional=isinstance(task, ConditionalTask),
         facts=tuple(facts),
+    )
+
+
+def _title(assignment: TaskBinding) -> str:
+    """Return the name of a task as its author wrote it, else the beginning of its description."""
+    task = assignment.task
+    return (
+        task.name
+        or textwrap.shorten(task.template("description") or "", _MAX_TITLE, placeholder=" …")
+        or assignment.slug
     )
 
 

@@ -440,18 +440,18 @@ _MAX_LABELS = 5
 
 
 def name_lines(node: Node) -> list[str]:
-    """Break a node's name into short lines at underscores; long lines are truncated."""
-    name, limit = node.name, _LINE_BREAK_IN_CIRCLE if node.kind == "start" else _LINE_BREAK
+    """Break what a node is called into short lines at underscores and spaces; long lines are truncated."""
+    name, limit = " ".join(node.label.split()), _LINE_BREAK_IN_CIRCLE if node.kind == "start" else _LINE_BREAK
     lines = [""]
-    breaks = [0, *(match.end() for match in re.finditer(r"(?<!_)_++(?=[^_])", name)), len(name)]
+    breaks = [0, *(match.end() for match in re.finditer(r"(?<!_)_++(?=[^_])| ", name)), len(name)]
     for start, end in pairwise(breaks):
         part = name[start:end]
-        if lines[-1] and _units(lines[-1] + part) > limit:
+        if lines[-1] and _units(lines[-1] + part.rstrip()) > limit:
             lines.append("")
         lines[-1] += part
     if len(lines) > _MAX_LINES:
         lines = [*lines[: _MAX_LINES - 1], "".join(lines[_MAX_LINES - 1 :])]
-    return [_truncate(line) for line in [*lines, *([node.note] if node.note else [])]]
+    return [_truncate(line.rstrip()) for line in [*lines, *([node.note] if node.note else [])]]
 
 
 def node_size(node: Node) -> tuple[float, float]:

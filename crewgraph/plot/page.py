@@ -74,7 +74,7 @@ def render_svg(picture: Picture, min_scale: float | None = None) -> str:
 
 def describe_node(node: Node) -> str:
     """Describe a node in a sentence, for screen readers."""
-    parts = [f"{node.name}: {_KINDS[node.kind]}"]
+    parts = [f"{node.label}: {_KINDS[node.kind]}"]
     if node.note:
         parts.append(f"agent {node.note}")
     if node.begins and node.kind in ("listener", "router"):
@@ -135,7 +135,7 @@ def _label(edge: Edge, box: Box) -> str:
 
 
 def _node(node: Node, box: Box) -> str:
-    tooltip = f"{node.name}\n\n{node.text}" if node.text else node.name
+    tooltip = f"{node.label}\n\n{node.text}" if node.text else node.label
     crew = " crew" if node.calls_crew else " conditional" if node.is_conditional else ""
     start = " begins" if node.begins else ""
     return (
@@ -211,7 +211,7 @@ def _details(node: Node) -> str:
     text = f"<pre>{escape(node.text)}</pre>" if node.text else ""
     return (
         f'<article data-name="{escape(node.name)}" aria-label="{escape(describe_node(node))}" hidden>'
-        f"<h2>{escape(node.name)}</h2>{text}<dl>{rows}</dl></article>"
+        f"<h2>{escape(node.label)}</h2>{text}<dl>{rows}</dl></article>"
     )
 
 
@@ -221,6 +221,8 @@ def _rows(node: Node) -> Iterator[tuple[str, str]]:
     yield "Kind", escape(f"{kind}; calls a crew" if node.calls_crew else kind)
     if node.signature:
         yield "Signature", f"<code>{escape(node.signature)}</code>"
+    if node.label != node.name:
+        yield "Node", f"<code>{escape(node.name)}</code>"
     for name, fact in node.facts:
         yield name, escape(fact)
     if node.waits:

@@ -54,6 +54,8 @@ class Node:
     """A method of a flow or a task of a crew in a picture."""
 
     name: str
+    """Identifies it in the picture: the name of the method, or of the task's node."""
+
     kind: str
     """For methods "router", "start" or "listener" (a router that is also a start method is a "router"); else "task"."""
 
@@ -73,6 +75,9 @@ class Node:
     labels: tuple[str, ...]
     """The labels it may return, as far as they are known."""
 
+    title: str = ""
+    """What to call it, as its author did; empty if that is the name."""
+
     note: str = ""
     """A second line: the agent of a task."""
 
@@ -81,6 +86,11 @@ class Node:
 
     facts: tuple[tuple[str, str], ...] = ()
     """What else there is to tell, by name."""
+
+    @property
+    def label(self) -> str:
+        """What it is called in the drawing."""
+        return self.title or self.name
 
 
 @dataclass(frozen=True)
@@ -238,7 +248,7 @@ def _lines(picture: Picture) -> Iterator[str]:
 
 def _node(node: Node, node_id: str) -> str:
     left, right = _SHAPES[node.kind]
-    text = f"{_escape(node.name)}<br>{_escape(node.note)}" if node.note else _escape(node.name)
+    text = f"{_escape(node.label)}<br>{_escape(node.note)}" if node.note else _escape(node.label)
     return f'{node_id}{left}"{text}"{right}'
 
 

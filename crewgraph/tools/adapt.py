@@ -20,7 +20,7 @@ from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.lazy import lazy
 from crewgraph.schema import JsonSchema, PlainDict, call_arguments, validated
-from crewgraph.text import former_model_name
+from crewgraph.text import former_model_name, shorten
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
@@ -63,6 +63,12 @@ else:
 
 _Steps = Generator[Any, Any, Any]
 _MOCKS = "unittest.mock"
+_QUOTED_CHARACTERS = 200
+"""Maximum number of characters of an invalid value that are quoted."""
+_FOR_RETRIEVERS = (
+    ' Give it as a tool, `create_retriever_tool(retriever, "search_docs", "Search the documents.")` of `langchain_core.tools`, '
+    "which the agent calls when it wants to, or as `knowledge_sources=[retriever]`, which is searched for each task."
+)
 
 
 class _AnyArguments(BaseModel, extra="allow"):
@@ -365,11 +371,30 @@ def as_tool(value: Any) -> AdaptedTool:
         return _LangChainTool(value)
     if inspect.isroutine(value):
         return _FunctionTool(tool(cast(Callable[..., Any], value)))
-    hint = f" It is a class: write `{value.__name__}(...)`." if isinstance(value, type) else ""
+    quoted = shorten(repr(value), _QUOTED_CHARACTERS)
     raise DefinitionError(
-        f"{value!r} is not a tool.{hint} Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`, "
+        f"{quoted} is not a tool.{_hint(value)} Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`, "
         f"a function with `@tool`, a `CrewStructuredTool`, a LangChain tool, a function with a docstring."
     )
+
+
+def _hint(value: object) -> str:
+    """Return how to give a value as a tool, where there is a way."""
+    if isinstance(value, type):
+        return f" It is a class: write `{value.__name__}(...)`."
+    if isinstance(value, (list, tuple, set)):
+        return " Unpack it: `tools=[*group]`."
+    if _has(value, "_get_relevant_documents"):
+        return _FOR_RETRIEVERS
+    if _has(value, "as_retriever") and not _has(value, "as_tool"):
+        return f" Make a retriever of it: `retriever = store.as_retriever()`.{_FOR_RETRIEVERS}"
+    if _has(value, "as_tool"):
+        return " Give what its `as_tool()` returns."
+    return " Give the tools that its `get_tools()` returns." if _has(value, "get_tools") else ""
+
+
+def _has(value: object, method: str) -> bool:
+    return callable(getattr(type(value), method, None))
 
 
 def _tool_of_mock(mock: Any) -> BaseTool:

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from crewgraph.core.messages import ToolSpec
 from crewgraph.redaction import redacted_logger
-from crewgraph.schema import PlainDict, PlainMapping, schema_outline, validated
+from crewgraph.schema import PlainDict, PlainMapping, fault_text, schema_outline, validated
 from crewgraph.text import extract_json, shorten
 
 __all__ = ["Refusal", "read_arguments", "refuse_unknown"]
@@ -156,7 +156,8 @@ def _is_empty(value: Any) -> bool:
 def _describe(error: ErrorDetails) -> str:
     location = ".".join(str(part) for part in error["loc"])
     value = _quoted(error["input"])
-    return f"`{location}`: {error['msg']} (given: {value})" if location else f"{error['msg']} (given: {value})"
+    message = f"{fault_text(error)} (given: {value})"
+    return f"`{location}`: {message}" if location else message
 
 
 def _quoted(value: Any) -> str:

@@ -17,6 +17,7 @@ from crewgraph.schema import (
     JsonSchema,
     PlainDict,
     call_arguments,
+    fault_text,
     flat_schema,
     from_signature,
     is_derived,
@@ -138,7 +139,7 @@ def _problem(error: ErrorDetails) -> str:
     location = ".".join(str(part) for part in error["loc"])
     if error["type"] == "missing":
         return f"`{location}` is missing"
-    message = f"{error['msg']} (given: {shorten(repr(error['input']), _QUOTED_CHARACTERS)})"
+    message = f"{fault_text(error)} (given: {shorten(repr(error['input']), _QUOTED_CHARACTERS)})"
     return f"`{location}`: {message}" if location else message
 
 

@@ -65,6 +65,25 @@ def test_a_missing_argument_is_named_in_one_line_with_an_example(python: Python)
         assert (done.returncode, done.stdout, done.stderr) == (2, "", f"Error: {message}\n"), arguments
 
 
+WRONG = {
+    ("create", "crow", "birds"): "Invalid value for 'kind': 'crow' is not one of 'crew', 'flow'.",
+    ("runs", "--status", "lost"): "Invalid value for '--status': 'lost' is not one of "
+    "'working', 'waiting', 'failed', 'abandoned', 'done', 'open'.",
+    ("runs", "--limit", "few"): "Invalid value for '--limit': 'few' is not a whole number.",
+    ("runs", "--limit", "2.5"): "Invalid value for '--limit': '2.5' is not a whole number.",
+    ("runs", "--limit", "0"): "Invalid value for '--limit': it must be 1 or more, not 0.",
+    ("serve", "--port", "99999"): "Invalid value for '--port': it must be 65535 or less, not 99999.",
+    ("serve", "--grace", "long"): "Invalid value for '--grace': 'long' is not a number.",
+}
+
+
+def test_a_wrong_argument_is_told_in_plain_words(python: Python):
+    for arguments, message in WRONG.items():
+        done = python(*CREWGRAPH, *arguments)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert done.stderr.splitlines()[-1] == f"Error: {message}", arguments
+
+
 def test_check_and_migrate_work_on_this_directory_without_a_path(python: Python, tmp_path: Path):
     (tmp_path / "team.py").write_text("from crewai import Agent\n")
     assert "1 CrewAI feature in 1 file" in python(*CREWGRAPH, "check").stdout

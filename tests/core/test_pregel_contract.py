@@ -18,7 +18,16 @@ from langgraph.utils.runnable import RunnableCallable
 from modes import Mode
 
 from crewgraph.core import pregel
-from crewgraph.core.pregel import Place, asked_in, has_next, place_of, trace_on_demand, untraced, with_answers
+from crewgraph.core.pregel import (
+    Place,
+    asked_in,
+    executions,
+    has_next,
+    place_of,
+    trace_on_demand,
+    untraced,
+    with_answers,
+)
 
 
 class State(TypedDict, total=False):
@@ -183,6 +192,23 @@ def test_a_checkpoint_tells_whether_something_is_to_run_and_whether_it_is_asked(
     ]
     assert [bool(state.next) for state in states] == [False, *[True] * (len(states) - 1)] and len(states) > 6
     assert found[0] is not None and asked_in(found[0].pending_writes or ()) == []
+    assert [executions(one) for one in found if one] == [
+        {task.id: task.name for task in state.tasks if task.name != START} for state in states
+    ]
+
+
+def test_a_checkpoint_of_an_inner_graph_tells_which_executions_come_next():
+    outer = StateGraph(Walk)
+    outer.add_node("inner", _walk(True))
+    outer.add_edge(START, "inner")
+    saver = InMemorySaver()
+    graph = outer.compile(checkpointer=saver)
+    graph.invoke({"seen": []}, at("t"), durability="sync")
+    (waiting,) = graph.get_state(at("t"), subgraphs=True).tasks
+    assert waiting.state is not None and not isinstance(waiting.state, dict)
+    inner = saver.get_tuple(waiting.state.config)
+    assert inner is not None and executions(inner) == {task.id: task.name for task in waiting.state.tasks}
+    assert list(executions(inner).values()) == ["ask"]
 
 
 def test_outside_of_any_graph_there_is_no_task():

@@ -11,6 +11,7 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import ConditionalTask, Crew, CrewStep, ScriptedLLM
+from crewgraph.definitions.crew.history import CrewSteps
 from crewgraph.errors import RunError, StorageError
 from crewgraph.flow import Flow, persist, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -191,10 +192,41 @@ def test_a_failed_or_waiting_task_is_told_in_the_history(mode: Mode):
     with pytest.raises(ConnectionError):
         mode.kickoff(team, {"topic": "rain"}, thread_id="t")
     steps = past(mode, team, "t")
-    assert (steps[-1].next, steps[-1].errors) == (("two",), ("ConnectionError('the provider is down')",))
+    assert (steps[-1].next, steps[-1].errors) == (("two",), {"two": "ConnectionError('the provider is down')"})
     assert str(steps).splitlines()[-1].split() == ["two", "failed", "ConnectionError('the", "provider", "is", "down')"]
     team.tasks[-1].human_input = True
     mode.run(team.resume, team.aresume, "t")
     steps = past(mode, team, "t")
-    assert (steps[-1].next, steps[-1].errors, steps[-1].waits) == (("three",), (), True)
+    assert (steps[-1].next, steps[-1].errors, steps[-1].waits) == (("three",), {}, ("three",))
     assert str(steps).splitlines()[-1].split() == ["three", "waiting"]
+
+
+def _in_parallel(read: Any, sing: Any, **of_reading: Any) -> Crew:
+    worker = agent(ScriptedLLM(["plan"]))
+    return crew(
+        task("plan", worker),
+        task("read", agent(ScriptedLLM([read])), async_execution=True, **of_reading),
+        task("sing", agent(ScriptedLLM([sing])), async_execution=True),
+        task("close", worker),
+    )
+
+
+def test_which_of_several_parallel_tasks_failed_is_told(mode: Mode):
+    team = _in_parallel("read", ConnectionError("down"))
+    with pytest.raises(ConnectionError):
+        mode.kickoff(team, thread_id="t")
+    last = past(mode, team, "t")[-1]
+    assert (last.next, last.errors) == (("read", "sing"), {"sing": "ConnectionError('down')"})
+    rows = [line.split() for line in str(CrewSteps([last])).splitlines()[-2:]]
+    assert rows == [["read", "next"], ["sing", "failed", "ConnectionError('down')"]]
+
+
+def test_which_of_several_parallel_tasks_waits_is_told(mode: Mode):
+    team = _in_parallel("read", "sung", human_input=True)
+    saver = InMemorySaver()
+    graph = team.compile(checkpointer=saver)
+    mode.invoke(graph, {}, {"configurable": {"thread_id": "t"}})
+    last = past(mode, team, "t", checkpointer=saver)[-1]
+    assert (last.next, last.errors, last.waits) == (("read", "sing"), {}, ("read",))
+    rows = [line.split() for line in str(CrewSteps([last])).splitlines()[-2:]]
+    assert rows == [["read", "waiting"], ["sing", "next"]]

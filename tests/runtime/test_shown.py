@@ -37,6 +37,24 @@ def test_a_crew_is_drawn_as_it_runs():
     ]
 
 
+def test_tasks_are_drawn_under_the_names_that_their_authors_gave_them(tmp_path: Path):
+    clerk = agent(ScriptedLLM([]))
+    research = task("Market Research (Q3)", clerk)
+    unnamed = task("", clerk, description="Read the sources about {topic}, and list the ten that matter most to us")
+    made = crew(research, unnamed, task("Report", clerk, context=[research, unnamed]))
+    labels = re.findall(r'm\d\("(.+?)<br>', made.to_mermaid())
+    assert labels == [
+        "Market Research #40;Q3#41;",
+        "Read the sources about #123;topic#125;, and list the ten that #8230;",
+        "Report",
+    ]
+    page = Path(made.plot(tmp_path / "crew")).read_text("utf-8")
+    assert re.findall(r"<h2>(Market.+?)</h2>", page) == ["Market Research (Q3)"]
+    assert 'data-name="market_research_q3"' in page and "<dt>Node</dt><dd><code>market_research_q3</code></dd>" in page
+    assert re.findall(r"<text [^>]*>(.*?)</text>", page)[:2] == ["Market", "Research (Q3)"]
+    assert "<dd>Market Research (Q3), Read the sources about {topic}" in page
+
+
 @pytest.mark.parametrize("shown", ["crew", "graph", "output", "task output", "costs", "history", "diff"])
 def test_what_a_notebook_shows_is_escaped_and_loads_nothing(shown: str):
     made = brief()

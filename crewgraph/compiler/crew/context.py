@@ -6,7 +6,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crewgraph.errors import RunError
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, fault_text
 
 __all__ = ["CrewRunContext", "read_context"]
 
@@ -43,6 +43,8 @@ def read_context(context: object) -> CrewRunContext | None:
     try:
         return CrewRunContext.model_validate(dict(cast("PlainDict", context)))
     except ValidationError as error:
-        problems = "; ".join(f"`{detail['loc'][0]}`: {detail['msg']}" for detail in error.errors(include_url=False))
+        problems = "; ".join(
+            f"`{detail['loc'][0]}`: {fault_text(detail)}" for detail in error.errors(include_url=False)
+        )
         known = ", ".join(f"`{name}`" for name in CrewRunContext.model_fields)
         raise RunError(f"the context of the run does not fit: {problems}. It may have {known}.") from error

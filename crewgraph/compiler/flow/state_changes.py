@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.compiler.flow.record import TAG, is_text, to_record
 from crewgraph.definitions.flow.state import Writer, read_with_retries, state_fields, track_writes
 from crewgraph.errors import StateInvalid, StorageError
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, fault_text
 
 __all__ = ["ANEW", "GONE", "CommittedState", "PlainForm", "apply_changes", "merge_changes", "validated_field"]
 
@@ -108,11 +108,11 @@ def _assigned(state: BaseModel, name: str, value: object) -> object:
 def _problem(error: ValidationError, name: str, kind: type[BaseModel], value: object) -> str:
     first = error.errors(include_url=False)[0]
     if not first["loc"]:
-        return f"with `{name}` being {value!r:.120}, the state does not fit `{kind.__name__}`: {first['msg']}"
+        return f"with `{name}` being {value!r:.120}, the state does not fit `{kind.__name__}`: {fault_text(first)}"
     annotation: Any = kind.model_fields[name].annotation
     plain = isinstance(annotation, type) and not getattr(annotation, "__args__", ())
     expected = annotation.__name__ if plain else str(annotation)
-    return f"`{name}` must be `{expected}`, but is {value!r:.120}: {_place(first['loc'], name)}{first['msg']}"
+    return f"`{name}` must be `{expected}`, but is {value!r:.120}: {_place(first['loc'], name)}{fault_text(first)}"
 
 
 def _place(steps: tuple[int | str, ...], name: str) -> str:

@@ -20,7 +20,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import RunError
 from crewgraph.observe.progress import progress
 from crewgraph.redaction import redacted_logger
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import PlainMapping, fault_text
 
 __all__ = [
     "ExperimentRunner",
@@ -196,7 +196,7 @@ def _parse_case(number: int, case: PlainMapping) -> ExperimentResult:
             passed=False,
         )
     except ValidationError as error:
-        problems = "; ".join(f"`{item['loc'][0]}`: {item['msg']}" for item in error.errors())
+        problems = "; ".join(f"`{item['loc'][0]}`: {fault_text(item)}" for item in error.errors())
         raise ValueError(f"the case dataset[{number}] cannot be run: {problems}: {case!r:.200}") from error
 
 

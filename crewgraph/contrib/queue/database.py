@@ -135,10 +135,10 @@ class QueueDatabase:
                 if connection.execute(_IS_READY).fetchone() != (True,):
                     self._create(connection)
         except psycopg.Error as error:
-            why = " ".join(str(error).split())
+            why = " ".join(str(error).split()).rstrip(".")
             raise StorageError(
-                f"the database of the queue cannot be used: {why} Check its address, and that its user may create tables; or run "
-                "`crewgraph worker` once as a user who may."
+                f"the database of the queue cannot be used: {why}. Check its address, and that its user may create tables; or "
+                "run `crewgraph worker` once as a user who may."
             ) from error
         self._is_ready = True
 

@@ -41,7 +41,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import CrewgraphError, DefinitionError, RunError, ThreadBusy
 from crewgraph.lazy import lazy
 from crewgraph.runtime.runs.storage import checkpointer_for
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, fault_text
 from crewgraph.storage.claims.keepers import claim_keeper
 
 if TYPE_CHECKING:
@@ -693,11 +693,7 @@ async def _body(request: Request, kind: type[B]) -> B:
     except ValidationError as error:
         faults = [
             f"`{'.'.join(map(str, one['loc'])) or 'body'}`: "
-            + (
-                "this server does not have it"
-                if one["type"] == "extra_forbidden"
-                else one["msg"].removeprefix("Value error, ")
-            )
+            + ("this server does not have it" if one["type"] == "extra_forbidden" else fault_text(one))
             for one in error.errors()
         ]
         raise _Refused(422, "; ".join(faults)) from None

@@ -97,9 +97,9 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
                 await connection.execute(f"SELECT pg_advisory_unlock({SETUP_LOCK})")
     except (psycopg.Error, PoolTimeout) as error:
         await pool.close()
-        why = " ".join(str(error).split())
+        why = " ".join(str(error).split()).rstrip(".")
         raise StorageError(
-            f"the database cannot be used: {why} Check its address and its user's permissions."
+            f"the database cannot be used: {why}. Check its address and its user's permissions."
         ) from error
     async with pool:
         yield saver, store

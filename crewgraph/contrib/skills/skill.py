@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, fault_text
 from crewgraph.text import shorten
 
 __all__ = [
@@ -228,7 +228,7 @@ def read_front_matter(content: str, path: Path) -> tuple[SkillFrontmatter, str]:
         return SkillFrontmatter.model_validate(values), body
     except ValidationError as error:
         faults = [
-            f"{path}:{_line(content, fault['loc'])}: {_field_name(fault['loc'])}: {fault['msg']}"
+            f"{path}:{_line(content, fault['loc'])}: {_field_name(fault['loc'])}: {fault_text(fault)}"
             for fault in error.errors()
         ]
         raise SkillParseError("\n".join(faults)) from error

@@ -1,8 +1,9 @@
 """Time travel in the runs of a crew: history, fork, replay and diff, with the classes that describe steps and differences."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from crewgraph.definitions.checkpoints import ForkVerb
@@ -210,11 +211,11 @@ class CrewStep:
     created_at: datetime
     """When the checkpoint was created."""
 
-    errors: tuple[str, ...] = ()
-    """What tasks of `next` failed with, such as `"ConnectionError('the provider is down')"`, until they are resumed."""
+    errors: Mapping[str, str] = field(default_factory=lambda: MappingProxyType(dict[str, str]()))
+    """What tasks of `next` failed with, such as `{"draft": "ConnectionError('no answer')"}`, until they are resumed."""
 
-    waits: bool = False
-    """Whether a task of `next` waits for an answer."""
+    waits: tuple[str, ...] = ()
+    """The tasks of `next` that wait for an answer."""
 
     inside: str | None = None
     """The thread id of the flow whose method ran the crew; None if there is none."""
@@ -250,14 +251,9 @@ class CrewSteps(StepTable[CrewStep]):
 
     @staticmethod
     def _coming(last: CrewStep) -> Iterator[tuple[str, ...]]:
-        """Yield the rows of what comes next; which of several tasks an error is of, a checkpoint does not tell."""
-        is_single = len(last.next) == 1
         for task in last.next:
-            error = last.errors[0] if is_single and last.errors else ""
-            status = "failed" if error else "waiting" if is_single and last.waits else "next"
-            yield "", task, "", status, one_line(error), "", ""
-        for error in () if is_single else last.errors:
-            yield "", "", "", "failed", one_line(error), "", ""
+            status = "failed" if task in last.errors else "waiting" if task in last.waits else "next"
+            yield "", task, "", status, one_line(last.errors.get(task, "")), "", ""
 
 
 def _format_inputs(inputs: Inputs) -> str:

@@ -13,6 +13,7 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import RunError, StorageError
 from crewgraph.lazy import lazy
 from crewgraph.redaction import redacted_logger
+from crewgraph.schema import fault_text
 
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
@@ -240,7 +241,7 @@ def read_training(path: Path) -> TrainingFile:
         return TrainingFile.model_validate(values)
     except ValidationError as error:
         places = "; ".join(
-            f"{'.'.join(map(str, item['loc'])) or 'the file'}: {item['msg']}" for item in error.errors()[:3]
+            f"{'.'.join(map(str, item['loc'])) or 'the file'}: {fault_text(item)}" for item in error.errors()[:3]
         )
         raise _invalid_file(path, places) from error
 

@@ -89,6 +89,8 @@ def _as_source(value: Any) -> BaseKnowledgeSource:
         return RetrieverKnowledgeSource(retriever=value)
     if is_loader(value):
         return DocumentsKnowledgeSource(loader=value)
+    if callable(getattr(value, "as_retriever", None)):
+        raise ValueError(f"a `{type(value).__name__}` is not a source of knowledge: write `store.as_retriever()`")
     raise ValueError(
         f"{value!r:.80} is not a source of knowledge; pass a text, a `Path`, a source (`PDFKnowledgeSource(...)`), or a "
         "LangChain retriever, loader or document"

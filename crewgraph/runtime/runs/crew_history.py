@@ -103,7 +103,7 @@ def crew_steps(past: Sequence[StoredCrewRun], models: Models) -> Iterator[CrewSt
             inputs=MappingProxyType(current.inputs),
             next=tuple(sorted(current.next, key=lambda name: order.get(name, 0))),
             created_at=current.created_at,
-            errors=current.errors,
+            errors=MappingProxyType(current.errors),
             waits=current.waits,
             inside=current.inside,
             forked_from=current.forked_from,

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
 from crewgraph.core.operations import Operation, Program, Saving, drive
-from crewgraph.core.pregel import ERROR, coming, given_to, leads_on
+from crewgraph.core.pregel import ERROR, asked_in, coming, executions, given_to, leads_on
 from crewgraph.core.questions import questions_in
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
@@ -106,14 +106,28 @@ class StoredCrewRun(StoredRun):
         return tuple(dict.fromkeys(map(node_task, coming(self._stored))))
 
     @property
-    def errors(self) -> tuple[str, ...]:
-        """What tasks failed with since the checkpoint."""
-        return tuple(str(value) for _, channel, value in self.checkpoint.pending_writes or () if channel == ERROR)
+    def errors(self) -> dict[str, str]:
+        """What tasks failed with since the checkpoint; those that were cancelled because another one failed have not."""
+        writes, tasks = self.checkpoint.pending_writes or (), self._coming
+        failed = {name: str(value) for name, channel, value in writes if channel == ERROR and name in tasks}
+        return {tasks[name]: text for name, text in failed.items() if not text.startswith("CancelledError(")}
 
     @property
-    def waits(self) -> bool:
-        """Whether a task waits for an answer."""
-        return bool(questions_in(self.checkpoint.pending_writes or ()))
+    def waits(self) -> tuple[str, ...]:
+        """The tasks that wait for an answer."""
+        writes = self.checkpoint.pending_writes or ()
+        unanswered = {question.id for question in questions_in(writes)}
+
+        def is_asked(execution: str) -> bool:
+            own = [write for write in writes if write[0] == execution]
+            return any(question.id in unanswered for question in asked_in(own))
+
+        return tuple(task for execution, task in self._coming.items() if is_asked(execution))
+
+    @cached_property
+    def _coming(self) -> dict[str, str]:
+        """The tasks to run or skip next, by LangGraph's ids of their executions."""
+        return {name: node_task(node) for name, node in executions(self.checkpoint).items()}
 
     @cached_property
     def values(self) -> PlainDict:
