@@ -16,9 +16,9 @@ from crewgraph import Agent, Crew, ScriptedLLM, Task
 
 def reply(messages):
     last = str(messages[-1]["content"])
-    if "The worker:" in last:
+    if "The agent:" in last:
         return json.dumps({"suggestions": ["s"], "quality": 7, "final_summary": "s"})
-    if "The result that was expected" in last:
+    if "The expected result" in last:
         return json.dumps({"quality": 8, "reasons": "fine"})
     return last.partition("say ")[2].partition("\\n")[0] or "better"
 

@@ -72,7 +72,7 @@ def _crew(folder: Path, ledger: Ledger, saver: Any) -> Crew:
         return f"three boats at {where}"
 
     def reply(messages: Sequence[dict[str, Any]]) -> Any:
-        if "a mark from 0 to 10" in str(messages[0]["content"]):
+        if "a score from 0 to 10" in str(messages[0]["content"]):
             return json.dumps(_FOUND)
         task = str(messages[1]["content"]).split("\n")[1]
         return ToolUse("look", {"where": task.split()[-1]}) if len(messages) == 2 else f"the answer to {task}"

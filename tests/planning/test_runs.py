@@ -58,14 +58,14 @@ class Clerk:
         if "Plan this task in at most" in told or "OWN PLAN" in told:
             self.asked.append("plan")
             return self.plans.pop(0) if len(self.plans) > 1 else self.plans[0]
-        if told.startswith("You look at what came of a step"):
+        if told.startswith("You review the result of one step"):
             self.asked.append("observe")
             answer = self.observations.pop(0) if self.observations else seen()
             if isinstance(answer, Exception):
                 raise answer
             return answer
-        if "Do this step now" in told:
-            wanted = told.split("Do this step now, and no other:\n")[1].split("\n")[0]
+        if "Do only this step now" in told:
+            wanted = told.split("Do only this step now:\n")[1].split("\n")[0]
             self.asked.append(wanted)
             answer = self.steps.get(wanted, f"Final Answer: did {wanted}")
             if isinstance(answer, Exception):
@@ -118,7 +118,7 @@ def test_native_calls_hand_the_plan_in():
         told = str(messages)
         if "Plan this task" in told:
             return ToolUse("create_reasoning_plan", json.loads(PLAN))
-        return "did" if "Do this step now" in told else "high"
+        return "did" if "Do only this step now" in told else "high"
 
     llm = ScriptedLLM(answered, native_tools=True)
     agent = Agent(role="Clerk", goal="Know", backstory="B", llm=llm, tools=[table], planning=True)

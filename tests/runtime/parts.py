@@ -60,7 +60,7 @@ def assessing(answer: Any, assessment: Any = None, **more: Any) -> ScriptedLLM:
 
 def is_assessment(messages: Sequence[dict[str, Any]]) -> bool:
     """Whether a request is the one that asks how good a result is."""
-    return "a mark from 0 to 10" in str(messages[0]["content"])
+    return "a score from 0 to 10" in str(messages[0]["content"])
 
 
 def by_prompt(messages: Sequence[dict[str, Any]]) -> str:

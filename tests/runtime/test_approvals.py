@@ -85,8 +85,8 @@ def test_a_refusal_is_told_to_the_model_with_the_reason(mode: Mode, answer: Any)
         assert mode.resume(made, "t", answer=answer).raw == "done"
     why = "no" if answer in (False, "no") else "too early"
     assert observed(llm) == (
-        f"A person was asked and does not allow this call. What they say: {why}\n"
-        "Do not make it again. Go on without it, or answer with what you have."
+        f"A person refused this call. Their reason: {why}\n"
+        "Do not repeat it. Continue without it, or answer with what you have."
     )
     assert sent == []
     assert [type(event) for event in events if event.type.startswith("tool_usage")] == [ToolUsageErrorEvent]
@@ -99,7 +99,7 @@ def test_other_arguments_are_used_and_the_model_is_told(mode: Mode, answer: Any)
     assert mode.resume(made, "t", answer=answer).raw == "done"
     assert sent == [("bert", 2)]
     assert observed(llm) == (
-        'A person allowed the call with other arguments: {"to": "bert", "copies": 2}\nWhat it gave:\nsent to bert'
+        'A person allowed the call with other arguments: {"to": "bert", "copies": 2}\nThe result:\nsent to bert'
     )
 
 
@@ -145,7 +145,7 @@ def test_calls_of_one_reply_are_asked_for_one_after_the_other_before_any_is_made
     answers = [str(one["content"]) for one in llm.requests[1].messages if one["role"] == "tool"]
     assert [one.partition("\n")[0] for one in answers] == [
         "sent to anna",
-        "A person was asked and does not allow this call. What they say: not him",
+        "A person refused this call. Their reason: not him",
         "sent to cleo",
     ]
 

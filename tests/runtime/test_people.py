@@ -54,7 +54,7 @@ def test_a_run_waits_for_a_person_and_goes_on_with_what_they_say(mode: Mode):
     waits = pending(mode.kickoff(made, thread_id="t"))
     (question,) = waits.questions
     assert (question.kind, question.task, question.agent, question.answer) == ("feedback", "draft", "worker", "first")
-    assert question.text == "This is the result so far:\nfirst\n\nWhat should be changed? An empty line accepts it."
+    assert question.text == "The result so far:\nfirst\n\nWhat should change? Press Enter to accept it as it is."
     assert (waits.raw, waits.tasks_output, waits.thread_id) == ("", [], "t")
     assert str(waits) == (
         "crew `desk` waits for an answer: agent `worker` in task `draft` asks whether its answer will do: 'first'. "
@@ -352,7 +352,7 @@ def test_in_a_method_of_a_flow_the_flow_asks(mode: Mode):
     waits = mode.run(first.kickoff, first.akickoff)
     assert isinstance(waits, PendingFlow)
     name = waits.flow_id
-    assert waits.questions[0].message.startswith("This is the result so far:\nfirst")
+    assert waits.questions[0].message.startswith("The result so far:\nfirst")
     assert on("shorter").questions[0].output["answer"] == "second"
     assert on("") == "second"
     assert len(llm.requests) == 2
@@ -518,7 +518,7 @@ def test_somebody_at_a_terminal_is_asked_there(end: str, kept: str):
     asked = '[draft] worker wants to use the tool send with these arguments:\n\n{\n  "to": "a"\n}\n'
     assert printed.count(asked) == 2
     assert "'perhaps' cannot be taken" in printed
-    assert "This is the result so far:\nfirst" in printed and "This is the result so far:\nsecond" in printed
+    assert "The result so far:\nfirst" in printed and "The result so far:\nsecond" in printed
     assert printed.endswith("got second\n")
 
 

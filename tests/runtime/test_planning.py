@@ -115,7 +115,7 @@ def test_a_task_that_the_plan_forgets_is_told_and_done_without(mode: Mode, caplo
     team, _, worker = planned("dive", "rise", plan=[plan_of("PLAN-1")])
     mode.kickoff(team)
     assert "says nothing about `rise`" in caplog.text
-    assert "How to go about it" not in asked(worker)[1]
+    assert "Follow this plan" not in asked(worker)[1]
 
 
 def test_a_plan_that_cannot_be_read_is_asked_for_again(mode: Mode):
@@ -257,7 +257,7 @@ def test_a_manager_gets_the_plan_of_each_task(mode: Mode):
     )
     assert mode.kickoff(team).raw == "b"
     assert ["PLAN-1" in text for text in asked(manager)] == [True, False]
-    assert "Who does it: Digger" in asked(planner)[0] and "Who does it: Crew Manager" in asked(planner)[0]
+    assert "Agent: Digger" in asked(planner)[0] and "Agent: Crew Manager" in asked(planner)[0]
 
 
 def test_each_run_of_several_has_a_plan_of_its_own(mode: Mode):

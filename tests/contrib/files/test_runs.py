@@ -81,7 +81,7 @@ def test_a_model_that_does_not_see_reads_with_a_tool(mode: Mode):
     said = llm.requests[-1].text
     assert "low water at 3" in said
     assert "chart.png (image/png, 28 bytes)" in said
-    assert "There is no file `other`. There are: chart, notes" in said
+    assert "There is no file `other`. Available files: chart, notes" in said
 
 
 def test_files_of_a_task_are_that_tasks_alone(mode: Mode):

@@ -82,7 +82,7 @@ def test_it_reads_files_of_a_skill_and_none_beside_it(mode: Mode, folder: Path):
 def test_a_name_that_there_is_not_is_answered_with_those_that_there_are(mode: Mode, folder: Path):
     agent = clerk(ToolUse("load_skill", {"skill_name": "stars"}), "high", skills=[folder])
     mode.kickoff(crew_of(agent))
-    assert "There is no skill `stars`. There are: tides, winds" in said(agent, 1, -1)
+    assert "There is no skill `stars`. Available skills: tides, winds" in said(agent, 1, -1)
 
 
 def test_skills_that_were_read_stand_in_the_prompt_and_need_no_tool(mode: Mode, folder: Path):
@@ -230,6 +230,6 @@ def test_the_tool_works_by_itself(folder: Path):
     tool = create_skill_loader_tool(skills)
     assert isinstance(tool, LoadSkillTool)
     assert "Look first." in tool.run(skill_name="tides")
-    assert tool.run(skill_name="x") == "There is no skill `x`. There are: tides, winds"
+    assert tool.run(skill_name="x") == "There is no skill `x`. Available skills: tides, winds"
     assert create_skill_loader_tool(load_skill(folder)) is None
     assert create_skill_loader_tool(None) is None

@@ -68,7 +68,7 @@ class SkillTexts:
         names = self._sheet.names.new("SKILLS")
         described = json.dumps(self._book.filled("tools", "load_skill"), ensure_ascii=False)
         self._sheet.add(f'{names} = {{{texts}}}\n"""The instructions of the skills."""', _RANK)
-        missing = "f\"There is no skill {skill_name}. There are: {', '.join(" + names + ')}."'
+        missing = "f\"There is no skill {skill_name}. Available skills: {', '.join(" + names + ')}."'
         self._sheet.add(
             f"@tool(description={described})\ndef {self._tool}(skill_name: str) -> str:\n"
             f'    """Read the instructions of a skill."""\n    return {names}.get(skill_name.strip(), {missing})',
