@@ -12,7 +12,7 @@ AREAS: tuple[ModuleType, ...] = tuple(
 """The files, by name."""
 
 TABLE: dict[str, dict[str, str]] = {module: names for area in AREAS for module, names in area.MODULES.items()}
-"""A module of crewai to its names, each to "module:name" of crewgraph; packages that hold only modules have none."""
+"""By module of crewai, its names with their "module:name" in crewgraph; empty for packages that contain only modules."""
 
 FILES: dict[str, str] = {module: str(area.__file__) for area in AREAS for module in area.MODULES}
-"""Modules of crewai by the file that lists their names."""
+"""The file that lists the names of each module of crewai."""
