@@ -277,10 +277,10 @@ def test_a_flow_with_a_dict_as_state_takes_any_inputs_under_inputs_in_a_node_of_
     trip = Trip().compile()
 
     def sailed(state: Sailed, config: RunnableConfig) -> Sailed:
-        return {"told": trip.invoke({"inputs": {"port": state["town"]}}, config)["output"]}
+        return {"told": trip.invoke({"inputs": {"port": state.get("town")}}, config)["output"]}
 
     async def asailed(state: Sailed, config: RunnableConfig) -> Sailed:
-        return {"told": (await trip.ainvoke({"inputs": {"port": state["town"]}}, config))["output"]}
+        return {"told": (await trip.ainvoke({"inputs": {"port": state.get("town")}}, config))["output"]}
 
     graph = StateGraph(Sailed)
     graph.add_node("sailed", asailed if mode.asynchronous else sailed)
