@@ -43,6 +43,16 @@ class _Command(TyperCommand):
             print_error(f"`{name}` is missing: {what[:1].lower()}{what[1:]}. Example: `{example}`")
             raise typer.Exit(2) from None
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; Ctrl-C and Ctrl-D end it with what the run has to say of them, where Typer says nothing."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, EOFError) as error:
+            if text := "\n".join(filter(None, [str(error), *getattr(error, "__notes__", ())])):
+                print_text(f"\n{text}", err=True)
+                raise typer.Exit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
+            raise
+
 
 def _wrong_value(error: ValidationError) -> str:
     fault = error.errors()[0]

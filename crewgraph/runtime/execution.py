@@ -32,8 +32,8 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import SINKS
 from crewgraph.runtime.runs.metadata import without_labels
 from crewgraph.runtime.runs.retention import Retention, Trim
-from crewgraph.runtime.tracebacks import shorten_tracebacks
 from crewgraph.schema import PlainDict
+from crewgraph.tracebacks import shorten_tracebacks
 
 if TYPE_CHECKING:
     from crewgraph.runtime.streaming.audience import Audience
@@ -115,7 +115,10 @@ class interruptible:
             return
         if isinstance(error, _Interrupted):
             # Only for exactly this class does Python end the process by the signal, as shells expect.
-            raise KeyboardInterrupt(str(error)) from None
+            interrupt = KeyboardInterrupt(str(error))
+            for note in getattr(error, "__notes__", ()):
+                interrupt.add_note(note)
+            raise interrupt from None
         if isinstance(error, asyncio.CancelledError) and is_interrupted():
             raise asyncio.CancelledError(*error.args) from None
         shorten_tracebacks(error)

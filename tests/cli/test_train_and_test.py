@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,49 @@ def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
     assert "x.json" in errors
     saved = json.loads((tmp_path / "x.json").read_text())
     assert saved["training"]["feedback"][0]["human_feedback"] == "louder"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize(("ends", "code"), [("Ctrl-C", 130), ("Ctrl-D", 1)])
+def test_a_training_that_is_left_says_how_to_go_on(tmp_path: Path, ends: str, code: int):
+    terminal, child_end = os.openpty()
+    path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
+    with processes.Popen(
+        [
+            sys.executable,
+            "-m",
+            "crewgraph",
+            "train",
+            "-n",
+            "1",
+            "-f",
+            "x.json",
+            "--target",
+            "team.py:crew",
+            "-i",
+            "word=a",
+        ],
+        cwd=tmp_path,
+        stdin=child_end,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as process:
+        assert process.stdout is not None
+        shown = b""
+        while b"> " not in shown:
+            shown += os.read(process.stdout.fileno(), 1000)
+        if ends == "Ctrl-C":
+            process.send_signal(signal.SIGINT)
+        else:
+            os.write(terminal, b"\x04")
+        _, errors = process.communicate(timeout=250)
+    os.close(terminal)
+    os.close(child_end)
+    assert process.returncode == code and b"Traceback" not in errors
+    assert errors.decode().splitlines()[-1] == (
+        "the feedback so far is in `x.json`; training again with this file continues from there"
+    )
 
 
 @pytest.mark.parametrize(

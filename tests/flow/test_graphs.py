@@ -266,3 +266,29 @@ def test_a_failed_run_in_a_graph_goes_on_where_it_was(mode: Mode, durability: An
         mode.invoke(graph, {"inputs": {}}, CONFIG, durability=durability)
     assert mode.invoke(graph, None, CONFIG, durability=durability)["output"] == "packed, sailed with bag 1"
     assert done == ["pack", "sail", "sail"]
+
+
+def test_a_flow_with_a_dict_as_state_takes_any_inputs_under_inputs_in_a_node_of_ones_own(mode: Mode):
+    class Trip(Flow[dict[str, Any]]):
+        @start()
+        def sail(self) -> str:
+            return f"to {self.state['port']}"
+
+    trip = Trip().compile()
+
+    def sailed(state: Sailed, config: RunnableConfig) -> Sailed:
+        return {"told": trip.invoke({"inputs": {"port": state.get("town")}}, config)["output"]}
+
+    async def asailed(state: Sailed, config: RunnableConfig) -> Sailed:
+        return {"told": (await trip.ainvoke({"inputs": {"port": state.get("town")}}, config))["output"]}
+
+    graph = StateGraph(Sailed)
+    graph.add_node("sailed", asailed if mode.asynchronous else sailed)
+    graph.add_edge(START, "sailed")
+    graph.add_edge("sailed", END)
+    assert mode.invoke(graph.compile(), {"town": "Brest"})["told"] == "to Brest"
+
+
+class Sailed(TypedDict, total=False):
+    town: str
+    told: str

@@ -96,7 +96,10 @@ def ask_at_terminal(prompt: str) -> str:
         EOFError: the terminal was closed.
     """
     with _terminal_lock, without_progress():
-        return input(printable(prompt))  # may contain text of a model
+        try:
+            return input(printable(prompt))  # may contain text of a model
+        except EOFError:
+            raise EOFError("a question was not answered: the input ended, as after Ctrl-D") from None
 
 
 def read_line(prompt: str, seconds: float) -> str | None:

@@ -13,6 +13,7 @@ from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable
+from crewgraph.tracebacks import traced_to_the_caller
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -82,6 +83,7 @@ class AgentVerbs:
 class KickoffVerbs:
     """Methods that answer a conversation without a task or a crew."""
 
+    @traced_to_the_caller
     def kickoff(
         self,
         messages: "str | Sequence[object]",
@@ -114,6 +116,7 @@ class KickoffVerbs:
         """Answer one message and return the text. Accepts the keywords of `kickoff`."""
         return self.kickoff(content, **kwargs).raw
 
+    @traced_to_the_caller
     async def akickoff(
         self,
         messages: "str | Sequence[object]",
@@ -126,6 +129,7 @@ class KickoffVerbs:
         return await areply(cast("BaseAgent", self), messages, response_format, input_files)
 
     @overridable
+    @traced_to_the_caller
     async def kickoff_async(
         self,
         messages: "str | Sequence[object]",

@@ -38,7 +38,10 @@ from crewgraph.text import placeholders
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.state import current_flow
+
+    _Agents = list[BaseAgent] | list[Agent]  # lists are invariant, and that of a program is often a `list[Agent]`
 else:
+    _Agents = list[AgentField]
     current_flow = lazy("crewgraph.definitions.flow.state:current_flow")
 
 __all__ = ["Crew"]
@@ -59,7 +62,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     name: str | None = "crew"
     """The crew's name in traces and messages."""
 
-    agents: list[AgentField] = Field(default_factory=list[BaseAgent])
+    agents: _Agents = Field(default_factory=list[BaseAgent])
     """The agents of the crew."""
 
     tasks: list[Task] = Field(default_factory=list[Task])

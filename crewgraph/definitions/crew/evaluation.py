@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics, total
+from crewgraph.tracebacks import traced_to_the_caller
 
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
@@ -23,6 +24,7 @@ __all__ = ["CrewEvaluation", "CrewTestResult", "Mark", "ScoredRound", "TaskScore
 class CrewEvaluation:
     """Methods that evaluate a crew."""
 
+    @traced_to_the_caller
     def test(
         self,
         n_iterations: int,
@@ -53,6 +55,7 @@ class CrewEvaluation:
         llm = openai_model_name if eval_llm is None else eval_llm
         return evaluate_crew(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
 
+    @traced_to_the_caller
     async def atest(
         self,
         n_iterations: int,

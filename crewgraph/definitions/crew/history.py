@@ -13,6 +13,7 @@ from crewgraph.definitions.step_table import StepTable, format_seconds_between, 
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.lazy import lazy
 from crewgraph.text import shorten
+from crewgraph.tracebacks import traced_to_the_caller
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -281,6 +282,7 @@ class CrewHistory:
         return await aread_crew_history(cast("Crew", self), thread_id, checkpointer)
 
     @ForkVerb
+    @traced_to_the_caller
     def fork(
         self,
         step_or_task: "CrewStep | Task | UUID | str | int",
@@ -324,6 +326,7 @@ class CrewHistory:
             ),
         )
 
+    @traced_to_the_caller
     async def afork(
         self,
         step_or_task: "CrewStep | Task | UUID | str | int",
@@ -347,6 +350,7 @@ class CrewHistory:
             ),
         )
 
+    @traced_to_the_caller
     def replay(
         self,
         task_id: "Task | UUID | str | int",
@@ -374,6 +378,7 @@ class CrewHistory:
             task_id, None, inputs, thread_id=thread_id, new_thread_id=new_thread_id, checkpointer=checkpointer
         )
 
+    @traced_to_the_caller
     async def areplay(
         self,
         task_id: "Task | UUID | str | int",

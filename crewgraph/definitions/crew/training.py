@@ -14,6 +14,7 @@ from crewgraph.errors import RunError, StorageError
 from crewgraph.lazy import lazy
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import fault_text
+from crewgraph.tracebacks import traced_to_the_caller
 
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
@@ -39,6 +40,7 @@ __all__ = [
 class CrewTraining:
     """The training methods of crews."""
 
+    @traced_to_the_caller
     def train(
         self,
         n_iterations: int,
@@ -73,6 +75,7 @@ class CrewTraining:
         """
         train_crew(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)
 
+    @traced_to_the_caller
     async def atrain(
         self,
         n_iterations: int,

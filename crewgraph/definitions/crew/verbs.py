@@ -8,6 +8,7 @@ from crewgraph.definitions.checkpoints import apply_from_checkpoint
 from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions, thread_of
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
+from crewgraph.tracebacks import traced_to_the_caller
 
 if TYPE_CHECKING:
     import os
@@ -64,6 +65,7 @@ class CrewVerbs:
     """Methods that run a crew."""
 
     @overridable
+    @traced_to_the_caller
     def kickoff(
         self,
         inputs: Inputs | None = None,
@@ -113,6 +115,7 @@ class CrewVerbs:
         return kickoff_crew(crew, inputs, options)
 
     @overridable
+    @traced_to_the_caller
     async def akickoff(
         self,
         inputs: Inputs | None = None,
@@ -138,6 +141,7 @@ class CrewVerbs:
         return await akickoff_crew(crew, inputs, options)
 
     @overridable
+    @traced_to_the_caller
     async def kickoff_async(
         self,
         inputs: Inputs | None = None,
@@ -165,6 +169,7 @@ class CrewVerbs:
             config=config,
         )
 
+    @traced_to_the_caller
     def kickoff_for_each(
         self,
         inputs: Sequence[Mapping[str, Any]],
@@ -197,6 +202,7 @@ class CrewVerbs:
         options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         return kickoff_for_each(cast("Crew", self), inputs, options, max_concurrency=max_concurrency)
 
+    @traced_to_the_caller
     async def akickoff_for_each(
         self,
         inputs: Sequence[Mapping[str, Any]],
@@ -212,6 +218,7 @@ class CrewVerbs:
         options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         return await akickoff_for_each(cast("Crew", self), inputs, options, max_concurrency=max_concurrency)
 
+    @traced_to_the_caller
     async def kickoff_for_each_async(
         self,
         inputs: Sequence[Mapping[str, Any]],
@@ -292,6 +299,7 @@ class CrewVerbs:
     def _streams(self) -> bool:
         return cast("Crew", self).streaming
 
+    @traced_to_the_caller
     def resume(self, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None) -> "CrewOutput":
         """Continue a run that was interrupted or waits for an answer. Completed work is not repeated.
 
@@ -310,12 +318,14 @@ class CrewVerbs:
         """
         return resume_crew(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
+    @traced_to_the_caller
     async def aresume(
         self, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None
     ) -> "CrewOutput":
         """Continue a run that was interrupted or waits for an answer, on the current event loop; see `resume`."""
         return await aresume_crew(cast("Crew", self), thread_id, answer, checkpointer=checkpointer)
 
+    @traced_to_the_caller
     def run_or_resume(
         self,
         thread_id: str,
@@ -345,6 +355,7 @@ class CrewVerbs:
         options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         return run_or_resume_crew(cast("Crew", self), thread_id, inputs, options)
 
+    @traced_to_the_caller
     async def arun_or_resume(
         self,
         thread_id: str,

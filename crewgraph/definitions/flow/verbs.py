@@ -15,6 +15,7 @@ from crewgraph.errors import RunError
 from crewgraph.events.frames import AsyncStreamSession, StreamSession
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
+from crewgraph.tracebacks import traced_to_the_caller
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -156,6 +157,7 @@ class FlowVerbs(FlowDrawings):
         def prepare_inputs(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]: ...
         def match_answer(self, flow_id: str | None, feedback: object) -> tuple[str, Any]: ...
 
+    @traced_to_the_caller
     def kickoff(
         self,
         inputs: Inputs | None = None,
@@ -200,6 +202,7 @@ class FlowVerbs(FlowDrawings):
         return flow_chunks(flow, merged, config) if self.streaming else kickoff_flow(flow, merged, config)
 
     @overridable
+    @traced_to_the_caller
     async def kickoff_async(
         self,
         inputs: Inputs | None = None,
@@ -218,6 +221,7 @@ class FlowVerbs(FlowDrawings):
         flow = cast("Flow", self)
         return aflow_chunks(flow, merged, config) if self.streaming else await akickoff_flow(flow, merged, config)
 
+    @traced_to_the_caller
     async def akickoff(
         self,
         inputs: Inputs | None = None,
@@ -306,6 +310,7 @@ class FlowVerbs(FlowDrawings):
         merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
         return aframes(cast("Flow", self), merged)
 
+    @traced_to_the_caller
     def resume(self, flow_id: str | None = None, feedback: object = None) -> Any:
         """Continue a stored run that did not complete.
 
@@ -322,14 +327,17 @@ class FlowVerbs(FlowDrawings):
         """
         return resume_flow(cast("Flow", self), *self.match_answer(flow_id, feedback))
 
+    @traced_to_the_caller
     async def aresume(self, flow_id: str | None = None, feedback: object = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
         return await aresume_flow(cast("Flow", self), *self.match_answer(flow_id, feedback))
 
+    @traced_to_the_caller
     async def resume_async(self, flow_id: str | None = None, feedback: object = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
         return await self.aresume(flow_id, feedback)
 
+    @traced_to_the_caller
     def run_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
         """Run to the end, whatever the run's current status: for jobs of a queue, which may be delivered twice.
 
@@ -346,6 +354,7 @@ class FlowVerbs(FlowDrawings):
         """
         return run_or_resume_flow(cast("Flow", self), flow_id, dict(inputs or {}))
 
+    @traced_to_the_caller
     async def arun_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
         """Bring a run to its end on the current event loop; see `run_or_resume`."""
         return await arun_or_resume_flow(cast("Flow", self), flow_id, dict(inputs or {}))
@@ -465,6 +474,7 @@ class FlowVerbs(FlowDrawings):
         return await aread_flow_history(cast("Flow", self), flow_id)
 
     @ForkVerb
+    @traced_to_the_caller
     def fork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
         """Continue a run from an earlier step, optionally with a changed state; later work of the run is set aside.
 
@@ -480,6 +490,7 @@ class FlowVerbs(FlowDrawings):
         """
         return fork_flow(cast("Flow", self), step, state)
 
+    @traced_to_the_caller
     async def afork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
         """Continue a run from an earlier step, on the current event loop; see `fork`."""
         return await afork_flow(cast("Flow", self), step, state)

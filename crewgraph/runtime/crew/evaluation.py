@@ -32,7 +32,7 @@ from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
 from crewgraph.runtime.crew.training import checked_rounds
-from crewgraph.runtime.execution import CallBack, WaitForListeners
+from crewgraph.runtime.execution import CallBack, WaitForListeners, interruptible
 from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
@@ -87,14 +87,16 @@ def evaluate_crew(
     crew: Crew, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew; see `Crew.test`."""
-    return drive(_test(crew, n_iterations, eval_llm, inputs, checkpointer))
+    with interruptible():
+        return drive(_test(crew, n_iterations, eval_llm, inputs, checkpointer))
 
 
 async def aevaluate_crew(
     crew: Crew, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew on this event loop; see `Crew.atest`."""
-    return await adrive(_test(crew, n_iterations, eval_llm, inputs, checkpointer))
+    with interruptible():
+        return await adrive(_test(crew, n_iterations, eval_llm, inputs, checkpointer))
 
 
 def _test(

@@ -76,9 +76,9 @@ from crewgraph.runtime.run_target import RunPlace, run_place
 from crewgraph.runtime.runs.index import crew_question
 from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.runs.retention import Retention
-from crewgraph.runtime.tracebacks import drop_graph_notes, note_once
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
+from crewgraph.tracebacks import drop_graph_notes, note_once
 
 if TYPE_CHECKING:
     from crewgraph.runtime.streaming.crew_audience import CrewAudience

@@ -44,9 +44,10 @@ from crewgraph.runtime.crew.kickoff import (
     resume_program,
     validate_inputs,
 )
-from crewgraph.runtime.execution import CallBack, ReadState, WaitForListeners
+from crewgraph.runtime.execution import CallBack, ReadState, WaitForListeners, interruptible
 from crewgraph.runtime.run_target import run_place
 from crewgraph.text import slug
+from crewgraph.tracebacks import note_once
 
 __all__ = ["atrain_crew", "checked_rounds", "train_crew"]
 
@@ -63,7 +64,8 @@ def train_crew(
     checkpointer: Checkpointer,
 ) -> None:
     """Train a crew; see `Crew.train`."""
-    drive(_train(crew, n_iterations, filename, inputs, feedback, checkpointer))
+    with interruptible():
+        drive(_train(crew, n_iterations, filename, inputs, feedback, checkpointer))
 
 
 async def atrain_crew(
@@ -75,7 +77,8 @@ async def atrain_crew(
     checkpointer: Checkpointer,
 ) -> None:
     """Train a crew on this event loop; see `Crew.atrain`."""
-    await adrive(_train(crew, n_iterations, filename, inputs, feedback, checkpointer))
+    with interruptible():
+        await adrive(_train(crew, n_iterations, filename, inputs, feedback, checkpointer))
 
 
 def _train(
@@ -104,6 +107,7 @@ def _train(
             yield from training_run.draw_lessons()
         except BaseException as error:
             emit_crew_event(CrewTrainFailedEvent, crew, **fields, error=failure_text(error))
+            note_once(error, f"the feedback so far is in `{path}`; training again with this file continues from there")
             raise
         finally:
             crew.training = before

@@ -5,15 +5,52 @@ CREWGRAPH_TRACEBACK=full keeps all frames.
 
 import os
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
+from inspect import iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
+from typing import Any, TypeVar, cast
 
-__all__ = ["drop_graph_notes", "note_once", "shorten_tracebacks"]
+__all__ = ["drop_graph_notes", "note_once", "shorten_tracebacks", "traced_to_the_caller"]
 
-_PACKAGE = str(Path(__file__).parent.parent) + os.sep
+_T = TypeVar("_T")
+
+_PACKAGE = str(Path(__file__).parent) + os.sep
 _LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _GRAPH_NOTE = "During task with name "
+
+
+def traced_to_the_caller(verb: _T) -> _T:
+    """Let the tracebacks of errors that a method raises end at the line that called it, and go on in the user's code."""
+    method = cast("Callable[..., Any]", verb)
+
+    if iscoroutinefunction(method):
+
+        @wraps(method)
+        async def awaited(*args: object, **options: object) -> object:
+            with _Shortened():
+                return await method(*args, **options)
+
+        return cast("_T", awaited)
+
+    @wraps(method)
+    def called(*args: object, **options: object) -> object:
+        with _Shortened():
+            return method(*args, **options)
+
+    return cast("_T", called)
+
+
+class _Shortened:
+    """Shortens the tracebacks of an error; Python adds no frame for where it was used."""
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if error is not None:
+            shorten_tracebacks(error)
 
 
 def shorten_tracebacks(error: BaseException) -> None:
