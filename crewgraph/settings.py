@@ -15,6 +15,7 @@ __all__ = [
     "longest_retry_after",
     "prices_file",
     "private_file",
+    "prompts_file",
     "retention_days",
     "size_cap",
     "storage_dir",

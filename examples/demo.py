@@ -69,7 +69,7 @@ def scripted(messages: Sequence[dict[str, Any]]) -> str | ToolUse:
     found = re.findall(r"\{\"kind\".*\}", said)
     if "Measure the file" in said:
         return f"Final Answer: {found[-1]}" if found else ToolUse("measure_file", {"path": FILE})
-    if "was refused" not in said:
+    if "was rejected" not in said:
         return "Final Answer: It is an interesting file."
     facts = Facts.model_validate(json.loads(found[-1]))
     named = ", ".join(f"{name} {value:g}" for name, value in facts.highlights.items())

@@ -31,8 +31,8 @@ def reply(messages: Sequence[dict[str, Any]]) -> str:
     """Word a query; then answer from the passages in the prompt, or say that they do not tell."""
     said = "\n".join(str(message.get("content")) for message in messages)
     query, passage, answer = next(
-        (KNOWN[word] for word in KNOWN if word in said.partition("Passages")[0]), ("", "?", "")
+        (KNOWN[word] for word in KNOWN if word in said.partition("Possibly relevant passages")[0]), ("", "?", "")
     )
-    if "one short query" in said:
+    if "one short search query" in said:
         return query or "handbook"
     return answer if passage in said else UNKNOWN

@@ -75,7 +75,7 @@ def test_a_run_continues_with_each_answer_until_it_is_done(office: Python):
     ran = approve(office, "t")
     assert ran.returncode == 3
     assert ran.stderr == "Answer with --yes, --no REASON or --answer TEXT, or run this command in a terminal.\n"
-    assert 'clerk wants to use the tool pay with these arguments:\n\n{\n  "to": "anna"\n}' in ran.stdout
+    assert 'clerk wants to call the tool pay with these arguments:\n\n{\n  "to": "anna"\n}' in ran.stdout
     ran = approve(office, "t", "--yes")
     assert ran.returncode == 3 and "paid anna" in ran.stdout and "whether its answer will do: 'first'" in ran.stdout
     ran = approve(office, "t", "--no", "longer")

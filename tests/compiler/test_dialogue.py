@@ -115,7 +115,7 @@ def test_the_context_is_condensed_if_it_is_the_longer_part():
     found = {"raw": "rain " * 2000, "description": "d", "agent": "a", "name": "before", "expected_output": "e"}
     played = play(task_body(assignment, {"inputs": {}, "before": found}))
     assert played.result["after"]["raw"] == "wet"
-    assert "What others have found out so far:\nshort\nshort" in played.messages()[-1][1]
+    assert "Results of earlier tasks:\nshort\nshort" in played.messages()[-1][1]
     assert "Count the files" in played.messages()[-1][1]
 
 

@@ -248,7 +248,7 @@ def test_the_description_of_an_unnamed_task_names_its_node_before_and_after_a_ru
 # ------------------------------------------------------------------------------------------------------- order
 def echo(messages: list[dict[str, Any]]) -> str:
     """Reply with the context in the prompt, or with a letter if there is none."""
-    _, found, context = str(messages[-1]["content"]).partition("What others have found out so far:\n")
+    _, found, context = str(messages[-1]["content"]).partition("Results of earlier tasks:\n")
     return f"<{context}>" if found else "-"
 
 

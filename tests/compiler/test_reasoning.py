@@ -121,7 +121,7 @@ def test_a_call_without_a_plan_in_it_is_none():
 def test_a_failing_request_is_logged_and_the_work_starts_without_a_plan(caplog: pytest.LogCaptureFixture):
     played = play_task(planning(ConnectionError("no line"), "7"))
     assert played.result["raw"] == "7"
-    assert "Your task:\nCount the files\n\nThe result" in user_prompt(played, 1)
+    assert "Your task:\nCount the files\n\nExpected result" in user_prompt(played, 1)
     assert "planning failed, the agent starts without a new plan: ConnectionError: no line" in caplog.text
 
 
@@ -136,8 +136,8 @@ def test_tools_are_known_to_the_plan():
         return "7"
 
     played = play_task(planning(READY, "Final Answer: 7", tools=[count]))
-    assert "The tools you have: count" in user_prompt(played, 0)
-    assert "The tools you have: none" in user_prompt(play_task(planning(READY, "7")), 0)
+    assert "Your tools: count" in user_prompt(played, 0)
+    assert "Your tools: none" in user_prompt(play_task(planning(READY, "7")), 0)
 
 
 def test_a_retry_makes_a_new_plan_given_the_reason():
@@ -175,7 +175,7 @@ def test_the_date_is_added_to_the_task():
 
 def test_the_date_has_its_format_and_comes_before_the_plan():
     played = play_task(task(agent(READY, "42", inject_date=True, date_format="%Y!", reasoning=True)))
-    assert f"Today's date: {date.today().year}!\n\nThe plan you made for it:" in user_prompt(played, 1)
+    assert f"Today's date: {date.today().year}!\n\nYour plan for this task:" in user_prompt(played, 1)
 
 
 def test_max_iter_below_one_means_an_answer_at_once(caplog: pytest.LogCaptureFixture):

@@ -39,17 +39,17 @@ def _crew(folder: Path, ledger: Ledger, saver: Any) -> Crew:
         said, asked = sum(message["role"] == "assistant" for message in messages), str(messages[1]["content"])
         if "Plan this task" in asked:
             name, answer = "plan", _PLAN
-        elif "The step that was just done: " in asked:
+        elif "The step just done: " in asked:
             step = asked.partition("just done: ")[2][0]
             name, answer = f"review-{step}", json.dumps({"step_completed_successfully": True})
-        elif "no other:\nLook up" in asked:
+        elif "this step now:\nLook up" in asked:
             uses = [ToolUse("load_skill", {"skill_name": "tides"}), ToolUse("look", {"where": "Brest"})]
             name, answer = (
                 f"first-{said}",
                 [*uses, "04:12" if "Give times in UTC" in str(messages) else "no skill"][said],
             )
         else:
-            name, answer = ("second", "it is 04:12") if "no other:" in asked else ("whole", "04:12 UTC")
+            name, answer = ("second", "it is 04:12") if "this step now:" in asked else ("whole", "04:12 UTC")
         assert messages[-1]["content"] == "hooked"
         ledger.effect(f"model-{name}")
         return answer

@@ -102,7 +102,7 @@ def crew_of(ledger: Ledger, checkpointer: Any) -> Crew:
         def reply(messages: Sequence[dict[str, Any]]) -> Any:
             # Stateless: which reply it is follows from the conversation, in a new process as well.
             said = sum(message["role"] == "assistant" for message in messages)
-            again = "was refused" in str(messages[-1]["content"]) or "was refused" in str(messages[1]["content"])
+            again = "was rejected" in str(messages[-1]["content"]) or "was rejected" in str(messages[1]["content"])
             index = min(said + (1 if again and len(replies) > 1 else 0), len(replies) - 1)
             ledger.effect(f"{name}-{index}")
             return replies[index]

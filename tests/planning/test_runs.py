@@ -280,7 +280,7 @@ def test_a_plan_has_at_most_so_many_steps_and_depends_on_earlier_ones_alone():
 
 def test_a_step_has_bounds_of_its_own():
     def tries(told: str) -> Any:
-        return "So" if "all of your" in told else ToolUse("table", {"port": str(len(told))})
+        return "So" if "all your steps" in told else ToolUse("table", {"port": str(len(told))})
 
     model = Clerk(steps={"LOOK up the table": tries})
     done = kicked(model, PlanningConfig(reasoning_effort="low", max_step_iterations=3))

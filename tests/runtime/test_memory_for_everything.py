@@ -19,7 +19,7 @@ from .test_memory import Shelf, prompts
 
 
 def is_extraction(messages: Sequence[dict[str, Any]]) -> bool:
-    return "worth knowing later" in str(messages[0]["content"])
+    return "worth remembering" in str(messages[0]["content"])
 
 
 def stating(answer: str, *statements: str) -> ScriptedLLM:

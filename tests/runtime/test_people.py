@@ -63,7 +63,7 @@ def test_a_run_waits_for_a_person_and_goes_on_with_what_they_say(mode: Mode):
     again = pending(mode.resume(made, "t", answer="shorter"))
     assert (again.questions[0].answer, again.questions[0].id != question.id) == ("second", True)
     told = llm.requests[1].messages[-2:]
-    assert told[0]["content"] == "first" and "says:\nshorter" in str(told[1]["content"])
+    assert told[0]["content"] == "first" and "feedback:\nshorter" in str(told[1]["content"])
     assert mode.resume(made, "t", answer="  ").raw == "second"
     assert len(llm.requests) == 2
     assert mode.resume(made, "t").raw == "second"
@@ -515,7 +515,7 @@ ENDS = [
 def test_somebody_at_a_terminal_is_asked_there(end: str, kept: str):
     program = "import asyncio\ncrew = Crew(agents=[worker], tasks=[task])\n" + end.replace("CHECKPOINTER", kept)
     printed = at_terminal(program, b"perhaps\nyes\nshorter\n\n")
-    asked = '[draft] worker wants to use the tool send with these arguments:\n\n{\n  "to": "a"\n}\n'
+    asked = '[draft] worker wants to call the tool send with these arguments:\n\n{\n  "to": "a"\n}\n'
     assert printed.count(asked) == 2
     assert "'perhaps' cannot be taken" in printed
     assert "The result so far:\nfirst" in printed and "The result so far:\nsecond" in printed

@@ -261,7 +261,9 @@ def test_a_manager_gets_the_plan_of_each_task(mode: Mode):
 
 
 def test_each_run_of_several_has_a_plan_of_its_own(mode: Mode):
-    planner = ScriptedLLM(lambda messages: plan_of("to " + messages[-1]["content"].partition("do ")[2][:3]))
+    planner = ScriptedLLM(
+        lambda messages: plan_of("to " + messages[-1]["content"].partition("Description: do ")[2][:3])
+    )
     worker = ScriptedLLM(lambda messages: messages[-1]["content"].partition("to ")[2][:3])
     team = crew(task("x", agent(worker), description="do {what}"), planning=True, planning_llm=planner)
     given = [{"what": "red"}, {"what": "tan"}]

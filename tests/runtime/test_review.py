@@ -64,7 +64,7 @@ def test_a_provider_looks_at_answers_in_the_place_of_a_person(mode: Mode):
     assert editor.seen == [["system", "user"], "a long answer"]
     assert llm.requests[0].messages[-1]["content"] == "House style: short."
     told = llm.requests[1].messages
-    assert told[-2]["content"] == "a long answer" and "says:\nshorter" in str(told[-1]["content"])
+    assert told[-2]["content"] == "a long answer" and "feedback:\nshorter" in str(told[-1]["content"])
     assert done.token_usage.successful_requests == 2
     assert [one["content"] for one in done.tasks_output[0].messages][-2] == "a long answer"
 

@@ -49,7 +49,7 @@ def taught(messages: Sequence[dict[str, Any]]) -> str:
     """A script without state: improves what it is told to improve, and draws one lesson from all that was said."""
     last = str(messages[-1]["content"])
     if "The agent:" in last:
-        said = [part.split("\n")[0] for part in last.split("What was said of it:\n")[1:]]
+        said = [part.split("\n")[0] for part in last.split("The feedback:\n")[1:]]
         return lessons(f"LESSON {' + '.join(said)}")
     if "A person reviewed" in last:
         return f"better: {last.splitlines()[1]}"
@@ -498,7 +498,7 @@ def reply(messages):
     last = str(messages[-1]["content"])
     print("model:", "lessons" if "The agent:" in last else "better" if "A person reviewed" in last else "work", flush=True)
     if "The agent:" in last:
-        return json.dumps({"suggestions": [f"{last.count('said of it')} things"], "quality": 7, "final_summary": "s"})
+        return json.dumps({"suggestions": [f"{last.count('The feedback:')} things"], "quality": 7, "final_summary": "s"})
     return "better" if "A person reviewed" in last else "work"
 
 def ask(output):
@@ -552,7 +552,7 @@ def test_somebody_at_a_terminal_is_shown_each_answer_and_asked(folder: Path):
     os.close(theirs)
     assert process.returncode == 0
     assert printed.count("[dive] Diver\n") == 2 and printed.count("[rise] Diver\n") == 2
-    assert "What should be changed? An empty line accepts it." in printed
+    assert "What should change? Press Enter to accept it as it is." in printed
     assert [one[3] for one in said_in("x.json")] == ["deeper", "", "slower", ""]
 
 

@@ -54,7 +54,7 @@ def test_an_agent_runs_code_and_sees_what_it_prints(mode: Mode, docker: Path):
     assert mode.kickoff(command).raw == "done"
     first, second, third = observed(coder_agent)
     assert first == "Observation: 42\n"
-    assert second == "Observation: The program ended and printed nothing."
+    assert second == "Observation: The program printed nothing."
     assert "the code ended with exit code 1. It printed:\né\nTraceback" in third and "ZeroDivisionError" in third
     assert command.tasks[0].tools_errors == 1
     runs = [words for words in docker_asked(docker) if words[0] == "run"]

@@ -115,7 +115,7 @@ def test_a_conversation_has_no_more_than_its_turns(mode: Mode):
         )
         assert mode.kickoff(crew(task("a", agent))).raw == "enough"
         assert len(server.messages) == 2
-        assert "no more than 2 messages" in asked(agent.llm)[-2] and "no conversation of that number" in last(agent)
+        assert "limited to 2 messages" in asked(agent.llm)[-2] and "no conversation with that number" in last(agent)
 
 
 def test_several_messages_go_out_at_once(mode: Mode):

@@ -101,7 +101,7 @@ def test_the_crew_is_told_what_was_said():
 def test_without_a_description_of_the_models_the_texts_of_the_tasks_stand_in():
     model = ScriptedLLM(["no JSON", "nor this", "nor this", "nor this", "nor this", GREETING], repeat_last=True)
     tides(model).conversation().greet()
-    assert "Look at {sea} as {json}" in model.requests[-1].text and "it stands for {sea} in" in model.requests[-1].text
+    assert "Look at {sea} as {json}" in model.requests[-1].text and "the value of {sea} in" in model.requests[-1].text
 
 
 def test_the_crew_works_again_for_the_same_inputs(mode: Mode):

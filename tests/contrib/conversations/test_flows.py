@@ -78,7 +78,7 @@ def test_what_was_said_is_there_in_the_next_turn(mode: Mode):
 
 
 def test_without_a_model_a_message_that_has_no_route_is_told_so(mode: Mode):
-    assert turn(Desk(), mode, "hello") == "There is no model yet that could answer here."
+    assert turn(Desk(), mode, "hello") == "There is no model to answer yet."
 
 
 def test_a_model_chooses_the_route_and_talks(mode: Mode):
