@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import processes
@@ -94,6 +95,7 @@ def test_a_training_that_is_left_says_how_to_go_on(tmp_path: Path, ends: str, co
         while b"> " not in shown:
             shown += os.read(process.stdout.fileno(), 1000)
         if ends == "Ctrl-C":
+            time.sleep(0.5)  # a signal just before the read would only be seen at the next line
             process.send_signal(signal.SIGINT)
         else:
             os.write(terminal, b"\x04")
