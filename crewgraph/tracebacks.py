@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-__all__ = ["drop_graph_notes", "note_once", "shorten_tracebacks", "traced_to_the_caller"]
+__all__ = ["drop_graph_notes", "keep_frames", "note_once", "shorten_tracebacks", "traced_to_the_caller"]
 
 _T = TypeVar("_T")
 
@@ -22,7 +22,7 @@ _GRAPH_NOTE = "During task with name "
 
 
 def traced_to_the_caller(verb: _T) -> _T:
-    """Let the tracebacks of errors that a method raises end at the line that called it, and go on in the user's code."""
+    """Decorate a method so that tracebacks of its errors start at the caller's line and continue in the user's code."""
     method = cast("Callable[..., Any]", verb)
 
     if iscoroutinefunction(method):
@@ -43,7 +43,7 @@ def traced_to_the_caller(verb: _T) -> _T:
 
 
 class _Shortened:
-    """Shortens the tracebacks of an error; Python adds no frame for where it was used."""
+    """Shortens the tracebacks of an error; a `with` block adds no frame of its own."""
 
     def __enter__(self) -> None:
         """Do nothing."""
@@ -58,7 +58,7 @@ def shorten_tracebacks(error: BaseException) -> None:
     if os.environ.get("CREWGRAPH_TRACEBACK") == "full":
         return
     for one in _chain(error):
-        one.__traceback__ = _shortened(one.__traceback__)
+        one.__traceback__ = keep_frames(one.__traceback__, _is_users)
         drop_graph_notes(one)
 
 
@@ -87,10 +87,11 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             waiting += one.exceptions
 
 
-def _shortened(traceback: TracebackType | None) -> TracebackType | None:
+def keep_frames(traceback: TracebackType | None, is_kept: Callable[[TracebackType], bool]) -> TracebackType | None:
+    """Return a traceback with only some of its frames."""
     kept: list[TracebackType] = []
     while traceback is not None:
-        if _is_users(traceback.tb_frame.f_code.co_filename):
+        if is_kept(traceback):
             kept.append(traceback)
         traceback = traceback.tb_next
     shortened: TracebackType | None = None
@@ -99,5 +100,5 @@ def _shortened(traceback: TracebackType | None) -> TracebackType | None:
     return shortened
 
 
-def _is_users(filename: str) -> bool:
-    return not filename.startswith((_PACKAGE, *_LIBRARIES, "<frozen "))
+def _is_users(traceback: TracebackType) -> bool:
+    return not traceback.tb_frame.f_code.co_filename.startswith((_PACKAGE, *_LIBRARIES, "<frozen "))

@@ -27,7 +27,7 @@ __all__ = ["app"]
 
 
 class _Command(TyperCommand):
-    """A command that reports missing arguments in one line, with its first example, and wrong ones in plain words."""
+    """A command that reports missing arguments in one line, with its first example, and wrong ones without library terms."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
@@ -44,7 +44,7 @@ class _Command(TyperCommand):
             raise typer.Exit(2) from None
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; Ctrl-C and Ctrl-D end it with what the run has to say of them, where Typer says nothing."""
+        """Run the command; after Ctrl-C or Ctrl-D, print how to continue the run, which Typer would omit."""
         try:
             return super().invoke(ctx)
         except (KeyboardInterrupt, EOFError) as error:

@@ -11,6 +11,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any, Self
 
 from crewgraph.text import printable
+from crewgraph.tracebacks import keep_frames
 
 __all__ = ["Program", "RunProgram", "traced_from"]
 
@@ -24,7 +25,7 @@ def traced_from(file: str, hook: _Hook) -> _Hook:
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         error.with_traceback(_frames_below(file, trace))
         for shown in _displayed_errors(error):
-            shown.with_traceback(_without_compat_frames(shown.__traceback__))
+            shown.with_traceback(keep_frames(shown.__traceback__, _is_shown))
         hook(kind, error, error.__traceback__)
 
     return show
@@ -50,16 +51,8 @@ def _frames_below(file: str, trace: TracebackType | None) -> TracebackType | Non
     return below
 
 
-def _without_compat_frames(trace: TracebackType | None) -> TracebackType | None:
-    frames: list[TracebackType] = []
-    while trace is not None:
-        if _package(trace) != "crewgraph_compat":
-            frames.append(trace)
-        trace = trace.tb_next
-    rebuilt: TracebackType | None = None
-    for frame in reversed(frames):
-        rebuilt = TracebackType(rebuilt, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
-    return rebuilt
+def _is_shown(trace: TracebackType) -> bool:
+    return _package(trace) != "crewgraph_compat"
 
 
 def _package(trace: TracebackType) -> str:

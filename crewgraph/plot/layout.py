@@ -440,7 +440,7 @@ _MAX_LABELS = 5
 
 
 def name_lines(node: Node) -> list[str]:
-    """Break what a node is called into short lines at underscores and spaces; long lines are truncated."""
+    """Break a node's label into short lines at underscores and spaces; long lines are truncated."""
     name, limit = " ".join(node.label.split()), _LINE_BREAK_IN_CIRCLE if node.kind == "start" else _LINE_BREAK
     lines = [""]
     breaks = [0, *(match.end() for match in re.finditer(r"(?<!_)_++(?=[^_])| ", name)), len(name)]

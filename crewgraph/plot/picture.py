@@ -76,7 +76,7 @@ class Node:
     """The labels it may return, as far as they are known."""
 
     title: str = ""
-    """What to call it, as its author did; empty if that is the name."""
+    """Its label, as the author wrote it; empty to show the name."""
 
     note: str = ""
     """A second line: the agent of a task."""
@@ -89,7 +89,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """What it is called in the drawing."""
+        """Its label in the drawing."""
         return self.title or self.name
 
 

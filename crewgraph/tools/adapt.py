@@ -66,8 +66,8 @@ _MOCKS = "unittest.mock"
 _QUOTED_CHARACTERS = 200
 """Maximum number of characters of an invalid value that are quoted."""
 _FOR_RETRIEVERS = (
-    ' Give it as a tool, `create_retriever_tool(retriever, "search_docs", "Search the documents.")` of `langchain_core.tools`, '
-    "which the agent calls when it wants to, or as `knowledge_sources=[retriever]`, which is searched for each task."
+    ' Pass it as a tool, `create_retriever_tool(retriever, "search_docs", "Search the documents.")` of `langchain_core.tools`, '
+    "which the agent calls when needed, or as `knowledge_sources=[retriever]`, which is searched for each task."
 )
 
 
@@ -379,7 +379,7 @@ def as_tool(value: Any) -> AdaptedTool:
 
 
 def _hint(value: object) -> str:
-    """Return how to give a value as a tool, where there is a way."""
+    """Return how to pass a value as a tool, if there is a way."""
     if isinstance(value, type):
         return f" It is a class: write `{value.__name__}(...)`."
     if isinstance(value, (list, tuple, set)):
@@ -387,10 +387,10 @@ def _hint(value: object) -> str:
     if _has(value, "_get_relevant_documents"):
         return _FOR_RETRIEVERS
     if _has(value, "as_retriever") and not _has(value, "as_tool"):
-        return f" Make a retriever of it: `retriever = store.as_retriever()`.{_FOR_RETRIEVERS}"
+        return f" Convert it: `retriever = store.as_retriever()`.{_FOR_RETRIEVERS}"
     if _has(value, "as_tool"):
-        return " Give what its `as_tool()` returns."
-    return " Give the tools that its `get_tools()` returns." if _has(value, "get_tools") else ""
+        return " Pass the result of its `as_tool()`."
+    return " Pass the result of its `get_tools()`." if _has(value, "get_tools") else ""
 
 
 def _has(value: object, method: str) -> bool:

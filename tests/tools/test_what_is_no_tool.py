@@ -44,9 +44,9 @@ def desk(model: ScriptedLLM, **more: Any) -> Crew:
     [
         (store().as_retriever(), r"`create_retriever_tool\(retriever, .*`knowledge_sources=\[retriever\]`"),
         (store(), r"`retriever = store.as_retriever\(\)`.*`knowledge_sources=\[retriever\]`"),
-        (desk(ScriptedLLM([])), r"Give what its `as_tool\(\)` returns"),
-        (RunnableLambda(str), r"Give what its `as_tool\(\)` returns"),
-        (Shelf(), r"Give the tools that its `get_tools\(\)` returns"),
+        (desk(ScriptedLLM([])), r"Pass the result of its `as_tool\(\)`\."),
+        (RunnableLambda(str), r"Pass the result of its `as_tool\(\)`\."),
+        (Shelf(), r"Pass the result of its `get_tools\(\)`\."),
         ([shout], r"Unpack it: `tools=\[\*group\]`"),
     ],
     ids=["retriever", "vector store", "crew", "runnable", "toolkit", "list"],

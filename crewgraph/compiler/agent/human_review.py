@@ -99,7 +99,7 @@ def ask_at_terminal(prompt: str) -> str:
         try:
             return input(printable(prompt))  # may contain text of a model
         except EOFError:
-            raise EOFError("a question was not answered: the input ended, as after Ctrl-D") from None
+            raise EOFError("the question was not answered: the input ended, as after Ctrl-D") from None
 
 
 def read_line(prompt: str, seconds: float) -> str | None:

@@ -63,7 +63,7 @@ class RunNotes:
     """The crew; None where an agent works on its own."""
 
     def output_of(self, slug: str, stored: PlainDict, structure: type[BaseModel] | None) -> TaskOutput:
-        """Return a task's output: the one that the task made, or if that is of another process or was edited, a new one.
+        """Return a task's output: the object that the task made; a new one if another process made it or the state was edited.
 
         Args:
             slug: the task's channel.
@@ -71,7 +71,8 @@ class RunNotes:
             structure: the class of the output's `pydantic`.
 
         Raises:
-            pydantic.ValidationError: the value is no task's output.
+            TypeError: the value is not a mapping.
+            pydantic.ValidationError: the value is not a task's output.
         """
         note = self.tasks.get(slug)
         if note is None:
@@ -95,7 +96,7 @@ def record_task_note(slug: str, messages: list[dict[str, object]]) -> None:
 
 
 def record_output(slug: str, output: TaskOutput, plain: PlainDict) -> None:
-    """Note the output of a task that is done, and its plain data."""
+    """Note the output of a finished task and its plain data."""
     notes = NOTES.get()
     note = None if notes is None else notes.tasks.get(slug)
     if note is not None:
