@@ -4,7 +4,7 @@ Meters nest: what an effect uses is used by the enclosing runs, too. Each record
 that a resumed run knows what it spent before.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -36,7 +36,7 @@ class Stopped(BaseException):
         self.meter, self.why = meter, why
 
 
-class Meter:
+class Meter(UsageCounter):
     """Counts what models use.
 
     Args:
@@ -44,26 +44,16 @@ class Meter:
     """
 
     def __init__(self, around: "Meter | None" = None) -> None:
+        self._sums = {}  # as the counter does: a task has several meters, and most count one request
         self.around = around
         self.at = 0.0
         """Seconds from the start of the run to the end of the last counted part."""
         self.model: str | None = None if around is None else around.model
         """The name of the model that the innermost run was given for all agents; None for their own."""
 
-        self._usage = UsageCounter()
-
-    @property
-    def used(self) -> list[UsageEntry]:
-        """The sums so far."""
-        return self._usage.entries
-
-    def add(self, used: Iterable[object]) -> None:
-        """Add entries to this meter only."""
-        self._usage.add(used)
-
-    def charge(self, used: Iterable[object]) -> None:
+    def charge(self, entries: Sequence[UsageEntry]) -> None:
         """Add entries to this and all enclosing meters."""
-        entries, meter = list(used), self
+        meter = self
         while meter is not None:
             meter.add(entries)
             meter = meter.around
@@ -83,8 +73,8 @@ class Meter:
     def record_fields(self) -> dict[str, object]:
         """The "spent" item for a record or an output; empty if nothing was spent."""
         spent: dict[str, object] = {}
-        if used := self._usage.entries:
-            spent["used"] = [[*entry] for entry in used]
+        if self._sums:
+            spent["used"] = self.plain_entries
         if at := round(self.at, 3):
             spent["at"] = at
         return {SPENT: spent} if spent else {}
@@ -121,7 +111,7 @@ class Meter:
         before = Meter()
         for meter in spent:
             before.count(meter)
-        self.hear(place, before, lambda: self.charge(before.used))
+        self.hear(place, before, lambda: self.charge(before.entries))
 
     def hear(self, place: Place, before: "Meter", charge: Callable[[], None]) -> None:
         """Let the innermost run count what was spent at a checkpoint, once."""

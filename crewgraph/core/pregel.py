@@ -131,14 +131,15 @@ def place_of(config: RunnableConfig) -> Place:
 
     # The last segment of a node's namespace names the node's own task: its checkpoint lies one level up.
     own = str(conf.get(_NAMESPACE, "")).rpartition("|")[0]
+    above = {namespace: address(namespace) for namespace in checkpoints}
     return Place(
         saver=saver,
         durability=conf.get(_DURABILITY),
         task=task,
         again=again,
         thread=thread,
-        home=address(own) if own in checkpoints else None,
-        above=tuple(address(namespace) for namespace in checkpoints),
+        home=above.get(own),
+        above=tuple(above.values()),
     )
 
 

@@ -1,6 +1,6 @@
 """Usage as it is counted and stored: sums by caller and model, as plain data."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any, cast
 
@@ -31,7 +31,7 @@ class UsageCounter:
     def __init__(self) -> None:
         self._sums: dict[tuple[str, str], dict[str, int]] = {}
 
-    def add(self, entries: Iterable[Any]) -> None:
+    def add(self, entries: Sequence[Any]) -> None:
         """Add entries, which records hold as lists."""
         with _lock:
             for who, model, tokens in entries:
@@ -44,3 +44,9 @@ class UsageCounter:
         """A copy of the sums so far, in the order of the first requests."""
         with _lock:
             return [(who, model, dict(sums)) for (who, model), sums in self._sums.items()]
+
+    @property
+    def plain_entries(self) -> list[list[object]]:
+        """The same as plain data, as records hold it."""
+        with _lock:
+            return [[who, model, dict(sums)] for (who, model), sums in self._sums.items()]

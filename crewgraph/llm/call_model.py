@@ -24,7 +24,7 @@ from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, 
 from crewgraph.llm.current_call import CALLER, ONGOING, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, tell_watchers
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -256,8 +256,11 @@ class CallModel:
     @property
     def identity(self) -> PlainMapping:
         """Class, name and common parameters."""
-        parameters = {key: as_plain_data(getattr(self.source, key, None)) for key in _PARAMETERS}
-        known = {key: value for key, value in parameters.items() if value not in (None, [], {})}
+        known: PlainDict = {}
+        for key in _PARAMETERS:
+            value: object = getattr(self.source, key, None)
+            if value is not None and (parameter := as_plain_data(value)) not in (None, [], {}):
+                known[key] = parameter
         if self._response_model is not None:
             known["response_format"] = self._response_model.model_json_schema()
         return {**known, "class": type(self.source).__name__, "model": self.name}

@@ -184,7 +184,7 @@ class UsageLedger:
         self._counter = UsageCounter()
         self._coworkers: dict[str, UsageLedger] = {}
         if entries:
-            self._counter.add(("", model, tokens) for _, model, tokens in entries)
+            self._counter.add([("", model, tokens) for _, model, tokens in entries])
 
     def count(self, model: str, usage: Usage | None) -> None:
         """Add one answered request; None (nothing reported) counts only the request."""
@@ -193,12 +193,12 @@ class UsageLedger:
     def answered(self, model: Model, reply: Reply) -> None:
         """Add a request that a model or one of its fallbacks answered."""
         name = reply.get("model")
-        self.count(model.name if name is None else name, reply["usage"])
+        self._counter.add([request_entry("", model.name if name is None else name, reply["usage"])])
 
     def add(self, usage_by_model: Mapping[str, object]) -> None:
         """Add usage by model name, as metrics or as plain data."""
         metrics = {model: UsageMetrics.model_validate(usage) for model, usage in usage_by_model.items()}
-        self._counter.add(("", model, tokens) for model, tokens in plain_usage(metrics).items())
+        self._counter.add([("", model, tokens) for model, tokens in plain_usage(metrics).items()])
 
     def coworker(self, role: str) -> "UsageLedger":
         """Return the ledger of a coworker to whom work is delegated; its usage is included in this one."""
@@ -270,7 +270,9 @@ LEDGERS: ContextVar[tuple[UsageLedger, ...]] = ContextVar("crewgraph_ledgers", d
 
 def plain_usage(by_model: Mapping[str, UsageMetrics]) -> dict[str, dict[str, int]]:
     """Return usage by model name as plain data without zeros."""
-    return {model: usage.model_dump(exclude_defaults=True) for model, usage in by_model.items()}
+    return {
+        model: {name: number for name, number in vars(usage).items() if number} for model, usage in by_model.items()
+    }
 
 
 def total(parts: Iterable[UsageMetrics]) -> UsageMetrics:

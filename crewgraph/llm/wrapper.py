@@ -1,6 +1,7 @@
 """Base class of models that wrap another model."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Generic, Self, TypeVar, cast
 
 from pydantic import BaseModel
@@ -20,20 +21,25 @@ class ModelWrapper(Generic[M]):
 
     model: M
 
+    @cached_property
+    def innermost(self) -> Model:
+        """The model inside all wrappers."""
+        return self.model.innermost if isinstance(self.model, ModelWrapper) else self.model
+
     @property
     def name(self) -> str:
         """The name of the model at its provider."""
-        return self.model.name
+        return self.innermost.name
 
     @property
     def identity(self) -> PlainMapping:
         """Name and parameters as plain data."""
-        return self.model.identity
+        return self.innermost.identity
 
     @property
     def native_tools(self) -> bool:
         """Whether the model supports native tool calls."""
-        return self.model.native_tools
+        return self.innermost.native_tools
 
     def for_structure(self, structure: type[BaseModel]) -> Self | None:
         """Return a copy around a model that answers with an instance of a pydantic model; None if it cannot."""

@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, Json, RootModel, ValidationError, computed_field
 
 from crewgraph import ConditionalTask, CrewOutput, OutputFormat, TaskOutput, UsageMetrics
+from crewgraph.tools.failure import ToolFailure, ToolFailureRecord
 
 
 class Point(BaseModel):
@@ -212,6 +213,21 @@ def test_an_output_without_structure_comes_back_too():
     done = output(json_dict={"deep": [{"a": None, "b": [1.5, True]}]}, output_format="json")
     assert TaskOutput.from_plain(done.to_plain()) == done
     assert TaskOutput.from_plain(output().to_plain(), Point) == output()
+
+
+def test_the_plain_data_of_an_output_are_its_fields_as_json():
+    failure = ToolFailureRecord(tool_name="probe", failure=ToolFailure(message="no signal"), tool_args={"depth": 3})
+    usage = UsageMetrics(total_tokens=7, successful_requests=1)
+    done = output(
+        name="measure",
+        expected_output="A number",
+        json_dict={"when": date(2026, 3, 1)},
+        output_format="json",
+        usage=usage,
+        tool_failures=[failure],
+    )
+    dumped = done.model_dump(mode="json", exclude={"usage_by_model", "usage_by_agent", "messages"})
+    assert done.to_plain() == {**dumped, "usage_by_model": {}}
 
 
 def test_without_its_model_an_output_has_no_structure_but_the_rest():

@@ -29,7 +29,6 @@ else:
 
 __all__ = [
     "CREW_WITHOUT_MEMORY",
-    "NO_MEMORIES",
     "Memories",
     "MemoryUser",
     "check_memories",
@@ -70,7 +69,6 @@ class Memories:
         return {kind: memory for kind, memory in memories.items() if memory is not None}
 
 
-NO_MEMORIES = Memories()
 _NONE = (None,) * 5
 
 
@@ -81,46 +79,44 @@ def check_memories(crew: Crew) -> None:
         EmbedderError: an embedder is missing or misconfigured.
         MissingExtra: its provider needs a package that is not installed.
     """
-    for memory in _of_crew(crew).kinds.values():
+    memories = _of_crew(crew)
+    for memory in memories.kinds.values() if memories is not None else ():
         storage = getattr(memory, "storage", None)
         if isinstance(storage, RAGStorage):
             _ = storage.embedder
 
 
-def memories_of(agent: BaseAgent, crew: Crew | None) -> Memories:
-    """Return the memories of an agent that works for a crew, or on its own.
+def memories_of(agent: BaseAgent, crew: Crew | None) -> Memories | None:
+    """Return the memories of an agent that works for a crew, or on its own; None if it has none.
 
     None are used in trainings and tests, which must leave nothing behind, or if the agent's `memory` is False.
     """
     training = TRAINING.get()
     if agent.memory is False or (
-        crew is not None and (CREW_WITHOUT_MEMORY.get() is crew or _is_training(training, crew))
+        crew is not None and (CREW_WITHOUT_MEMORY.get() is crew or (training is not None and training.crew is crew))
     ):
-        return NO_MEMORIES
+        return None
     if agent.memory is not None and agent.memory is not True:
         return Memories(unified=agent.memory)
-    memories = NO_MEMORIES if crew is None else _of_crew(crew)
-    if memories or not agent.memory:
+    memories = None if crew is None else _of_crew(crew)
+    if memories is not None or not agent.memory:
         return memories
     return Memories(unified=agent.resolve_memory().memory)
 
 
-def _is_training(training: Any, crew: Crew) -> bool:
-    return training is not None and training.crew is crew
-
-
-def _of_crew(crew: Crew) -> Memories:
+def _of_crew(crew: Crew) -> Memories | None:
     unified = None if isinstance(crew.memory, bool) else crew.memory
     given = (crew.long_term_memory, crew.short_term_memory, crew.entity_memory, crew.external_memory, unified)
     if given == _NONE:
-        return NO_MEMORIES
-    return Memories(
+        return None
+    memories = Memories(
         long_term=crew.active_memory("long_term_memory"),
         short_term=crew.active_memory("short_term_memory"),
         entity=crew.active_memory("entity_memory"),
         external=crew.active_memory("external_memory"),
         unified=unified,
     )
+    return memories if memories else None
 
 
 class MemoryUser:

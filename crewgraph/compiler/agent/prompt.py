@@ -112,12 +112,12 @@ def agent_system_prompt(
         capability_notes: the notes of its capabilities.
     """
     parts = [book.slice("role_playing", **texts)]
-    if tools and native:
-        parts.append(book.slice("native_tools"))
-    elif tools:
-        parts.append(book.slice("tools", tools=tools.described, tool_names=tools.listed))
-    else:
+    if not tools:
         parts.append(book.slice("no_tools"))
+    elif native:
+        parts.append(book.slice("native_tools"))
+    else:
+        parts.append(book.slice("tools", tools=tools.described, tool_names=tools.listed))
     return "\n\n".join((*parts, *capability_notes))
 
 

@@ -281,12 +281,13 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         ContextLengthExceeded: the conversation is too long for the model even when it is condensed.
         OutputInvalid: the model repeatedly replies with nothing.
     """
-    specs = context.tools.specs if context.native_tools and context.tools else ()
-    stop = (*(("\nObservation:",) if context.tools and not specs else ()), *context.stop)
+    has_tools = bool(context.tools)
+    specs = context.tools.specs if context.native_tools and has_tools else ()
+    stop = (*(("\nObservation:",) if has_tools and not specs else ()), *context.stop)
     empty_replies = 0
     for step in range(1, context.max_iter + 1):
         reply = yield from _request_reply(context, dialogue, specs, stop)
-        parsed = parse_reply(reply, tools_offered=bool(context.tools) or bool(reply["tool_calls"]))
+        parsed = parse_reply(reply, tools_offered=has_tools or bool(reply["tool_calls"]))
         if reply["tool_calls"] and context.structure is not None:
             parsed = _structure_as_answer(context, reply, context.structure) or parsed
         if isinstance(parsed, FinalAnswer):

@@ -94,7 +94,7 @@ class AgentRunner:
         """Load the agent's external resources; see `AgentResources.load`."""
         resources = self.resources
         yield from resources.load()
-        if resources.memories and self.recollection is None:
+        if resources.memories is not None and self.recollection is None:
             user = MemoryUser(self._agent, self._task, self._role)
             self.recollection = Recollection(resources.memories, user, self._book, self._binding.where)
 

@@ -72,8 +72,8 @@ class AgentResources:
         prepare: converts a tool for the loop; by default, `adapt`.
     """
 
-    memories: Memories
-    """The agent's memories. From here on, what `load` sets."""
+    memories: Memories | None
+    """The agent's memories; None if it has none. From here on, what `load` sets."""
 
     executor: Executor | None
     """What does the work in place of the built-in loop, if anything. From here on, what `assemble` sets."""
@@ -255,7 +255,7 @@ class AgentResources:
 
     def _with_own_tools(self, tools: Mapping[str, EventTool]) -> Mapping[str, EventTool]:
         """Add the tools for its memory, and the one that reads files."""
-        if self.memories:
+        if self.memories is not None:
             own = memory_tools(self.memories, self.model, tools, self.book)
             tools = {**tools, **self._as_event_tools(own)}
         reads_files = self.files.tools(self.book) if self.file_records else ()

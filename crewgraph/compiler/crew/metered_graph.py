@@ -5,7 +5,7 @@ This also holds where other code invokes the graph, or uses it as a node.
 
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import RLock
 from typing import Any, cast
@@ -101,8 +101,7 @@ class RunMeter(ActiveNodes):
                 self._seconds_before = max(self._seconds_before, before.at)
                 charge()
 
-    def add(self, used: Iterable[Any]) -> None:
-        entries = list(used)
+    def add(self, entries: Sequence[Any]) -> None:
         super().add(entries)
         if self.context is None and self.crew.max_tokens is None and self.crew.max_cost is None:
             return
@@ -140,11 +139,11 @@ class RunMeter(ActiveNodes):
         """Return what was spent of a budget, in tokens, USD or seconds."""
         if budget == "max_seconds":
             return self.clock
-        ledger = UsageLedger(self.used)
+        ledger = UsageLedger(self.entries)
         return ledger.total.total_tokens if budget == "max_tokens" else _total_cost(ledger.by_model)
 
     def _check_prices(self, model: str | None) -> None:
-        names = [name for _, name, _ in self.used] + ([model] if model else [])
+        names = [name for _, name, _ in self.entries] + ([model] if model else [])
         for name in dict.fromkeys(names):
             if price_of(name) is None:
                 raise Stopped(self, partial(unknown_price, self.crew, name))
@@ -170,14 +169,14 @@ class RunMeter(ActiveNodes):
         )
 
     def _usage_by_agent(self) -> dict[str, dict[str, UsageMetrics]]:
-        entries = self.used
+        entries = self.entries
         return {
             who: UsageLedger(entry for entry in entries if entry[0] == who).by_model
             for who in dict.fromkeys(who for who, _, _ in entries)
         }
 
     def _usage_summary(self) -> str:
-        used = sorted(self.used, key=lambda entry: -entry[2].get("total_tokens", 0))
+        used = sorted(self.entries, key=lambda entry: -entry[2].get("total_tokens", 0))
         lines = [
             f"{' '.join(who.split()) or 'others'} {tokens.get('total_tokens', 0):,} tokens in "
             f"{_request_count(tokens.get('successful_requests', 0))} to `{model}`{_price_note(model, tokens)}"

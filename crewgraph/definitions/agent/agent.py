@@ -150,7 +150,8 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
     @property
     def rpm_controller(self) -> Any:
         """The controller that model requests wait for in addition to `max_rpm`, or None."""
-        return self._rpm_controller
+        private = self.__pydantic_private__  # pydantic's own access takes ten times as long
+        return None if private is None else private.get("_rpm_controller")
 
     def set_rpm_controller(self, rpm_controller: object) -> None:
         """Make model requests wait for an `RPMController`, which may be shared between agents; None removes it.

@@ -152,6 +152,7 @@ def model_named(name: object) -> type[BaseModel] | None:
 
 
 _SUMMARY_WORDS = 10
+_TEXTS = ("raw", "description", "name", "expected_output", "summary", "agent")
 _FULL_OUTPUT_KEYS = {"final_output": "raw", "tasks_outputs": "tasks_output"}
 
 
@@ -298,10 +299,14 @@ class TaskOutput(LegacyOutput):
 
     def to_plain(self) -> dict[str, Any]:
         """Return the output as plain data, as stored in checkpoints."""
-        plain = self.model_dump(mode="json", exclude={"pydantic", "usage_by_model", "usage_by_agent", "messages"})
+        fields = vars(self)
+        plain: dict[str, Any] = {name: fields[name] for name in _TEXTS}
+        plain["json_dict"] = None if self.json_dict is None else self.model_dump(mode="json")["json_dict"]
+        plain["output_format"] = str(self.output_format)
+        plain["usage"] = dict(vars(self.usage))
         plain["usage_by_model"] = plain_usage(self.usage_by_model)
-        if not self.tool_failures:
-            del plain["tool_failures"]
+        if self.tool_failures:
+            plain["tool_failures"] = [failure.model_dump(mode="json") for failure in self.tool_failures]
         if self.usage_by_agent:
             plain["usage_by_agent"] = {role: plain_usage(used) for role, used in self.usage_by_agent.items()}
         plain["pydantic"] = dump_model(self.pydantic)
