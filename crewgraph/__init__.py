@@ -29,28 +29,18 @@ Report().kickoff()
 
 from typing import TYPE_CHECKING
 
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.agent.delegation_tools import AgentTools, AskQuestionTool, DelegateTaskTool
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.crew.evaluation import CrewTestResult
-from crewgraph.definitions.crew.history import CrewStep, RunDiff, TaskDiff
-from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunInfo
-from crewgraph.definitions.crew.plan import CrewPlan
-from crewgraph.definitions.crew.process import Process
-from crewgraph.definitions.task.conversion import Converter
-from crewgraph.definitions.task.guardrail import GuardrailResult, HallucinationGuardrail, LLMGuardrail
-from crewgraph.definitions.task.output import CrewOutput, OutputFormat, TaskOutput
-from crewgraph.definitions.task.task import ConditionalTask, Task
 from crewgraph.lazy import lazy_exports
-from crewgraph.llm.base import BaseLLM
-from crewgraph.llm.llm import LLM
-from crewgraph.llm.scripted import ScriptedLLM, ToolUse
-from crewgraph.llm.usage import UsageMetrics
-from crewgraph.memory.memory import Memory
-from crewgraph.tools.base import tool
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.agent.agent import Agent, BaseAgent
+    from crewgraph.definitions.agent.delegation_tools import AgentTools, AskQuestionTool, DelegateTaskTool
     from crewgraph.definitions.checkpoints import CheckpointSettings as CheckpointConfig
+    from crewgraph.definitions.crew.crew import Crew
+    from crewgraph.definitions.crew.evaluation import CrewTestResult
+    from crewgraph.definitions.crew.history import CrewStep, RunDiff, TaskDiff
+    from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunInfo
+    from crewgraph.definitions.crew.plan import CrewPlan
+    from crewgraph.definitions.crew.process import Process
     from crewgraph.definitions.flow.dsl import and_, listen, or_, router, start
     from crewgraph.definitions.flow.feedback import human_feedback
     from crewgraph.definitions.flow.flow import Flow
@@ -73,7 +63,17 @@ if TYPE_CHECKING:
         ToolFinished,
         ToolStarted,
     )
+    from crewgraph.definitions.task.conversion import Converter
+    from crewgraph.definitions.task.guardrail import GuardrailResult, HallucinationGuardrail, LLMGuardrail
+    from crewgraph.definitions.task.output import CrewOutput, OutputFormat, TaskOutput
+    from crewgraph.definitions.task.task import ConditionalTask, Task
     from crewgraph.knowledge.knowledge import Knowledge
+    from crewgraph.llm.base import BaseLLM
+    from crewgraph.llm.llm import LLM
+    from crewgraph.llm.scripted import ScriptedLLM, ToolUse
+    from crewgraph.llm.usage import UsageMetrics
+    from crewgraph.memory.memory import Memory
+    from crewgraph.tools.base import tool
 
 __all__ = [
     "LLM",
@@ -140,6 +140,29 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "CheckpointConfig": "crewgraph.contrib.snapshots.config",
+    "Agent": "crewgraph.definitions.agent.agent",
+    "BaseAgent": "crewgraph.definitions.agent.agent",
+    "AgentTools": "crewgraph.definitions.agent.delegation_tools",
+    "AskQuestionTool": "crewgraph.definitions.agent.delegation_tools",
+    "DelegateTaskTool": "crewgraph.definitions.agent.delegation_tools",
+    "Crew": "crewgraph.definitions.crew.crew",
+    "CrewTestResult": "crewgraph.definitions.crew.evaluation",
+    "CrewStep": "crewgraph.definitions.crew.history",
+    "RunDiff": "crewgraph.definitions.crew.history",
+    "TaskDiff": "crewgraph.definitions.crew.history",
+    "CrewQuestion": "crewgraph.definitions.crew.pending",
+    "PendingCrew": "crewgraph.definitions.crew.pending",
+    "RunInfo": "crewgraph.definitions.crew.pending",
+    "CrewPlan": "crewgraph.definitions.crew.plan",
+    "Process": "crewgraph.definitions.crew.process",
+    "and_": "crewgraph.definitions.flow.dsl",
+    "listen": "crewgraph.definitions.flow.dsl",
+    "or_": "crewgraph.definitions.flow.dsl",
+    "router": "crewgraph.definitions.flow.dsl",
+    "start": "crewgraph.definitions.flow.dsl",
+    "human_feedback": "crewgraph.definitions.flow.feedback",
+    "Flow": "crewgraph.definitions.flow.flow",
+    "persist": "crewgraph.definitions.flow.persistence",
     "Custom": "crewgraph.definitions.stream",
     "Finished": "crewgraph.definitions.stream",
     "Judged": "crewgraph.definitions.stream",
@@ -156,19 +179,27 @@ _MODULES = {
     "ToolCallToken": "crewgraph.definitions.stream",
     "ToolFinished": "crewgraph.definitions.stream",
     "ToolStarted": "crewgraph.definitions.stream",
-    "and_": "crewgraph.definitions.flow.dsl",
-    "listen": "crewgraph.definitions.flow.dsl",
-    "or_": "crewgraph.definitions.flow.dsl",
-    "router": "crewgraph.definitions.flow.dsl",
-    "start": "crewgraph.definitions.flow.dsl",
-    "human_feedback": "crewgraph.definitions.flow.feedback",
-    "Flow": "crewgraph.definitions.flow.flow",
-    "persist": "crewgraph.definitions.flow.persistence",
+    "Converter": "crewgraph.definitions.task.conversion",
+    "GuardrailResult": "crewgraph.definitions.task.guardrail",
+    "HallucinationGuardrail": "crewgraph.definitions.task.guardrail",
+    "LLMGuardrail": "crewgraph.definitions.task.guardrail",
+    "CrewOutput": "crewgraph.definitions.task.output",
+    "OutputFormat": "crewgraph.definitions.task.output",
+    "TaskOutput": "crewgraph.definitions.task.output",
+    "ConditionalTask": "crewgraph.definitions.task.task",
+    "Task": "crewgraph.definitions.task.task",
     "Knowledge": "crewgraph.knowledge.knowledge",
-    "load_ipython_extension": "crewgraph_compat",  # IPython looks for it in `%load_ext crewgraph`
+    "BaseLLM": "crewgraph.llm.base",
+    "LLM": "crewgraph.llm.llm",
+    "ScriptedLLM": "crewgraph.llm.scripted",
+    "ToolUse": "crewgraph.llm.scripted",
+    "UsageMetrics": "crewgraph.llm.usage",
+    "Memory": "crewgraph.memory.memory",
+    "tool": "crewgraph.tools.base",
     "unload_ipython_extension": "crewgraph_compat",
+    "load_ipython_extension": "crewgraph_compat",  # IPython looks for it in `%load_ext crewgraph`
 }
-"""Names that are imported when they are first used: few programs need them, or they load much."""
+"""The module of each name, imported when the name is first used."""
 
 if not TYPE_CHECKING:  # type checkers know all names, and report others
     __getattr__ = lazy_exports(__name__, _MODULES)

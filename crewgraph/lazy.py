@@ -13,6 +13,7 @@ import gc
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -83,7 +84,8 @@ class Lazy:
         return getattr(self._target(), name)
 
     def __instancecheck__(self, instance: object) -> bool:
-        return isinstance(instance, self._target())
+        # While the module that defines a class is not loaded, there are no instances of it.
+        return self._module in sys.modules and isinstance(instance, self._target())
 
     def __subclasscheck__(self, subclass: type) -> bool:
         return issubclass(subclass, self._target())
@@ -116,7 +118,7 @@ def lazy_module(module: str) -> Any:
 
 
 def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package whose names are imported on first access.
+    """Return the `__getattr__` of a package whose names and submodules are imported on first access.
 
     Args:
         package: its `__name__`.
@@ -124,10 +126,13 @@ def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], An
     """
 
     def find(name: str) -> Any:
-        if name not in modules:
-            raise AttributeError(f"module `{package}` has no attribute `{name}`")
-        value = getattr(_imported(modules[name]), name)
-        setattr(sys.modules[package], name, value)
-        return value
+        if name in modules:
+            value = getattr(_imported(modules[name]), name)
+            setattr(sys.modules[package], name, value)
+            return value
+        submodule = f"{package}.{name}"
+        if not name.startswith("_") and find_spec(submodule) is not None:
+            return _imported(submodule)
+        raise AttributeError(f"module `{package}` has no attribute `{name}`")
 
     return find

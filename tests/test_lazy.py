@@ -2,13 +2,16 @@
 
 import copy
 import inspect
+import re
 import sys
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+import crewgraph
 from crewgraph.lazy import lazy, lazy_module
 
 
@@ -75,6 +78,27 @@ def test_a_class_is_made_asked_for_and_read(module: str):
     assert not isinstance(3, thing)
     assert issubclass(type(made), thing)
     assert thing.limit == 3
+
+
+def test_asking_for_an_instance_of_a_class_imports_nothing(module: str):
+    thing = lazy(f"{module}:Thing")
+    assert not isinstance(object(), thing)
+    assert module not in sys.modules
+
+
+def test_references_to_classes_name_the_module_that_defines_them():
+    # Else an instance may exist while that module is not loaded, and `isinstance` says no.
+    source = Path(crewgraph.__file__).parent
+    references = {
+        match
+        for file in source.rglob("*.py")
+        for match in re.findall(r'lazy\("([\w.]+):(\w+)"\)', file.read_text("utf-8"))
+    }
+    assert len(references) > 100
+    for module, name in sorted(references):
+        target = getattr(import_module(module), name)
+        # A package is loaded with its modules.
+        assert not isinstance(target, type) or f"{target.__module__}.".startswith(f"{module}."), name
 
 
 def test_the_signature_is_that_of_the_function(module: str):

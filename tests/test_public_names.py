@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -51,12 +52,59 @@ print(Greeting().kickoff())
     assert told.splitlines()[-1] == "Hello Ada"
 
 
-def test_importing_crewgraph_loads_neither_langgraph_nor_flows():
-    loaded = json.loads(python("import crewgraph, json, sys; print(json.dumps(sorted(sys.modules)))"))
+def _loaded_by(program: str) -> list[str]:
+    return json.loads(python(f"{program}\nimport json, sys; print(json.dumps(sorted(sys.modules)))").splitlines()[-1])
+
+
+def test_importing_crewgraph_loads_next_to_nothing():
+    loaded = _loaded_by("import crewgraph")
+    assert [name for name in loaded if name.startswith("crewgraph")] == ["crewgraph", "crewgraph.lazy"]
+    assert "pydantic" not in loaded
+
+
+_DEFINITIONS = """
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+agent = Agent(role="Clerk", goal="Settle", backstory="You settle.", llm=ScriptedLLM(["Final Answer: done"]))
+crew = Crew(agents=[agent], tasks=[Task(description="Settle", expected_output="A line", agent=agent)])
+"""
+
+
+def test_defining_a_crew_loads_neither_langgraph_nor_flows():
+    loaded = _loaded_by(_DEFINITIONS)
     heavy = {"langgraph", "langchain_core", "numpy", "openai", "rich", "typer", "yaml"}
     assert [name for name in loaded if name.partition(".")[0] in heavy] == []
-    assert [name for name in loaded if name.startswith(("crewgraph.definitions.flow", "crewgraph.flow"))] == []
+    assert [name for name in loaded if name.startswith(("crewgraph.definitions.flow.flow", "crewgraph.flow"))] == []
     assert [name for name in loaded if name.startswith(("crewgraph.runtime", "crewgraph.compiler"))] == []
+
+
+@pytest.mark.parametrize("checkpointer", ["False", "None"], ids=["not stored", "stored"])
+def test_a_run_loads_only_what_it_uses(checkpointer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CREWGRAPH_STORAGE_DIR", str(tmp_path))
+    loaded = _loaded_by(f"{_DEFINITIONS}\nassert crew.kickoff(checkpointer={checkpointer}).raw == 'done'")
+    unused = (
+        "crewgraph.compiler.agent.memory",
+        "crewgraph.compiler.agent.plan.",
+        "crewgraph.contrib",
+        "crewgraph.definitions.agent.adapters",
+        "crewgraph.definitions.agent.delegation_tools",
+        "crewgraph.definitions.flow.flow",
+        "crewgraph.events.people",
+        "crewgraph.events.planning",
+        "crewgraph.events.training",
+        "crewgraph.knowledge.knowledge",
+        "crewgraph.knowledge.source",
+        "crewgraph.memory",
+        "crewgraph.runtime.flow",
+        "crewgraph.storage.store",
+        "crewgraph.tools.code",
+        "crewgraph.tools.mcp",
+    )
+    mine = [name for name in loaded if name.startswith(unused) and name != "crewgraph.compiler.agent.memory_calls"]
+    assert mine == []
+
+
+def test_a_part_of_the_package_is_loaded_where_it_is_named():
+    assert python("import crewgraph; print(crewgraph.llm.prices.register, crewgraph.tools.BaseTool)")
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():

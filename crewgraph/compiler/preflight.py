@@ -5,22 +5,28 @@ Unsupported settings raise. Settings without effect are accepted, so that progra
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.capabilities import capabilities_of
 from crewgraph.compiler.agent.executor import create_executor, may_have_executor
 from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.process import Process
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
+from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
 from crewgraph.overrides import override_of
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
+    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+else:
+    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
+    LangGraphAgentAdapter = lazy("crewgraph.definitions.agent.adapters:LangGraphAgentAdapter")
 
 __all__ = [
     "WithoutEffect",

@@ -6,32 +6,15 @@ from crewgraph.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from crewgraph.events.agent import (
-        AgentEvaluationCompletedEvent,
-        AgentEvaluationFailedEvent,
-        AgentEvaluationStartedEvent,
         AgentExecutionCompletedEvent,
         AgentExecutionErrorEvent,
         AgentExecutionStartedEvent,
         AgentLogsExecutionEvent,
         AgentLogsStartedEvent,
-        AgentReasoningCompletedEvent,
-        AgentReasoningFailedEvent,
-        AgentReasoningStartedEvent,
         AgentStepEvent,
-        GoalAchievedEarlyEvent,
         LiteAgentExecutionCompletedEvent,
         LiteAgentExecutionErrorEvent,
         LiteAgentExecutionStartedEvent,
-        ObservationEvent,
-        PlanRefinementEvent,
-        PlanReplanTriggeredEvent,
-        PlanStepCompletedEvent,
-        PlanStepEvent,
-        PlanStepStartedEvent,
-        ReasoningEvent,
-        StepObservationCompletedEvent,
-        StepObservationFailedEvent,
-        StepObservationStartedEvent,
     )
     from crewgraph.events.base import BaseEvent
     from crewgraph.events.bus import (
@@ -65,13 +48,6 @@ if TYPE_CHECKING:
         CrewKickoffPausedEvent,
         CrewKickoffStartedEvent,
         CrewStartedEvent,
-        CrewTestCompletedEvent,
-        CrewTestFailedEvent,
-        CrewTestResultEvent,
-        CrewTestStartedEvent,
-        CrewTrainCompletedEvent,
-        CrewTrainFailedEvent,
-        CrewTrainStartedEvent,
     )
     from crewgraph.events.flow import (
         FlowCreatedEvent,
@@ -143,6 +119,22 @@ if TYPE_CHECKING:
         LLMGuardrailFailedEvent,
         LLMGuardrailStartedEvent,
     )
+    from crewgraph.events.planning import (
+        AgentReasoningCompletedEvent,
+        AgentReasoningFailedEvent,
+        AgentReasoningStartedEvent,
+        GoalAchievedEarlyEvent,
+        ObservationEvent,
+        PlanRefinementEvent,
+        PlanReplanTriggeredEvent,
+        PlanStepCompletedEvent,
+        PlanStepEvent,
+        PlanStepStartedEvent,
+        ReasoningEvent,
+        StepObservationCompletedEvent,
+        StepObservationFailedEvent,
+        StepObservationStartedEvent,
+    )
     from crewgraph.events.skill import (
         SkillActivatedEvent,
         SkillDiscoveryCompletedEvent,
@@ -167,6 +159,18 @@ if TYPE_CHECKING:
         ToolUsageFinishedEvent,
         ToolUsageStartedEvent,
         ToolValidateInputErrorEvent,
+    )
+    from crewgraph.events.training import (
+        AgentEvaluationCompletedEvent,
+        AgentEvaluationFailedEvent,
+        AgentEvaluationStartedEvent,
+        CrewTestCompletedEvent,
+        CrewTestFailedEvent,
+        CrewTestResultEvent,
+        CrewTestStartedEvent,
+        CrewTrainCompletedEvent,
+        CrewTrainFailedEvent,
+        CrewTrainStartedEvent,
     )
 
 __all__ = [
@@ -313,32 +317,15 @@ __all__ = [
 
 _NAMES = {
     "agent": (
-        "AgentEvaluationCompletedEvent",
-        "AgentEvaluationFailedEvent",
-        "AgentEvaluationStartedEvent",
         "AgentExecutionCompletedEvent",
         "AgentExecutionErrorEvent",
         "AgentExecutionStartedEvent",
         "AgentLogsExecutionEvent",
         "AgentLogsStartedEvent",
-        "AgentReasoningCompletedEvent",
-        "AgentReasoningFailedEvent",
-        "AgentReasoningStartedEvent",
         "AgentStepEvent",
-        "GoalAchievedEarlyEvent",
         "LiteAgentExecutionCompletedEvent",
         "LiteAgentExecutionErrorEvent",
         "LiteAgentExecutionStartedEvent",
-        "ObservationEvent",
-        "PlanRefinementEvent",
-        "PlanReplanTriggeredEvent",
-        "PlanStepCompletedEvent",
-        "PlanStepEvent",
-        "PlanStepStartedEvent",
-        "ReasoningEvent",
-        "StepObservationCompletedEvent",
-        "StepObservationFailedEvent",
-        "StepObservationStartedEvent",
     ),
     "base": ("BaseEvent",),
     "bus": (
@@ -372,13 +359,6 @@ _NAMES = {
         "CrewKickoffPausedEvent",
         "CrewKickoffStartedEvent",
         "CrewStartedEvent",
-        "CrewTestCompletedEvent",
-        "CrewTestFailedEvent",
-        "CrewTestResultEvent",
-        "CrewTestStartedEvent",
-        "CrewTrainCompletedEvent",
-        "CrewTrainFailedEvent",
-        "CrewTrainStartedEvent",
     ),
     "flow": (
         "FlowCreatedEvent",
@@ -450,6 +430,22 @@ _NAMES = {
         "LLMGuardrailFailedEvent",
         "LLMGuardrailStartedEvent",
     ),
+    "planning": (
+        "AgentReasoningCompletedEvent",
+        "AgentReasoningFailedEvent",
+        "AgentReasoningStartedEvent",
+        "GoalAchievedEarlyEvent",
+        "ObservationEvent",
+        "PlanRefinementEvent",
+        "PlanReplanTriggeredEvent",
+        "PlanStepCompletedEvent",
+        "PlanStepEvent",
+        "PlanStepStartedEvent",
+        "ReasoningEvent",
+        "StepObservationCompletedEvent",
+        "StepObservationFailedEvent",
+        "StepObservationStartedEvent",
+    ),
     "skill": (
         "SkillActivatedEvent",
         "SkillDiscoveryCompletedEvent",
@@ -474,6 +470,18 @@ _NAMES = {
         "ToolUsageFinishedEvent",
         "ToolUsageStartedEvent",
         "ToolValidateInputErrorEvent",
+    ),
+    "training": (
+        "AgentEvaluationCompletedEvent",
+        "AgentEvaluationFailedEvent",
+        "AgentEvaluationStartedEvent",
+        "CrewTestCompletedEvent",
+        "CrewTestFailedEvent",
+        "CrewTestResultEvent",
+        "CrewTestStartedEvent",
+        "CrewTrainCompletedEvent",
+        "CrewTrainFailedEvent",
+        "CrewTrainStartedEvent",
     ),
 }
 

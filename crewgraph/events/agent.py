@@ -1,38 +1,21 @@
-"""Events of agents: their work, their plans and the steps of a plan."""
+"""Events of agents at work."""
 
 from typing import Any, ClassVar
 
-from crewgraph.events.base import BaseEvent, WorkEvent
+from crewgraph.events.base import BaseEvent
 from crewgraph.schema import PlainDict
 
 __all__ = [
-    "AgentEvaluationCompletedEvent",
-    "AgentEvaluationFailedEvent",
-    "AgentEvaluationStartedEvent",
     "AgentEvent",
     "AgentExecutionCompletedEvent",
     "AgentExecutionErrorEvent",
     "AgentExecutionStartedEvent",
     "AgentLogsExecutionEvent",
     "AgentLogsStartedEvent",
-    "AgentReasoningCompletedEvent",
-    "AgentReasoningFailedEvent",
-    "AgentReasoningStartedEvent",
     "AgentStepEvent",
-    "GoalAchievedEarlyEvent",
     "LiteAgentExecutionCompletedEvent",
     "LiteAgentExecutionErrorEvent",
     "LiteAgentExecutionStartedEvent",
-    "ObservationEvent",
-    "PlanRefinementEvent",
-    "PlanReplanTriggeredEvent",
-    "PlanStepCompletedEvent",
-    "PlanStepEvent",
-    "PlanStepStartedEvent",
-    "ReasoningEvent",
-    "StepObservationCompletedEvent",
-    "StepObservationFailedEvent",
-    "StepObservationStartedEvent",
 ]
 
 
@@ -151,198 +134,3 @@ class AgentLogsExecutionEvent(BaseEvent):
 
     verbose: bool = False
     """Whether the agent or its crew is verbose."""
-
-
-class AgentEvaluationStartedEvent(BaseEvent):
-    """The evaluation of an agent's work starts."""
-
-    type: str = "agent_evaluation_started"
-
-    iteration: int
-    """The round of the evaluation."""
-
-
-class AgentEvaluationCompletedEvent(BaseEvent):
-    """An agent's work has its mark."""
-
-    type: str = "agent_evaluation_completed"
-
-    iteration: int
-    """The round of the evaluation."""
-
-    metric_category: Any
-    """What was judged."""
-
-    score: Any
-    """The mark."""
-
-
-class AgentEvaluationFailedEvent(BaseEvent):
-    """An agent's work could not be judged."""
-
-    type: str = "agent_evaluation_failed"
-
-    iteration: int
-    """The round of the evaluation."""
-
-    error: str
-    """The error."""
-
-
-class ReasoningEvent(WorkEvent):
-    """Something that happened while an agent planned."""
-
-    attempt: int = 1
-    """The number of the attempt, from 1."""
-
-
-class AgentReasoningStartedEvent(ReasoningEvent):
-    """An agent starts to plan."""
-
-    type: str = "agent_reasoning_started"
-
-
-class AgentReasoningCompletedEvent(ReasoningEvent):
-    """An agent has a plan."""
-
-    type: str = "agent_reasoning_completed"
-
-    plan: str
-    """The plan."""
-
-    ready: bool
-    """Whether the agent considers the plan ready."""
-
-
-class AgentReasoningFailedEvent(ReasoningEvent):
-    """An agent could not plan."""
-
-    type: str = "agent_reasoning_failed"
-
-    error: str
-    """The error."""
-
-
-class PlanStepEvent(WorkEvent):
-    """Something that happened to a step of a plan."""
-
-    step_number: int
-    """Its number, from 1."""
-
-    step_description: str = ""
-    """The description of the step."""
-
-    tool_to_use: str | None = None
-    """The tool that it needs, if any."""
-
-
-class PlanStepStartedEvent(PlanStepEvent):
-    """A step starts."""
-
-    type: str = "plan_step_started"
-
-
-class PlanStepCompletedEvent(PlanStepEvent):
-    """A step is done, or has failed."""
-
-    type: str = "plan_step_completed"
-
-    success: bool = True
-    """Whether it achieved its goal."""
-
-    result: str | None = None
-    """The result."""
-
-    error: str | None = None
-    """Why it failed, if known."""
-
-
-class ObservationEvent(WorkEvent):
-    """An event of the observation of a step's outcome."""
-
-    step_number: int
-    """The number of the step, from 1; 0 if it concerns the whole plan."""
-
-    step_description: str = ""
-    """The description of the step."""
-
-
-class StepObservationStartedEvent(ObservationEvent):
-    """A model judges the outcome of a step."""
-
-    type: str = "step_observation_started"
-
-
-class StepObservationCompletedEvent(ObservationEvent):
-    """The model has answered."""
-
-    type: str = "step_observation_completed"
-
-    step_completed_successfully: bool = True
-    """Whether the step achieved its goal."""
-
-    key_information_learned: str = ""
-    """The findings that later steps need."""
-
-    remaining_plan_still_valid: bool = True
-    """Whether the remaining steps still make sense."""
-
-    needs_full_replan: bool = False
-    """Whether the remaining steps must be replanned."""
-
-    replan_reason: str | None = None
-    """Why they must."""
-
-    goal_already_achieved: bool = False
-    """Whether the whole task is already done."""
-
-    suggested_refinements: list[str] | None = None
-    """Other words for steps to come."""
-
-
-class StepObservationFailedEvent(ObservationEvent):
-    """The model's answer cannot be parsed; the step counts according to its own outcome."""
-
-    type: str = "step_observation_failed"
-
-    error: str = ""
-    """The error."""
-
-
-class PlanRefinementEvent(ObservationEvent):
-    """The remaining steps were reworded."""
-
-    type: str = "plan_refinement"
-
-    refined_step_count: int = 0
-    """How many."""
-
-    refinements: list[str] | None = None
-    """Their numbers and words."""
-
-
-class PlanReplanTriggeredEvent(ObservationEvent):
-    """The remaining steps are replanned."""
-
-    type: str = "plan_replan_triggered"
-
-    replan_reason: str = ""
-    """Why."""
-
-    replan_count: int = 0
-    """The number of times, including this one."""
-
-    completed_steps_preserved: int = 0
-    """The number of finished steps, which stay."""
-
-
-class GoalAchievedEarlyEvent(ObservationEvent):
-    """The task is done, although there are steps left."""
-
-    type: str = "goal_achieved_early"
-
-    steps_remaining: int = 0
-    """How many are left."""
-
-    steps_completed: int = 0
-    """How many are done."""

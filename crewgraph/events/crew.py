@@ -14,13 +14,6 @@ __all__ = [
     "CrewKickoffPausedEvent",
     "CrewKickoffStartedEvent",
     "CrewStartedEvent",
-    "CrewTestCompletedEvent",
-    "CrewTestFailedEvent",
-    "CrewTestResultEvent",
-    "CrewTestStartedEvent",
-    "CrewTrainCompletedEvent",
-    "CrewTrainFailedEvent",
-    "CrewTrainStartedEvent",
 ]
 
 
@@ -86,87 +79,6 @@ class CrewKickoffPausedEvent(CrewBaseEvent):
 
     output: Any
     """The pending output, as `kickoff` returns it."""
-
-
-class CrewTrainStartedEvent(CrewBaseEvent):
-    """The training of a crew starts."""
-
-    type: str = "crew_train_started"
-
-    n_iterations: int
-    """The number of rounds requested."""
-
-    filename: str
-    """The file of the lessons."""
-
-    inputs: PlainDict | None
-    """The values for the placeholders."""
-
-
-class CrewTrainCompletedEvent(CrewBaseEvent):
-    """A crew has been trained."""
-
-    type: str = "crew_train_completed"
-
-    n_iterations: int
-    """The number of finished rounds."""
-
-    filename: str
-    """The file of the lessons."""
-
-
-class CrewTrainFailedEvent(CrewBaseEvent):
-    """The training of a crew broke off."""
-
-    type: str = "crew_train_failed"
-
-    error: str
-    """The error."""
-
-
-class CrewTestStartedEvent(CrewBaseEvent):
-    """A test of a crew starts."""
-
-    type: str = "crew_test_started"
-
-    n_iterations: int
-    """The number of rounds requested."""
-
-    eval_llm: Any
-    """The model that judges."""
-
-    inputs: PlainDict | None
-    """The values for the placeholders."""
-
-
-class CrewTestCompletedEvent(CrewBaseEvent):
-    """A crew has been tested."""
-
-    type: str = "crew_test_completed"
-
-
-class CrewTestFailedEvent(CrewBaseEvent):
-    """The test of a crew broke off."""
-
-    type: str = "crew_test_failed"
-
-    error: str
-    """The error."""
-
-
-class CrewTestResultEvent(CrewBaseEvent):
-    """A task of a tested crew got its score."""
-
-    type: str = "crew_test_result"
-
-    quality: float
-    """The mark, 0 to 10."""
-
-    execution_duration: float
-    """The duration of the task in seconds."""
-
-    model: str
-    """The model that judged."""
 
 
 CrewStartedEvent = CrewKickoffStartedEvent

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from crewgraph.events.stream_context import CONTEXT_LISTENERS
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskStartedEvent
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.lazy import lazy
-from crewgraph.observe.notebook import UpdatedOutput, in_notebook
+from crewgraph.observe.notebook import UpdatedOutput
 from crewgraph.redaction import SecretRedactor
 from crewgraph.text import fill
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 else:
     task_of = lazy("crewgraph.runtime.streaming.items:task_of")
 
-__all__ = ["LiveView", "live_view"]
+__all__ = ["LiveView"]
 
 
 _COLUMNS = ("task", "agent", "status", "doing", "requests", "tokens", "time")
@@ -50,12 +49,6 @@ _MARKS = {
     "done": "✓",
     "skipped": "–",
 }
-
-
-def live_view(crew: Crew, tasks: Sequence[TaskBinding], inputs: Inputs) -> AbstractContextManager[object] | None:
-    """Return the observer that shows a run in the running cell; None without a notebook, or if it is turned off."""
-    wanted = crew.verbose if crew.live_view is None else crew.live_view
-    return LiveView(crew, tasks, inputs) if wanted and in_notebook() else None
 
 
 @dataclass

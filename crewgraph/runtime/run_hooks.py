@@ -27,8 +27,8 @@ from crewgraph.hooks.points import (
 )
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.lazy import lazy
+from crewgraph.observe.notebook import in_notebook
 from crewgraph.runtime.console import agent_console, crew_console, crew_log, flow_console
-from crewgraph.runtime.live_view import live_view
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.schema import PlainDict
 
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from crewgraph.compiler.flow.run import FlowRun
     from crewgraph.definitions.flow.feedback import PendingFlow
     from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.runtime.live_view import LiveView
 else:
+    LiveView = lazy("crewgraph.runtime.live_view:LiveView")
     PendingFlow = lazy("crewgraph.definitions.flow.feedback:PendingFlow")
 
 __all__ = [
@@ -182,13 +184,19 @@ def crew_observers(
         origin: the snapshot that it continues from; None for a new run.
     """
     observers: list[RunObserver | None] = [
-        live_view(crew, tasks, inputs),
+        _live_view(crew, tasks, inputs),
         crew_console(crew),
         crew_log(crew),
     ]
     if crew.checkpoint or any([agent.checkpoint for agent in _agents(crew)]):
         observers.append(extension("snapshots.crew_observer")(crew, place, tasks, inputs, origin))
     return [observer for observer in observers if observer is not None]
+
+
+def _live_view(crew: Crew, tasks: Sequence[TaskBinding], inputs: Inputs) -> RunObserver | None:
+    """Return the observer that shows a run in the running cell; None without a notebook, or if it is turned off."""
+    wanted = crew.verbose if crew.live_view is None else crew.live_view
+    return LiveView(crew, tasks, inputs) if wanted and in_notebook() else None
 
 
 def _agents(crew: Crew) -> Iterable[BaseAgent]:

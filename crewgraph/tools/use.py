@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
+from crewgraph.lazy import lazy
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ReportedFailure, ToolFailure, ToolFailureReason
-from crewgraph.tools.mcp.tool import MCPTool
 from crewgraph.tools.structured import UsageLimitReached
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+    from crewgraph.tools.mcp.tool import MCPTool
+else:
+    MCPTool = lazy("crewgraph.tools.mcp.tool:MCPTool")
 
 __all__ = ["RAISED", "GuardedTool", "Outcome", "unknown_tool_message"]
 

@@ -15,7 +15,11 @@ from until import LONG
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanningConfig
-from crewgraph.events.agent import ObservationEvent, PlanStepCompletedEvent, PlanStepEvent
+from crewgraph.events.planning import (
+    ObservationEvent,
+    PlanStepCompletedEvent,
+    PlanStepEvent,
+)
 from crewgraph.tools import tool
 
 

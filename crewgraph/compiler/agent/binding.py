@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.capabilities import capabilities_of
 from crewgraph.compiler.agent.models import ModelCache
@@ -14,15 +14,21 @@ from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
 from crewgraph.deprecations import user_stacklevel
+from crewgraph.lazy import lazy
 from crewgraph.llm.capabilities import input_modalities
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
-from crewgraph.tools.code import is_code_interpreter
 from crewgraph.tools.injected import InjectionFailed
-from crewgraph.tools.mcp.tool import overriding_resolver
 from crewgraph.tools.use import GuardedTool
+
+if TYPE_CHECKING:
+    from crewgraph.tools.code import is_code_interpreter
+    from crewgraph.tools.mcp.tool import overriding_resolver
+else:
+    overriding_resolver = lazy("crewgraph.tools.mcp.tool:overriding_resolver")
+    is_code_interpreter = lazy("crewgraph.tools.code:is_code_interpreter")
 
 __all__ = ["AgentBinding", "bind_agent", "capability_tools", "granted_tools", "guarded_tools"]
 

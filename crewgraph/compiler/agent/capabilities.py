@@ -1,7 +1,7 @@
 """Capabilities of agents: what MCP servers, remote agents and skills add to an agent's tools, prompt and work."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.core.effects import Body, Call, Together
@@ -10,10 +10,19 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import CompileError, DefinitionError
 from crewgraph.extensions import extension
+from crewgraph.lazy import lazy
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
-from crewgraph.tools.mcp.server import ServerReference, parse_references
-from crewgraph.tools.mcp.tool import build_tools, describe_tools, overriding_resolver
+
+if TYPE_CHECKING:
+    from crewgraph.tools.mcp.server import ServerReference, parse_references
+    from crewgraph.tools.mcp.tool import build_tools, describe_tools, overriding_resolver
+else:
+    build_tools = lazy("crewgraph.tools.mcp.tool:build_tools")
+    describe_tools = lazy("crewgraph.tools.mcp.tool:describe_tools")
+    overriding_resolver = lazy("crewgraph.tools.mcp.tool:overriding_resolver")
+    ServerReference = lazy("crewgraph.tools.mcp.server:ServerReference")
+    parse_references = lazy("crewgraph.tools.mcp.server:parse_references")
 
 __all__ = ["Capability", "MCPServers", "capabilities_key", "capabilities_of", "fetches_tools"]
 

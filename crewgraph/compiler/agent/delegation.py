@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.core.effects import Body, Call, EffectFailed, Mark, Notify, Scope
 from crewgraph.core.messages import ToolSpec
 from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.agent.delegation_tools import CoworkerTool, find_coworker, normalize_coworker
 from crewgraph.errors import OutputInvalid, TimeLimitReached
+from crewgraph.lazy import lazy
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
@@ -19,6 +19,13 @@ from crewgraph.text import extract_json
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.use import Outcome as Done
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.agent.delegation_tools import CoworkerTool, find_coworker, normalize_coworker
+else:
+    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
+    find_coworker = lazy("crewgraph.definitions.agent.delegation_tools:find_coworker")
+    normalize_coworker = lazy("crewgraph.definitions.agent.delegation_tools:normalize_coworker")
 
 __all__ = ["Delegation", "DelegationTeam", "hook"]
 

@@ -13,9 +13,6 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.events.agent import (
     AgentEvent,
     AgentLogsExecutionEvent,
-    AgentReasoningCompletedEvent,
-    AgentReasoningFailedEvent,
-    AgentReasoningStartedEvent,
     AgentStepEvent,
     LiteAgentExecutionCompletedEvent,
     LiteAgentExecutionErrorEvent,
@@ -28,13 +25,6 @@ from crewgraph.events.llm import (
     ContextWindowSummarizationFailedEvent,
     ContextWindowSummarizationStartedEvent,
 )
-from crewgraph.events.people import (
-    HumanInputReceivedEvent,
-    HumanInputRequestedEvent,
-    LLMGuardrailCompletedEvent,
-    LLMGuardrailFailedEvent,
-    LLMGuardrailStartedEvent,
-)
 from crewgraph.events.tool import ToolUsageErrorEvent
 from crewgraph.lazy import lazy_module
 from crewgraph.redaction import redacted_logger
@@ -43,9 +33,13 @@ from crewgraph.schema import PlainDict
 if TYPE_CHECKING:
     from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
     from crewgraph.events import knowledge as knowledge_events
+    from crewgraph.events import people as people_events
+    from crewgraph.events import planning as planning_events
     from crewgraph.events.knowledge import KnowledgeEventBase
 else:
     knowledge_events = lazy_module("crewgraph.events.knowledge")
+    people_events = lazy_module("crewgraph.events.people")
+    planning_events = lazy_module("crewgraph.events.planning")
 
 __all__ = ["AgentReport", "KickoffReport", "KnowledgeReport"]
 
@@ -88,7 +82,9 @@ class AgentReport:
 
     def planning(self, attempt: int) -> None:
         """The agent starts to plan."""
-        self._emit(AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent)
+        self._emit(
+            planning_events.AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent
+        )
 
     def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
         """The agent has made a plan."""
@@ -96,7 +92,7 @@ class AgentReport:
             message = "%s: its plan is not ready, and no attempts are left; the agent starts with the plan as it is"
             _log.warning(message, self.where)
         self._emit(
-            AgentReasoningCompletedEvent,
+            planning_events.AgentReasoningCompletedEvent,
             attempt=attempt,
             plan=plan,
             ready=ready,
@@ -108,7 +104,11 @@ class AgentReport:
         """Planning failed; the agent starts without a plan, or with the previous one."""
         _log.warning("%s: planning failed, the agent starts without a new plan: %s", self.where, error)
         self._emit(
-            AgentReasoningFailedEvent, attempt=attempt, error=error, from_task=self._task, from_agent=self._agent
+            planning_events.AgentReasoningFailedEvent,
+            attempt=attempt,
+            error=error,
+            from_task=self._task,
+            from_agent=self._agent,
         )
 
     def condensing(self) -> None:
@@ -159,11 +159,11 @@ class AgentReport:
 
     def asked(self, question: Mapping[str, object]) -> None:
         """A question is put to a person."""
-        self._emit(HumanInputRequestedEvent, **self._question(question))
+        self._emit(people_events.HumanInputRequestedEvent, **self._question(question))
 
     def answered(self, question: Mapping[str, object], answer: object) -> None:
         """A person has answered."""
-        self._emit(HumanInputReceivedEvent, **self._question(question), answer=answer)
+        self._emit(people_events.HumanInputReceivedEvent, **self._question(question), answer=answer)
 
     def _question(self, question: Mapping[str, object]) -> dict[str, object]:
         return {
@@ -180,7 +180,7 @@ class AgentReport:
         """A guardrail starts to judge."""
         self._guardrail_fields = _kind_and_name(guardrail)
         self._emit(
-            LLMGuardrailStartedEvent,
+            people_events.LLMGuardrailStartedEvent,
             guardrail=guardrail,
             **self._guardrail_fields,
             retry_count=retries,
@@ -191,7 +191,7 @@ class AgentReport:
     def judged(self, verdict: dict[str, object], retries: int) -> None:
         """A guardrail has judged."""
         self._emit(
-            LLMGuardrailCompletedEvent,
+            people_events.LLMGuardrailCompletedEvent,
             **self._guardrail_fields,
             success=verdict["accepted"],
             result=verdict.get("text") or verdict.get("output"),
@@ -204,7 +204,7 @@ class AgentReport:
     def guardrail_failed(self, error: str, retries: int) -> None:
         """A guardrail could not judge."""
         self._emit(
-            LLMGuardrailFailedEvent,
+            people_events.LLMGuardrailFailedEvent,
             **self._guardrail_fields,
             error=error,
             retry_count=retries,

@@ -7,7 +7,7 @@ usage.
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -25,15 +25,20 @@ from crewgraph.core.effects import Body, Call
 from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import KEPT_NOWHERE
-from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.errors import CompileError, OutputInvalid, RunError
+from crewgraph.lazy import lazy
 from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.conversation import openai_messages, text_of
 from crewgraph.llm.usage import UsageLedger, read_langchain_usage
 from crewgraph.overrides import override_of
 from crewgraph.schema import Metadata, PlainDict, PlainMapping
 from crewgraph.tools.arguments import Refusal
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
+else:
+    LangGraphAgentAdapter = lazy("crewgraph.definitions.agent.adapters:LangGraphAgentAdapter")
 
 __all__ = ["Executor", "UsageCallback", "create_executor", "may_have_executor", "run_executor"]
 

@@ -1,7 +1,7 @@
 """External resources of agents: the tools of their capabilities, and the images that code runs in."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.binding import AgentBinding, capability_tools
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
@@ -9,9 +9,15 @@ from crewgraph.core.effects import Body, Call
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
 from crewgraph.core.resources import RunResources
-from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+from crewgraph.lazy import lazy
 from crewgraph.prompts.book import Book
-from crewgraph.tools.code import CodeInterpreterTool
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+    from crewgraph.tools.code import CodeInterpreterTool
+else:
+    CodeInterpreterTool = lazy("crewgraph.tools.code:CodeInterpreterTool")
+    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
 
 __all__ = ["ExternalResourceCheck", "load_external_tools"]
 

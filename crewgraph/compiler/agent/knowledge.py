@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.events import KnowledgeReport
@@ -21,14 +21,20 @@ from crewgraph.core.messages import Reply
 from crewgraph.core.operations import Operation
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import SourceError
-from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_knowledge_context
+from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+    from crewgraph.knowledge.knowledge import Knowledge
+else:
+    Knowledge = lazy("crewgraph.knowledge.knowledge:Knowledge")
+    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
 
 __all__ = [
     "KnowledgeQuery",

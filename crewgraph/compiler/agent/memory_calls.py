@@ -15,17 +15,24 @@ from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
-from crewgraph.lazy import lazy_module
-from crewgraph.memory.contextual import MAX_LATEST, format_memories, memory_query, memory_texts
-from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event, save_with_events, search_with_events
-from crewgraph.memory.storage import RUN_STORE, RAGStorage
+from crewgraph.lazy import lazy, lazy_module
 from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict
 
 if TYPE_CHECKING:
     from crewgraph.events import knowledge as knowledge_events
+    from crewgraph.memory import contextual
+    from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event, save_with_events, search_with_events
+    from crewgraph.memory.storage import RUN_STORE, RAGStorage
 else:
+    contextual = lazy_module("crewgraph.memory.contextual")
     knowledge_events = lazy_module("crewgraph.events.knowledge")
+    MEMORY_CALLER = lazy("crewgraph.memory.events:MEMORY_CALLER")
+    emit_memory_event = lazy("crewgraph.memory.events:emit_memory_event")
+    save_with_events = lazy("crewgraph.memory.events:save_with_events")
+    search_with_events = lazy("crewgraph.memory.events:search_with_events")
+    RUN_STORE = lazy("crewgraph.memory.storage:RUN_STORE")
+    RAGStorage = lazy("crewgraph.memory.storage:RAGStorage")
 
 __all__ = [
     "CREW_WITHOUT_MEMORY",
@@ -163,7 +170,7 @@ def search_memories(
         `text`, for the prompt, empty if nothing was found; `failed`: the error of each memory that failed; `texts`: what was
         found, by kind of memory.
     """
-    query = memory_query(description, context)
+    query = contextual.memory_query(description, context)
     source = "agent" if user.task is not None else "agent_kickoff"
     user.emit(knowledge_events.MemoryRetrievalStartedEvent, source_type=source)
     started = time.perf_counter()
@@ -171,12 +178,12 @@ def search_memories(
     failed: dict[str, str] = {}
     for kind, search in (_searches(memories, description, query, limit) if query else {}).items():
         try:
-            texts[kind] = memory_texts(kind, search())
+            texts[kind] = contextual.memory_texts(kind, search())
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001 - reported, and the work continues without it
             failed[kind] = f"{type(error).__name__}: {error}"
-    text = format_memories(texts, book)
+    text = contextual.format_memories(texts, book)
     milliseconds = (time.perf_counter() - started) * 1000
     if failed and not texts:
         user.emit(knowledge_events.MemoryRetrievalFailedEvent, source_type=source, error="; ".join(failed.values()))
@@ -200,7 +207,12 @@ def _searches(memories: Memories, description: str, query: str, limit: int) -> d
 
 def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[], object]:
     if kind == "long_term_memory":
-        search_text, limit, score_threshold, options = description, MAX_LATEST, None, {"latest_n": MAX_LATEST}
+        search_text, limit, score_threshold, options = (
+            description,
+            contextual.MAX_LATEST,
+            None,
+            {"latest_n": contextual.MAX_LATEST},
+        )
     else:
         search_text, limit, score_threshold, options = query, 5, 0.6, {}
 

@@ -17,9 +17,6 @@ from crewgraph.compiler.agent.knowledge import KnowledgeQuery, has_knowledge, qu
 from crewgraph.compiler.agent.memory_calls import MemoryUser
 from crewgraph.compiler.agent.models import controllers_of
 from crewgraph.compiler.agent.people import Asker
-from crewgraph.compiler.agent.plan.execution import PlanExecution, PlanOutcome, execute_plan, plan_notes
-from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner, make_plan
-from crewgraph.compiler.agent.plan.report import AgentPlanReport
 from crewgraph.compiler.agent.prompt import agent_system_prompt
 from crewgraph.compiler.agent.react import ReActContext, react_loop, run_step_callback
 from crewgraph.compiler.agent.tools import AgentResources
@@ -28,7 +25,6 @@ from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent
-from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
 from crewgraph.definitions.placeholders import split_at_slot
@@ -44,11 +40,24 @@ from crewgraph.tools.failure import ToolFailureRecord
 
 if TYPE_CHECKING:
     from crewgraph.compiler.agent.memory import Recollection
+    from crewgraph.compiler.agent.plan.execution import PlanExecution, PlanOutcome, execute_plan, plan_notes
+    from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner, make_plan
+    from crewgraph.compiler.agent.plan.report import AgentPlanReport
+    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
     from crewgraph.tools.memory import RecallMemoryTool, RememberTool
 else:
     RecallMemoryTool = lazy("crewgraph.tools.memory:RecallMemoryTool")
     RememberTool = lazy("crewgraph.tools.memory:RememberTool")
     Recollection = lazy("crewgraph.compiler.agent.memory:Recollection")
+    PlanExecution = lazy("crewgraph.compiler.agent.plan.execution:PlanExecution")
+    PlanOutcome = lazy("crewgraph.compiler.agent.plan.execution:PlanOutcome")
+    execute_plan = lazy("crewgraph.compiler.agent.plan.execution:execute_plan")
+    plan_notes = lazy("crewgraph.compiler.agent.plan.execution:plan_notes")
+    AgentPlan = lazy("crewgraph.compiler.agent.plan.planner:AgentPlan")
+    Planner = lazy("crewgraph.compiler.agent.plan.planner:Planner")
+    make_plan = lazy("crewgraph.compiler.agent.plan.planner:make_plan")
+    AgentPlanReport = lazy("crewgraph.compiler.agent.plan.report:AgentPlanReport")
+    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
 
 __all__ = ["AgentRunner", "Refused"]
 
@@ -230,7 +239,7 @@ class AgentRunner:
             self._knowledge = yield from query_knowledge(query)
         return (self._knowledge,) if self._knowledge else ()
 
-    def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> Body[AgentPlan | None]:
+    def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> "Body[AgentPlan | None]":
         """Make a plan; a refused attempt and the reason are part of the prompt."""
         agent = self._agent if isinstance(self._agent, Agent) else None
         attempts = agent.max_reasoning_attempts if agent else None

@@ -20,14 +20,12 @@ from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.files import FileRecord
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
 from crewgraph.lazy import lazy
 from crewgraph.llm.capabilities import input_modalities
 from crewgraph.llm.structure import structured_model
-from crewgraph.memory.memory import MemoryReads
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainMapping
@@ -35,9 +33,13 @@ from crewgraph.text import slug
 from crewgraph.tools.use import GuardedTool
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
+    from crewgraph.memory.memory import MemoryReads
     from crewgraph.tools.memory import create_memory_tools
 else:
     create_memory_tools = lazy("crewgraph.tools.memory:create_memory_tools")
+    LangGraphAgentAdapter = lazy("crewgraph.definitions.agent.adapters:LangGraphAgentAdapter")
+    MemoryReads = lazy("crewgraph.memory.memory:MemoryReads")
 
 __all__ = ["AgentResources", "memory_tools"]
 

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.binding import AgentBinding, capability_tools, granted_tools, guarded_tools
 from crewgraph.compiler.agent.capabilities import capabilities_key
@@ -18,10 +18,15 @@ from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.task.task import NotSpecified, Task
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
+from crewgraph.lazy import lazy
 from crewgraph.schema import PlainMapping
 from crewgraph.text import slug
-from crewgraph.tools.mcp.tool import resolver_identity
 from crewgraph.tools.use import GuardedTool
+
+if TYPE_CHECKING:
+    from crewgraph.tools.mcp.tool import resolver_identity
+else:
+    resolver_identity = lazy("crewgraph.tools.mcp.tool:resolver_identity")
 
 __all__ = ["TaskBinding", "bind_delegated_task", "bind_tasks", "context_outputs", "crew_graph_key", "single_binding"]
 

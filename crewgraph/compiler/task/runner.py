@@ -11,7 +11,6 @@ from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.executor import create_executor
 from crewgraph.compiler.agent.human_review import configured_provider
 from crewgraph.compiler.agent.people import Reviewer, feedback_on
-from crewgraph.compiler.agent.plan.planner import AgentPlan
 from crewgraph.compiler.agent.prompt import Opening, with_rejection
 from crewgraph.compiler.agent.runner import AgentRunner, Refused
 from crewgraph.compiler.agent.toolbox import PreparedTool
@@ -25,7 +24,7 @@ from crewgraph.compiler.task.training import TRAINING, apply_feedback, round_of,
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.agent.delegation_tools import DEFAULT_MAX_DELEGATIONS, CoworkerTool
+from crewgraph.definitions.crew.crew import DEFAULT_MAX_DELEGATIONS
 from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
@@ -34,9 +33,13 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
+    from crewgraph.compiler.agent.plan.planner import AgentPlan
+    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
     from crewgraph.definitions.task.delegated import DelegatedTask
 else:
     DelegatedTask = lazy("crewgraph.definitions.task.delegated:DelegatedTask")
+    AgentPlan = lazy("crewgraph.compiler.agent.plan.planner:AgentPlan")
+    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
 
 __all__ = ["TaskRunner"]
 
@@ -145,7 +148,7 @@ class TaskRunner:
             messages, usage, assessor = self.conversation, self._usage, self.agent.assessor
             yield from recollection.save_task(self._briefing, answer, messages, assessor, usage, stage)
 
-    def plan(self) -> Body[AgentPlan | None]:
+    def plan(self) -> "Body[AgentPlan | None]":
         """Make a plan for the task."""
         yield from self.agent.prepare()
         return (yield from self.agent.make_plan(self._briefing))

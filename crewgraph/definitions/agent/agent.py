@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
@@ -36,12 +36,17 @@ from crewgraph.definitions.placeholders import TemplatedDefinition, has_slot, sl
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.deprecations import user_stacklevel
+from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book
 from crewgraph.prompts.i18n import I18N
 from crewgraph.redaction import redact_text
 from crewgraph.tools.base import BaseTool
-from crewgraph.tools.image import AddImageTool
+
+if TYPE_CHECKING:
+    from crewgraph.tools.image import AddImageTool
+else:
+    AddImageTool = lazy("crewgraph.tools.image:AddImageTool")
 
 __all__ = ["Agent", "BaseAgent"]
 

@@ -19,7 +19,6 @@ else:
     delegate_to_coworker = lazy("crewgraph.runtime.agent.standalone:delegate_to_coworker")
 
 __all__ = [
-    "DEFAULT_MAX_DELEGATIONS",
     "AgentTools",
     "AskQuestionTool",
     "AskQuestionToolSchema",
@@ -30,9 +29,6 @@ __all__ = [
     "normalize_coworker",
 ]
 
-
-DEFAULT_MAX_DELEGATIONS = 10
-"""Default limit on delegations per task."""
 
 _SURROUNDING = " \t\r\n\"'`´“”„‟‘’‚«»‹›[]"
 """Characters that models put around names."""

@@ -6,7 +6,6 @@ The work itself is done by `crewgraph.runtime.agent`.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from crewgraph.definitions.agent.delegation_tools import AgentTools
 from crewgraph.definitions.checkpoints import CheckpointSettings, apply_from_checkpoint
 from crewgraph.definitions.task.conversion import Converter
 from crewgraph.errors import CompileError
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from crewgraph.definitions.agent.agent import BaseAgent
+    from crewgraph.definitions.agent.delegation_tools import AgentTools
     from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
     from crewgraph.definitions.task.task import Task
     from crewgraph.memory.memory import Memory
@@ -32,6 +32,7 @@ else:
     areply = lazy("crewgraph.runtime.agent.standalone:areply")
     reply = lazy("crewgraph.runtime.agent.standalone:reply")
     MCPToolResolver = lazy("crewgraph.tools.mcp.tool:MCPToolResolver")
+    AgentTools = lazy("crewgraph.definitions.agent.delegation_tools:AgentTools")
 
 __all__ = ["AgentContract", "AgentVerbs", "KickoffVerbs"]
 

@@ -9,7 +9,6 @@ from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_vali
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.agent.delegation_tools import DEFAULT_MAX_DELEGATIONS
 from crewgraph.definitions.agent.foreign import AgentField
 from crewgraph.definitions.base import DerivedCache, content_key, refuse_single, share_in_copy
 from crewgraph.definitions.checkpoints import CrewCheckpoints
@@ -44,8 +43,11 @@ else:
     _Agents = list[AgentField]
     current_flow = lazy("crewgraph.definitions.flow.state:current_flow")
 
-__all__ = ["Crew"]
+__all__ = ["DEFAULT_MAX_DELEGATIONS", "Crew"]
 
+
+DEFAULT_MAX_DELEGATIONS = 10
+"""How often an agent may delegate in one task, unless its crew says otherwise."""
 
 _RUN_FIELDS = frozenset(
     {"usage_metrics", "token_usage", "execution_logs", "inputs", "parent_flow", "planning_tasks", "training"}

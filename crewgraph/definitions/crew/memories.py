@@ -4,15 +4,22 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from crewgraph.definitions.fields import resolve_knowledge
-from crewgraph.memory.entity import EntityMemory
-from crewgraph.memory.external import ExternalMemory
-from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.short_term import ShortTermMemory, StoredMemory
+from crewgraph.lazy import lazy
 from crewgraph.redaction import redacted_logger
 
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
     from crewgraph.knowledge.passage import SearchResult
+    from crewgraph.memory.entity import EntityMemory
+    from crewgraph.memory.external import ExternalMemory
+    from crewgraph.memory.long_term import LongTermMemory
+    from crewgraph.memory.short_term import ShortTermMemory, StoredMemory
+else:
+    EntityMemory = lazy("crewgraph.memory.entity:EntityMemory")
+    ExternalMemory = lazy("crewgraph.memory.external:ExternalMemory")
+    LongTermMemory = lazy("crewgraph.memory.long_term:LongTermMemory")
+    ShortTermMemory = lazy("crewgraph.memory.short_term:ShortTermMemory")
+    StoredMemory = lazy("crewgraph.memory.short_term:StoredMemory")
 
 __all__ = ["CrewKnowledge", "CrewMemories"]
 

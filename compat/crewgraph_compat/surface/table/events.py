@@ -24,9 +24,6 @@ _LISTENER = rows("crewgraph.events.bus", "BaseEventListener")
 
 _AGENT = rows(
     "crewgraph.events.agent",
-    "AgentEvaluationCompletedEvent",
-    "AgentEvaluationFailedEvent",
-    "AgentEvaluationStartedEvent",
     "AgentExecutionCompletedEvent",
     "AgentExecutionErrorEvent",
     "AgentExecutionStartedEvent",
@@ -34,6 +31,11 @@ _AGENT = rows(
     "LiteAgentExecutionCompletedEvent",
     "LiteAgentExecutionErrorEvent",
     "LiteAgentExecutionStartedEvent",
+) | rows(
+    "crewgraph.events.training",
+    "AgentEvaluationCompletedEvent",
+    "AgentEvaluationFailedEvent",
+    "AgentEvaluationStartedEvent",
 )
 _CHECKPOINT = rows(
     "crewgraph.events.checkpoint",
@@ -58,7 +60,7 @@ _CONTEXT_WINDOW = rows(
     "ContextWindowSummarizationStartedEvent",
 )
 _OBSERVATION = rows(
-    "crewgraph.events.agent",
+    "crewgraph.events.planning",
     "GoalAchievedEarlyEvent",
     "ObservationEvent",
     "PlanRefinementEvent",
@@ -140,6 +142,8 @@ _CREW = rows(
     "CrewKickoffFailedEvent",
     "CrewKickoffStartedEvent",
     "CrewStartedEvent",
+) | rows(
+    "crewgraph.events.training",
     "CrewTestCompletedEvent",
     "CrewTestFailedEvent",
     "CrewTestResultEvent",
@@ -217,7 +221,7 @@ _MEMORY = rows(
     "MemorySaveStartedEvent",
 )
 _REASONING = rows(
-    "crewgraph.events.agent",
+    "crewgraph.events.planning",
     "AgentReasoningCompletedEvent",
     "AgentReasoningFailedEvent",
     "AgentReasoningStartedEvent",

@@ -9,7 +9,7 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.agents.planner_observer": rows("crewgraph_compat.stand_ins.agents.planning", "PlannerObserver"),
     "crewai.agents.step_executor": rows("crewgraph_compat.stand_ins.agents.planning", "StepExecutor"),
     "crewai.events.types.observation_events": rows(
-        "crewgraph.events.agent",
+        "crewgraph.events.planning",
         "GoalAchievedEarlyEvent",
         "ObservationEvent",
         "PlanRefinementEvent",

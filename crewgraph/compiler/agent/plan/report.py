@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 
 from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.agent.planning import StepObservation, StepRefinement, TodoItem
-from crewgraph.events.agent import (
+from crewgraph.events.base import BaseEvent
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.planning import (
     GoalAchievedEarlyEvent,
     PlanRefinementEvent,
     PlanReplanTriggeredEvent,
@@ -14,8 +16,6 @@ from crewgraph.events.agent import (
     StepObservationFailedEvent,
     StepObservationStartedEvent,
 )
-from crewgraph.events.base import BaseEvent
-from crewgraph.events.bus import crewai_event_bus
 
 __all__ = ["AgentPlanReport"]
 
