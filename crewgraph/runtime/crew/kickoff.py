@@ -481,7 +481,7 @@ class CrewRun:
         try:
             if not isinstance(value, dict):  # left by an earlier process
                 yield retention.trim(shrink=False)
-            run = yield from run_with_questions(place, self.config, value, start)
+            run = yield from run_with_questions(place, self.config, value, start, self.tasks)
         except BudgetExceeded as error:
             if error.output is None:  # set if a nested run of another crew raised it
                 saved = (yield Saving(saver, "get_tuple", self.config)) if saver else None
