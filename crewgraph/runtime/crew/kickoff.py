@@ -430,14 +430,12 @@ class CrewRun:
             except BaseException as error:
                 drop_graph_notes(error)
                 emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
-                thread = self.place.shown_thread
-                interrupted = interruption(
-                    error, f"the run of crew `{crew.name}`", thread, f"`crew.resume({thread!r})`"
-                )
+                resume = self._resume_call()
+                interrupted = interruption(error, f"the run of crew `{crew.name}`", resume)
                 if interrupted is not None:
                     raise interrupted from error
-                if thread is not None and self.place.detached:
-                    note_once(error, f"`crew.resume({thread!r})` continues the run")
+                if resume and self.place.detached:
+                    note_once(error, f"`{resume}` continues the run")
                 raise
             if isinstance(output, PendingCrew):
                 emit_crew_event(CrewKickoffPausedEvent, crew, **fields, output=output)
@@ -453,6 +451,13 @@ class CrewRun:
                 changed = yield CallBack(callback, *callback_arguments(callback, output))
                 output = output if changed is None else changed
         return output
+
+    def _resume_call(self) -> str | None:
+        """Return the call that continues the run; None if it is not stored, empty in a training, which says so itself."""
+        if self.crew.training:
+            return ""
+        thread = self.place.shown_thread
+        return None if thread is None else f"crew.resume({thread!r})"
 
     def _run_graph(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         place, crew, notes = self.place, self.crew, RunNotes(crew=self.crew)
