@@ -3,7 +3,6 @@
 import sys
 import traceback
 from collections.abc import Callable
-from types import TracebackType
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +21,7 @@ from crewgraph.cli.runs import diff, log_tasks_outputs, replay, runs, where
 from crewgraph.cli.serve import serve
 from crewgraph.errors import CrewgraphError
 from crewgraph.schema import fault_text
+from crewgraph.tracebacks import shorten_tracebacks
 
 __all__ = ["app"]
 
@@ -79,14 +79,18 @@ class _App(typer.Typer):
         except CrewgraphError as error:
             print_error(error)
             sys.exit(1)
-        except BaseException:
-            sys.excepthook = _print_traceback
-            raise
+        except Exception as error:
+            _print_traceback(error)
+            sys.exit(1)
 
 
-def _print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print a traceback as Python does, with the control characters escaped that an error may bring from a model."""
-    print_text("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), err=True)
+def _print_traceback(error: Exception) -> None:
+    """Print a traceback of the user's code, with the control characters escaped that an error may bring from a model."""
+    whole = error.__traceback__
+    shorten_tracebacks(error)
+    if error.__traceback__ is None:  # no error of the user's code
+        error.__traceback__ = whole
+    print_text("".join(traceback.format_exception(error)).rstrip("\n"), err=True)
 
 
 app = _App(

@@ -84,6 +84,21 @@ def test_a_wrong_argument_is_told_in_plain_words(python: Python):
         assert done.stderr.splitlines()[-1] == f"Error: {message}", arguments
 
 
+def test_an_error_in_the_users_code_is_shown_with_its_frames_only(python: Python, tmp_path: Path):
+    (tmp_path / "team.py").write_text("""\
+from crewgraph import Agent, Crew
+
+def crew():
+    return Crew(agents=[Agent(role="Clerk", goal="g", backstory="b", max_iter="many")], tasks=[])
+""")
+    ran = python("-m", "crewgraph", "test", "--target", "team.py:crew")
+    assert ran.returncode == 1
+    first, *lines = ran.stderr.splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert [line for line in lines if line.startswith("  File ")] == [f'  File "{tmp_path}/team.py", line 4, in crew']
+    assert "max_iter" in ran.stderr
+
+
 def test_check_and_migrate_work_on_this_directory_without_a_path(python: Python, tmp_path: Path):
     (tmp_path / "team.py").write_text("from crewai import Agent\n")
     assert "1 CrewAI feature in 1 file" in python(*CREWGRAPH, "check").stdout
