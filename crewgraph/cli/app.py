@@ -21,7 +21,7 @@ from crewgraph.cli.runs import diff, log_tasks_outputs, replay, runs, where
 from crewgraph.cli.serve import serve
 from crewgraph.errors import CrewgraphError
 from crewgraph.schema import fault_text
-from crewgraph.tracebacks import shorten_tracebacks
+from crewgraph.tracebacks import show_users_frames
 
 __all__ = ["app"]
 
@@ -79,17 +79,14 @@ class _App(typer.Typer):
         except CrewgraphError as error:
             print_error(error)
             sys.exit(1)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the command ends with it
             _print_traceback(error)
             sys.exit(1)
 
 
 def _print_traceback(error: Exception) -> None:
     """Print a traceback of the user's code, with the control characters escaped that an error may bring from a model."""
-    whole = error.__traceback__
-    shorten_tracebacks(error)
-    if error.__traceback__ is None:  # no error of the user's code
-        error.__traceback__ = whole
+    show_users_frames(error)
     print_text("".join(traceback.format_exception(error)).rstrip("\n"), err=True)
 
 

@@ -16,7 +16,6 @@ from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ReportedFailure, ToolFailure, ToolFailureReason
 from crewgraph.tools.mcp.tool import MCPTool
 from crewgraph.tools.structured import UsageLimitReached
-from crewgraph.tracebacks import shorten_tracebacks
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -118,7 +117,6 @@ class GuardedTool:
         except Exception as error:
             if isinstance(error, self._passing) or is_control_flow(error):
                 raise
-            shorten_tracebacks(error)
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)
             self._failed(outcome, _describe(self.name, error), _failure_of(error), error)
 
