@@ -309,8 +309,11 @@ def validate_inputs(inputs: object) -> PlainDict:
     Raises:
         TypeError: they are not a mapping with text keys.
     """
-    if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(inputs, Mapping):
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
+    for name in cast("Mapping[object, object]", inputs):
+        if not isinstance(name, str):
+            raise TypeError(f"`inputs` has the key {name!r:.80}; names of inputs are texts, as they are in `{{placeholders}}`")
     return dict(inputs)  # pyright: ignore[reportUnknownArgumentType]
 
 
