@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_json
 
+from crewgraph.tracebacks import show_users_frames
+
 __all__ = [
     "REDACTED",
     "RedactedModel",
@@ -202,7 +204,10 @@ class _Redaction(logging.Filter):
         shown = redact_text(text)
         if shown != text:
             record.msg, record.args = shown, ()
-        if record.exc_info and not record.exc_text:
+        if record.exc_info and record.exc_info[1] is not None and not record.exc_text:
+            kind, error, _ = record.exc_info
+            show_users_frames(error)
+            record.exc_info = (kind, error, error.__traceback__)
             record.exc_text = redact_text(_formatter.formatException(record.exc_info))
         return True
 

@@ -12,7 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-__all__ = ["drop_graph_notes", "keep_frames", "note_once", "shorten_tracebacks", "traced_to_the_caller"]
+__all__ = [
+    "drop_graph_notes",
+    "keep_frames",
+    "note_once",
+    "shorten_tracebacks",
+    "shortened",
+    "show_users_frames",
+    "traced_to_the_caller",
+]
 
 _T = TypeVar("_T")
 
@@ -29,21 +37,21 @@ def traced_to_the_caller(verb: _T) -> _T:
 
         @wraps(method)
         async def awaited(*args: object, **options: object) -> object:
-            with _Shortened():
+            with shortened():
                 return await method(*args, **options)
 
         return cast("_T", awaited)
 
     @wraps(method)
     def called(*args: object, **options: object) -> object:
-        with _Shortened():
+        with shortened():
             return method(*args, **options)
 
     return cast("_T", called)
 
 
-class _Shortened:
-    """Shortens the tracebacks of an error; a `with` block adds no frame of its own."""
+class shortened:
+    """Enclose code that calls the user's code: tracebacks of its errors show no frames between the caller's and the user's."""
 
     def __enter__(self) -> None:
         """Do nothing."""
@@ -60,6 +68,14 @@ def shorten_tracebacks(error: BaseException) -> None:
     for one in _chain(error):
         one.__traceback__ = keep_frames(one.__traceback__, _is_users)
         drop_graph_notes(one)
+
+
+def show_users_frames(error: BaseException) -> None:
+    """Leave only frames of the user's code in the tracebacks of an error that is printed or logged, if there are any."""
+    whole = error.__traceback__
+    shorten_tracebacks(error)
+    if error.__traceback__ is None:
+        error.__traceback__ = whole
 
 
 def drop_graph_notes(error: BaseException) -> None:

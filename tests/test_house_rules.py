@@ -21,6 +21,7 @@ LOOKS_UPWARDS = {
 
 BROAD_EXCEPTS = {
     "crewgraph/contrib/declared/cel.py",  # whatever the evaluator raises is told with the expression
+    "crewgraph/cli/app.py",  # printed, with the frames of the user's code
     "crewgraph/core/interpreter.py",  # thrown into the body, which may catch it
     "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError
     "compat/crewgraph_compat/stand_ins/events.py",  # given to the caller

@@ -3,12 +3,11 @@
 import sys
 import traceback
 from collections.abc import Callable
-from types import TracebackType
 from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from crewgraph import __version__
 from crewgraph.cli.approve import approve, resume
@@ -22,6 +21,7 @@ from crewgraph.cli.runs import diff, log_tasks_outputs, replay, runs, where
 from crewgraph.cli.serve import serve
 from crewgraph.errors import CrewgraphError
 from crewgraph.schema import fault_text
+from crewgraph.tracebacks import show_users_frames
 
 __all__ = ["app"]
 
@@ -70,6 +70,35 @@ def _wrong_value(error: ValidationError) -> str:
             return fault_text(fault)
 
 
+_COMMANDS_OF_CREWAI = {
+    "install": "install the project with `pip install -e .`",
+    "uv": "use uv itself",
+    "version": "use `crewgraph --version`",
+    "update": "use `crewgraph migrate`",
+    "flow": "use `crewgraph run` for `flow kickoff`, and `crewgraph run plot` for `flow plot`",
+    "memory": "read memories in Python, as with `crew.memory.recall(...)`",
+    "checkpoint": "use `crewgraph runs`, and `crew.history()` in Python",
+    "eval": "use `crewgraph test`",
+    "traces": "turn tracing on with LANGSMITH_TRACING=true",
+    "env": "set environment variables, or write them into `.env`",
+    **dict.fromkeys(
+        ("config", "deploy", "enterprise", "login", "logout", "org", "skill", "template", "tool", "triggers"),
+        "CrewAI's hosted platform can only be used with CrewAI",
+    ),
+}
+"""What to do instead of commands that only `crewai` has."""
+
+
+class _Commands(TyperGroup):
+    """The commands; those of `crewai` that are missing are answered with what to do instead."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands and args[0] in _COMMANDS_OF_CREWAI:
+            print_error(f"There is no command `{args[0]}`: {_COMMANDS_OF_CREWAI[args[0]]}.")
+            raise typer.Exit(2)
+        return super().resolve_command(ctx, args)
+
+
 class _App(typer.Typer):
     """An application that prints crewgraph's own errors as one line instead of a traceback."""
 
@@ -79,18 +108,20 @@ class _App(typer.Typer):
         except CrewgraphError as error:
             print_error(error)
             sys.exit(1)
-        except BaseException:
-            sys.excepthook = _print_traceback
-            raise
+        except Exception as error:  # noqa: BLE001 - the command ends with it
+            _print_traceback(error)
+            sys.exit(1)
 
 
-def _print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print a traceback as Python does, with the control characters escaped that an error may bring from a model."""
-    print_text("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), err=True)
+def _print_traceback(error: Exception) -> None:
+    """Print a traceback of the user's code, with the control characters escaped that an error may bring from a model."""
+    show_users_frames(error)
+    print_text("".join(traceback.format_exception(error)).rstrip("\n"), err=True)
 
 
 app = _App(
     name="crewgraph",
+    cls=_Commands,
     help="Run CrewAI-style agents, crews and flows as LangGraph graphs.",
     add_completion=False,
     pretty_exceptions_enable=False,

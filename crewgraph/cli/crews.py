@@ -147,4 +147,5 @@ def reset_memories(
             crew.reset_memories(kind)
             print_text(f"deleted: {kind}")
         else:
-            print_text(f"nothing to delete: {kind}")
+            what = "the crew has no memory and no knowledge" if everything else kind
+            print_text(f"nothing to delete: {what}")

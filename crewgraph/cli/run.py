@@ -72,12 +72,18 @@ class ProjectProgram(Program):
 
     @classmethod
     def script(cls, name: str, arguments: Sequence[str]) -> Self | None:
-        """Return a script of the project in this directory by its name in `[project.scripts]`; None if it has no such script.
+        """Return a script of the project in this directory by its name in `[project.scripts]`; None if it has no scripts.
 
         Raises:
-            RunError: The project's `pyproject.toml` cannot be read.
+            RunError: The project's `pyproject.toml` cannot be read, or only has other scripts.
         """
-        entry_point = read_project(Path.cwd()).scripts.get(name)
+        scripts = read_project(Path.cwd()).scripts
+        entry_point = scripts.get(name)
+        if entry_point is None and scripts and name.isidentifier():
+            raise RunError(
+                f"there is no file `{name}` in `{Path.cwd()}`, and no script of that name in `pyproject.toml`, which has "
+                f"{', '.join(f'`{script}`' for script in scripts)}."
+            )
         entry = _ENTRY.match(entry_point) if isinstance(entry_point, str) else None
         return None if entry is None else cls(name, _function_call(entry["module"], entry["function"]), arguments)
 

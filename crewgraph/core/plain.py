@@ -91,8 +91,8 @@ def _key(key: Any, depth: int) -> str:
 def _items(value: Any, depth: int) -> object:
     if isinstance(value, (bytes, bytearray, memoryview)):
         raise NotPlain(
-            "bytes, which no model can read and no record keeps as they are. Return text: decode them, or write a file and "
-            "return its path."
+            "bytes, which no model can read and no record keeps as they are. Use text: decode them, or write a file and "
+            "use its path."
         )
     if isinstance(value, (datetime, date, time)):
         return value.isoformat()
@@ -104,6 +104,6 @@ def _items(value: Any, depth: int) -> object:
     if type(value).__str__ is not object.__str__ and not isinstance(value, type):
         return _scalar(str(value))
     raise NotPlain(
-        f"an object of type `{type(value).__qualname__}`, which is neither data nor has a text. Return a str, a number, a "
+        f"an object of type `{type(value).__qualname__}`, which is neither data nor has a text. Use a str, a number, a "
         "list, a dict or a pydantic model."
     )

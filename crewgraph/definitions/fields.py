@@ -47,6 +47,7 @@ else:
 
 __all__ = [
     "BUDGETS",
+    "AgentToolsField",
     "AnyForm",
     "BudgetField",
     "CacheHandlerField",
@@ -252,6 +253,9 @@ ToolsField = Annotated[
     AfterValidator(_validate_tools),
 ]
 """A list of crewgraph tools, LangChain tools, or functions with a docstring."""
+
+AgentToolsField = Annotated[ToolsField, AfterValidator(lambda tools: [] if tools is None else tools)]
+"""A `ToolsField` in which None is an empty list."""
 
 
 def _parse_verbose(value: Any) -> object:

@@ -346,15 +346,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         if not supports_stop_words(target.model):
             connection_settings.pop("stop", None)
         if "callbacks" in connection_settings:
-            handler = load("langchain_core.callbacks").BaseCallbackHandler
-            unsupported = [c for c in connection_settings["callbacks"] if not isinstance(c, handler)]
-            if unsupported:
-                _log.warning(
-                    "LLM(%r): ignoring a callback of type `%s`, which is not a LangChain callback handler",
-                    self.model,
-                    type(unsupported[0]).__name__,
-                )
-            connection_settings["callbacks"] = [c for c in connection_settings["callbacks"] if isinstance(c, handler)]
+            connection_settings["callbacks"] = _handlers(connection_settings["callbacks"], self.model)
         return connection_settings
 
     @overridable
@@ -390,7 +382,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         response_format = response_model or self.response_format
         conversation, specs = read_messages(messages), read_tools(tools)
         reply = self._model_for(response_format, from_agent, from_task).complete(
-            conversation, specs, (), _config(callbacks)
+            conversation, specs, (), _config(callbacks, self.model)
         )
         function = self._requested_call(reply, available_functions)
         if function is None:
@@ -420,7 +412,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         response_format = response_model or self.response_format
         conversation, specs = read_messages(messages), read_tools(tools)
         reply = await self._model_for(response_format, from_agent, from_task).acomplete(
-            conversation, specs, (), _config(callbacks)
+            conversation, specs, (), _config(callbacks, self.model)
         )
         function = self._requested_call(reply, available_functions)
         if function is None:
@@ -505,9 +497,22 @@ def _snapshot(value: Any) -> Any:
     return copy(cast("object", value)) if isinstance(value, (list, dict)) else value
 
 
-def _config(callbacks: Sequence[Any] | None) -> Any:
+def _config(callbacks: Sequence[Any] | None, model: str) -> Any:
     """Return the ambient config with additional callback handlers."""
     if not callbacks:
         return {}
     config_module = load("langchain_core.runnables.config")
-    return config_module.merge_configs(config_module.ensure_config(), {"callbacks": list(callbacks)})
+    return config_module.merge_configs(config_module.ensure_config(), {"callbacks": _handlers(callbacks, model)})
+
+
+def _handlers(callbacks: Sequence[Any], model: str) -> list[Any]:
+    """Return the callbacks that are LangChain's; a warning names one that is not, such as one of LiteLLM's."""
+    handler = load("langchain_core.callbacks").BaseCallbackHandler
+    unsupported = [callback for callback in callbacks if not isinstance(callback, handler)]
+    if unsupported:
+        _log.warning(
+            "LLM(%r): ignoring a callback of type `%s`, which is not a LangChain callback handler",
+            model,
+            type(unsupported[0]).__name__,
+        )
+    return [callback for callback in callbacks if isinstance(callback, handler)]

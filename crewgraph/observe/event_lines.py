@@ -187,15 +187,19 @@ def _(event: events.CrewKickoffPausedEvent) -> Line:
     )
 
 
+def _rounds(count: int) -> str:
+    return f"{count} round" if count == 1 else f"{count} rounds"
+
+
 @event_lines.register
 def _(event: events.CrewTrainStartedEvent) -> Line:
-    text = f"{event.n_iterations} iterations, saved to {event.filename}"
+    text = f"{_rounds(event.n_iterations)}, saved to {event.filename}"
     return Line(scope=_crew_scope(event), title="training started", text=text, status=LineStatus.START)
 
 
 @event_lines.register
 def _(event: events.CrewTrainCompletedEvent) -> Line:
-    text = f"{event.n_iterations} iterations, saved to {event.filename}"
+    text = f"{_rounds(event.n_iterations)}, saved to {event.filename}"
     return Line(scope=_crew_scope(event), title="training completed", text=text, status=LineStatus.SUCCESS)
 
 
@@ -206,7 +210,7 @@ def _(event: events.CrewTrainFailedEvent) -> Line:
 
 @event_lines.register
 def _(event: events.CrewTestStartedEvent) -> Line:
-    text = f"{event.n_iterations} iterations"
+    text = _rounds(event.n_iterations)
     return Line(scope=_crew_scope(event), title="test started", text=text, status=LineStatus.START)
 
 

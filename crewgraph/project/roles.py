@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from crewgraph.core.loops.bridge import wait_for
 from crewgraph.errors import DefinitionError
+from crewgraph.tracebacks import shortened
 
 __all__ = [
     "Role",
@@ -117,14 +118,15 @@ def memoize(method: Callable[P, R]) -> Callable[P, R]:
             raise DefinitionError(_shadowed_message(method.__name__, args[0].__qualname__))
         results = project_cache(args[0]) if is_method else results_of_function
         key = (cached, _hashable(args[is_method:]), _hashable(kwargs))
-        try:
-            if key in results:
-                return results[key]
-        except TypeError:  # an argument is not hashable
-            return resolve_awaitable(method(*args, **kwargs))
-        result = resolve_awaitable(method(*args, **kwargs))
-        # Two concurrent threads both get the first result.
-        return result if result is None else results.setdefault(key, result)
+        with shortened():
+            try:
+                if key in results:
+                    return results[key]
+            except TypeError:  # an argument is not hashable
+                return resolve_awaitable(method(*args, **kwargs))
+            result = resolve_awaitable(method(*args, **kwargs))
+            # Two concurrent threads both get the first result.
+            return result if result is None else results.setdefault(key, result)
 
     return cached
 

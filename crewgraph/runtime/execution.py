@@ -88,17 +88,19 @@ class _Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a run; the text says how to continue it."""
 
 
-def interruption(error: BaseException, run: str, thread_id: str | None, resume: str) -> BaseException | None:
+def interruption(error: BaseException, run: str, resume: str | None) -> BaseException | None:
     """Return the exception to raise if Ctrl-C ended a run, else None.
 
     Args:
         error: the exception that ended the run.
         run: the run, for the message.
-        thread_id: its thread; None if it is not stored.
-        resume: the call that continues it.
+        resume: the call that continues it; None if the run is not stored, empty if the caller says how to continue.
     """
-    kept = f"its progress is stored, and {resume} continues it"
-    text = f"{run} was interrupted; {kept if thread_id is not None else 'its progress was not stored'}"
+    text = f"{run} was interrupted"
+    if resume is None:
+        text += "; its progress was not stored"
+    elif resume:
+        text += f"; its progress is stored, and `{resume}` continues it"
     if isinstance(error, KeyboardInterrupt):
         return _Interrupted(text)
     return asyncio.CancelledError(text) if isinstance(error, asyncio.CancelledError) and is_interrupted() else None

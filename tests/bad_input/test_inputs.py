@@ -69,10 +69,17 @@ def test_what_was_inserted_is_not_filled_again(mode: Mode):
     assert "42" not in llm.requests[0].text
 
 
-@pytest.mark.parametrize("inputs", ["topic", ["topic"], 5, [("a", 1)], {1: 2}, object()])
-def test_inputs_that_are_no_dict_of_names_are_refused(mode: Mode, inputs: Any):
+@pytest.mark.parametrize(
+    ("inputs", "told"),
+    [
+        *((value, "`inputs` is .*; give a dict of names and values") for value in ("topic", ["topic"], 5, [("a", 1)])),
+        ({"a": 0, 1: 2}, "`inputs` has the key 1; names of inputs are texts"),
+    ],
+    ids=repr,
+)
+def test_inputs_that_are_no_dict_of_names_are_refused(mode: Mode, inputs: Any, told: str):
     llm = ScriptedLLM([])
-    with heard() as events, pytest.raises(TypeError, match="`inputs` is .*; give a dict of names and values"):
+    with heard() as events, pytest.raises(TypeError, match=told):
         mode.kickoff(about("do", llm), inputs)
     assert llm.requests == []
     assert [event.type for event in events] == ["crew_kickoff_started", "crew_kickoff_failed"]

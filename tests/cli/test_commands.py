@@ -46,6 +46,18 @@ def test_an_unknown_command_or_option_is_refused(python: Python):
     assert "walk" in python(*CREWGRAPH, "walk").stderr
 
 
+def test_a_command_that_only_crewai_has_is_answered_with_what_to_do_instead(python: Python):
+    told = {
+        ("flow", "kickoff"): "There is no command `flow`: use `crewgraph run` for `flow kickoff`",
+        ("install",): "There is no command `install`: install the project with `pip install -e .`.",
+        ("deploy", "push"): "There is no command `deploy`: CrewAI's hosted platform can only be used with CrewAI.",
+    }
+    for arguments, text in told.items():
+        done = python(*CREWGRAPH, *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"Error: {text}"), arguments
+
+
 MISSING = {
     (
         "create",
@@ -82,6 +94,21 @@ def test_a_wrong_argument_is_told_in_plain_words(python: Python):
         done = python(*CREWGRAPH, *arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments
         assert done.stderr.splitlines()[-1] == f"Error: {message}", arguments
+
+
+def test_an_error_in_the_users_code_is_shown_with_its_frames_only(python: Python, tmp_path: Path):
+    (tmp_path / "team.py").write_text("""\
+from crewgraph import Agent, Crew
+
+def crew():
+    return Crew(agents=[Agent(role="Clerk", goal="g", backstory="b", max_iter="many")], tasks=[])
+""")
+    ran = python("-m", "crewgraph", "test", "--target", "team.py:crew")
+    assert ran.returncode == 1
+    first, *lines = ran.stderr.splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert [line for line in lines if line.startswith("  File ")] == [f'  File "{tmp_path}/team.py", line 4, in crew']
+    assert "max_iter" in ran.stderr
 
 
 def test_check_and_migrate_work_on_this_directory_without_a_path(python: Python, tmp_path: Path):

@@ -167,6 +167,10 @@ def test_another_script_of_the_project_is_run_by_its_name_with_its_arguments(pyt
     done = python(*RUN, "with_trigger", "7")
     assert (done.returncode, done.stdout) == (0, "['7'] Brest\n"), done.stderr
     unknown = python(*RUN, "with_triger")
-    assert unknown.returncode == 2 and "with_triger" in unknown.stderr
+    assert unknown.returncode == 2
+    assert unknown.stderr == (
+        f"Error: there is no file `with_triger` in `{tmp_path}`, and no script of that name in `pyproject.toml`, which has "
+        "`run_crew`, `with_trigger`.\n"
+    )
     (tmp_path / "with_trigger").write_text("print('the file')\n")
     assert python(*RUN, "with_trigger").stdout == "the file\n"

@@ -103,6 +103,7 @@ def test_a_training_that_is_left_says_how_to_go_on(tmp_path: Path, ends: str, co
     os.close(terminal)
     os.close(child_end)
     assert process.returncode == code and b"Traceback" not in errors
+    assert b"resume" not in errors  # the rounds are the training's, which continues with its file
     assert errors.decode().splitlines()[-1] == (
         "the feedback so far is in `x.json`; training again with this file continues from there"
     )

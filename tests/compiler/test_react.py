@@ -249,6 +249,12 @@ def test_a_malformed_reply_is_repaired_in_the_conversation():
     ]
 
 
+def test_a_lone_thought_is_an_answer_where_the_model_was_offered_native_tool_calls():
+    played = play_task(clerk_task("Thought: I know it.\nIt is 7.", native=True))
+    assert answered(played) == "Thought: I know it.\nIt is 7."
+    assert played.effects.count("model") == 1
+
+
 def test_repairs_count_as_steps():
     played = play_task(clerk_task("Thought: a", "Thought: b", "Final Answer: end", max_iter=2))
     assert answered(played) == "end"

@@ -71,6 +71,18 @@ def test_a_crews_output_is_read_by_field_from_the_model_then_from_the_dict():
         CrewOutput(raw="r")["raw"]
 
 
+def test_a_field_of_a_crews_output_is_the_models_own_value_not_a_dump_of_it():
+    class Line(BaseModel):
+        start: Point
+
+        @property
+        def length(self) -> int:
+            return 5
+
+    drawn = CrewOutput(pydantic=Line(start=Point(x=1)))
+    assert (drawn["start"], drawn["length"]) == (Point(x=1), 5)
+
+
 def test_an_empty_list_as_a_model_is_a_structure_like_any_other():
     class Points(RootModel[list[int]]):
         def __len__(self) -> int:

@@ -16,6 +16,10 @@ def count(word: str) -> str:
     return str(len(word))
 
 
+def test_no_tools_of_an_agent_are_an_empty_list():
+    assert Agent(role="r", goal="g", backstory="b", tools=None).tools == []
+
+
 def test_a_task_without_tools_shows_those_of_its_agent():
     clerk = Agent(role="Clerk", goal="Know", backstory="Exact.", llm=ScriptedLLM([]), tools=[look_up])
     task = Task(description="Read", expected_output="A word", agent=clerk)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import processes
@@ -166,6 +167,7 @@ def test_a_failing_handler_is_logged_and_the_others_run(bus: EventBus, caplog: p
     name = "test_a_failing_handler_is_logged_and_the_others_run.<locals>.breaks"
     assert caplog.messages[0] == f"The event handler `{name}` failed on the event `task_failed`; the run continues."
     assert "ValueError: handler broke" in caplog.text
+    assert str(Path("crewgraph") / "events" / "bus.py") not in caplog.text  # only frames of the user's code
     assert callable(breaks)
 
 

@@ -327,6 +327,21 @@ def test_a_field_that_is_taken_away_waits_too(mode: Mode, saver: SqliteCheckpoin
     assert {**flow.history()[-1].state, "id": ""} == {"gone": 1, "b": 1, "id": ""}
 
 
+def test_a_state_may_declare_its_id_without_a_default(mode: Mode):
+    class Named(BaseModel):
+        id: str
+        n: int = 0
+
+    class Plain(Flow[Named]):
+        @start()
+        def read(self) -> str:
+            return self.state.id
+
+    flow = Plain()
+    assert kickoff(mode, flow) == flow.flow_id == flow.state.model_dump()["id"]
+    assert kickoff(mode, Plain(), {"id": "mine"}) == "mine"
+
+
 def test_states_are_what_they_seem(mode: Mode, saver: SqliteCheckpointer):
     class Plain(Flow[Both]):
         @start()

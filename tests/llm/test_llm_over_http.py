@@ -247,6 +247,22 @@ def test_a_conversation_that_is_too_long_has_its_own_error(serve: Serve, mode: s
         ask(mode, model)
 
 
+def test_callbacks_of_other_libraries_are_left_out_with_a_warning(
+    serve: Serve, mode: str, caplog: pytest.LogCaptureFixture
+):
+    class Counter:
+        def log_success_event(self, *_: object) -> None:
+            raise AssertionError("not called")
+
+    llm = LLM("openai/test", base_url=serve(lambda request: "high").url, api_key="k")
+    callbacks = [Counter()]
+    said = (
+        llm.call("?", callbacks=callbacks) if mode == "sync" else asyncio.run(llm.acall("?", callbacks=callbacks))
+    )
+    assert said == "high"
+    assert "ignoring a callback of type `Counter`, which is not a LangChain callback handler" in caplog.text
+
+
 def test_stop_words_are_sent_and_added_to_the_models_own(serve: Serve, mode: str):
     server = serve(lambda request: "x")
     ask(mode, model_at(server, stop=["END"]), stop=["\nObservation:"])

@@ -97,16 +97,16 @@ ONE_LINE: list[tuple[BaseEvent, str]] = [
     (events.CrewKickoffFailedEvent(crew=CREW, error="No model."), "[Market research] crew failed: No model."),
     (
         events.CrewTrainStartedEvent(crew=CREW, n_iterations=2, filename="x.json", inputs=None),
-        "[Market research] training started: 2 iterations, saved to x.json",
+        "[Market research] training started: 2 rounds, saved to x.json",
     ),
     (
         events.CrewTrainCompletedEvent(crew=CREW, n_iterations=2, filename="x.json"),
-        "[Market research] training completed: 2 iterations, saved to x.json",
+        "[Market research] training completed: 2 rounds, saved to x.json",
     ),
     (events.CrewTrainFailedEvent(crew=CREW, error="No."), "[Market research] training failed: No."),
     (
         events.CrewTestStartedEvent(crew=CREW, n_iterations=2, eval_llm=None, inputs=None),
-        "[Market research] test started: 2 iterations",
+        "[Market research] test started: 2 rounds",
     ),
     (
         events.CrewTestResultEvent(crew=CREW, quality=8.5, execution_duration=2.0, model="gpt-4o"),

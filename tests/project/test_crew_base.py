@@ -2,6 +2,7 @@
 
 import copy
 import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, assert_type
@@ -259,6 +260,23 @@ def test_a_method_that_fails_is_called_again():
     with pytest.raises(ConnectionError):
         shy.one()
     assert shy.one().role == "One"
+
+
+def test_a_traceback_shows_only_frames_of_the_project():
+    @CrewBase
+    class Office:
+        @agent
+        def clerk(self) -> Agent:
+            return Agent(role="Clerk", goal="g", backstory="b", max_iter="many")  # pyright: ignore[reportArgumentType]
+
+        @crew
+        def crew(self) -> Crew:
+            return Crew(agents=self.agents, tasks=[])  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType]
+
+    with pytest.raises(ValueError, match="max_iter") as caught:
+        Office().crew()
+    frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert frames == ["test_a_traceback_shows_only_frames_of_the_project", "clerk"]
 
 
 def test_agents_that_tasks_bring_come_after_the_methods(load: Load):

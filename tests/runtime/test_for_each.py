@@ -96,7 +96,7 @@ def test_no_inputs_are_no_runs(mode: Mode):
         (5, r"`inputs` is 5; give a list"),
         ([{"x": "one"}, "two"], r"`inputs\[1\]` is 'two'; give a dict"),
         ([None], r"`inputs\[0\]` is None; give a dict"),
-        ([{1: "one"}], r"`inputs` is \{1: 'one'\}; give a dict of names and values"),
+        ([{1: "one"}], "`inputs` has the key 1; names of inputs are texts"),
     ],
 )
 def test_what_is_no_list_of_dicts_is_refused(mode: Mode, inputs: Any, message: str):

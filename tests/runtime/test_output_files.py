@@ -89,7 +89,7 @@ def test_a_link_cannot_lead_out_of_the_folder(mode: Mode, here: Path, tmp_path_f
 
 def test_missing_folders_are_not_made_where_that_is_not_wanted(mode: Mode, here: Path):
     made = crew(task("a", agent(ScriptedLLM(["x"])), output_file="out/a.md", create_directory=False))
-    with pytest.raises(OutputNotSaved, match="No such file or directory"):
+    with pytest.raises(OutputNotSaved, match="its folder does not exist, and the task has `create_directory=False`"):
         mode.kickoff(made)
     assert not (here / "out").exists()
 

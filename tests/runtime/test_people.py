@@ -523,6 +523,19 @@ def test_somebody_at_a_terminal_is_asked_there(end: str, kept: str):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_task_without_a_name_asks_with_the_beginning_of_its_description():
+    program = """
+writer = Agent(role="writer", goal="g", backstory="b", llm=ScriptedLLM(["done"]))
+task = Task(
+    description="Draft a report about {topic}, with its sources and with\\npictures",
+    expected_output="e", agent=writer, human_input=True,
+)
+Crew(agents=[writer], tasks=[task]).kickoff({"topic": "rain"})
+"""
+    assert "[Draft a report about rain, with its sources and with …] The result so far:" in at_terminal(program, b"\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_tasks_beside_each_other_ask_at_a_terminal_one_after_the_other():
     program = """
 from collections import Counter

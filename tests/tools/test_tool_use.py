@@ -1,6 +1,7 @@
 import asyncio
 import logging
 import threading
+import traceback
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Annotated, Any, TypedDict
@@ -210,6 +211,14 @@ def test_a_failing_tool_is_reported_to_the_model_and_logged(
     (record,) = caplog.records
     assert record.getMessage() == "the tool `Repeat it` failed"
     assert record.exc_info
+
+
+def test_the_log_of_a_failing_tool_shows_only_frames_of_users_code(mode: Mode, caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.WARNING, "crewgraph.tools"):
+        mode(GuardedTool(as_tool(Broken(error=ValueError("too deep")))), {"text": "x"}, {})
+    (record,) = caplog.records
+    assert record.exc_info
+    assert {frame.filename for frame in traceback.extract_tb(record.exc_info[2])} == {__file__}
 
 
 def test_a_long_message_is_cut():

@@ -96,8 +96,14 @@ def reply_text(content: Content) -> str:
     return "".join(texts)
 
 
-def parse_reply(reply: Reply, *, tools_offered: bool) -> Actions | FinalAnswer | Malformed:
-    """Parse a reply into tool calls, a final answer, or neither."""
+def parse_reply(reply: Reply, *, tools_offered: bool, natively: bool = False) -> Actions | FinalAnswer | Malformed:
+    """Parse a reply into tool calls, a final answer, or neither.
+
+    Args:
+        reply: the reply.
+        tools_offered: whether the model was told of any tools.
+        natively: whether that was not by the text protocol: then a reply that only begins like one is an answer.
+    """
     text = reply_text(reply["content"])
     if reply["tool_calls"]:
         native = tuple(Action(tool=call["name"], args=call["args"], call_id=call["id"]) for call in reply["tool_calls"])
@@ -109,7 +115,7 @@ def parse_reply(reply: Reply, *, tools_offered: bool) -> Actions | FinalAnswer |
         return FinalAnswer(output=_answer(final), thought=_thought(text[: final.start()]), text=text)
     if action:
         return _actions(text, action)
-    if tools_offered and _THOUGHT.match(text.lstrip()):
+    if tools_offered and not natively and _THOUGHT.match(text.lstrip()):
         return Malformed(error="thought_only", text=text)
     return FinalAnswer(output=text.strip(), thought="", text=text)
 

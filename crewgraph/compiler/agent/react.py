@@ -287,7 +287,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
     empty_replies = 0
     for step in range(1, context.max_iter + 1):
         reply = yield from _request_reply(context, dialogue, specs, stop)
-        parsed = parse_reply(reply, tools_offered=has_tools or bool(reply["tool_calls"]))
+        parsed = parse_reply(reply, tools_offered=has_tools or bool(reply["tool_calls"]), natively=bool(specs))
         if reply["tool_calls"] and context.structure is not None:
             parsed = _structure_as_answer(context, reply, context.structure) or parsed
         if isinstance(parsed, FinalAnswer):

@@ -421,6 +421,8 @@ def _write_output(path: str, folder: Path | None, content: str, create: bool, ou
             raise PermissionError(f"it resolves to `{target.resolve()}`, outside of that folder")
         if create:
             target.parent.mkdir(parents=True, exist_ok=True)
+        elif not target.parent.is_dir():
+            raise FileNotFoundError("its folder does not exist, and the task has `create_directory=False`")
         target.write_text(content, "utf-8")
     except (OSError, ValueError) as error:  # ValueError: an invalid name or text
         raise OutputNotSaved(

@@ -12,6 +12,7 @@ from crewgraph.definitions.agent.verbs import AgentContract, AgentVerbs, Kickoff
 from crewgraph.definitions.base import Fingerprint, SecurityConfig, content_key, share_in_copy
 from crewgraph.definitions.checkpoints import AgentCheckpoints
 from crewgraph.definitions.fields import (
+    AgentToolsField,
     CacheHandlerField,
     CallbackField,
     KnowledgeConfigField,
@@ -25,7 +26,6 @@ from crewgraph.definitions.fields import (
     ModelOrDefaultField,
     RemoteAgentsField,
     SkillFields,
-    ToolsField,
     VerboseField,
     code_execution_tools,
     resolve_knowledge,
@@ -85,7 +85,7 @@ class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastR
     allowed_agents: list[Any] | None = None
     """The agents it may delegate to, as roles or agents: `["Researcher", editor]`. None allows all."""
 
-    tools: ToolsField = Field(default_factory=list[Any])
+    tools: AgentToolsField = Field(default_factory=list[Any])
     """The tools it may use: crewgraph tools, LangChain tools, or functions with a docstring. A task's own tools replace them."""
 
     max_iter: int = 25

@@ -218,6 +218,9 @@ class CrewStep:
     waits: tuple[str, ...] = ()
     """The tasks of `next` that wait for an answer."""
 
+    finished: Mapping[str, TaskOutput] = field(default_factory=lambda: MappingProxyType(dict[str, TaskOutput]()))
+    """The outputs of tasks of `next` that have completed while a parallel one failed or waits."""
+
     inside: str | None = None
     """The thread id of the flow whose method ran the crew; None if there is none."""
 
@@ -253,6 +256,17 @@ class CrewSteps(StepTable[CrewStep]):
     @staticmethod
     def _coming(last: CrewStep) -> Iterator[tuple[str, ...]]:
         for task in last.next:
+            if (output := last.finished.get(task)) is not None:
+                yield (
+                    "",
+                    task,
+                    one_line(output.agent),
+                    "done",
+                    one_line(output.raw),
+                    f"{output.usage.total_tokens:,}",
+                    "",
+                )
+                continue
             status = "failed" if task in last.errors else "waiting" if task in last.waits else "next"
             yield "", task, "", status, one_line(last.errors.get(task, "")), "", ""
 

@@ -202,7 +202,7 @@ def create_state(source: object, flow: str) -> Any:
         made: object = StateDict()
     elif isinstance(source, type) and issubclass(source, BaseModel):
         try:
-            made = source()
+            made = source(**_required_id(source))
         except ValueError as error:
             raise DefinitionError(
                 f"the state `{source.__name__}` of flow `{flow}` cannot be created without values: {error}. Give its fields "
@@ -222,6 +222,11 @@ def create_state(source: object, flow: str) -> Any:
     if not getattr(made, "id", None):
         object.__setattr__(made, "id", str(uuid4()))  # also where the model has no such field
     return made
+
+
+def _required_id(source: type[BaseModel]) -> dict[str, str]:
+    field = source.model_fields.get("id")
+    return {"id": str(uuid4())} if field is not None and field.is_required() and field.annotation is str else {}
 
 
 def is_incomplete(state: object) -> bool:

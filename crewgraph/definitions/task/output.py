@@ -428,9 +428,10 @@ class CrewOutput(LegacyOutput):
     def __getitem__(self, key: Any) -> object:
         if isinstance(key, (int, slice)):
             return self.as_text()[key]
-        for form in (self.pydantic.model_dump() if self.pydantic is not None else None, self.json_dict):
-            if form is not None and key in form:
-                return form[key]
+        if isinstance(key, str) and hasattr(self.pydantic, key):
+            return getattr(self.pydantic, key)
+        if self.json_dict is not None and key in self.json_dict:
+            return self.json_dict[key]
         if key in _FULL_OUTPUT_KEYS:
             warn_deprecated(f'`output["{key}"]`', f"write `output.{_FULL_OUTPUT_KEYS[key]}`")
             return getattr(self, _FULL_OUTPUT_KEYS[key])

@@ -282,7 +282,8 @@ def run_standalone(
         return Run(compiled, value, config, durability=durability, detached=place.detached, again=again, notes=notes)
 
     try:
-        run = yield from run_with_questions(place, config, first_value, start)
+        tasks = [binding] if isinstance(binding, TaskBinding) else []
+        run = yield from run_with_questions(place, config, first_value, start, tasks)
     finally:
         forget(place)
     place.leave(run.questions)

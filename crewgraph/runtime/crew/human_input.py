@@ -1,5 +1,6 @@
 """Questions of crews to people: asked at the terminal, or stored with the run until answered."""
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,6 +25,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunFilter, format_questions
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput
+from crewgraph.definitions.task.task import Task
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import partial_output
@@ -44,6 +46,8 @@ __all__ = [
     "run_with_questions",
 ]
 
+
+_MAX_TITLE = 60
 
 _IN_MEMORY = InMemorySaver()
 """In-memory storage for unstored runs that ask questions at the terminal; removed when the runs end."""
@@ -146,7 +150,11 @@ def forget(place: RunPlace) -> None:
 
 
 def run_with_questions(
-    place: RunPlace, config: RunnableConfig, value: Any, start: Callable[[object], Run]
+    place: RunPlace,
+    config: RunnableConfig,
+    value: Any,
+    start: Callable[[object], Run],
+    tasks: Sequence[TaskBinding] = (),
 ) -> Program[Run]:
     """Run until the end, or until questions that cannot be asked at a terminal.
 
@@ -155,6 +163,7 @@ def run_with_questions(
         config: the config with its thread.
         value: the graph's input: inputs, a Command with answers, or None to continue.
         start: returns the run for an input.
+        tasks: the crew's tasks, whose titles are shown with their questions.
     """
     method = place.method or place.unstored_method
     may_ask = place.detached and place.checkpointer is not False and (method is None or method.run.may_ask_here)
@@ -169,7 +178,7 @@ def run_with_questions(
             )  # they arrived in the order their tasks stopped
             if not run.questions or not asks_here:
                 return run
-            value = yield from _ask_at_terminal(run.questions, place.checkpointer, config)
+            value = yield from _ask_at_terminal(run.questions, tasks, place.checkpointer, config)
     finally:
         REPORTED.set(None)
 
@@ -180,28 +189,34 @@ def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:
 
 
 def _ask_at_terminal(
-    interrupts: Sequence[Interrupt], saver: object, config: RunnableConfig
+    interrupts: Sequence[Interrupt], tasks: Sequence[TaskBinding], saver: object, config: RunnableConfig
 ) -> "Program[Command[object] | None]":
     checkpoint = yield _LatestCheckpoint(saver, config)
-    answers = yield _AskAtTerminal([crew_question(item) for item in interrupts])
+    titles = {task.slug: _title(task.task) for task in tasks}
+    questions = [crew_question(item) for item in interrupts]
+    answers = yield _AskAtTerminal({question.id: _prompt(question, titles) for question in questions})
     return (yield from _store_answers(interrupts, answers, saver, checkpoint.config))
 
 
 class _AskAtTerminal(Operation):
     """Asks questions at the terminal one after the other and returns the answers by id."""
 
-    def __init__(self, questions: Sequence[CrewQuestion]) -> None:
-        self.questions = questions
+    def __init__(self, prompts: Mapping[str, str]) -> None:
+        self.prompts = prompts
 
     def run(self) -> dict[str, object]:
-        return {question.id: ask_at_terminal(_prompt(question)) for question in self.questions}
+        return {name: ask_at_terminal(prompt) for name, prompt in self.prompts.items()}
 
     async def arun(self) -> dict[str, object]:
         return await in_thread(self.run)
 
 
-def _prompt(question: CrewQuestion) -> str:
-    where = f"[{question.task or question.agent}] " if question.agent else ""
+def _title(task: Task) -> str:
+    return task.name or textwrap.shorten(task.description, _MAX_TITLE, placeholder=" …")
+
+
+def _prompt(question: CrewQuestion, titles: Mapping[str, str]) -> str:
+    where = f"[{titles.get(question.task or '') or question.agent}] " if question.agent else ""
     lines = [f"{where}{item}" for item in (question.refused, question.text) if item is not None]
     return "\n".join(["", *lines, "> "])
 

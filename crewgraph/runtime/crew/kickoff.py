@@ -309,8 +309,13 @@ def validate_inputs(inputs: object) -> PlainDict:
     Raises:
         TypeError: they are not a mapping with text keys.
     """
-    if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(inputs, Mapping):
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
+    for name in cast("Mapping[object, object]", inputs):
+        if not isinstance(name, str):
+            raise TypeError(
+                f"`inputs` has the key {name!r:.80}; names of inputs are texts, as they are in `{{placeholders}}`"
+            )
     return dict(inputs)  # pyright: ignore[reportUnknownArgumentType]
 
 
@@ -430,14 +435,12 @@ class CrewRun:
             except BaseException as error:
                 drop_graph_notes(error)
                 emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
-                thread = self.place.shown_thread
-                interrupted = interruption(
-                    error, f"the run of crew `{crew.name}`", thread, f"`crew.resume({thread!r})`"
-                )
+                resume = self._resume_call()
+                interrupted = interruption(error, f"the run of crew `{crew.name}`", resume)
                 if interrupted is not None:
                     raise interrupted from error
-                if thread is not None and self.place.detached:
-                    note_once(error, f"`crew.resume({thread!r})` continues the run")
+                if resume and self.place.detached:
+                    note_once(error, f"`{resume}` continues the run")
                 raise
             if isinstance(output, PendingCrew):
                 emit_crew_event(CrewKickoffPausedEvent, crew, **fields, output=output)
@@ -453,6 +456,13 @@ class CrewRun:
                 changed = yield CallBack(callback, *callback_arguments(callback, output))
                 output = output if changed is None else changed
         return output
+
+    def _resume_call(self) -> str | None:
+        """Return the call that continues the run; None if it is not stored, empty in a training, which says so itself."""
+        if self.crew.training:
+            return ""
+        thread = self.place.shown_thread
+        return None if thread is None else f"crew.resume({thread!r})"
 
     def _run_graph(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         place, crew, notes = self.place, self.crew, RunNotes(crew=self.crew)
@@ -481,7 +491,7 @@ class CrewRun:
         try:
             if not isinstance(value, dict):  # left by an earlier process
                 yield retention.trim(shrink=False)
-            run = yield from run_with_questions(place, self.config, value, start)
+            run = yield from run_with_questions(place, self.config, value, start, self.tasks)
         except BudgetExceeded as error:
             if error.output is None:  # set if a nested run of another crew raised it
                 saved = (yield Saving(saver, "get_tuple", self.config)) if saver else None

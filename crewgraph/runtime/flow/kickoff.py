@@ -563,7 +563,8 @@ def _execute(
             if (extra := run_extension(run.inputs)) is not None:
                 extra.failed(run, failure)
             thread = str(thread_id) if run.stored else None
-            interrupted = interruption(error, f"the run of flow `{run.name}`", thread, f"`flow.resume({thread!r})`")
+            resume = None if thread is None else f"flow.resume({thread!r})"
+            interrupted = interruption(error, f"the run of flow `{run.name}`", resume)
             if interrupted is not None:
                 raise interrupted from error
             raise

@@ -105,6 +105,13 @@ def crew_steps(past: Sequence[StoredCrewRun], models: Models) -> Iterator[CrewSt
             created_at=current.created_at,
             errors=MappingProxyType(current.errors),
             waits=current.waits,
+            finished=MappingProxyType(
+                {
+                    name: restore_output(name, plain, models, current.thread_id)
+                    for name, plain in current.finished_since.items()
+                    if name in current.next
+                }
+            ),
             inside=current.inside,
             forked_from=current.forked_from,
         )

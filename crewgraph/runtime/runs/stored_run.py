@@ -143,11 +143,15 @@ class StoredCrewRun(StoredRun):
         # Parallel tasks share a version, as do outputs that a fork copied.
         return dict(sorted(outputs.items(), key=lambda item: (self.version(item[0]), _task_number(item[1]), item[0])))
 
+    @property
+    def finished_since(self) -> dict[str, PlainDict]:
+        """The outputs of tasks that completed since the checkpoint while a parallel task has not."""
+        return {name: value for _, name, value in self.checkpoint.pending_writes or () if _is_output(name, value)}
+
     @cached_property
     def finished(self) -> dict[str, PlainDict]:
         """The `outputs`, with those of tasks that completed since the checkpoint while a parallel task has not."""
-        since = {name: value for _, name, value in self.checkpoint.pending_writes or () if _is_output(name, value)}
-        return {**self.outputs, **since}
+        return {**self.outputs, **self.finished_since}
 
     def last_task(self, order: Mapping[str, int]) -> str | None:
         """Return the channel of the task written last; needs no channel values.
