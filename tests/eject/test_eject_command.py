@@ -272,7 +272,7 @@ def test_attributes_of_a_flow_are_refused_with_their_line(eject: Eject, project:
             "PaidWithTwo",
             "it waits for the first of `take` with `check` and `take`, which may finish in different steps",
         ),
-        ("PaidByLabel", "it runs once for `ask` saying `yes` and `check`, but the second may run after"),
+        ("PaidByLabel", "it runs once for `ask` with the label `yes` and `check`, but the second may run after"),
         ("PaidByItself", "it runs once for `take` and `thank`, but the second may run after the first"),
         ("RoutedTwice", "it waits for the first of `take` and `check`, which may finish in different steps"),
     ],

@@ -93,9 +93,9 @@ def test_every_key_of_the_state_is_used(play: Play, name: str):
 def test_routers_that_change_the_state_say_the_way_themselves_and_hand_on_what_is_read(play: Play):
     found = play("ticket").source
     assert 'return Command(update={"kind": state.kind}, goto="reproduce")' in found
-    assert 'return Command(update={"guess_given": "other", "kind": state.kind}, goto="guess")' in found
+    assert 'return Command(update={"guess_input": "other", "kind": state.kind}, goto="guess")' in found
     assert 'return Command(update={"tries": state.tries}, goto="close")' in found
-    assert "close_given" not in found and "add_conditional_edges" not in found
+    assert "close_input" not in found and "add_conditional_edges" not in found
 
 
 def test_ejected_programs_keep_to_the_linter(play: Play, tmp_path: Path):

@@ -65,12 +65,14 @@ class ToolFunctions:
         if is_langchain_tool(source):
             return self._of_langchain(source, where)
         if (most := getattr(source, "max_usage_count", None)) is not None:
-            self._loop.most_uses[guarded.name] = most
+            self._loop.max_uses[guarded.name] = most
         keeps = getattr(source, "cache_function", keep_always)
         if keeps is not keep_always:
-            self._loop.kept_if[guarded.name] = self._lifter.value(keeps, f"the cache function of {where}") or "None"
+            self._loop.cache_conditions[guarded.name] = (
+                self._lifter.value(keeps, f"the cache function of {where}") or "None"
+            )
         if getattr(source, "result_as_answer", False):
-            self._loop.ends_work = True
+            self._loop.returns_directly = True
         if isinstance(source, Tool):
             return self._of_function(guarded, source.func, where, ends=source.result_as_answer)
         if inspect.isfunction(source):
@@ -82,7 +84,7 @@ class ToolFunctions:
 
     def _of_langchain(self, source: Any, where: str) -> str | None:
         if getattr(source, "return_direct", False):
-            self._loop.ends_work = True
+            self._loop.returns_directly = True
         function = getattr(source, "func", None) or getattr(source, "coroutine", None)
         for module in self._modules(function, source):
             name = module.name_of(source)
