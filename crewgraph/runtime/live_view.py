@@ -54,8 +54,8 @@ _MARKS = {
 
 def live_view(crew: Crew, tasks: Sequence[TaskBinding], inputs: Inputs) -> AbstractContextManager[object] | None:
     """Return the observer that shows a run in the running cell; None without a notebook, or if it is turned off."""
-    wanted = crew.verbose if crew.live_view is None else crew.live_view
-    return LiveView(crew, tasks, inputs) if wanted and in_notebook() else None
+    setting = crew.verbose if crew.live_view is None else crew.live_view
+    return LiveView(crew, tasks, inputs) if setting and in_notebook() else None
 
 
 @dataclass

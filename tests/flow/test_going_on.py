@@ -104,7 +104,7 @@ def made(definition: FlowDefinition, table: Table, pauses: dict[str, int]) -> ty
     methods = {name: replace(one, func=method(name)) for name, one in definition.methods.items()}
     drawn = replace(definition, methods=methods, name="Drawn", kept=DerivedCache())
     for granularity in ("method", "flow"):  # what is drawn has faults, mostly: listeners that can never run
-        drawn.kept.put(granularity, FlowForm.of(drawn, granularity))
+        drawn.derived.put(granularity, FlowForm.of(drawn, granularity))
     Drawn._definition = drawn  # pyright: ignore[reportPrivateUsage]
     return Drawn
 

@@ -155,7 +155,7 @@ def test_what_cannot_be_had_here_is_refused_with_what_to_do():
     ):
         build_embedder({"provider": "nope", "config": {}})
     with pytest.raises(EmbedderError, match="has no `input_type`"):
-        VoyageAIProvider(api_key="k", input_type="query").made()
+        VoyageAIProvider(api_key="k", input_type="query").create()
     assert (VoyageAIEmbeddingFunction.name(), WatsonXEmbeddingFunction.name()) == ("voyageai", "watsonx")
 
 
@@ -164,7 +164,7 @@ def test_a_provider_that_chromadb_has_alone_needs_it():
     with pytest.raises(EmbedderError, match='its model is `{"provider": "sentence-transformer"}`'):
         build_embedder({"provider": "onnx", "config": {}})
     with pytest.raises(EmbedderError, match="`onnx` is not a supported provider"):
-        ONNXProvider().made()
+        ONNXProvider().create()
 
 
 @pytest.mark.skipif(find_spec("boto3") is not None, reason="boto3 is installed")

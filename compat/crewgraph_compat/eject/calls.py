@@ -116,7 +116,7 @@ class CrewCalls:
         ):
             if wanted:
                 sheet.add(
-                    f"{begin}({takes}) -> CrewOutput:\n    {message}\n    state = {invoke}({program.given}({value}))\n"
+                    f"{begin}({takes}) -> CrewOutput:\n    {message}\n    state = {invoke}({program.inputs_class}({value}))\n"
                     f"    return {output}",
                     _GRAPH,
                 )

@@ -219,7 +219,7 @@ def _write_main(parts: ProgramWriters, program: CrewProgram) -> None:
     value = f"{{{value}}}"
     if program.optional:
         sheet.use("typing", "cast")
-        value = f"cast({program.given}, vars(inputs))"
+        value = f"cast({program.inputs_class}, vars(inputs))"
     lines += _run(parts, program.graph, value)
     lines.append(f"result: str = {program.result()}")
     lines.append('sys.stdout.write(f"{result}\\n")')

@@ -111,8 +111,8 @@ def _is_training(training: Any, crew: Crew) -> bool:
 
 def _of_crew(crew: Crew) -> Memories:
     unified = None if isinstance(crew.memory, bool) else crew.memory
-    given = (crew.long_term_memory, crew.short_term_memory, crew.entity_memory, crew.external_memory, unified)
-    if given == _NONE:
+    memories = (crew.long_term_memory, crew.short_term_memory, crew.entity_memory, crew.external_memory, unified)
+    if memories == _NONE:
         return NO_MEMORIES
     return Memories(
         long_term=crew.active_memory("long_term_memory"),

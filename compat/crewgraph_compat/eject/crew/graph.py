@@ -185,7 +185,7 @@ class CrewProgram:
     """The names of a crew's parts in the program."""
 
     graph: str
-    given: str
+    inputs_class: str
     """The class of the inputs."""
 
     inputs: tuple[str, ...]

@@ -213,7 +213,7 @@ class TaskWriter:
                 parts,
             )
         if isinstance(agent, Agent) and agent.max_execution_time:
-            why = "its agent has a time limit, and a person is asked, who takes what time it takes"
+            why = "its agent has a time limit, which would include the time that a person takes to answer"
             parts.refusals.add(self.where, why)
         parts.sheet.use("langgraph.func", "task")
         revise = parts.pieces.name("revise_with_feedback")
@@ -244,10 +244,10 @@ class TaskWriter:
 
     def _knowledge_suffix(self) -> str:
         """Return the prompt suffix with knowledge."""
-        asked = self._filled("description", "expected_output")
+        task_text = self._filled("description", "expected_output")
         if self._sources:
-            asked += f' + "\\n\\n" + {self._context()}'
-        found = self._parts.knowledge.search(self.assignment.agent, self.assignment.crew, self._model, asked)
+            task_text += f' + "\\n\\n" + {self._context()}'
+        found = self._parts.knowledge.search(self.assignment.agent, self.assignment.crew, self._model, task_text)
         if found and self.assignment.task.human_input:
             # Like the answers, it is not asked for again when the node is run again.
             called, _, words = found.partition("(")
@@ -257,11 +257,11 @@ class TaskWriter:
 
     def _plan_suffix(self) -> str:
         """Return the prompt suffix with the agent's plan."""
-        agent, asked = self.assignment.agent, self._filled("description", "expected_output")
-        found = plan_suffix(agent, self._parts, self._model, asked, list(self.assignment.tools))
+        agent, task_text = self.assignment.agent, self._filled("description", "expected_output")
+        found = plan_suffix(agent, self._parts, self._model, task_text, list(self.assignment.tools))
         if found and self.assignment.task.human_input:
             self._parts.refusals.add(
-                self.where, "its agent plans first, and a person is asked, after whom it would plan again"
+                self.where, "its agent plans first, and would plan again after a person has answered"
             )
         return found
 

@@ -312,8 +312,8 @@ class MethodWriter:
         for node in calls:
             self.parts.sheet.use("langgraph.types", "interrupt")
             self.parts.asks_people = self.parts.keeps_runs = True
-            asked = edits.current(node.args[0]).replace(f"{self.own}.state", "state")
-            edits.replace(node, f"str(interrupt({asked}))")
+            question = edits.current(node.args[0]).replace(f"{self.own}.state", "state")
+            edits.replace(node, f"str(interrupt({question}))")
             why = "its code before the question runs again after the answer, as in all nodes with an `interrupt`"
             self.parts.refusals.note(self.where, why)
         return {id(node.func) for node in calls}

@@ -69,7 +69,7 @@ class TriggerGraph:
             labels = set(method.labels) | texts_in_code(method.func)
             computed = not method.labels and returned_labels(method.func) is None
             if (method.is_router and (label in labels or computed)) or (
-                not method.is_router and label in self.definition.said and label in labels
+                not method.is_router and label in self.definition.emitted_labels and label in labels
             ):
                 results.append(name)
         return results

@@ -49,19 +49,19 @@ class KnowledgeStores:
         self._sheet, self._pieces, self._embeddings, self._refusals = sheet, pieces, embeddings, refusals
         self._written: dict[tuple[int, ...], str] = {}
 
-    def search(self, agent: BaseAgent, crew: Crew | None, model: str, asked: str) -> str:
-        """Return the expression for the passages that bear on a task; empty where nothing is known.
+    def search(self, agent: BaseAgent, crew: Crew | None, model: str, task_text: str) -> str:
+        """Return the expression for the passages relevant to a task; empty if there is no knowledge.
 
         Args:
             agent: the agent.
             crew: its crew.
             model: the constant of the agent's model, which writes the query.
-            asked: the expression for the task.
+            task_text: the expression for the task.
         """
         stores = self._of(agent, crew)
         if not stores:
             return ""
-        words = [model, asked, f"[{', '.join(stores)}]"]
+        words = [model, task_text, f"[{', '.join(stores)}]"]
         config: Any = (agent.knowledge_config if isinstance(agent, Agent) else None) or KnowledgeConfig()
         if config.results_limit != KnowledgeConfig().results_limit:
             words.append(f"limit={config.results_limit}")

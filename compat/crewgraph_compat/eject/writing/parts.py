@@ -214,14 +214,14 @@ class ProgramWriters:
 
         Args:
             role: its role, which names it.
-            words: the expressions for its model, its system prompt, and what it is asked.
+            words: the expressions for its model, its system prompt and its prompt.
             tools: the expressions for its tools.
-            steps: how often its model may be asked.
+            steps: the maximum number of requests to its model.
             config: the name of the `RunnableConfig` to pass on, if there is one.
-            structure: the class that the answer is asked to be an instance of, if any; with tools, the answer is a text.
+            structure: the class of a structured answer, if any; with tools, the answer is a text.
         """
-        model, *asked = words
-        passed = [*asked, *([config] if config else [])]
+        model, *prompts = words
+        passed = [*prompts, *([config] if config else [])]
         if not tools and structure is not None:
             return f"{self.pieces.name('ask_model_for_json')}({', '.join([model, structure, *passed])})"
         if not tools:
