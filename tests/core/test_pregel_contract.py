@@ -270,7 +270,7 @@ def test_nodes_make_a_run_in_the_trace_where_somebody_watches_and_see_the_same_c
     assert before == unwatched == watched
 
 
-def test_answers_can_be_given_to_a_part_of_a_node_beside_those_of_the_node(mode: Mode):
+def test_answers_can_be_given_to_a_part_of_a_node_alongside_those_of_the_node(mode: Mode):
     def ask(state: State) -> State:
         before = var_child_runnable_config.get()
         assert before is not None

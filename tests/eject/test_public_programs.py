@@ -95,7 +95,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("use", WHOLE)
-def test_a_state_as_a_whole_is_what_the_flow_has_without_what_methods_hand_on(python: Python, tmp_path: Path, use: str):
+def test_a_state_as_a_whole_is_what_the_flow_has_without_what_methods_pass_on(python: Python, tmp_path: Path, use: str):
     program = flow_of(f"""
 def changed(state):
     state.topic = "z"

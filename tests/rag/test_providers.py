@@ -126,7 +126,7 @@ def test_an_embedder_of_a_provider_is_taken_wherever_one_is():
     assert crew.kickoff().raw == "At nine."
 
 
-def test_a_class_of_ones_own_has_to_be_one():
+def test_a_custom_class_has_to_be_one():
     for wrong in (int, "Lengths", None):
         with pytest.raises(ValidationError):
             CustomProvider(embedding_callable=wrong)  # pyright: ignore[reportArgumentType]
@@ -135,13 +135,13 @@ def test_a_class_of_ones_own_has_to_be_one():
     assert build_embedder({"provider": "custom", "config": {"embedding_callable": len}}).embeddings
 
 
-def test_an_older_programs_configurator_makes_embedders_and_is_told():
+def test_an_older_programs_configurator_makes_embedders_and_is_reported():
     with pytest.warns(Outdated, match="import `build_embedder`"):
         made = EmbeddingConfigurator().configure_embedder({"provider": "local", "config": {"dimensions": 512}})
     assert made.name == "local/1/512"
 
 
-def test_a_base_with_a_class_of_ones_own_is_a_provider():
+def test_a_base_with_a_custom_class_is_a_provider():
     class Mine(BaseEmbeddingsProvider[Lengths]):
         embedding_callable: type[Lengths] = Lengths
         scale: float = 4
@@ -173,7 +173,7 @@ def test_a_session_of_aws_needs_its_package():
         create_aws_session()
 
 
-def test_embedders_as_data_are_told_apart_by_their_provider():
+def test_embedders_as_data_are_distinguished_by_their_provider():
     read = TypeAdapter[Any](ProviderSpec)
     given = {"provider": "openai", "config": {"model_name": "m", "dimensions": 3}}
     assert read.validate_python(given) == given
