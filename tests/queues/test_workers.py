@@ -1,4 +1,4 @@
-"""Workers as processes: killed, stopped, told to end, robbed of their jobs while they live, and without their database."""
+"""Workers as processes: killed, stopped, terminated, deprived of their jobs while alive, and without their database."""
 
 import os
 import random
