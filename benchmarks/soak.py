@@ -141,10 +141,10 @@ def _tabled(results: dict[str, list[dict[str, float]]]) -> str:
     rows = [
         "# Soak",
         "",
-        "Made by `python -m benchmarks.soak`. Kickoffs of one crew in one process, with a model that keeps nothing, or rounds of",
-        'one flow (`granularity="flow"`); stored runs keep their latest checkpoint, on fifty threads in turn.',
+        "Written by `python -m benchmarks.soak`. Kickoffs of one crew in one process, with a stateless model, or rounds of",
+        'one flow (`granularity="flow"`); stored runs keep their latest checkpoint, on fifty threads in rotation.',
         "",
-        "| scenario | done | MB after a tenth, half, all | threads | open files | database MB: a tenth, all | ms each |",
+        "| scenario | runs or rounds | MB after 10%, 50%, 100% | threads | open files | database MB after 10%, 100% | ms each |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, looks in results.items():

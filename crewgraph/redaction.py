@@ -114,9 +114,9 @@ class UnshownText(str):
     """A text that is or holds a secret, in a dump for the program: its `repr` shows none, and it is otherwise the text itself."""
 
     def __new__(cls, text: str, shown: str = REDACTED) -> Self:
-        made = super().__new__(cls, text)
-        made._shown = shown
-        return made
+        instance = super().__new__(cls, text)
+        instance._shown = shown
+        return instance
 
     _shown: str
 

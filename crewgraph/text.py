@@ -157,7 +157,7 @@ def model_name(title: str) -> str:
     """
     plain = _without_accents(title)
     name = _NOT_IN_NAMES.sub("_", _HUMPS.sub("_", _QUOTES.sub("", plain)).lower()).strip("_")
-    if _is_whole(name, plain):
+    if _is_unchanged(name, plain):
         return name
     if plain.isascii() and name:
         return _with_digits(name, hashlib.sha256(name.encode()).hexdigest()[:8])  # as CrewAI shortens it
@@ -168,14 +168,14 @@ def former_model_name(title: str) -> str:
     """Return the name that models used in earlier versions, with capitals and `-`: records of their calls hold it."""
     plain = _without_accents(title)
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", plain).strip("_")
-    return name if _is_whole(name, plain) else _with_hash(name, title)
+    return name if _is_unchanged(name, plain) else _with_hash(name, title)
 
 
 def _without_accents(title: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFKD", title) if not unicodedata.combining(char))
 
 
-def _is_whole(name: str, plain: str) -> bool:
+def _is_unchanged(name: str, plain: str) -> bool:
     lost = any(char.isalnum() and not char.isascii() for char in plain)
     return not lost and 0 < len(name) <= _MODEL_NAME_LIMIT
 

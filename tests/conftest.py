@@ -75,7 +75,7 @@ def nothing_told_yet() -> Iterator[None]:
     from crewgraph import deprecations
     from crewgraph.definitions import base
 
-    sets: list[set[Any]] = [vars(base)["_told"], vars(deprecations)["_already_warned"]]
+    sets: list[set[Any]] = [vars(base)["_warned"], vars(deprecations)["_already_warned"]]
     before = [set(told) for told in sets]
     for told in sets:
         told.clear()

@@ -120,7 +120,7 @@ def test_a_reference_is_copied_as_what_it_is():
     assert kind(*arguments)(1, 2) == copy.deepcopy(fraction)(1, 2) == Fraction(1, 2)
 
 
-def test_what_is_not_there_is_told_by_name():
+def test_what_is_not_there_is_reported_by_name():
     with pytest.raises(
         AttributeError, match='`lazy\\("fractions:Faction"\\)` refers to nothing: module `fractions` has no'
     ):

@@ -28,7 +28,7 @@ class DefinitionsLoader(SourceFileLoader):
     """Loads a Python file without the statements that run a crew or flow, and without a bytecode cache."""
 
     def path_stats(self, path: str) -> Any:
-        """Say that nothing is known of a file, so that no bytecode of the whole file is read or written.
+        """Raise OSError, as for a file without stats, so that no bytecode of the complete file is read or written.
 
         Raises:
             OSError: Always.

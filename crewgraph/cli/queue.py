@@ -68,18 +68,18 @@ def worker(
     """
     factories = [load_factory(name) for name in target or [None]]
     with _open_queue(queue) as opened:
-        made = extension("queue.worker")(
+        queue_worker = extension("queue.worker")(
             opened, factories, concurrency=concurrency, grace=grace, stalled_after=stalled_after
         )
         _log_to_stderr()
-        names = ", ".join(f"`{name}`" for name in made.queues)
+        names = ", ".join(f"`{name}`" for name in queue_worker.queues)
         print_line(f"working on {names}, {concurrency} at a time; Ctrl-C stops", err=True)
-        asyncio.run(_work(made, burst))
+        asyncio.run(_work(queue_worker, burst))
 
 
-async def _work(made: Any, burst: bool) -> None:
+async def _work(queue_worker: Any, burst: bool) -> None:
     loop = asyncio.get_running_loop()
-    running = asyncio.ensure_future(made.run(wait=not burst))
+    running = asyncio.ensure_future(queue_worker.run(wait=not burst))
     signals = 0
 
     def stop(name: str) -> None:
@@ -87,7 +87,7 @@ async def _work(made: Any, burst: bool) -> None:
         signals += 1
         if signals == 1:
             print_line(f"{name}: no further runs are started; again to stop the running ones now", err=True)
-            made.stop()
+            queue_worker.stop()
         else:
             running.cancel()
 

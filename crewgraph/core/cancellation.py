@@ -20,7 +20,7 @@ __all__ = [
     "check_cancelled",
     "giving_up",
     "is_control_flow",
-    "told_later",
+    "notifying_later",
     "when_given_up",
 ]
 
@@ -103,12 +103,12 @@ class _GivenUp:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._said = False
+        self._is_notified = False
         self._listeners: dict[int, Callable[[], None]] = {}
 
-    def say(self) -> None:
+    def notify(self) -> None:
         with self._lock:
-            self._said = True
+            self._is_notified = True
             listeners = list(self._listeners.values())
         for listener in listeners:
             listener()
@@ -116,8 +116,8 @@ class _GivenUp:
     def add(self, listener: Callable[[], None]) -> None:
         with self._lock:
             self._listeners[id(listener)] = listener
-            said = self._said
-        if said:
+            is_notified = self._is_notified
+        if is_notified:
             listener()
 
     def remove(self, listener: Callable[[], None]) -> None:
@@ -132,24 +132,24 @@ _given_up: ContextVar[_GivenUp | None] = ContextVar("crewgraph_given_up", defaul
 def giving_up() -> Generator[None]:
     """Notify the threads that a block starts, in copies of its context, when the block fails."""
     given_up = _GivenUp()
-    with when_given_up(given_up.say):
+    with when_given_up(given_up.notify):
         before = _given_up.set(given_up)
         try:
             yield
         except BaseException:
-            given_up.say()
+            given_up.notify()
             raise
         finally:
             _given_up.reset(before)
 
 
 @contextmanager
-def told_later() -> Generator[Callable[[], None]]:
+def notifying_later() -> Generator[Callable[[], None]]:
     """Yield the function that notifies the threads that a block starts; they may outlive the block."""
     given_up = _GivenUp()
     before = _given_up.set(given_up)
     try:
-        yield given_up.say
+        yield given_up.notify
     finally:
         _given_up.reset(before)
 

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-_Told = dict[str, Any]
+_Update = dict[str, Any]
 
 
 def checkpoint_key(address: RunnableConfig) -> tuple[str, str]:
@@ -45,12 +45,12 @@ def checkpoint_key(address: RunnableConfig) -> tuple[str, str]:
     return str(place.get("checkpoint_ns", "")), str(place.get("checkpoint_id"))
 
 
-def with_spent(update: _Told, spent: Mapping[str, object]) -> _Told:
+def with_spent(update: _Update, spent: Mapping[str, object]) -> _Update:
     """Return a state update whose outputs hold what was spent for them."""
     return {name: {**value, **spent} if isinstance(value, dict) else value for name, value in update.items()}
 
 
-def spent_before(saved: Any, records: str) -> list[_Told]:
+def spent_before(saved: Any, records: str) -> list[_Update]:
     """Return the outputs and records at a checkpoint of a crew's graph that hold what was spent, counting nothing twice.
 
     Args:
@@ -69,8 +69,8 @@ def spent_before(saved: Any, records: str) -> list[_Told]:
 
 
 def _is_sealed(value: Any) -> bool:
-    spent: object = cast("_Told", value).get(SPENT) if isinstance(value, dict) else None
-    return isinstance(spent, dict) and bool(cast("_Told", spent)) and set(cast("_Told", spent)) <= {"used", "at"}
+    spent: object = cast("_Update", value).get(SPENT) if isinstance(value, dict) else None
+    return isinstance(spent, dict) and bool(cast("_Update", spent)) and set(cast("_Update", spent)) <= {"used", "at"}
 
 
 CHANNEL = "__effect__"

@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ERROR",
-    "KEPT_NOWHERE",
+    "UNSAVED",
     "Place",
     "Used",
     "add_writes",
     "answers_waiting",
-    "asked_in",
     "coming",
     "counted",
     "executions",
-    "given_to",
     "has_next",
     "inside_effect",
+    "interrupts_in",
     "leads_on",
     "named_run",
     "node_identity",
     "node_name",
+    "pending_input",
     "place_of",
     "shared_runtime",
     "trace_on_demand",
@@ -78,7 +78,7 @@ _QUESTION = "__interrupt__"
 ERROR = "__error__"
 """The channel name of the write that records the failure of a node."""
 
-KEPT_NOWHERE: RunnableConfig = {"configurable": {_DURABILITY: "async"}}
+UNSAVED: RunnableConfig = {"configurable": {_DURABILITY: "async"}}
 """The config for a graph with `checkpointer=False` inside a run: LangGraph fails if it inherits the durability "sync"."""
 
 
@@ -278,7 +278,7 @@ def has_next(values: Mapping[str, object]) -> bool:
     return _INPUT in values or bool(coming(values))
 
 
-def given_to(values: PlainMapping) -> Any:
+def pending_input(values: PlainMapping) -> Any:
     """Return the input that a graph has not yet taken at such a checkpoint; None if it has."""
     return values.get(_INPUT)
 
@@ -315,13 +315,13 @@ def _joins_into(channel: str, node: str) -> bool:
     return channel.startswith(_JOIN) and channel.endswith(f":{node}")
 
 
-def asked_in(writes: Iterable[tuple[str, str, Any]]) -> list[Interrupt]:
+def interrupts_in(writes: Iterable[tuple[str, str, Any]]) -> list[Interrupt]:
     """Return the last question of each task among the writes since a checkpoint.
 
     A task that was answered and asks again has both an answer and a question, and the answer does not say which question it
     belongs to: a run that was killed right after an answer still seems to ask.
     """
-    return [item for _, channel, asked in writes if channel == _QUESTION for item in asked]
+    return [item for _, channel, questions in writes if channel == _QUESTION for item in questions]
 
 
 def answers_waiting(config: RunnableConfig) -> bool:

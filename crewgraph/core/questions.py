@@ -13,7 +13,7 @@ from langgraph.types import Interrupt
 
 from crewgraph.core.digests import digest
 from crewgraph.core.operations import Program, Saving
-from crewgraph.core.pregel import asked_in
+from crewgraph.core.pregel import interrupts_in
 from crewgraph.schema import PlainMapping
 
 __all__ = ["ANSWER", "file_answer", "filed_in", "own_id", "question_id", "questions_in"]
@@ -53,7 +53,7 @@ def questions_in(writes: _Writes) -> list[Interrupt]:
     pending = list(writes)
     return [
         question
-        for question in asked_in(pending)
+        for question in interrupts_in(pending)
         if (name := own_id(question)) is None or filed_in(pending, name) is None
     ]
 

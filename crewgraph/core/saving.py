@@ -109,7 +109,7 @@ class _Saves:
     @submit.setter
     def submit(self, background: _Submit) -> None:
         self._background = background
-        self._held: list[Save] = []
+        self._deferred: list[Save] = []
         saver = self.checkpointer
         self._inline = self.durability == "sync" and getattr(saver, "saves_inline", False) is True
         if saver:  # LangGraph has just loaded the checkpoint, and has made no id yet
@@ -121,20 +121,20 @@ class _Saves:
             if len(getattr(self, "tasks", ())) != 1:
                 return self._save([save])  # perhaps on the thread of one of several tasks
             if any(channel in WRITES_IDX_MAP for channel, _ in args[1]):
-                return self._save([*self._take_held(), save])
-            self._held.append(save)
+                return self._save([*self._take_deferred(), save])
+            self._deferred.append(save)
             return self._done()
         if function == self._checkpointer_put_after_previous:
             _previous, _delta_writes, *stored = args
-            self._held.append(("put", tuple(stored)))
+            self._deferred.append(("put", tuple(stored)))
             if stored[2].get("source") == "input" and START in self.nodes:
                 return self._done()
-            return self._save(self._take_held())
+            return self._save(self._take_deferred())
         return self._background(function, *args, **options)
 
-    def _take_held(self) -> list[Save]:
-        held, self._held = self._held, []
-        return held
+    def _take_deferred(self) -> list[Save]:
+        deferred, self._deferred = self._deferred, []
+        return deferred
 
     def _hands_input_on(self, running: bool) -> bool:
         return running and [task.name for task in self.tasks.values()] == [START]
@@ -202,13 +202,13 @@ class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportInco
 
     def tick(self) -> bool:
         running = super().tick()
-        if self._inline and self._held and not self._hands_input_on(running):
-            self._save(self._take_held()).result()
+        if self._inline and self._deferred and not self._hands_input_on(running):
+            self._save(self._take_deferred()).result()
         return running
 
     def __exit__(self, *failure: Any) -> Any:
-        if self._inline and self._held:
-            self._save(self._take_held())
+        if self._inline and self._deferred:
+            self._save(self._take_deferred())
         try:
             return super().__exit__(*failure)
         finally:
@@ -253,19 +253,19 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
 
     def tick(self) -> bool:
         running = super().tick()
-        if self._inline and self._held and not self._hands_input_on(running):
-            saved = self._save(self._take_held())
+        if self._inline and self._deferred and not self._hands_input_on(running):
+            saved = self._save(self._take_deferred())
             if saved.done():
                 saved.result()
         return running
 
     async def __aexit__(self, *failure: Any) -> Any:
-        if self._inline and self._held:
-            self._save(self._take_held())
+        if self._inline and self._deferred:
+            self._save(self._take_deferred())
         try:
             suppressed = await super().__aexit__(*failure)
-            if self._inline and self._held:  # by a node that a cancellation waited for
-                await self.checkpointer.aput_many(self._take_held())
+            if self._inline and self._deferred:  # by a node that a cancellation waited for
+                await self.checkpointer.aput_many(self._take_deferred())
             return suppressed
         finally:
             if self._own_claim is not None:

@@ -35,7 +35,7 @@ PENDING = "pending"
 "args"; None at the end."""
 
 _PROGRAMS = 256
-_KEPT = ("value", "error", SPENT)
+_RESULT_KEYS = ("value", "error", SPENT)
 
 
 class StepJournal(Journal):
@@ -73,7 +73,7 @@ class StepJournal(Journal):
             return record
         for entry in reversed(self._filed.get(here, ())):
             if entry.get("key") in (None, effect.key()) or entry["key"] == effect.former_key:
-                return {name: entry[name] for name in _KEPT if name in entry}
+                return {name: entry[name] for name in _RESULT_KEYS if name in entry}
         return None
 
     def mark(self, here: str, mark: Mark) -> Program[None]:
@@ -99,7 +99,7 @@ class StepJournal(Journal):
         self._add(here, effect, record)
 
     def _add(self, here: str, effect: Recorded, record: Record) -> None:
-        outcome = {name: record[name] for name in _KEPT if name in record}
+        outcome = {name: record[name] for name in _RESULT_KEYS if name in record}
         self.added.append({"path": here, "key": effect.key(), "what": effect.label, **outcome})
         self._file(self.added[-1])
 

@@ -59,9 +59,9 @@ _WATCHED = frozenset(("checkpoints", "tasks", "debug"))
 def with_globals(method: Any, module: ModuleType, **values: object) -> Any:
     """Return a function of LangGraph's for which some globals of its module are other objects."""
     names = {**vars(module), **values}
-    made = FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
-    made.__kwdefaults__ = method.__kwdefaults__
-    return made
+    function = FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
+    function.__kwdefaults__ = method.__kwdefaults__
+    return function
 
 
 def _uses(method: object, module: ModuleType, name: str, *parameters: str) -> bool:

@@ -26,7 +26,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.hooks.registry import pass_on
+from crewgraph.hooks.registry import copy_hooks
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import Metadata, PlainDict, fault_text
 from crewgraph.tools.failure import ToolFailurePolicy
@@ -235,7 +235,7 @@ class SecurityConfig(BaseModel):
 _IDENTITY_FIELDS = frozenset({"id", "config", "security_config"})
 _CONTAINERS = (list, dict, set)
 
-_told: set[tuple[str, str]] = set()
+_warned: set[tuple[str, str]] = set()
 
 
 class UnknownKeyword(UserWarning):
@@ -321,12 +321,12 @@ class Definition(RedactedModel):
         copied = type(self)(**fields, **overrides)
         copied.config = self.config  # set afterwards: its values are in `fields` already
         copied.security_config.fingerprint.metadata.update(self.fingerprint.metadata)
-        pass_on(self, copied)
+        copy_hooks(self, copied)
         return copied
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         copied = super().__deepcopy__(memo)
-        pass_on(self, copied)
+        copy_hooks(self, copied)
         return copied
 
     @property
@@ -372,9 +372,9 @@ class Definition(RedactedModel):
             if name in known or name in cls._ignored_keywords:
                 continue
             where = f"{config.where(name)}: " if isinstance(config, ConfigSection) and name in config else ""
-            if (cls.__name__, where + name) in _told:
+            if (cls.__name__, where + name) in _warned:
                 continue
-            _told.add((cls.__name__, where + name))
+            _warned.add((cls.__name__, where + name))
             message = f"{where}`{cls.__name__}` has no keyword `{name}`; it has no effect.{cls._hint(name)}"
             warnings.warn(message, UnknownKeyword, stacklevel=user_stacklevel())
 

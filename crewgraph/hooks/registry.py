@@ -22,6 +22,7 @@ __all__ = [
     "adispatch",
     "clear",
     "clear_all",
+    "copy_hooks",
     "dispatch",
     "get_global_hook_list",
     "get_hooks",
@@ -30,7 +31,6 @@ __all__ = [
     "hold",
     "hooks_at",
     "is_owner",
-    "pass_on",
     "register",
     "register_scoped",
     "run_hooks",
@@ -47,7 +47,7 @@ _HookTable = dict[InterceptionPoint, list[HookFn]]
 
 _everywhere: _HookTable = {point: [] for point in InterceptionPoint}
 _scope: ContextVar[_HookTable | None] = ContextVar("crewgraph_hooks", default=None)
-_held: WeakKeyDictionary[Any, _HookTable] = WeakKeyDictionary()
+_by_owner: WeakKeyDictionary[Any, _HookTable] = WeakKeyDictionary()
 
 
 def register(point: InterceptionPoint, hook: HookFn) -> None:
@@ -123,18 +123,18 @@ def register_scoped(point: InterceptionPoint, hook: HookFn) -> None:
 
 def hold(owner: Any, point: InterceptionPoint, hook: HookFn) -> None:
     """Register a hook for the runs of one owner, a crew, after all others."""
-    _held.setdefault(owner, {}).setdefault(point, []).append(hook)
+    _by_owner.setdefault(owner, {}).setdefault(point, []).append(hook)
 
 
 def is_owner(owner: Any) -> bool:
     """Whether hooks are registered for the runs of this owner."""
-    return owner in _held
+    return owner in _by_owner
 
 
-def pass_on(owner: Any, copy: Any) -> None:
+def copy_hooks(owner: Any, copy: Any) -> None:
     """Register the hooks of an owner for its copy."""
-    if owner in _held:
-        _held[copy] = {point: list(listed) for point, listed in _held[owner].items()}
+    if owner in _by_owner:
+        _by_owner[copy] = {point: list(listed) for point, listed in _by_owner[owner].items()}
 
 
 def hooks_at(point: InterceptionPoint, owner: Any = None) -> list[HookFn]:
@@ -142,16 +142,16 @@ def hooks_at(point: InterceptionPoint, owner: Any = None) -> list[HookFn]:
     hooks, scope = list(_everywhere[point]), _scope.get()
     if scope is not None:
         hooks += scope.get(point, ())
-    if owner is not None and _held:
-        hooks += (_held.get(owner) or {}).get(point, ())
+    if owner is not None and _by_owner:
+        hooks += (_by_owner.get(owner) or {}).get(point, ())
     return hooks
 
 
 def has_hooks(owner: Any, *points: InterceptionPoint) -> bool:
     """Return whether any hook applies at one of these points in the runs of an owner."""
-    scope, held = _scope.get(), _held.get(owner) if owner is not None and _held else None
+    scope, own_hooks = _scope.get(), _by_owner.get(owner) if owner is not None and _by_owner else None
     for point in points:
-        hooks = _everywhere[point] or (scope and scope.get(point)) or (held and held.get(point))
+        hooks = _everywhere[point] or (scope and scope.get(point)) or (own_hooks and own_hooks.get(point))
         if hooks:
             return True
     return False

@@ -91,7 +91,7 @@ class _CollectingStorage(BaseKnowledgeStorage):
     def save(self, documents: list[str]) -> None:
         self.documents = [*self.documents, *documents]
 
-    def search(self, query: list[str], *_args: object, **_given: object) -> list[SearchResult]:
+    def search(self, query: list[str], *_args: object, **_kwargs: object) -> list[SearchResult]:
         return []
 
     def reset(self) -> None:

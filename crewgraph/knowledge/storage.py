@@ -39,7 +39,7 @@ class BaseKnowledgeStorage(RedactedModel, ABC):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
 
-    def __new__(cls, *_args: object, **_given: object) -> Self:
+    def __new__(cls, *_args: object, **_kwargs: object) -> Self:
         """Allow attributes to be set by an `__init__` that never calls that of its base."""
         instance = super().__new__(cls)
         slots: dict[str, object] = {"extra": dict[str, Any](), "fields_set": set[str](), "private": None}

@@ -48,10 +48,10 @@ def accepted_arguments(
         named_only: Keywords that are never passed through `**kwargs`.
         first: Whether the first parameter is passed positionally and must be skipped.
     """
-    named, required, takes_any = _parameters(owner, method, first)
+    named, required, accepts_any = _parameters(owner, method, first)
     accepted: PlainDict = {}
     for name, value in arguments.items():
-        if name in required or (value is not None and (name in named or (takes_any and name not in named_only))):
+        if name in required or (value is not None and (name in named or (accepts_any and name not in named_only))):
             accepted[name] = value
     return accepted
 

@@ -23,7 +23,7 @@ from crewgraph.llm.base import BaseLLM, accepted_arguments
 from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
 from crewgraph.llm.current_call import CALLER, ONGOING, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
-from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, tell_watchers
+from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ class CallModel:
         arguments = self._arguments("call", tools, stop)
         with _Call(self, (messages, tools), config) as call:
             reply = call.read(self.source.call(self._conversation(expanded(messages)), **arguments), stop)
-        return reply if request is None else self._told(request, reply)
+        return reply if request is None else self._notified(request, reply)
 
     async def acomplete(
         self,
@@ -309,15 +309,15 @@ class CallModel:
             return reply
         with _Call(self, (messages, tools), config) as call:
             reply = call.read(await self._acall(messages, tools, stop), stop)
-        return reply if request is None else self._told(request, reply)
+        return reply if request is None else self._notified(request, reply)
 
     def _watched_request(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]
     ) -> ModelRequest:
         return ModelRequest(self.name, messages, tools, stop, self.source, is_own=True)
 
-    def _told(self, request: ModelRequest, reply: Reply) -> Reply:
-        tell_watchers(request, reply)
+    def _notified(self, request: ModelRequest, reply: Reply) -> Reply:
+        notify_watchers(request, reply)
         return reply
 
     async def _acall(self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]) -> object:

@@ -19,7 +19,7 @@ from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.openai_clients import across_event_loops, with_plain_requests, with_streamed_usage
 from crewgraph.llm.usage import read_langchain_usage, read_usage
-from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, tell_watchers
+from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
@@ -88,7 +88,9 @@ class ChatModel:
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
         self._names = [_name_of(model) for model in _models_of(source)]
         self._name_attribute = _name_attribute(self._base)
-        self._takes_stop = supports_stop_words(self.name) and getattr(self._base, "use_responses_api", None) is not True
+        self._accepts_stop = (
+            supports_stop_words(self.name) and getattr(self._base, "use_responses_api", None) is not True
+        )
         self._bindings: dict[tuple[str, bool], tuple[Any, PlainDict]] = {}
         self._latest: tuple[Sequence[ToolSpec], bool, tuple[Any, PlainDict]] | None = None
         self._structured: dict[type[BaseModel], ChatModel | None] = {}
@@ -186,7 +188,7 @@ class ChatModel:
                 _message_cache.convert(expanded(messages)), _named(config, name), **bound, **self._stop_keywords(stop)
             )
         reply = self._reply(answer, stop, structured=not tools)
-        return reply if request is None else self._told(request, reply)
+        return reply if request is None else self._notified(request, reply)
 
     async def acomplete(
         self,
@@ -208,15 +210,15 @@ class ChatModel:
                 **self._stop_keywords(stop),
             )
         reply = self._reply(answer, stop, structured=not tools)
-        return reply if request is None else self._told(request, reply)
+        return reply if request is None else self._notified(request, reply)
 
     def _watched_request(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]
     ) -> ModelRequest:
         return ModelRequest(self.name, messages, tools, stop, self._base, is_own=False)
 
-    def _told(self, request: ModelRequest, reply: Reply) -> Reply:
-        tell_watchers(request, reply)
+    def _notified(self, request: ModelRequest, reply: Reply) -> Reply:
+        notify_watchers(request, reply)
         return reply
 
     def _runnable_for(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> tuple[Any, PlainDict]:
@@ -255,7 +257,7 @@ class ChatModel:
 
     def _stop_keywords(self, stop: Sequence[str]) -> dict[str, Any]:
         stop_words = list(dict.fromkeys([*self._stop, *stop]))
-        return {"stop": stop_words} if stop and self._takes_stop else {}
+        return {"stop": stop_words} if stop and self._accepts_stop else {}
 
     def _reply(self, answer: Any, stop: Sequence[str], *, structured: bool) -> Reply:
         raw = cast("PlainDict", answer).get("raw") if isinstance(answer, dict) else None

@@ -309,8 +309,8 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         """Return the `Model` adapter that graphs call; the same object until an attribute changes."""
         # The environment's key is not a setting; a subclass may have `api_key` as a plain attribute.
         own_key = vars(self).get("api_key", self._api_key)
-        given = {name: own_key if name == "api_key" else getattr(self, name) for name in SETTINGS}
-        explicit = {name: value for name, value in given.items() if _is_set(value)}
+        explicit_values = {name: own_key if name == "api_key" else getattr(self, name) for name in SETTINGS}
+        explicit = {name: value for name, value in explicit_values.items() if _is_set(value)}
         settings = {name: _snapshot(value) for name, value in {**explicit, **self.additional_params}.items()}
         target = self.target()
         address = target.address(self.base_url)

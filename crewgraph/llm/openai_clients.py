@@ -177,11 +177,11 @@ def _is_plain_choice(choice: object) -> bool:
     message: object = cast("PlainDict", choice).get("message") if isinstance(choice, dict) else None
     if not isinstance(message, dict):
         return False
-    given = {name: value for name, value in cast("PlainDict", message).items() if value is not None}
-    if not given.keys() <= {"role", "content", "tool_calls"} or given.get("role") != "assistant":
+    fields = {name: value for name, value in cast("PlainDict", message).items() if value is not None}
+    if not fields.keys() <= {"role", "content", "tool_calls"} or fields.get("role") != "assistant":
         return False
-    calls = given.get("tool_calls", [])
-    if not isinstance(given.get("content", ""), str) or not isinstance(calls, list):
+    calls = fields.get("tool_calls", [])
+    if not isinstance(fields.get("content", ""), str) or not isinstance(calls, list):
         return False
     return all(map(_is_plain_call, cast("list[object]", calls)))
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
 
-__all__ = ["WATCHERS", "ModelRequest", "RequestWatcher", "answer_of_watcher", "tell_watchers"]
+__all__ = ["WATCHERS", "ModelRequest", "RequestWatcher", "answer_of_watcher", "notify_watchers"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def answer_of_watcher(request: ModelRequest) -> Reply | None:
     return None
 
 
-def tell_watchers(request: ModelRequest, reply: Reply) -> None:
+def notify_watchers(request: ModelRequest, reply: Reply) -> None:
     """Tell the watchers of an answered request."""
     for watcher in reversed(WATCHERS):
         watcher.answered(request, reply)

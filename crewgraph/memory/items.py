@@ -123,9 +123,9 @@ def _names_in(sentence: str) -> Iterator[tuple[str, str]]:
 
 def _without_first_word(name: str, at_start: bool) -> str:
     """A name without the capitalized word that merely starts a sentence or a list item."""
-    said = name.split()
-    words = list(dropwhile(lambda word: word.casefold() in _FIRST_WORDS, said))
-    if not words or (len(words) == 1 and at_start and len(words) == len(said) and not words[0].isupper()):
+    all_words = name.split()
+    words = list(dropwhile(lambda word: word.casefold() in _FIRST_WORDS, all_words))
+    if not words or (len(words) == 1 and at_start and len(words) == len(all_words) and not words[0].isupper()):
         return ""  # any word stands so at the beginning
     return " ".join(words) if len(words) > 1 or len(words[0]) > 1 else ""
 

@@ -540,7 +540,7 @@ class MemoryScope(MemoryWrites, BaseModel):
         return [self._root()]
 
     def _scope(self, scope: str | None) -> str | None:
-        return scope or "/"  # where it belongs is said by taking this part
+        return scope or "/"  # records of a scope object belong to its own scope
 
 
 class MemorySlice(MemoryReads, BaseModel):

@@ -71,7 +71,7 @@ class ProgressLine:
 
     @property
     def line(self) -> str:
-        """What is shown."""
+        """The line that is shown."""
         minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
         took = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
         return f"{self._title}: {self._done:,} of {self._total:,} {self._unit}, {took}"

@@ -48,8 +48,8 @@ def _picture(crew: Crew) -> Picture:
 def _node(assignment: TaskBinding, begins: bool, tasks: Sequence[TaskBinding]) -> Node:
     task, role = assignment.task, assignment.agent.template("role") or ""
     titles = {id(other.task): _title(other) for other in tasks}
-    given = task.context if isinstance(task.context, list) else []
-    context = [titles[id(other)] for other in given if id(other) in titles]
+    context_tasks = task.context if isinstance(task.context, list) else []
+    context = [titles[id(other)] for other in context_tasks if id(other) in titles]
     facts = [("Agent", role), ("Expected output", task.template("expected_output") or "")]
     if context:
         facts.append(("Context", ", ".join(context)))

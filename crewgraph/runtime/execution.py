@@ -159,23 +159,23 @@ def is_watched() -> bool:
 
 def with_run_config(own: RunnableConfig) -> RunnableConfig:
     """Return the config of a run's graph merged with the caller's, if any."""
-    given = RUN_CONFIG.get()
-    if given is None:
+    run_config = RUN_CONFIG.get()
+    if run_config is None:
         return own
-    config: RunnableConfig = {**own, "run_name": given.get("run_name") or own.get("run_name", "")}
-    callbacks = given.get("callbacks")
+    config: RunnableConfig = {**own, "run_name": run_config.get("run_name") or own.get("run_name", "")}
+    callbacks = run_config.get("callbacks")
     if callbacks is not None:
         around = ensure_config().get("callbacks")
         is_inherited = callbacks is around or around is None
         both: RunnableConfig = {} if is_inherited else merge_configs({"callbacks": around}, {"callbacks": callbacks})
         config["callbacks"] = callbacks if is_inherited else both.get("callbacks")
-    config["tags"] = [*own.get("tags", ()), *(given.get("tags") or ())]
-    config["metadata"] = {**(given.get("metadata") or {}), **own.get("metadata", {})}
+    config["tags"] = [*own.get("tags", ()), *(run_config.get("tags") or ())]
+    config["metadata"] = {**(run_config.get("metadata") or {}), **own.get("metadata", {})}
     # A config completed by LangChain holds LangChain's default; a crew computes its own step limit.
-    config["recursion_limit"] = max(own.get("recursion_limit", 0), given.get("recursion_limit") or 0)
-    if (most := given.get("max_concurrency")) is not None:
+    config["recursion_limit"] = max(own.get("recursion_limit", 0), run_config.get("recursion_limit") or 0)
+    if (most := run_config.get("max_concurrency")) is not None:
         config["max_concurrency"] = most
-    values: PlainDict = given.get("configurable") or {}
+    values: PlainDict = run_config.get("configurable") or {}
     ours = {name for name in values if name.startswith(("__", "checkpoint_"))} | {"thread_id"}
     config["configurable"] = {
         **{name: value for name, value in values.items() if name not in ours},

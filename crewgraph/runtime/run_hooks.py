@@ -154,8 +154,8 @@ def callback_arguments(callback: Callable[..., object], value: object) -> tuple[
         parameters = inspect.signature(callback).parameters.values()
     except (TypeError, ValueError):  # builtins have no signature
         return (value,)
-    takes = any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL) for p in parameters)
-    return (value,) if takes else ()
+    accepts_argument = any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL) for p in parameters)
+    return (value,) if accepts_argument else ()
 
 
 SnapshotOrigin = tuple[str, str | None, Mapping[str, PlainDict]]

@@ -357,7 +357,7 @@ class Database:
         **kwargs: _P.kwargs,
     ) -> _T:
         connection = self._connection or self._open()
-        # SQLite would go on with a deleted file, and all of it would be lost.
+        # SQLite would continue to use a deleted file, and everything written to it would be lost.
         if self._file is not None and _identity(self.path) != self._file:
             raise self._errors.replaced(self.path)
         if not begin:
@@ -536,7 +536,7 @@ class _EndLock:
         return True  # the main thread gets an error that the database is closed
 
     def release(self) -> None:
-        """Nobody else has it."""
+        """Do nothing: no other thread waits for it in vain, as the process ends."""
 
     def __enter__(self) -> bool:
         return self.acquire()

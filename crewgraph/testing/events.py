@@ -51,9 +51,9 @@ class EventLog(list[BaseEvent]):
             return found[0]
         if times is not None and len(found) == times:
             return found
-        wanted = f"`{kind.__name__}`" + "".join(f", {name}={value!r:.60}" for name, value in fields.items())
+        description = f"`{kind.__name__}`" + "".join(f", {name}={value!r:.60}" for name, value in fields.items())
         expected = "an event" if times is None else f"{times} events"
-        raise AssertionError(f"expected {expected} {wanted}; {self._there_are(kind, fields, len(found))}")
+        raise AssertionError(f"expected {expected} {description}; {self._there_are(kind, fields, len(found))}")
 
     def assert_not_emitted(self, kind: type[BaseEvent], **fields: object) -> None:
         """Assert that no event of a class, with these values of its fields, was emitted.

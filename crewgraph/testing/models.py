@@ -100,10 +100,10 @@ def record_models(
 
 
 def _mode(mode: str) -> RecordMode:
-    wanted = os.environ.get("CREWGRAPH_RECORD") or mode
-    if wanted not in get_args(RecordMode):
-        raise ValueError(f"there is no mode {wanted!r} of recordings; use one of: {', '.join(get_args(RecordMode))}")
-    return cast(RecordMode, wanted)
+    mode_name = os.environ.get("CREWGRAPH_RECORD") or mode
+    if mode_name not in get_args(RecordMode):
+        raise ValueError(f"there is no mode {mode_name!r} of recordings; use one of: {', '.join(get_args(RecordMode))}")
+    return cast(RecordMode, mode_name)
 
 
 class ModelRecording:
@@ -129,12 +129,12 @@ class ModelRecording:
         """See `RequestWatcher`."""
         if not self.replays or isinstance(request.source, ScriptedLLM):
             return None
-        asked = _plain(request)
+        data = _plain(request)
         with self._lock:
-            replies = self._open.get(self._key(asked))
+            replies = self._open.get(self._key(data))
             if replies:
                 return cast(Reply, json.loads(json.dumps(replies.popleft()["reply"])))
-        raise RecordingMismatch(self._mismatch(asked))
+        raise RecordingMismatch(self._mismatch(data))
 
     def sending(self, request: ModelRequest) -> None:
         """See `RequestWatcher`; it forbids nothing."""
@@ -172,15 +172,15 @@ class ModelRecording:
     def _normalized(self, content: Any) -> Any:
         return self._normalize(content) if isinstance(content, str) else content
 
-    def _mismatch(self, asked: PlainDict) -> str:
-        where = f"{self.path} has no reply left for this request to `{asked['model']}`"
+    def _mismatch(self, data: PlainDict) -> str:
+        where = f"{self.path} has no reply left for this request to `{data['model']}`"
         remedy = f"Record it again: delete the file, or set CREWGRAPH_RECORD=record for {self.path.name}"
         nearest = next(iter(self.unused), None)
         if nearest is None:
             return (
-                f"{where}: all {len(self._calls)} are used. {remedy}. The last message is: {_last_text(asked)[:500]!r}"
+                f"{where}: all {len(self._calls)} are used. {remedy}. The last message is: {_last_text(data)[:500]!r}"
             )
-        changes = unified_diff(_lines(nearest), _lines(asked), "recorded", "requested", lineterm="", n=1)
+        changes = unified_diff(_lines(nearest), _lines(data), "recorded", "requested", lineterm="", n=1)
         return f"{where}. {remedy}. The next recorded request differs:\n" + "\n".join(list(changes)[:60])
 
 

@@ -90,7 +90,7 @@ class InjectedArguments:
             )
         added |= dict.fromkeys(self.stores, store)
         if self.runtimes:
-            whole = ToolRuntime(
+            tool_runtime = ToolRuntime(
                 state=state,
                 context=runtime.context,
                 config={**config, "configurable": configurable},
@@ -98,7 +98,7 @@ class InjectedArguments:
                 tool_call_id=call_id,
                 store=store,
             )
-            added |= dict.fromkeys(self.runtimes, whole)
+            added |= dict.fromkeys(self.runtimes, tool_runtime)
         return {**args, **added}
 
 

@@ -111,7 +111,7 @@ def keyword_names(function: Callable[..., Any]) -> frozenset[str] | None:
 
 
 def checked_arguments(
-    name: str, schema: type[BaseModel], function: Callable[..., Any], given: Mapping[str, object]
+    name: str, schema: type[BaseModel], function: Callable[..., Any], raw_arguments: Mapping[str, object]
 ) -> dict[str, Any]:
     """Validate and convert the keyword arguments of a program's call of a tool.
 
@@ -122,7 +122,7 @@ def checked_arguments(
         InvalidArguments: The arguments do not match the schema.
     """
     try:
-        arguments = call_arguments(validated(schema, dict(given)))
+        arguments = call_arguments(validated(schema, dict(raw_arguments)))
     except ValidationError as error:
         problems = "; ".join(_problem(detail) for detail in error.errors(include_url=False))
         outline = schema_outline(json_schema(schema))
@@ -131,8 +131,8 @@ def checked_arguments(
     if accepted is None:
         return arguments
     if is_derived(schema):  # what models cannot write is not in the schema, but a program may give it
-        arguments = {key: given[key] for key in given if key in accepted} | arguments
-    return {key: value for key, value in arguments.items() if key in accepted or key in given}
+        arguments = {key: raw_arguments[key] for key in raw_arguments if key in accepted} | arguments
+    return {key: value for key, value in arguments.items() if key in accepted or key in raw_arguments}
 
 
 def _problem(error: ErrorDetails) -> str:

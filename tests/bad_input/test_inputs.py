@@ -158,7 +158,7 @@ def test_half_a_character_in_a_reply_is_no_trouble(mode: Mode, reply: str):
     assert mode.resume(made, "t") == result
 
 
-def test_a_keyword_nobody_knows_is_told_at_the_line_that_gave_it():
+def test_an_unknown_keyword_is_reported_at_the_line_that_gave_it():
     with pytest.warns(UserWarning, match=r"`Task` has no keyword `expected`; it has no effect. Did you mean") as caught:
         Task(description="d", expected_output="e", expected="x")  # pyright: ignore[reportCallIssue]
     assert caught[0].filename == __file__

@@ -66,7 +66,7 @@ GARBLED = [
 
 
 @pytest.mark.parametrize("native", [False, True], ids=["text", "native"])
-def test_garbled_requests_for_tools_are_told_to_the_model_which_may_mend_them(mode: Mode, native: bool):
+def test_garbled_requests_for_tools_are_reported_to_the_model_which_may_mend_them(mode: Mode, native: bool):
     right = 'Thought: now\nAction: look\nAction Input: {"i": 1}'
     llm = ScriptedLLM([*GARBLED, right, "Final Answer: done"], native_tools=native)
     assert mode.kickoff(crew(task("a", agent(llm, tools=[look])))).raw == "done"
@@ -113,7 +113,7 @@ class Number(BaseModel):
 
 
 @pytest.mark.parametrize("form", ["output_json", "output_pydantic"])
-def test_json_that_never_fits_keeps_the_text_and_is_told(mode: Mode, form: str, caplog: pytest.LogCaptureFixture):
+def test_json_that_never_fits_keeps_the_text_and_is_reported(mode: Mode, form: str, caplog: pytest.LogCaptureFixture):
     llm = ScriptedLLM(['{"m": 1}', "no JSON", '{"n": "one"}', "[]"])
     with heard() as events:
         result = mode.kickoff(crew(task("a", agent(llm), **{form: Number})))

@@ -25,7 +25,7 @@ def solo(llm: ScriptedLLM) -> Crew:
     return crew(task("a", agent(llm)))
 
 
-def test_a_folder_that_cannot_be_made_is_told_with_the_ways_out(
+def test_a_folder_that_cannot_be_made_is_reported_with_the_ways_out(
     mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "file").write_text("in the way")
@@ -42,7 +42,7 @@ def test_a_folder_that_cannot_be_made_is_told_with_the_ways_out(
 @pytest.mark.parametrize(
     "content", [b"this is no database" * 1000, b"SQLite format 3\x00" + b"\xff" * 8000], ids=["text", "torn"]
 )
-def test_a_file_that_is_no_database_is_told_and_left_alone(mode: Mode, storage: Path, content: bytes):
+def test_a_file_that_is_no_database_is_reported_and_left_alone(mode: Mode, storage: Path, content: bytes):
     path = storage / "checkpoints.db"
     path.write_bytes(content)
     llm = ScriptedLLM([])
@@ -52,7 +52,7 @@ def test_a_file_that_is_no_database_is_told_and_left_alone(mode: Mode, storage: 
     assert path.read_bytes() == content
 
 
-def test_a_folder_in_the_databases_place_is_told(mode: Mode, storage: Path):
+def test_a_folder_in_the_databases_place_is_reported(mode: Mode, storage: Path):
     (storage / "checkpoints.db").mkdir()
     with pytest.raises(StorageError, match="cannot be opened"):
         mode.kickoff(solo(ScriptedLLM([])))
@@ -75,7 +75,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing_that_was_kept(mode: Mode, t
     assert len(llm.requests) == 4
 
 
-def test_a_database_that_was_closed_is_told(mode: Mode, tmp_path: Path):
+def test_a_database_that_was_closed_is_reported(mode: Mode, tmp_path: Path):
     saver = SqliteCheckpointer(tmp_path / "runs.db")
     saver.close()
     with pytest.raises(StorageError, match="closed"):
@@ -144,7 +144,7 @@ class Counting(Flow[dict[str, Any]]):
 
 
 @pytest.mark.parametrize(("name", "problem"), [("a\ud800b", "a surrogate"), ("a\0b", "a NUL")])
-def test_an_id_that_a_database_cannot_hold_is_told_before_anything_runs(mode: Mode, name: str, problem: str):
+def test_an_id_that_a_database_cannot_hold_is_reported_before_anything_runs(mode: Mode, name: str, problem: str):
     llm = ScriptedLLM([])
     made, flow = solo(llm), Counting()
     ways: list[Callable[[], Any]] = [
@@ -165,7 +165,7 @@ def test_an_id_that_a_database_cannot_hold_is_told_before_anything_runs(mode: Mo
     assert llm.requests == []
 
 
-def test_a_checkpointer_tells_of_half_a_character_in_any_id(mode: Mode, tmp_path: Path):
+def test_a_checkpointer_reports_half_a_character_in_any_id(mode: Mode, tmp_path: Path):
     with SqliteCheckpointer(tmp_path / "runs.db") as saver:
         config: Any = {"configurable": {"thread_id": "a\ud800", "checkpoint_ns": ""}}
         with pytest.raises(StorageError, match=r"runs.db` cannot hold 'a\\ud800': a surrogate in it, at position 1"):

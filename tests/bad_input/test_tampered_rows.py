@@ -282,7 +282,7 @@ def test_a_tampered_row_of_a_flow_runs_nothing(stored: Storage, attack: str, tmp
         assert not touched.exists()
 
 
-def test_runs_written_by_the_plain_serializer_go_on(mode: Mode, tmp_path: Path):
+def test_runs_written_by_the_plain_serializer_continue(mode: Mode, tmp_path: Path):
     """Their values need no class but LangGraph's own: what earlier versions wrote with `PostgresSaver` still resumes."""
     saver = InMemorySaver(serde=TrustedSerializer(JsonPlusSerializer()))
     model = script()
@@ -340,7 +340,7 @@ def test_a_crew_compiles_once_for_a_saver_that_is_read_strictly():
 @pytest.mark.parametrize(
     "serde", [StrictSerializer(), TrustedSerializer(JsonPlusSerializer())], ids=["strict", "trusted"]
 )
-def test_a_saver_with_a_serializer_that_is_told_safe_is_used_itself(serde: Any):
+def test_a_saver_with_a_serializer_that_is_declared_safe_is_used_itself(serde: Any):
     saver = InMemorySaver(serde=serde)
     assert strictly_reading(saver) is saver
 
@@ -368,7 +368,7 @@ class Derived(JsonPlusSerializer):
 @pytest.mark.parametrize(
     "serde", [Unknown(), Derived(), EncryptedSerializer(Plain(), Derived())], ids=["unknown", "derived", "encrypted"]
 )
-def test_a_serializer_that_nobody_knows_is_refused_with_the_remedy(mode: Mode, serde: Any):
+def test_an_unknown_serializer_is_refused_with_the_remedy(mode: Mode, serde: Any):
     llm = script()
     runs: list[Callable[[Any], object]] = [
         lambda saver: mode.kickoff(failing(llm), checkpointer=saver),

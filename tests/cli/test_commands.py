@@ -89,7 +89,7 @@ WRONG = {
 }
 
 
-def test_a_wrong_argument_is_told_in_plain_words(python: Python):
+def test_a_wrong_argument_is_reported_in_plain_words(python: Python):
     for arguments, message in WRONG.items():
         done = python(*CREWGRAPH, *arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments

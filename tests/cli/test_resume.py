@@ -66,7 +66,9 @@ def killed(desk: Python, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("END")
 
 
-def test_a_killed_crew_goes_on_and_a_finished_one_tells_its_result_again(desk: Python, monkeypatch: pytest.MonkeyPatch):
+def test_a_killed_crew_continues_and_a_finished_one_tells_its_result_again(
+    desk: Python, monkeypatch: pytest.MonkeyPatch
+):
     killed(desk, "desk", monkeypatch)
     done = resume(desk, "desk")
     assert (done.returncode, done.stdout) == (0, "asked second\nsecond is done\n"), done.stderr
@@ -74,7 +76,7 @@ def test_a_killed_crew_goes_on_and_a_finished_one_tells_its_result_again(desk: P
     assert (again.returncode, again.stdout) == (0, "second is done\n"), again.stderr
 
 
-def test_a_killed_flow_goes_on(desk: Python, monkeypatch: pytest.MonkeyPatch):
+def test_a_killed_flow_continues(desk: Python, monkeypatch: pytest.MonkeyPatch):
     killed(desk, "post", monkeypatch)
     done = resume(desk, "Post")
     assert (done.returncode, done.stdout) == (0, "sent a letter\n"), done.stderr

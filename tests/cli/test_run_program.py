@@ -127,7 +127,7 @@ def test_a_script_sees_what_python_shows_it(python: Python, tmp_path: Path):
     assert facts["file"] == str(tmp_path / "sub" / "facts.py")
 
 
-def test_a_linked_script_finds_what_lies_beside_its_file(python: Python, tmp_path: Path):
+def test_a_linked_script_finds_what_is_next_to_its_file(python: Python, tmp_path: Path):
     write(tmp_path, real__in__facts=FACTS, real__in__local="")
     (tmp_path / "link.py").symlink_to(tmp_path / "real" / "facts.py")
     assert json.loads(same(python, "link.py").stdout)["path"] == str(tmp_path / "real")

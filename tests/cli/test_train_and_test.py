@@ -66,7 +66,7 @@ def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(("ends", "code"), [("Ctrl-C", 130), ("Ctrl-D", 1)])
-def test_a_training_that_is_left_says_how_to_go_on(tmp_path: Path, ends: str, code: int):
+def test_a_training_that_is_left_says_how_to_continue(tmp_path: Path, ends: str, code: int):
     terminal, child_end = os.openpty()
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
     with processes.Popen(

@@ -7,7 +7,7 @@ import pytest
 from crewgraph_compat.stand_ins.a2a_server import APIKeyServerAuth, HTTPException, OIDCAuth, SimpleTokenAuth
 
 
-def test_servers_of_ones_own_know_who_asks():
+def test_servers_of_your_own_know_who_asks():
     def authenticated(scheme: Any, token: str) -> Any:
         return asyncio.run(scheme.authenticate(token))
 

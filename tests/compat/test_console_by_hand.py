@@ -71,7 +71,7 @@ def test_uses_of_tools_are_counted_over_all_formatters():
     assert ConsoleFormatter.tool_usage_counts == {"depth": 2} and "use 2" in said.getvalue()
 
 
-def test_only_failures_that_nobody_told_of_are_shown_as_such():
+def test_only_failures_that_nobody_reported_are_shown_as_such():
     raised, reported = (
         ToolFailure(message="x", reason=reason)
         for reason in (ToolFailureReason.EXCEPTION, ToolFailureReason.TOOL_REPORTED)
@@ -97,7 +97,7 @@ def test_every_method_prints_what_it_is_told():
             assert "─" in said.getvalue(), name
 
 
-def test_a_formatter_of_ones_own_is_told_of_runs(monkeypatch: pytest.MonkeyPatch):
+def test_a_custom_formatter_is_told_about_runs(monkeypatch: pytest.MonkeyPatch):
     told: list[Any] = []
 
     class Mine(ConsoleFormatter):

@@ -48,7 +48,7 @@ class Trip(Flow[dict[str, Any]]):
     def wait(self) -> None: ...
 
 
-def test_a_flow_is_told_as_nodes_and_edges():
+def test_a_flow_is_reported_as_nodes_and_edges():
     structure = build_flow_structure(Trip)
     assert structure == build_flow_structure(Trip())
     assert structure.get("start_methods") == ["plan", "wait"]

@@ -196,7 +196,7 @@ def test_the_version_is_three_numbers():
         ("from crewai.knowledge.embedder.fastembed import FastEmbed", ModuleNotFoundError, "An embedder is"),
     ],
 )
-def test_what_is_missing_is_told(program: str, kind: type[Exception], told: str):
+def test_what_is_missing_is_reported(program: str, kind: type[Exception], told: str):
     with pytest.raises(ImportError if issubclass(kind, ImportError) else kind) as caught:
         run(program)
     assert type(caught.value) is kind
@@ -205,7 +205,7 @@ def test_what_is_missing_is_told(program: str, kind: type[Exception], told: str)
 
 
 @pytest.mark.usefixtures("surface")
-def test_a_missing_name_is_told_wherever_it_stands_in_an_import():
+def test_a_missing_name_is_reported_wherever_it_is_in_an_import():
     # Above 255 names the argument of Python's instruction does not fit in one of them.
     many = "\n".join(f"name{n} = {n}" for n in range(300))
     with pytest.raises(ImportError, match=r"`crewai\.Nope` is not provided"):

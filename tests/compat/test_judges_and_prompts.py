@@ -41,7 +41,7 @@ def work(agent: Agent, number: int = 1) -> Task:
 
 
 # ---------------------------------------------------------------- converting
-def test_texts_are_converted_beside_the_event_loop():
+def test_texts_are_converted_off_the_event_loop():
     agent = clerk('{"height": 3}')
     assert asyncio.run(async_convert_to_model('{"height": 1}', Tide, None)) == Tide(height=1)
     assert asyncio.run(async_handle_partial_json('so: {"height": 2}', Tide, True, agent)) == {"height": 2}
@@ -70,7 +70,7 @@ def test_what_was_learned_is_asked_for_field_by_field():
         TrainingConverter(text="t", llm=ScriptedLLM(["no"] * 6), model=TrainedAgent, instructions="i").to_pydantic()
 
 
-def test_a_model_is_told_of_in_a_text():
+def test_a_model_is_described_in_a_text():
     assert PydanticSchemaParser(model=Tide).get_schema() == '{\n  "height": integer\n}'
 
 
@@ -83,7 +83,7 @@ def test_tasks_are_planned_by_hand():
     assert planner._handle_crew_planning().list_of_plans_per_task[0].plan == "look"  # pyright: ignore[reportPrivateUsage]
 
 
-def test_a_plan_that_cannot_be_read_is_told():
+def test_a_plan_that_cannot_be_read_is_reported():
     planner = CrewPlanner([work(clerk("?"))], ScriptedLLM(["no plan"] * 8))
     with pytest.raises(ValueError, match="plan could not be parsed"):
         planner._handle_crew_planning()  # pyright: ignore[reportPrivateUsage]
@@ -141,7 +141,7 @@ def test_a_guardrail_is_carried_out_by_hand(said: Any, expected: Any):
     assert (result.success, result.result, result.error) == expected
 
 
-def test_a_guardrail_that_returns_no_pair_is_told():
+def test_a_guardrail_that_returns_no_pair_is_reported():
     def guardrail(output: TaskOutput) -> bool:
         return True
 
@@ -177,7 +177,7 @@ def test_a_prompt_of_one_message_has_no_system_part():
         made["system"]
 
 
-def test_a_prompt_stands_in_templates():
+def test_a_prompt_is_rendered_in_templates():
     made = Prompts(
         agent=clerk(),
         system_template="<{{ .System }}>",

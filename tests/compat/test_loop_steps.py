@@ -98,7 +98,7 @@ def test_what_a_model_makes_up_behind_its_action_is_left_out():
     assert (step.tool, step.tool_input, step.text) == ("t", "{}", WISH)
 
 
-def test_an_action_goes_on_with_what_came_of_it():
+def test_an_action_continues_with_what_came_of_it():
     heard: list[Any] = []
     step = handle_agent_action_core(action(), ToolResult("res"), [], heard.append, heard.append)
     assert isinstance(step, AgentAction)
@@ -109,7 +109,7 @@ def test_an_action_goes_on_with_what_came_of_it():
     assert last.output == "res"
 
 
-def test_a_reply_that_cannot_be_read_is_told_to_the_model(capsys: pytest.CaptureFixture[str]):
+def test_a_reply_that_cannot_be_read_is_reported_to_the_model(capsys: pytest.CaptureFixture[str]):
     messages: list[Any] = []
     step = handle_output_parser_exception(OutputParserError("no action"), messages, 4, printer=PRINTER)
     assert (step.tool, step.text) == ("", "no action")
@@ -293,7 +293,7 @@ def test_a_call_is_carried_out():
     assert "no JSON object" in carried("done", "{bad").result
 
 
-def test_work_that_is_handed_over_is_counted_by_hand():
+def test_work_that_is_delegated_is_counted_by_hand():
     task = Task(description="d", expected_output="e")
     for name in ("Delegate work to coworker", "ask_question_to_coworker", "add"):
         track_delegation_if_needed(name, {"coworker": "Bob"}, task)

@@ -70,7 +70,7 @@ def test_an_executor_uses_tools_until_it_has_the_answer(kind: type[CrewAgentExec
     assert executor.iterations == 2
 
 
-def test_an_executor_tells_its_system_message_apart():
+def test_an_executor_distinguishes_its_system_message():
     executor = made(AgentExecutor, "Final Answer: ok", prompt={"system": "S {tools}", "user": "U {input}"})
     executor.invoke(INPUTS)
     assert [(one["role"], one["content"]) for one in executor.messages[:2]] == [
@@ -137,14 +137,14 @@ def test_a_wish_becomes_a_call_and_what_the_model_is_shown(wish: str, given: str
     ("wish", "given", "why"),
     [("nope", "{}", "There is no tool `nope`"), ("add", '{"z": 1}', "the argument `a` is missing")],
 )
-def test_a_wish_that_cannot_be_is_told(wish: str, given: str, why: str):
+def test_a_wish_that_cannot_be_is_reported(wish: str, given: str, why: str):
     calling, shown = usage(wish, given)
     assert isinstance(calling, ToolUsageError)
     assert calling.message == shown
     assert why in shown
 
 
-def test_words_without_a_wish_are_told():
+def test_words_without_a_wish_are_reported():
     calling = ToolUsage(None, [add], None, None).parse_tool_calling("Final Answer: three")
     assert isinstance(calling, ToolUsageError)
     step = AgentAction(thought="", tool="add", tool_input='{"a": 1}', text="")

@@ -51,7 +51,7 @@ def test_entries_of_a_yaml_file_are_read(tmp_path: Path):
     assert close_mcp_server(None, None, "out") == "out"
 
 
-def test_a_tool_is_told_in_one_text():
+def test_a_tool_is_reported_in_one_text():
     told = format_description_for_llm("Look Up", Query, "Looks.")
     assert told.startswith("Tool Name: look_up\nTool Arguments: {")
     assert strip_composite_description_prefix(told) == "Looks."

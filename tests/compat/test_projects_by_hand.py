@@ -43,7 +43,7 @@ class Harbour:
         return Crew(agents=self.agents, tasks=self.tasks)
 
 
-def test_methods_of_a_project_are_told_by_their_classes():
+def test_methods_of_a_project_are_reported_by_their_classes():
     one = Harbour()
     assert isinstance(Harbour.pilot, methods.AgentMethod) and isinstance(Harbour.pilot, methods.DecoratedMethod)
     assert isinstance(Harbour.crew, methods.CrewMethod) and not isinstance(Harbour.crew, methods.AgentMethod)
@@ -99,7 +99,7 @@ def test_a_manager_of_a_definition_is_none_of_those_who_work():
         ({"agents": {"pilot": {**PILOT, "type": "Robot"}}}, "`pilot` has an unknown `type`; available: Agent"),
     ],
 )
-def test_faults_of_a_definition_are_told(change: dict[str, Any], told: str):
+def test_faults_of_a_definition_are_reported(change: dict[str, Any], told: str):
     with pytest.raises(DefinitionError, match=told):
         load_crew_from_definition({"agents": {"pilot": PILOT}, "tasks": [GUIDE], **change})
 
@@ -244,7 +244,7 @@ def test_the_files_of_a_project_are_looked_through(tmp_path: Path, monkeypatch: 
     assert (described["name"], list(described["run_params_schema"]["properties"])) == ("depth", ["place"])
 
 
-def test_failures_of_servers_are_told_by_their_status():
+def test_failures_of_servers_are_reported_by_their_status():
     refused = failures.error_for_status(401, "no key")
     assert isinstance(refused, failures.MCPAuthenticationError) and refused.status_code == 401
     assert isinstance(refused, ConnectionError) and "no key" in str(refused)

@@ -100,7 +100,7 @@ def test_definitions_are_put_in_their_places(given: dict[str, Any], made: dict[s
         assert resolved == made
 
 
-def test_a_definition_that_is_missing_is_told():
+def test_a_definition_that_is_missing_is_reported():
     with pytest.raises(KeyError, match="no definition of `N`"):
         resolve_refs({"$ref": "#/$defs/N"})
 
@@ -156,7 +156,7 @@ def test_parameters_are_put_as_strict_providers_take_them(sanitized: Any, left: 
         ({"minItems": 1}, ""),
     ],
 )
-def test_a_field_is_told_in_one_line(field: dict[str, Any], told: str):
+def test_a_field_is_reported_in_one_line(field: dict[str, Any], told: str):
     assert build_rich_field_description(field) == told
 
 
@@ -216,7 +216,7 @@ def test_a_model_is_named_and_described_as_one_likes():
     assert set(base.model_fields) == {"name", "depth", "n"}
 
 
-def test_a_type_that_is_none_is_told():
+def test_a_type_that_is_none_is_reported():
     with pytest.raises(ValueError, match="not a JSON type"):
         create_model_from_schema({"type": "object", "properties": {"a": {"type": "tide"}}})
 

@@ -20,7 +20,7 @@ def test_every_row_leads_to_something():
     assert broken == {}
 
 
-def test_every_module_stands_in_one_area_only():
+def test_every_module_is_in_one_area_only():
     assert len(TABLE) == sum(len(area.MODULES) for area in AREAS)
     assert set(FILES) == set(TABLE)
 

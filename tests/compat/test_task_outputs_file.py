@@ -47,7 +47,7 @@ def test_a_file_holds_what_is_added_and_changed_until_it_is_removed(tmp_path: Pa
     assert KickoffTaskOutputsSQLiteStorage(path).load() == []
 
 
-def test_what_cannot_be_done_is_told(tmp_path: Path):
+def test_what_cannot_be_done_is_reported(tmp_path: Path):
     storage = KickoffTaskOutputsSQLiteStorage(str(tmp_path / "outputs.db"))
     with pytest.warns(UserWarning, match="no task output has the number 9; nothing was changed"):
         storage.update(9, output={})

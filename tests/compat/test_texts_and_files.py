@@ -195,7 +195,7 @@ def test_markers_of_the_environment_are_those_of_crewai():
     assert NOT_SPECIFIED
 
 
-def test_what_is_told_of_a_database_holds_what_it_said():
+def test_the_description_of_a_database_holds_what_it_said():
     cause = ValueError("full")
     assert DatabaseError.format_error(DatabaseError.SAVE_ERROR, cause).endswith(": full")
     assert DatabaseOperationError("m", cause).original_error is cause
@@ -361,14 +361,14 @@ def test_a_path_leads_to_what_it_names():
 
 
 @pytest.mark.parametrize("path", ["json", "", ".x", "x.", "nowhere_at_all.x", "json.nope"])
-def test_a_path_that_leads_nowhere_is_told(path: str):
+def test_a_path_that_leads_nowhere_is_reported(path: str):
     with pytest.raises(ValueError):
         validate_import_path(path)
     with pytest.raises(ValidationError):
         import_and_validate_definition(path)
 
 
-def test_a_missing_package_is_told_with_what_it_is_for():
+def test_a_missing_package_is_reported_with_what_it_is_for():
     with pytest.raises(OptionalDependencyError, match="The chart needs the package `nowhere_at_all`"):
         require_field("nowhere_at_all.x", purpose="The chart")
     with pytest.raises(AttributeError):
@@ -376,7 +376,7 @@ def test_a_missing_package_is_told_with_what_it_is_for():
 
 
 @pytest.mark.parametrize("ref", ["json", "json:", "nowhere_at_all:x", "json:nope", ":x", "json.dumps", ""])
-def test_a_reference_that_leads_nowhere_is_told(ref: str):
+def test_a_reference_that_leads_nowhere_is_reported(ref: str):
     with pytest.raises(InvalidRefError, match="`state`"):
         resolve_ref(ref, field="state")
 
@@ -390,7 +390,7 @@ def test_a_reference_leads_to_what_it_names():
         resolve_class_ref("json:JSONDecoder", field="f", base_class=json.JSONEncoder)
 
 
-def test_functions_are_told_by_their_paths(monkeypatch: pytest.MonkeyPatch):
+def test_functions_are_reported_by_their_paths(monkeypatch: pytest.MonkeyPatch):
     assert callable_to_string(len) == "builtins.len"
     assert callable_to_string(json.JSONEncoder.encode) == "json.encoder.JSONEncoder.encode"
     assert callable_to_string(lambda: 1) is None

@@ -270,7 +270,7 @@ def test_an_asynchronous_task_sees_what_was_done_before_it_and_the_next_sees_all
     assert raws(output) == ["-", "<->", "<->", f"<-{divider}<->{divider}<->>"]
 
 
-def test_a_listed_context_is_told_in_its_own_order(mode: Mode):
+def test_a_listed_context_is_reported_in_its_own_order(mode: Mode):
     reader = agent(echo)
     a, b = step("a", agent("a")), step("b", agent("b"))
     output = mode.kickoff(crew(a, b, step("c", reader, context=[b, a])))

@@ -20,9 +20,9 @@ from modes import Mode
 from crewgraph.core import pregel
 from crewgraph.core.pregel import (
     Place,
-    asked_in,
     executions,
     has_next,
+    interrupts_in,
     place_of,
     trace_on_demand,
     untraced,
@@ -183,7 +183,7 @@ def test_a_checkpoint_tells_whether_something_is_to_run_and_whether_it_is_asked(
     graph = _walk(saver)
     graph.invoke({"seen": []}, at("t"), durability="sync")
     waiting = saver.get_tuple(at("t"))
-    assert waiting is not None and [one.value for one in asked_in(waiting.pending_writes or ())] == ["well?"]
+    assert waiting is not None and [one.value for one in interrupts_in(waiting.pending_writes or ())] == ["well?"]
     graph.invoke(Command(resume="yes"), at("t"), durability="sync")
     states = list(graph.get_state_history(at("t")))
     found = [saver.get_tuple(state.config) for state in states]
@@ -191,7 +191,7 @@ def test_a_checkpoint_tells_whether_something_is_to_run_and_whether_it_is_asked(
         bool(state.next) for state in states
     ]
     assert [bool(state.next) for state in states] == [False, *[True] * (len(states) - 1)] and len(states) > 6
-    assert found[0] is not None and asked_in(found[0].pending_writes or ()) == []
+    assert found[0] is not None and interrupts_in(found[0].pending_writes or ()) == []
     assert [executions(one) for one in found if one] == [
         {task.id: task.name for task in state.tasks if task.name != START} for state in states
     ]
@@ -270,7 +270,7 @@ def test_nodes_make_a_run_in_the_trace_where_somebody_watches_and_see_the_same_c
     assert before == unwatched == watched
 
 
-def test_answers_can_be_given_to_a_part_of_a_node_beside_those_of_the_node(mode: Mode):
+def test_answers_can_be_given_to_a_part_of_a_node_alongside_those_of_the_node(mode: Mode):
     def ask(state: State) -> State:
         before = var_child_runnable_config.get()
         assert before is not None

@@ -327,7 +327,7 @@ def test_a_result_that_cannot_be_kept_is_an_error_that_names_its_source(mode: Mo
         mode.invoke(chain(("task", body)), {"outputs": {}})
 
 
-def test_notices_are_told_each_time_and_take_no_place_in_the_paths(mode: Mode):
+def test_notices_are_reported_each_time_and_take_no_place_in_the_paths(mode: Mode):
     counting, told, crashes = Counting(), list[str](), ["crash"]
 
     def body(state: dict[str, Any]) -> Body[Any]:

@@ -194,7 +194,7 @@ def test_what_is_stored_and_streamed_is_what_langgraph_stores_and_streams(shape:
         assert _rows(ours, "t") == _rows(theirs, "t")
 
 
-def test_a_lone_node_is_saved_in_one_transaction_and_the_input_with_the_first_step(saver: Transactions, mode: Mode):
+def test_a_single_node_is_saved_in_one_transaction_and_the_input_with_the_first_step(saver: Transactions, mode: Mode):
     _run(mode, _graph("chain", saver), "t")
     assert saver.saved == [["put", "put_writes", "put"], *[["put_writes", "put"]] * 3]
 

@@ -222,7 +222,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     yield told
 
 
-def test_the_input_is_handed_on_without_a_step_of_its_own(mode: Mode, begun: list[bool]):
+def test_the_input_is_passed_on_without_a_step_of_its_own(mode: Mode, begun: list[bool]):
     _streamed(mode, _compiled(CHAIN, InMemorySaver(), light=True), ["updates"], durability="sync")
     _streamed(mode, _compiled(CHAIN, None, light=True), ["updates"])
     assert begun == [True] * 4

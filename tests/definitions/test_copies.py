@@ -67,7 +67,7 @@ class Counting(Agent):
         return self._count
 
 
-def test_a_class_of_ones_own_stays_one_with_private_state_anew():
+def test_a_custom_class_stays_one_with_private_state_anew():
     agent = Counting(role="r", goal="g", backstory="b", level=5)
     assert [agent.count(), agent.count()] == [1, 2]
     copied = agent.copy()

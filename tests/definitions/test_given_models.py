@@ -34,7 +34,7 @@ def test_a_dict_of_keywords_is_a_model():
     assert (type(agent.llm), agent.llm.max_tokens) == (LLM, 7)
 
 
-def test_a_model_of_ones_own_stays_what_it_is():
+def test_a_custom_model_stays_what_it_is():
     own = ScriptedLLM(["x"])
     assert Agent(**SELF, llm=own).llm is own
 

@@ -22,7 +22,7 @@ def having(given: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------------------------------- unknown
-def test_an_unknown_keyword_is_taken_and_told_with_the_nearest_name_at_the_line_that_gave_it():
+def test_an_unknown_keyword_is_accepted_and_reported_with_the_nearest_name_at_the_line_that_gave_it():
     with pytest.warns(UnknownKeyword) as caught:
         Task(**having(TASK, contxt=[]))
     assert [str(one.message) for one in caught] == [
@@ -45,7 +45,7 @@ def test_the_line_is_that_of_the_program_for_every_kind_of_definition():
     ]
 
 
-def test_an_unknown_keyword_is_told_once_for_a_class():
+def test_an_unknown_keyword_is_reported_once_for_a_class():
     with pytest.warns(UnknownKeyword) as caught:
         for _ in range(3):
             Task(**having(TASK, colour="red", size=1))
@@ -63,7 +63,7 @@ def test_config_stands_for_fields_that_are_not_given():
     assert (task.description, task.markdown, task.agent) == ("Write", True, agent)
 
 
-def test_none_is_no_value_beside_config():
+def test_none_is_no_value_alongside_config():
     assert Agent(config={**AGENT, "max_iter": 3}, max_iter=None).max_iter == 3  # pyright: ignore[reportCallIssue]
 
 
@@ -72,7 +72,7 @@ def test_none_that_config_does_not_replace_keeps_its_meaning():
     assert Task(config=TASK).context is NOT_SPECIFIED  # pyright: ignore[reportCallIssue]
 
 
-def test_an_unknown_name_in_config_is_told_too():
+def test_an_unknown_name_in_config_is_reported_too():
     with pytest.warns(UnknownKeyword, match="`Task` has no keyword `descripton`.*`description`"):
         Task(config={**TASK, "descripton": "x"})  # pyright: ignore[reportCallIssue]
 

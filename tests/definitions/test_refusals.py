@@ -118,7 +118,7 @@ def test_a_context_may_name_a_task_of_another_crew():
     assert len(crew(task("here", context=[stranger])).tasks) == 1
 
 
-def test_an_asynchronous_task_cannot_read_one_that_runs_beside_it():
+def test_an_asynchronous_task_cannot_read_one_that_runs_in_parallel():
     first = task("first", async_execution=True)
     beside = task("beside", async_execution=True, context=[first])
     assert messages(lambda: crew(first, beside, task("end"))) == [
@@ -205,7 +205,7 @@ def test_an_output_file_lies_below_the_working_directory(path: str, kept: str):
 
 
 @pytest.mark.parametrize(("path", "kept"), [("/tmp/report.md", "tmp/report.md"), ("//report.md", "report.md")])
-def test_an_absolute_output_file_lies_there_too_and_that_is_told(path: str, kept: str):
+def test_an_absolute_output_file_lies_there_too_and_this_is_reported(path: str, kept: str):
     with pytest.warns(UserWarning, match=f"`output_file` '{path}' is below the working directory: `{kept}` is written"):
         assert task(output_file=path).output_file == kept
 
@@ -332,7 +332,7 @@ def test_the_refusal_of_a_guardrail_names_it():
     ]
 
 
-def test_a_list_of_guardrails_counts_before_a_single_one_and_that_is_told():
+def test_a_list_of_guardrails_counts_before_a_single_one_and_this_is_reported():
     with pytest.warns(UserWarning, match="`guardrails` counts") as caught:
         both = task(guardrail=pair, guardrails=[untyped])
     assert both.all_guardrails == [untyped]

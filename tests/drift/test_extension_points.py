@@ -376,7 +376,7 @@ class Loud(Agent):
         return str(super().execute_task(task, context, tools)).upper()
 
 
-def test_what_a_version_of_ones_own_did_is_not_done_again_after_a_crash(mode: Mode, tmp_path: Path):
+def test_what_a_custom_version_did_is_not_done_again_after_a_crash(mode: Mode, tmp_path: Path):
     answers = ScriptedLLM(["noon", ConnectionError("down"), "six", "seven"])
     loud = Loud(role="Clerk", goal="Know", backstory="Ten years in", llm=answers, max_retry_limit=0)
     first = Task(description="When?", expected_output="A time", agent=loud)

@@ -47,7 +47,7 @@ def _planned(model: Any) -> Crew:
 
 
 @pytest.mark.parametrize("make", [_helping, _led, _planned])
-def test_a_chat_model_stands_wherever_a_model_is_asked_for(make: Callable[[Any], Crew], mode: Mode):
+def test_a_chat_model_works_wherever_a_model_is_asked_for(make: Callable[[Any], Crew], mode: Mode):
     plan = '{"list_of_plans_per_task": [{"task_number": 1, "task": "do it", "plan": "look"}]}'
 
     def answer(request: Request) -> str:

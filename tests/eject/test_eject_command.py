@@ -244,7 +244,7 @@ def test_a_tool_whose_object_cannot_be_made_again_is_left_to_be_written(eject: E
     assert "its class takes `code`, which its object does not keep" in done.stderr
 
 
-def test_all_that_has_no_translation_is_told_at_once(eject: Eject, project: Path):
+def test_all_that_has_no_translation_is_reported_at_once(eject: Eject, project: Path):
     done = eject("shop.py:hard", "--output", "graph.py")
     assert done.returncode == 1
     assert not (project / "graph.py").exists()
@@ -272,7 +272,7 @@ def test_attributes_of_a_flow_are_refused_with_their_line(eject: Eject, project:
             "PaidWithTwo",
             "it waits for the first of `take` with `check` and `take`, which may finish in different steps",
         ),
-        ("PaidByLabel", "it runs once for `ask` saying `yes` and `check`, but the second may run after"),
+        ("PaidByLabel", "it runs once for `ask` with the label `yes` and `check`, but the second may run after"),
         ("PaidByItself", "it runs once for `take` and `thank`, but the second may run after the first"),
         ("RoutedTwice", "it waits for the first of `take` and `check`, which may finish in different steps"),
     ],
@@ -289,7 +289,7 @@ def test_a_parameter_that_nothing_is_known_of_is_refused(eject: Eject, project: 
     assert "method `pay` of flow `Lacking`: no value is known for its parameter `much`" in done.stderr
 
 
-def test_stars_that_take_what_is_handed_on_or_the_inputs_are_refused(eject: Eject, project: Path):
+def test_stars_that_take_what_is_passed_on_or_the_inputs_are_refused(eject: Eject, project: Path):
     done = eject("shop.py:Loose")
     assert done.returncode == 1
     assert "method `take` of flow `Loose`: its `**inputs` receives the inputs of a run" in done.stderr

@@ -90,12 +90,12 @@ def test_every_key_of_the_state_is_used(play: Play, name: str):
     assert not [key for key in keys if not re.search(rf"['.]{key}\b", functions)]
 
 
-def test_routers_that_change_the_state_say_the_way_themselves_and_hand_on_what_is_read(play: Play):
+def test_routers_that_change_the_state_select_the_next_node_themselves_and_pass_on_what_is_read(play: Play):
     found = play("ticket").source
     assert 'return Command(update={"kind": state.kind}, goto="reproduce")' in found
-    assert 'return Command(update={"guess_given": "other", "kind": state.kind}, goto="guess")' in found
+    assert 'return Command(update={"guess_input": "other", "kind": state.kind}, goto="guess")' in found
     assert 'return Command(update={"tries": state.tries}, goto="close")' in found
-    assert "close_given" not in found and "add_conditional_edges" not in found
+    assert "close_input" not in found and "add_conditional_edges" not in found
 
 
 def test_ejected_programs_keep_to_the_linter(play: Play, tmp_path: Path):
@@ -141,7 +141,7 @@ def test_the_graph_of_a_crew_has_a_node_for_each_task_and_edges_for_their_order(
     assert outcome["steps"][2:] == ["title", "more", "end"]
 
 
-def test_the_graph_of_a_flow_has_a_node_for_each_method_but_for_routers_that_only_say_the_way(play: Play):
+def test_the_graph_of_a_flow_has_a_node_for_each_method_but_for_routers_that_only_select_the_next_node(play: Play):
     outcome = play("desk").outcome
     assert outcome["nodes"] == ["__end__", "__start__", "draft", "judge", "layout", "out", "picture", "words"]
     assert outcome["edges"] == [

@@ -95,7 +95,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("use", WHOLE)
-def test_a_state_as_a_whole_is_what_the_flow_has_without_what_methods_hand_on(python: Python, tmp_path: Path, use: str):
+def test_a_state_as_a_whole_is_what_the_flow_has_without_what_methods_pass_on(python: Python, tmp_path: Path, use: str):
     program = flow_of(f"""
 def changed(state):
     state.topic = "z"
@@ -480,8 +480,11 @@ def test_an_agent_is_a_graph_with_a_tool_node_and_calls_with_the_same_id_are_not
     assert ejected(python, tmp_path, SAME_ID, "program.py:crew", answer) == "done\n"
     assert asked_of[1:] == ["Kiel: 4 m", "Brest: 5 m"]
     source = (tmp_path / "ejected.py").read_text("utf-8")
-    assert "ToolNode(tools, handle_tool_errors=failed, wrap_tool_call=used)" in source
-    assert "WRITER_AGENT = agent(MODEL, [depth])" in source and "config: RunnableConfig) -> dict[str, str]:" in source
+    assert "ToolNode(tools, handle_tool_errors=describe_tool_error, wrap_tool_call=run_tool_call)" in source
+    assert (
+        "WRITER_AGENT = build_agent(MODEL, [depth])" in source
+        and "config: RunnableConfig) -> dict[str, str]:" in source
+    )
 
 
 ASKING = HEAD + flow_of("""

@@ -429,7 +429,7 @@ def test_flush_waits_for_what_handlers_emit(bus: EventBus):
     assert callable(first) and callable(second)
 
 
-def test_a_handler_whose_loop_ends_is_told_of(bus: EventBus, caplog: pytest.LogCaptureFixture):
+def test_a_handler_whose_loop_ends_is_reported(bus: EventBus, caplog: pytest.LogCaptureFixture):
     async def handler(_: Any, __: BaseEvent) -> None:
         await asyncio.sleep(60)
 
@@ -469,7 +469,7 @@ def test_a_loop_closed_over_its_handlers_blocks_nobody(bus: EventBus, caplog: py
     assert "were cut off" in caplog.text
 
 
-def test_shutdown_waits_or_cancels_and_the_bus_can_go_on(bus: EventBus, caplog: pytest.LogCaptureFixture):
+def test_shutdown_waits_or_cancels_and_the_bus_can_continue(bus: EventBus, caplog: pytest.LogCaptureFixture):
     heard: list[str] = []
 
     @bus.on(TaskFailedEvent)

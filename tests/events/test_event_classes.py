@@ -289,7 +289,7 @@ def test_a_wrong_type_is_refused():
         LLMCallFailedEvent(error=3)  # pyright: ignore[reportArgumentType]
 
 
-def test_one_can_make_an_event_of_ones_own():
+def test_one_can_make_a_custom_event():
     class Priced(BaseEvent):
         type: str = "priced"
         cost: float

@@ -19,7 +19,7 @@ class Talk(Flow[Any]):
         return Crew(agents=[clerk], tasks=[task]).kickoff(checkpointer=False).raw
 
 
-def test_a_flow_is_told_event_by_event():
+def test_a_flow_is_reported_event_by_event():
     session = Talk().stream_events()
     with pytest.raises(RunError, match="has not ended"):
         _ = session.result
@@ -35,7 +35,7 @@ def test_a_flow_is_told_event_by_event():
     assert frames[1].parent_id == frames[0].id and frames[1].event is frames[1].data
 
 
-def test_a_flow_is_told_on_an_event_loop():
+def test_a_flow_is_reported_on_an_event_loop():
     async def told() -> tuple[list[str], Any]:
         async with Talk().astream_events() as session:
             pieces = [frame.content async for frame in session.llm if frame.content]

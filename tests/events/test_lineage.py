@@ -71,7 +71,7 @@ OF_A_CREW = [
 
 
 @pytest.mark.parametrize("mode", CREW_MODES)
-def test_what_happens_in_a_crew_stands_in_the_scope_of_what_began_it(mode: str):
+def test_what_happens_in_a_crew_is_in_the_scope_of_what_began_it(mode: str):
     with heard() as events:
         Mode(mode).kickoff(crew(), checkpointer=False)
     assert told(events) == OF_A_CREW

@@ -20,7 +20,7 @@ print("not reached")
 """
 
 
-def test_a_signal_is_told_and_then_does_what_it_did():
+def test_a_signal_is_reported_and_then_does_what_it_did():
     ran = processes.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=250)
     assert ran.stdout.splitlines() == ["SIGCONT 18", "SIGINT 2", "interrupted", "SIGTERM 15"]
     assert ran.returncode == -15

@@ -34,7 +34,7 @@ def after(word: str, said: str) -> str:
     return found[1]
 
 
-def test_the_bundled_table_is_measured_and_told(tmp_path: Path):
+def test_the_bundled_table_is_measured_and_reported(tmp_path: Path):
     done = demo(folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     rows = list(csv.DictReader((ROOT / "examples" / "data" / "sales.csv").read_text("utf-8").splitlines()))
@@ -77,7 +77,7 @@ def test_a_text_is_measured_too(tmp_path: Path):
         assert f"{word} {words.count(word)}" in after("Report", done.stdout)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path):
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path):
     done = demo("nowhere.csv", folder=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "There is no file 'nowhere.csv'. Use it like: make demo FILE=path/to/text-or-csv\n"

@@ -37,6 +37,6 @@ def test_the_analyst_is_told_what_the_sources_say(tmp_path: Path):
     assert "Sources\n- [van-pilot] Six electric vans, one winter." in printed
 
 
-def test_a_question_of_ones_own_needs_a_model(tmp_path: Path):
+def test_a_custom_question_needs_a_model(tmp_path: Path):
     told = play(copied("research", tmp_path), "python", "main.py", "Why?", fails=1)
     assert told == "The stand-in knows one question. Set MODEL or OPENAI_API_KEY to ask your own.\n"

@@ -284,7 +284,7 @@ print(result.pydantic.key_points)
     assert "Summarize the article at http://boats" in endpoint.asked[0]
 
 
-def test_a_converter_of_ones_own(endpoint: Endpoint, tmp_path: Path):
+def test_a_custom_converter(endpoint: Endpoint, tmp_path: Path):
     endpoint.answers = {"as fields": [json.dumps(SUMMARY)], "Summarize the article": ["Boats, by A. Sailor"]}
     program = """
 import json

@@ -20,7 +20,7 @@ from servers.openai_api import Answer, OpenAIServer, Request
 from .playing import EXAMPLES, copied, play, stand_in
 
 
-def test_a_run_that_is_killed_while_its_crew_writes_goes_on_without_asking_again(tmp_path: Path):
+def test_a_run_that_is_killed_while_its_crew_writes_continues_without_asking_again(tmp_path: Path):
     folder, model = copied("support_triage", tmp_path), stand_in("support_triage")
     writing, killed = threading.Event(), threading.Event()
 
@@ -58,7 +58,7 @@ def test_opening_a_ticket_again_shows_its_question_and_later_its_result(tmp_path
     assert done == play(folder, "python", "main.py", "open", "T-1043") == "T-1043: held back (hold) after 2 drafts\n"
 
 
-def test_a_server_is_told_of_the_flow_and_of_the_crew(monkeypatch: pytest.MonkeyPatch):
+def test_a_server_is_told_about_the_flow_and_the_crew(monkeypatch: pytest.MonkeyPatch):
     folder = EXAMPLES / "support_triage"
     told: dict[str, Any] = json.loads((folder / "langgraph.json").read_text("utf-8"))
     assert [(folder / place).resolve() for place in told["dependencies"]] == [folder, EXAMPLES.parent]

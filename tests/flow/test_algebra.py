@@ -67,7 +67,7 @@ def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: 
 
 @settings(max_examples=of(30, 150), suppress_health_check=LARGE)
 @given(flows(), st.data())
-def test_progress_is_json_and_a_run_goes_on_from_it_as_from_the_progress_itself(
+def test_progress_is_json_and_a_run_continues_from_it_as_from_the_progress_itself(
     definition: FlowDefinition, data: st.DataObject
 ):
     plan = TriggerPlan(definition)

@@ -135,7 +135,7 @@ def test_what_is_no_state_is_not_saved(tmp_path: Path):
     assert shelf.load_state("run") is None
 
 
-def test_a_file_that_cannot_be_is_told(tmp_path: Path):
+def test_a_file_that_cannot_be_is_reported(tmp_path: Path):
     (tmp_path / "file").write_text("text")
     with pytest.raises(StorageError, match="file/states.db cannot be created"):
         SQLiteFlowPersistence(tmp_path / "file" / "states.db")
@@ -306,7 +306,7 @@ def test_a_save_that_fails_is_told_where_nothing_is_kept(mode: Mode):
     assert done == ["cast"]
 
 
-def test_a_save_that_fails_waits_for_methods_beside(mode: Mode, saver: SqliteCheckpointer):
+def test_a_save_that_fails_waits_for_methods_alongside(mode: Mode, saver: SqliteCheckpointer):
     class Two(Flow[Catch]):
         @start()
         def one(self) -> None:
@@ -366,7 +366,7 @@ class Steps(Flow[dict[str, Any]]):
         self.state["seen"] = [*self.state.get("seen", []), name]
 
 
-def test_a_run_goes_on_from_the_last_method_that_is_persisted(mode: Mode, saver: SqliteCheckpointer):
+def test_a_run_continues_from_the_last_method_that_is_persisted(mode: Mode, saver: SqliteCheckpointer):
     broken.append("fourth")
     flow = Steps(checkpointer=saver)
     with pytest.raises(ConnectionError):
@@ -378,7 +378,7 @@ def test_a_run_goes_on_from_the_last_method_that_is_persisted(mode: Mode, saver:
     assert (other.state["word"], other.state["third"]) == ("tide", True)
 
 
-def test_resume_goes_on_from_the_last_method_of_all(mode: Mode, saver: SqliteCheckpointer):
+def test_resume_continues_from_the_last_method_of_all(mode: Mode, saver: SqliteCheckpointer):
     broken.append("fourth")
     flow = Steps(checkpointer=saver)
     with pytest.raises(ConnectionError):
@@ -388,7 +388,7 @@ def test_resume_goes_on_from_the_last_method_of_all(mode: Mode, saver: SqliteChe
     assert done == ["first", "second", "third", "fourth"]
 
 
-def test_a_run_with_nothing_persisted_yet_goes_on_from_its_beginning(mode: Mode, saver: SqliteCheckpointer):
+def test_a_run_with_nothing_persisted_yet_continues_from_its_beginning(mode: Mode, saver: SqliteCheckpointer):
     class Late(Flow[dict[str, Any]]):
         @start()
         def first(self, word: str) -> None:

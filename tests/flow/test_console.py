@@ -125,7 +125,7 @@ def test_a_failure_is_shown_where_it_happened(mode: Mode, capsys: pytest.Capture
     ]
 
 
-def test_a_run_that_waits_says_for_what_and_how_it_goes_on(mode: Mode, capsys: pytest.CaptureFixture[str]):
+def test_a_run_that_waits_says_for_what_and_how_it_continues(mode: Mode, capsys: pytest.CaptureFixture[str]):
     class Asks(Flow[dict[str, Any]]):
         @start()
         def greet(self) -> str:

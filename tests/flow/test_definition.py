@@ -54,7 +54,7 @@ def running() -> list[Callable[[], Any]]:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_all_faults_are_told_together_whatever_is_to_be_done_with_the_flow(number: int):
+def test_all_faults_are_reported_together_whatever_is_to_be_done_with_the_flow(number: int):
     with pytest.raises(DefinitionError) as caught:
         running()[number]()
     assert str(caught.value).splitlines() == [
@@ -205,7 +205,7 @@ def test_inputs_that_do_not_fit_the_state_are_an_error():
 # Doubts
 
 
-def test_a_misspelt_event_is_told_with_what_was_probably_meant():
+def test_a_misspelt_event_is_reported_with_what_was_probably_meant():
     class Misspelt(Flow):
         @start()
         def collect_data(self):
@@ -229,7 +229,7 @@ def test_a_misspelt_event_is_told_with_what_was_probably_meant():
     ]
 
 
-def test_what_can_never_complete_is_told():
+def test_what_can_never_complete_is_reported():
     class Never(Flow):
         @start()
         def first(self):
@@ -250,7 +250,7 @@ def test_what_can_never_complete_is_told():
     )
 
 
-def test_a_doubt_is_told_at_the_line_that_runs_the_flow():
+def test_a_doubt_is_reported_at_the_line_that_runs_the_flow():
     class Misspelt(Flow):
         @start()
         def begin(self):
@@ -382,7 +382,7 @@ def test_a_label_that_one_method_starts_again_at_is_known():
     assert doubts(Looping) == ()
 
 
-def test_a_misspelt_label_of_a_start_is_told_too():
+def test_a_misspelt_label_of_a_start_is_reported_too():
     class Looping(Flow):
         @start()
         def begin(self):

@@ -145,7 +145,7 @@ def test_a_state_that_cannot_be_copied_is_told_all_the_same(mode: Mode, events: 
     assert "lock" in of(FlowFinishedEvent, events)[0].state
 
 
-def test_a_failure_is_told_of_the_method_and_of_the_flow(mode: Mode, events: list[BaseEvent]):
+def test_a_failure_is_reported_for_the_method_and_the_flow(mode: Mode, events: list[BaseEvent]):
     class Fails(Flow[dict[str, Any]]):
         @start()
         def a(self) -> None:
@@ -164,7 +164,7 @@ def test_a_failure_is_told_of_the_method_and_of_the_flow(mode: Mode, events: lis
     assert of(FlowFailedEvent, events)[0].error is caught.value
 
 
-def test_an_object_is_told_of_when_it_is_made_and_when_it_is_drawn(events: list[BaseEvent], tmp_path: Any):
+def test_an_object_is_reported_when_it_is_made_and_when_it_is_drawn(events: list[BaseEvent], tmp_path: Any):
     flow = Post()
     flow.plot(tmp_path / "x")
     assert [event.type for event in events] == ["flow_created", "flow_plot"]
@@ -200,7 +200,7 @@ def kinds(events: list[BaseEvent]) -> list[str]:
     return [event.type for event in events]
 
 
-def test_a_question_about_an_output_is_told_until_the_run_goes_on(mode: Mode, events: list[BaseEvent]):
+def test_a_question_about_an_output_is_told_until_the_run_continues(mode: Mode, events: list[BaseEvent]):
     flow = Draft(checkpointer=InMemorySaver())
     kickoff(mode, flow)
     assert kinds(events)[-4:] == [
@@ -225,7 +225,7 @@ def test_a_question_about_an_output_is_told_until_the_run_goes_on(mode: Mode, ev
     assert (of(FlowStartedEvent, events)[0].inputs, of(FlowStartedEvent, events)[0].flow_id) == (None, flow.flow_id)
 
 
-def test_an_answer_at_once_is_told_as_one(mode: Mode, events: list[BaseEvent]):
+def test_an_answer_at_once_is_reported_as_one(mode: Mode, events: list[BaseEvent]):
     class Says:
         def request_feedback(self, context: Any, flow: Any) -> str:
             return "fine"
@@ -267,7 +267,7 @@ def test_a_method_that_asks_tells_what_and_what_it_was_told(mode: Mode, events: 
     assert of(FlowInputRequestedEvent, events) == []
 
 
-def test_a_method_waits_while_others_go_on(mode: Mode, events: list[BaseEvent]):
+def test_a_method_waits_while_others_continue(mode: Mode, events: list[BaseEvent]):
     class Both(Flow[dict[str, Any]]):
         @start()
         def asks(self) -> str:
@@ -371,7 +371,7 @@ def test_a_run_that_a_hook_does_not_let_begin_has_started_and_failed(
     assert isinstance(failed.error, HookAborted)
 
 
-def test_a_result_that_a_hook_does_not_let_out_is_a_failure_and_one_that_it_changes_is_told(
+def test_a_result_that_a_hook_does_not_let_out_is_a_failure_and_one_that_it_changes_is_reported(
     mode: Mode, events: list[BaseEvent]
 ):
     class One(Flow[dict[str, Any]]):

@@ -102,9 +102,9 @@ def made(definition: FlowDefinition, table: Table, pauses: dict[str, int]) -> ty
         max_method_calls = 4
 
     methods = {name: replace(one, func=method(name)) for name, one in definition.methods.items()}
-    drawn = replace(definition, methods=methods, name="Drawn", kept=DerivedCache())
+    drawn = replace(definition, methods=methods, name="Drawn", derived=DerivedCache())
     for granularity in ("method", "flow"):  # what is drawn has faults, mostly: listeners that can never run
-        drawn.kept.put(granularity, FlowForm.of(drawn, granularity))
+        drawn.derived.put(granularity, FlowForm.of(drawn, granularity))
     Drawn._definition = drawn  # pyright: ignore[reportPrivateUsage]
     return Drawn
 
@@ -140,7 +140,7 @@ def run_on(mode: Mode, flow: "Flow[Any]") -> bool:
     suppress_health_check=[*LARGE, HealthCheck.function_scoped_fixture],
 )
 @given(flows(), st.data())
-def test_a_run_goes_on_from_its_every_write(mode: Mode, definition: FlowDefinition, data: st.DataObject):
+def test_a_run_continues_from_its_every_write(mode: Mode, definition: FlowDefinition, data: st.DataObject):
     table = data.draw(tables(definition))
     kind = made(definition, table, {name: data.draw(st.integers(0, 3)) for name in definition.methods})
     saver = Watched()

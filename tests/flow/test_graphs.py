@@ -97,7 +97,7 @@ def test_a_flow_asks_through_the_graph_around_it(mode: Mode):
 
 
 @by_node
-def test_a_run_stops_before_a_method_and_goes_on_with_another_state(mode: Mode):
+def test_a_run_stops_before_a_method_and_continues_with_another_state(mode: Mode):
     graph = Sums().compile(checkpointer=InMemorySaver(), interrupt_before=["last"])
     mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
     found = mode.state(graph, CONFIG)
@@ -173,7 +173,7 @@ def test_a_second_run_in_a_thread_does_not_take_over_a_question(mode: Mode):
     assert mode.invoke(graph, Command(resume="fine"), CONFIG)["output"] == "fine"
 
 
-def test_a_graph_that_goes_on_with_a_run_tells_no_other_of_it(mode: Mode):
+def test_a_graph_that_continues_with_a_run_tells_no_other_of_it(mode: Mode):
     class Asks(Flow[dict[str, Any]]):
         @start()
         def ask_name(self) -> str:
@@ -246,7 +246,7 @@ def test_what_methods_change_is_streamed_as_it_happens(mode: Mode):
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-def test_a_failed_run_in_a_graph_goes_on_where_it_was(mode: Mode, durability: Any):
+def test_a_failed_run_in_a_graph_continues_where_it_stopped(mode: Mode, durability: Any):
     class Trip(Flow[dict[str, Any]]):
         @start()
         def pack(self) -> str:
@@ -268,7 +268,7 @@ def test_a_failed_run_in_a_graph_goes_on_where_it_was(mode: Mode, durability: An
     assert done == ["pack", "sail", "sail"]
 
 
-def test_a_flow_with_a_dict_as_state_takes_any_inputs_under_inputs_in_a_node_of_ones_own(mode: Mode):
+def test_a_flow_with_a_dict_as_state_takes_any_inputs_under_inputs_in_a_custom_node(mode: Mode):
     class Trip(Flow[dict[str, Any]]):
         @start()
         def sail(self) -> str:

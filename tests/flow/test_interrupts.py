@@ -37,7 +37,7 @@ def answered(mode: Mode, flow: "Flow[Any]", given: dict[str, Any]) -> tuple[Any,
     return waiting, asked
 
 
-def test_methods_beside_each_other_interrupt_and_go_on_with_their_own_answers(mode: Mode):
+def test_methods_in_parallel_interrupt_and_continue_with_their_own_answers(mode: Mode):
     class Asks(Flow[dict[str, Any]]):
         @start()
         def port(self) -> tuple[str, str]:

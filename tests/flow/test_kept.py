@@ -37,7 +37,7 @@ def played(folder: Path, mode: str, point: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("point", ["leave", "model wave", "model alone", "arrive", "model anchor", "walk"])
-def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, mode: str, point: str):
+def test_a_killed_run_continues_where_it_stopped(tmp_path: Path, mode: str, point: str):
     status, told = played(tmp_path, mode, point)
     assert status == -9, told
     before = Counter((tmp_path / "ledger").read_text().splitlines())
@@ -105,7 +105,7 @@ class Fishing(Flow[Catch]):
         return f"freed {self.state.n}"
 
 
-def test_a_run_that_failed_goes_on_with_what_it_knew(mode: Mode, saver: SqliteCheckpointer):
+def test_a_run_that_failed_continues_with_what_it_knew(mode: Mode, saver: SqliteCheckpointer):
     broken.append("net")
     first = Fishing(checkpointer=saver)
     with pytest.raises(ValueError, match="torn") as caught:
@@ -126,7 +126,7 @@ def test_a_run_that_is_done_begins_anew_with_its_state(mode: Mode, saver: Sqlite
     assert (len(again.state.nets), again.flow_id, done.count("cast")) == (2, first.flow_id, 2)
 
 
-def test_an_unknown_id_is_told_and_begins_a_run(mode: Mode, saver: SqliteCheckpointer):
+def test_an_unknown_id_is_reported_and_begins_a_run(mode: Mode, saver: SqliteCheckpointer):
     flow = Fishing(checkpointer=saver)
     with pytest.warns(UserWarning, match="no run of flow `Fishing` is stored under `new`; starting a new one"):
         assert kickoff(mode, flow, {"id": "new"}) == "freed 1"
@@ -135,7 +135,7 @@ def test_an_unknown_id_is_told_and_begins_a_run(mode: Mode, saver: SqliteCheckpo
         resume(mode, Fishing(checkpointer=saver), "nobody")
 
 
-def test_a_state_is_loaded_by_hand_and_its_run_goes_on(mode: Mode, saver: SqliteCheckpointer):
+def test_a_state_is_loaded_by_hand_and_its_run_continues(mode: Mode, saver: SqliteCheckpointer):
     broken.append("net")
     first = Fishing(checkpointer=saver)
     with pytest.raises(ValueError, match="torn"):
@@ -191,7 +191,7 @@ class Shelf(FlowPersistence):
         return next((state for name, _, state in reversed(self.kept) if name == flow_uuid), None)
 
 
-def test_a_backend_of_ones_own_is_given_each_state_and_asked_for_it(mode: Mode, saver: SqliteCheckpointer):
+def test_a_custom_backend_is_given_each_state_and_asked_for_it(mode: Mode, saver: SqliteCheckpointer):
     shelf = Shelf()
 
     class Counting(Flow[dict[str, Any]]):
@@ -212,7 +212,9 @@ def test_a_backend_of_ones_own_is_given_each_state_and_asked_for_it(mode: Mode, 
     assert kickoff(mode, elsewhere, {"id": flow.flow_id}) == 2
 
 
-def test_saves_of_chosen_methods_are_told(mode: Mode, saver: SqliteCheckpointer, capsys: pytest.CaptureFixture[str]):
+def test_saves_of_chosen_methods_are_reported(
+    mode: Mode, saver: SqliteCheckpointer, capsys: pytest.CaptureFixture[str]
+):
     shelf = Shelf()
 
     class Chosen(Flow[dict[str, Any]]):
@@ -230,7 +232,7 @@ def test_saves_of_chosen_methods_are_told(mode: Mode, saver: SqliteCheckpointer,
     assert capsys.readouterr().out.count("Flow state is saved") == 1
 
 
-def test_what_cannot_be_kept_is_told_with_its_place(mode: Mode, saver: SqliteCheckpointer):
+def test_what_cannot_be_kept_is_reported_with_its_place(mode: Mode, saver: SqliteCheckpointer):
     class Holding(Flow[dict[str, Any]]):
         @start()
         def hold(self) -> None:

@@ -29,7 +29,7 @@ def test_a_loop_of_ten_thousand_rounds_comes_to_its_end(mode: Mode):
     assert kickoff(mode, Round(), {"rounds": 10_000}) == 10_000
 
 
-def test_one_round_more_than_is_allowed_is_told(mode: Mode):
+def test_one_round_more_than_is_allowed_is_reported(mode: Mode):
     flow = Round()
     flow.max_method_calls = 1_000
     with pytest.raises(FlowLoopError, match=r"method `step` of flow `Round` has run 1000 times \(`max_method_calls`\)"):

@@ -76,7 +76,7 @@ def test_a_memory_that_does_not_remember_is_refused():
         Diary(memory=True)
 
 
-def test_the_name_may_be_something_else_in_a_flow_of_ones_own():
+def test_the_name_may_be_something_else_in_a_custom_flow():
     class Own(Flow[Any]):
         memory = {"ferry": 9}
 

@@ -21,7 +21,7 @@ def says(text: str) -> str:
     return f"^{re.escape(text)}$"
 
 
-def test_decorators_without_brackets_are_told(mode: Mode):
+def test_decorators_without_brackets_are_reported(mode: Mode):
     class Open(Flow[Any]):
         @start
         def first(self) -> None: ...
@@ -78,7 +78,7 @@ def test_verbs_that_runs_do_without_may_be_methods(mode: Mode):
     assert kickoff(mode, Report()) == "compiled: long ago"
 
 
-def test_an_init_that_forgets_its_base_is_told(mode: Mode):
+def test_an_init_that_forgets_its_base_is_reported(mode: Mode):
     class Bare(Flow[Any]):
         def __init__(self) -> None:
             self.client = "a client"
@@ -100,7 +100,7 @@ class Fits(Flow[Sized]):
         return f"{self.state.size} {colour}"
 
 
-def test_inputs_that_lead_nowhere_are_told(mode: Mode):
+def test_inputs_that_lead_nowhere_are_reported(mode: Mode):
     told = (
         "the input `sise` is neither a field of the state `Sized` of flow `Fits` nor a parameter of a method. "
         "Did you mean `size`?"
@@ -134,7 +134,7 @@ class Two(Flow[Any]):
         raise KeyError("the second")
 
 
-def test_a_second_method_that_failed_is_told_with_the_first(mode: Mode):
+def test_a_second_method_that_failed_is_reported_with_the_first(mode: Mode):
     with pytest.raises(ValueError, match="the first") as failure:
         kickoff(mode, Two())
     assert failure.value.__notes__[:2] == [
@@ -143,7 +143,7 @@ def test_a_second_method_that_failed_is_told_with_the_first(mode: Mode):
     ]
 
 
-def test_going_on_with_a_run_that_was_never_kept_says_so(mode: Mode):
+def test_continuing_with_a_run_that_was_never_kept_says_so(mode: Mode):
     flow = Two()
     with pytest.raises(ValueError, match="the first"):
         kickoff(mode, flow)

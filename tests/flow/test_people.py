@@ -115,7 +115,7 @@ class Curious(Flow[dict[str, Any]]):
         return "beside"
 
 
-def test_a_method_asks_and_goes_on_with_the_answers(mode: Mode, saver: SqliteCheckpointer):
+def test_a_method_asks_and_continues_with_the_answers(mode: Mode, saver: SqliteCheckpointer):
     waiting = kickoff(mode, Curious(checkpointer=saver))
     assert [(one.method, one.message) for one in waiting.questions] == [("ask_twice", "Which colour?")]
     again = resume(mode, Curious(checkpointer=saver), waiting.flow_id)

@@ -431,7 +431,7 @@ def test_a_router_may_return_what_is_no_text(mode: Mode):
     assert flow.notes == ["s", "r", "x1:'True'"]
 
 
-def test_a_start_with_a_label_beside_a_plain_start_waits_for_the_label(mode: Mode):
+def test_a_start_with_a_label_alongside_a_plain_start_waits_for_the_label(mode: Mode):
     class Cond(Noting):
         @start()
         def s(self):
@@ -451,7 +451,7 @@ def test_a_start_with_a_label_beside_a_plain_start_waits_for_the_label(mode: Mod
     assert flow.notes == ["s", "r", "t"]
 
 
-def test_a_start_with_the_name_of_a_method_beside_a_plain_start_never_runs(mode: Mode):
+def test_a_start_with_the_name_of_a_method_alongside_a_plain_start_never_runs(mode: Mode):
     class CondName(Noting):
         @start()
         def s(self):
@@ -834,7 +834,7 @@ def test_a_start_that_is_a_router_routes(mode: Mode):
 # Side by side
 
 
-def test_a_listener_does_not_wait_for_what_runs_beside_its_trigger(mode: Mode):
+def test_a_listener_does_not_wait_for_what_runs_alongside_its_trigger(mode: Mode):
     class Beside(Noting):
         @start()
         async def a(self):
@@ -918,7 +918,7 @@ def test_an_exception_carries_the_name_of_its_method(mode: Mode):
     assert not any(isinstance(event, FlowFinishedEvent) for event in events)
 
 
-def test_a_failing_method_cancels_what_runs_beside_it(mode: Mode):
+def test_a_failing_method_cancels_what_runs_alongside_it(mode: Mode):
     class Failing(Noting):
         begun = threading.Event()
 
@@ -950,7 +950,7 @@ def test_a_failing_method_cancels_what_runs_beside_it(mode: Mode):
     assert "b2" not in flow.notes
 
 
-def test_what_runs_in_a_thread_beside_a_failing_method_is_awaited_and_its_listeners_do_not_run(mode: Mode):
+def test_what_runs_in_a_thread_alongside_a_failing_method_is_awaited_and_its_listeners_do_not_run(mode: Mode):
     class Failing(Noting):
         begun, failed = threading.Barrier(3), threading.Event()
 
@@ -1062,7 +1062,7 @@ def test_a_long_loop_needs_no_recursion_limit(mode: Mode):
     assert flow.state["n"] == 300
 
 
-def test_a_thread_that_does_not_end_is_told_of_in_the_error(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+def test_a_thread_that_does_not_end_is_reported_in_the_error(mode: Mode, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(scheduler, "GRACE", 0.1)
 
     class Failing(Noting):
@@ -1269,7 +1269,7 @@ def test_flow_methods_may_call_flows(mode: Mode):
     assert kickoff(mode, Outer()) == 45
 
 
-def test_an_async_method_is_cancelled_at_once_when_a_sync_one_beside_it_fails(
+def test_an_async_method_is_cancelled_at_once_when_a_sync_one_alongside_it_fails(
     mode: Mode, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(scheduler, "GRACE", LONG)

@@ -203,7 +203,7 @@ def test_validators_of_a_model_are_asked_too(mode: Mode, saver: SqliteCheckpoint
     assert flow.history()[-1].state["low"] == 5
 
 
-def test_of_methods_beside_each_other_the_one_that_put_it_fails(mode: Mode, saver: SqliteCheckpointer):
+def test_of_methods_in_parallel_the_one_that_put_it_fails(mode: Mode, saver: SqliteCheckpointer):
     class Two(Flow[Basket]):
         good: bool = False
 
@@ -443,7 +443,7 @@ def test_half_a_surrogate_pair_in_questions_and_answers(mode: Mode, saver: Sqlit
 
 
 @pytest.mark.parametrize("name", [HALF, "$gone", 7])
-def test_what_is_no_name_of_a_field_is_told(mode: Mode, saver: SqliteCheckpointer, name: Any):
+def test_what_is_no_name_of_a_field_is_reported(mode: Mode, saver: SqliteCheckpointer, name: Any):
     class Odd(Flow[dict[str, Any]]):
         @start()
         def read(self) -> None:
@@ -453,7 +453,7 @@ def test_what_is_no_name_of_a_field_is_told(mode: Mode, saver: SqliteCheckpointe
         kickoff(mode, Odd(checkpointer=saver))
 
 
-def test_a_flow_that_keeps_nothing_has_nothing_to_go_on_with(mode: Mode):
+def test_a_flow_that_keeps_nothing_has_nothing_to_continue_with(mode: Mode):
     with pytest.raises(RunError, match="flow `Filling` does not store its runs"):
         resume(mode, Filling(checkpointer=False), "any")
 
@@ -491,7 +491,7 @@ def test_a_default_that_its_type_forbids_is_no_input(mode: Mode, inputs: dict[st
     assert resume(mode, again, flow.flow_id) == (outline, None, 4 if inputs and "count" in inputs else 1)
 
 
-def test_an_input_that_does_not_fit_is_told_beside_such_a_default(mode: Mode):
+def test_an_input_that_does_not_fit_is_told_alongside_such_a_default(mode: Mode):
     class Writing(Flow[Unchecked]):
         @start()
         def begin(self) -> None: ...

@@ -103,7 +103,7 @@ class Both(Flow[dict[str, Any]]):
         return "both"
 
 
-def test_parallel_methods_stand_below_the_flow_with_what_they_did_and_how_long_it_took(
+def test_parallel_methods_are_nested_below_the_flow_with_what_they_did_and_how_long_it_took(
     mode: Mode, langsmith: LangSmithServer
 ):
     kickoff(mode, Both())
@@ -179,7 +179,7 @@ def test_a_resumed_run_is_a_trace_of_its_own_in_the_same_thread(mode: Mode, lang
     assert {run["extra"]["metadata"]["thread_id"] for run in (first, second)} == {flow.flow_id}
 
 
-def test_methods_that_go_on_beside_each_other_after_a_crash_have_their_runs(mode: Mode, langsmith: LangSmithServer):
+def test_methods_that_continue_in_parallel_after_a_crash_have_their_runs(mode: Mode, langsmith: LangSmithServer):
     down = [True, True]
 
     class Pair(Flow[dict[str, Any]]):
@@ -218,7 +218,7 @@ def test_a_question_is_what_a_method_gives_and_its_answer_a_run_of_the_method(mo
     assert said["outputs"]["output"]["feedback"] == "yes"
 
 
-def test_a_flow_in_a_method_stands_below_the_method(mode: Mode, langsmith: LangSmithServer):
+def test_a_flow_in_a_method_is_nested_below_the_method(mode: Mode, langsmith: LangSmithServer):
     class Outer(Flow[dict[str, Any]]):
         @start()
         def relay(self) -> str:
@@ -230,7 +230,7 @@ def test_a_flow_in_a_method_stands_below_the_method(mode: Mode, langsmith: LangS
     ]
 
 
-def test_a_compiled_flow_stands_below_the_node_it_is(mode: Mode, langsmith: LangSmithServer):
+def test_a_compiled_flow_is_nested_below_the_node_it_is(mode: Mode, langsmith: LangSmithServer):
     class Page(TypedDict, total=False):
         inputs: dict[str, Any]
         output: Any

@@ -172,7 +172,7 @@ def test_steps_of_a_plan_are_not_done_again(mode: Mode, unpack: Unpack):
     assert plain(output.usage_by_model) == {"gpt-4o": (964, 62, 7), "gpt-4o-mini": (255, 12, 2)}
 
 
-def test_work_that_was_handed_over_is_not_done_again(mode: Mode, unpack: Unpack):
+def test_work_that_was_delegated_is_not_done_again(mode: Mode, unpack: Unpack):
     unpack("delegation")
     output = resume(mode, program.delegating(), "golden")
     assert ledger() == ["model leads on", *SECOND]
@@ -326,7 +326,7 @@ def test_lessons_of_a_training_are_read(unpack: Unpack):
     assert ledger() == ["model other minutes"]
 
 
-def test_a_training_that_was_killed_goes_on(unpack: Unpack):
+def test_a_training_that_was_killed_continues(unpack: Unpack):
     unpack("training_killed")
     asked: list[Any] = []
     program.careful().train(2, "lessons.json", feedback=lambda output: asked.append(output) or "")

@@ -80,7 +80,7 @@ def test_the_output_of_a_run_may_be_replaced(mode: Mode):
 
 
 @pytest.mark.parametrize("point", [POINT.INPUT, POINT.PRE_STEP, POINT.POST_STEP, POINT.OUTPUT])
-def test_a_hook_may_end_the_run_and_the_end_is_told(mode: Mode, point: InterceptionPoint):
+def test_a_hook_may_end_the_run_and_the_end_is_reported(mode: Mode, point: InterceptionPoint):
     def no(_: Any) -> None:
         raise HookAborted("no", "the harbour master")
 
@@ -140,7 +140,7 @@ def test_a_method_may_be_given_other_arguments():
     assert Tides().kickoff() == "spring tide"
 
 
-def test_each_dispatch_is_told():
+def test_each_dispatch_is_reported():
     told: list[HookDispatchedEvent] = []
     register_hook(POINT.INPUT, lambda _: None)
     register_hook(POINT.OUTPUT, lambda ctx: ctx.output)

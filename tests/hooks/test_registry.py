@@ -132,7 +132,7 @@ def test_a_context_asks_at_the_terminal(monkeypatch: pytest.MonkeyPatch):
     assert "Really?" in shown[0]
 
 
-def test_where_nobody_is_at_the_terminal_that_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_where_nobody_is_at_the_terminal_that_is_reported(monkeypatch: pytest.MonkeyPatch):
     def nobody(_: str) -> str:
         raise EOFError
 

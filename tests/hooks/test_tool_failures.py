@@ -43,7 +43,7 @@ def read(gauge: BaseTool, **crew: Any) -> tuple[ScriptedLLM, Any]:
     return llm, crew_of(llm, gauge, **crew)
 
 
-def test_a_failure_that_a_tool_returns_is_told_to_the_model_and_listed(mode: Mode):
+def test_a_failure_that_a_tool_returns_is_reported_to_the_model_and_listed(mode: Mode):
     told: list[Any] = []
     llm, crew = read(Gauge(given=REPORTED))
     with crewai_event_bus.scoped_handlers():
@@ -105,7 +105,7 @@ def test_failures_are_ignored_where_the_policy_says_so(mode: Mode):
     assert (mode.kickoff(crew).tool_failures, crew.agents[0].last_tool_failures) == ([], [])
 
 
-def test_failures_are_kept_with_a_run_that_goes_on(mode: Mode):
+def test_failures_are_kept_with_a_run_that_continues(mode: Mode):
     llm = ScriptedLLM([act("gauge", place="Brest"), *[ConnectionError("gone")] * 3])
     with pytest.raises(ConnectionError):
         mode.kickoff(crew_of(llm, Gauge(given=REPORTED)), thread_id="t")
@@ -153,5 +153,5 @@ def test_failures_handled_by_hand_are_collected():
     assert active_tool_failures() is None
 
 
-def test_an_exception_without_words_is_told_by_its_name():
+def test_an_exception_without_words_is_reported_by_its_name():
     assert failure_from_exception(TimeoutError()).message == "TimeoutError"

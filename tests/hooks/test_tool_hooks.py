@@ -42,7 +42,7 @@ def test_a_hook_may_give_the_argument_that_the_model_forgot(mode: Mode):
     assert table.looked_up == ["Brest"]
 
 
-def test_arguments_that_a_hook_spoils_are_told_to_the_model(mode: Mode):
+def test_arguments_that_a_hook_spoils_are_reported_to_the_model(mode: Mode):
     register_before_tool_call_hook(lambda ctx: ctx.tool_input.clear())
     llm, crew = pilots(table := TideTable())
     mode.kickoff(crew)
@@ -96,7 +96,7 @@ def test_a_hook_after_a_call_may_withhold_its_result(mode: Mode):
     assert "06:12" not in llm.requests[-1].text
 
 
-def test_tools_that_run_beside_each_other_each_have_their_hooks(mode: Mode):
+def test_tools_that_run_in_parallel_each_have_their_hooks(mode: Mode):
     seen: list[str] = []
     register_before_tool_call_hook(lambda ctx: seen.append(ctx.tool_input["harbour"]))
     llm = ScriptedLLM(
@@ -117,7 +117,7 @@ def managed(*hooked: str) -> tuple[ScriptedLLM, ScriptedLLM, Crew]:
     return worker, manager, crew
 
 
-def test_work_that_is_handed_over_is_a_call_of_a_tool(mode: Mode):
+def test_work_that_is_delegated_is_a_call_of_a_tool(mode: Mode):
     seen: list[tuple[str, str | None]] = []
     register_after_tool_call_hook(lambda ctx: seen.append((ctx.tool_name, ctx.tool_result)))
     _, _, crew = managed()
@@ -125,7 +125,7 @@ def test_work_that_is_handed_over_is_a_call_of_a_tool(mode: Mode):
     assert seen == [("delegate_work_to_coworker", "worked")]
 
 
-def test_work_may_be_kept_from_being_handed_over(mode: Mode):
+def test_work_may_be_kept_from_being_passed_over(mode: Mode):
     register_before_tool_call_hook(lambda _: False)
     worker, manager, crew = managed()
     assert mode.kickoff(crew).raw == "managed"

@@ -1,7 +1,7 @@
-"""Ends of every kind at random moments: `python -m kills.ends` makes thousands of them and writes ends.md.
+"""Process ends at random moments: `python -m kills.ends` causes thousands of them and writes ends.md.
 
-A run is begun, and ended, and resumed, and ended again, until a last process finishes it. Its effects are made one after the
-other, and each needs the record of the one before: so an effect that comes again after a later one was recorded, and repeated.
+A run is started, ended, resumed and ended again, until a last process finishes it. Its effects are performed one after the
+other, and each needs the record of the previous one: an effect that is repeated after a later one was therefore recorded.
 """
 
 import argparse
@@ -39,23 +39,23 @@ _SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "Ctrl-C": sign
 
 @dataclass
 class Ends:
-    """What came of some ends."""
+    """The results of some ends."""
 
     runs: int = 0
     ends: Counter[str] = field(default_factory=Counter[str])
-    """Those that came before the run was done, by kind."""
+    """Ends before the run was done, by kind."""
 
     again: int = 0
-    """Effects that were made again, each under way at an end."""
+    """Effects that were performed again, each in progress at an end."""
 
     repeated: list[str] = field(default_factory=list[str])
-    """Runs in which a recorded effect was made again."""
+    """Runs in which a recorded effect was repeated."""
 
     lost: list[str] = field(default_factory=list[str])
-    """Runs in which an effect was never made, or that did not end with their result."""
+    """Runs in which an effect was never performed, or that did not end with their result."""
 
     def add(self, other: "Ends") -> None:
-        """Add what came of others."""
+        """Add the results of others."""
         self.runs, self.again = self.runs + other.runs, self.again + other.again
         self.ends.update(other.ends)
         self.repeated += other.repeated
@@ -143,7 +143,7 @@ def play_ends(where: str, number: int, seed: int, folder: Path) -> Ends:
 def main() -> None:
     """Play many ends on both databases, and write the table."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--ends", type=int, default=2000, help="on each database")
+    arguments.add_argument("--ends", type=int, default=2000, help="number of ends for each database")
     arguments.add_argument("--seed", type=int, default=random.randrange(10**6))
     given = arguments.parse_args()
     rows: list[tuple[str, Ends]] = []
@@ -160,10 +160,10 @@ def main() -> None:
 
 def _page(rows: list[tuple[str, Ends]], seed: int) -> str:
     lines = [
-        "# Ends of every kind",
+        "# Process ends",
         "",
-        f"Made by `python -m kills.ends --seed {seed}`, a part of `make kills`: runs of three tasks with nine effects, ended at",
-        "random moments and resumed in new processes, sync and async, under clocks that are up to forty days off.",
+        f"Written by `python -m kills.ends --seed {seed}`, a part of `make kills`: runs of three tasks with nine effects, ended at",
+        "random moments and resumed in new processes, sync and async, with clocks that are up to forty days off.",
         "",
         "| | " + " | ".join(name for name, _ in rows) + " |",
         "|---|" + "---|" * len(rows),
@@ -178,7 +178,7 @@ def _page(rows: list[tuple[str, Ends]], seed: int) -> str:
     row("ends in all", [one.ends.total() for _, one in rows])
     row("**recorded effects that were repeated**", [f"**{len(one.repeated)}**" for _, one in rows])
     row("**runs that lost an effect or their result**", [f"**{len(one.lost)}**" for _, one in rows])
-    row("effects under way at an end, made again", [one.again for _, one in rows])
+    row("effects in progress at an end, performed again", [one.again for _, one in rows])
     return "\n".join([*lines, ""])
 
 

@@ -130,7 +130,7 @@ with SqliteCheckpointer(order["file"]) as saver:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no limits there")
-def test_a_disk_that_gets_full_is_told_and_the_run_goes_on_when_there_is_room(work: Work, tmp_path: Path):
+def test_a_disk_that_gets_full_is_reported_and_the_run_continues_when_there_is_room(work: Work, tmp_path: Path):
     def played(full: bool) -> list[str]:
         order = {"kind": work.kind, "mode": work.mode.name, "file": str(tmp_path / "runs.db"), "full": full}
         path = ":".join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])
@@ -146,7 +146,7 @@ def test_a_disk_that_gets_full_is_told_and_the_run_goes_on_when_there_is_room(wo
     assert played(full=False) == ["gave third", "made second third"]
 
 
-def test_a_database_that_stays_locked_is_told_and_the_run_goes_on_later(work: Work, tmp_path: Path):
+def test_a_database_that_stays_locked_is_reported_and_the_run_continues_later(work: Work, tmp_path: Path):
     other = sqlite3.connect(tmp_path / "runs.db", isolation_level=None, check_same_thread=False)
     with SqliteCheckpointer(tmp_path / "runs.db", busy_timeout=0.2) as saver:
         work.during["second"] = lambda: other.execute("BEGIN IMMEDIATE")
@@ -255,7 +255,7 @@ def test_a_server_that_restarts_in_the_middle_costs_no_record(work: Work, fault:
         assert (gave, work.has_kept_its_records()) == ("third", True)
 
 
-def test_a_stream_that_drops_in_the_middle_is_told_and_asked_for_again(mode: Mode, tmp_path: Path):
+def test_a_stream_that_drops_in_the_middle_is_reported_and_asked_for_again(mode: Mode, tmp_path: Path):
     answers = [call("step", {"name": "first"}), cut(), "The tide is high at noon"]
     work = Work("crew", mode)
 

@@ -27,7 +27,7 @@ def named(way: Case) -> str:
 
 
 @pytest.mark.parametrize("way", list(ways(None)), ids=named)
-def test_a_killed_run_goes_on_where_it_was(kills: Kills, way: Case):
+def test_a_killed_run_continues_where_it_stopped(kills: Kills, way: Case):
     points = kills.points(way)
     sample = random.Random(f"{_SEED}{named(way)}").sample(points, _SAMPLE)
     verdicts = [kills.verdict(way, point) for point in ["after C 2", *sample]]
@@ -35,7 +35,7 @@ def test_a_killed_run_goes_on_where_it_was(kills: Kills, way: Case):
     assert all(verdict.killed for verdict in verdicts)
 
 
-def test_a_killed_run_goes_on_where_it_was_on_postgres(kills: Kills, postgres: Postgres):
+def test_a_killed_run_continues_where_it_stopped_on_postgres(kills: Kills, postgres: Postgres):
     for way in ways(postgres.dsn):
         if way.saver == "postgres":
             points = kills.points(way)

@@ -56,7 +56,7 @@ def test_documents_are_cut_at_their_own_structure(folder: Path):
 
 
 @pytest.mark.usefixtures("docling")
-def test_what_docling_cannot_read_is_told(folder: Path):
+def test_what_docling_cannot_read_is_reported(folder: Path):
     (folder / "a.docx").write_text("broken")
     with pytest.raises(SourceError, match="not a readable document for Docling: _ConversionError: not a doc"):
         CrewDoclingSource(file_paths=["a.docx"]).passages()
@@ -75,7 +75,7 @@ def test_its_files_and_addresses_are_bounded_as_all_are(folder: Path, tmp_path: 
         CrewDoclingSource()
 
 
-def test_without_docling_the_pip_line_is_told(folder: Path):
+def test_without_docling_the_pip_line_is_reported(folder: Path):
     (folder / "a.docx").write_text("x")
     with pytest.raises(MissingExtra, match=r'pip install "crewgraph\[docling\]"'):
         CrewDoclingSource(file_paths=["a.docx"]).passages()

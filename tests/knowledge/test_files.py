@@ -63,7 +63,7 @@ def test_another_folder_may_be_named(folder: Path, tmp_path: Path, monkeypatch: 
     assert text_of("else.txt") == ["there"]
 
 
-def test_what_is_missing_is_told_with_its_name(folder: Path):
+def test_what_is_missing_is_reported_with_its_name(folder: Path):
     with pytest.raises(FileNotFoundError, match="the file `knowledge/nope.txt` .* was not found.* put it there"):
         text_of("nope.txt")
     with pytest.raises(SourceNotFound):
@@ -80,7 +80,7 @@ def test_folders_and_empty_files_are_refused(folder: Path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_may_not_be_read_is_told(folder: Path):
+def test_what_may_not_be_read_is_reported(folder: Path):
     (folder / "a.txt").write_text("x")
     (folder / "a.txt").chmod(0)
     with pytest.raises(SourceError, match="a.txt` cannot be read"):

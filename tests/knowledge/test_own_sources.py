@@ -102,7 +102,7 @@ class Two(BaseLoader):
         yield Document("The harbour opens at six.", metadata={"source": "b"})
 
 
-def test_a_retriever_is_asked_with_each_query_and_stands_beside_what_is_kept(mode: Mode):
+def test_a_retriever_is_asked_with_each_query_and_stands_alongside_what_is_kept(mode: Mode):
     retriever = Fixed(found=[Document("Live one.", metadata={"score": 0.9}), Document("Live two.")])
     knowledge = Knowledge("mill", [retriever, "The mill closes at noon."])
     matches = mode.run(knowledge.query, knowledge.aquery, ["mill"], 2, 0.0)

@@ -52,7 +52,7 @@ def told(agent: Agent) -> list[str]:
 INPUTS = {"place": "mill"}
 
 
-def test_what_is_found_stands_in_the_prompt_and_is_told(mode: Mode):
+def test_what_is_found_stands_in_the_prompt_and_is_reported(mode: Mode):
     worker = clerk(WORDS, "noon", knowledge_sources=[MILL])
     crew = asking(worker, knowledge_sources=[HARBOUR])
     with heard() as events:
@@ -78,7 +78,7 @@ def test_what_is_found_stands_in_the_prompt_and_is_told(mode: Mode):
     assert last.retrieved_knowledge == f"{MILL}\n\n{HARBOUR}"
 
 
-def test_the_config_says_how_much_is_told(mode: Mode):
+def test_the_config_says_how_much_is_reported(mode: Mode):
     config = KnowledgeConfig(results_limit=1, score_threshold=0)
     worker = clerk("mill", "x", knowledge_sources=[MILL, HARBOUR], knowledge_config=config)
     mode.kickoff(asking(worker), INPUTS)
@@ -117,7 +117,7 @@ class Shelf(BaseKnowledgeStorage):
         pass
 
 
-def test_a_storage_that_fails_is_told_and_the_work_goes_on(mode: Mode, caplog: pytest.LogCaptureFixture):
+def test_a_storage_that_fails_is_reported_and_the_work_continues(mode: Mode, caplog: pytest.LogCaptureFixture):
     worker = clerk(WORDS, "noon", knowledge=Knowledge("mill", [MILL], storage=Shelf(fails=True)))
     with heard() as events:
         assert mode.kickoff(asking(worker), INPUTS).raw == "noon"
@@ -158,7 +158,7 @@ def test_a_refused_attempt_looks_nothing_up_again(mode: Mode):
     assert shelf.asked == [WORDS] and MILL in told(worker)[2]
 
 
-def test_what_cannot_be_read_is_told_before_any_model_is_asked(mode: Mode, folder: Path):
+def test_what_cannot_be_read_is_reported_before_any_model_is_asked(mode: Mode, folder: Path):
     (folder / "hours.txt").write_text(MILL)
     first, second = clerk("x"), clerk("y", "z", role="Second", knowledge_sources=["hours.txt"])
     crew = asking(first, second)

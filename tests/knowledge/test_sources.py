@@ -38,7 +38,7 @@ def test_tables_say_what_each_value_is(folder: Path):
     assert passage == Passage("name: Bo, age: 5", {"source": "crew.csv"})
 
 
-def test_json_is_read_and_what_is_none_is_told(folder: Path):
+def test_json_is_read_and_what_is_none_is_reported(folder: Path):
     (folder / "a.json").write_text('{"crew": [{"name": "Bo"}]}')
     (folder / "b.json").write_text('{"crew": ')
     (folder / "c.json").write_text("[" * 100_000)
@@ -64,7 +64,7 @@ def test_pages_of_a_pdf_have_their_numbers(folder: Path):
     assert list(source.content.values()) == ["The mill closes at noon.\n\nThe harbour opens at six."]
 
 
-def test_a_pdf_without_text_and_one_that_is_none_are_told(folder: Path):
+def test_a_pdf_without_text_and_one_that_is_none_are_reported(folder: Path):
     write_pdf(folder / "scan.pdf", [""])
     (folder / "no.pdf").write_bytes(b"not a pdf at all")
     with pytest.raises(SourceError, match="`scan.pdf` contains no text, only images; `CrewDoclingSource` reads those"):
@@ -91,7 +91,7 @@ def test_all_sheets_of_an_excel_file_are_read(folder: Path):
     ]
 
 
-def test_an_excel_file_that_is_none_is_told(folder: Path):
+def test_an_excel_file_that_is_none_is_reported(folder: Path):
     (folder / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0 old")
     with pytest.raises(SourceError, match="`old.xls` is not a readable Excel file"):
         ExcelKnowledgeSource(file_paths=["old.xls"])
@@ -104,7 +104,7 @@ def test_an_excel_file_that_is_none_is_told(folder: Path):
         (ExcelKnowledgeSource, "openpyxl", "excel"),
     ],
 )
-def test_a_missing_package_is_told_with_the_pip_line(
+def test_a_missing_package_is_reported_with_the_pip_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch, kind: type[BaseFileKnowledgeSource], module: str, extra: str
 ):
     (folder / "a.bin").write_bytes(b"x")

@@ -163,7 +163,7 @@ class Fielded(Listed):
 
 
 @pytest.mark.parametrize("kind", [Listed, Fielded])
-def test_a_storage_of_ones_own_is_used(mode: Mode, kind: type[Listed]):
+def test_a_custom_storage_is_used(mode: Mode, kind: type[Listed]):
     storage = kind()
     knowledge = Knowledge("mill", ["The mill closes at noon.", "Tides."], storage=storage)
     for _ in range(2):

@@ -106,7 +106,7 @@ def test_other_kinds_are_read_as_what_they_are(site: Any, name: str, kind: str, 
     assert passage.text.strip() == text
 
 
-def test_what_cannot_be_read_is_told_with_its_address(site: Any):
+def test_what_cannot_be_read_is_reported_with_its_address(site: Any):
     for path, kind, body, expected in (
         ("/gone", None, None, "404"),
         ("/a.bin", "image/png", b"x", "is `image/png`, which is not read"),
@@ -231,7 +231,7 @@ def test_passwords_in_addresses_are_refused_and_not_repeated():
     assert "secret" not in str(error.value)
 
 
-def test_a_missing_package_is_told_with_the_pip_line(site: Any, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_package_is_reported_with_the_pip_line(site: Any, monkeypatch: pytest.MonkeyPatch):
     url = site.put("/mill", _PAGE)
 
     def missing(name: str) -> None:

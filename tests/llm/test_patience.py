@@ -133,7 +133,7 @@ def test_an_agents_time_ends_the_wait(mode: Mode):
     ]
 
 
-def test_a_crews_time_ends_the_wait_and_the_run_goes_on_later(mode: Mode):
+def test_a_crews_time_ends_the_wait_and_the_run_continues_later(mode: Mode):
     with OpenAIServer([later(str(LONG)), "hello"]) as server:
         crew = crew_of(model_at(server))
         crew.max_seconds = 0.5

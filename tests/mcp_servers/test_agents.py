@@ -142,7 +142,7 @@ def test_a_run_has_one_session_with_a_server_and_ends_it(mode: Mode, stdio: MCPS
     assert made.tasks[2].output is not None
 
 
-def test_a_graph_of_ones_own_has_a_session_for_each_task(mode: Mode, stdio: MCPServerStdio, notes: Path):
+def test_a_custom_graph_has_a_session_for_each_task(mode: Mode, stdio: MCPServerStdio, notes: Path):
     one = worker(ToolUse("note", {"text": "a"}), "a", ToolUse("note", {"text": "b"}), mcps=[stdio])
     mode.invoke(mode.compile(crew(task("a", one), task("b", one))), {"inputs": {}})
     pids = [line.split()[0] for line in calls(notes)]
@@ -172,7 +172,7 @@ def test_a_stream_that_is_left_ends_the_session(mode: Mode, stdio: MCPServerStdi
     until(lambda: not is_running(calls(notes)[0].split()[0]))
 
 
-def test_calls_of_one_answer_run_beside_each_other_and_share_the_session(mode: Mode, notes: Path):
+def test_calls_of_one_answer_run_in_parallel_and_share_the_session(mode: Mode, notes: Path):
     uses = [ToolUse("note", {"text": str(n)}) for n in range(5)]
     with running(notes) as server:
         one = worker(uses, mcps=[MCPServerHTTP(url=server.url)])
@@ -203,7 +203,7 @@ def test_the_cache_of_a_run_answers_for_them_in_all_of_its_tasks(mode: Mode, std
 
 
 # ------------------------------------------------------------------ content
-def test_images_are_shown_and_other_bytes_are_told_of(mode: Mode, stdio: MCPServerStdio):
+def test_images_are_shown_and_other_bytes_are_reported(mode: Mode, stdio: MCPServerStdio):
     one = worker([ToolUse("picture", {}), ToolUse("sound", {})], mcps=[stdio])
     mode.kickoff(crew(task("a", one)))
     assert isinstance(one.llm, ScriptedLLM)
@@ -213,7 +213,7 @@ def test_images_are_shown_and_other_bytes_are_told_of(mode: Mode, stdio: MCPServ
     ]
 
 
-def test_a_failing_tool_is_told_to_the_model(mode: Mode, stdio: MCPServerStdio, caplog: pytest.LogCaptureFixture):
+def test_a_failing_tool_is_reported_to_the_model(mode: Mode, stdio: MCPServerStdio, caplog: pytest.LogCaptureFixture):
     one = worker(ToolUse("fail", {}), mcps=[stdio])
     with heard() as events:
         assert mode.kickoff(made := crew(task("a", one))).raw == "done"
@@ -224,7 +224,7 @@ def test_a_failing_tool_is_told_to_the_model(mode: Mode, stdio: MCPServerStdio, 
 
 
 # ------------------------------------------------------------------ names and filters
-def test_the_servers_name_stands_before_a_tool_whose_name_is_taken(mode: Mode, notes: Path):
+def test_the_servers_name_precedes_a_tool_whose_name_is_taken(mode: Mode, notes: Path):
     @tool
     def depth(place: str) -> str:
         """Say how deep it is."""
@@ -256,7 +256,7 @@ def test_a_filter_says_which_tools_are_offered(stdio: MCPServerStdio, choose: An
     assert offered(one) == names
 
 
-def test_a_filter_is_told_of_the_agent_and_the_server(notes: Path):
+def test_a_filter_receives_the_agent_and_the_server(notes: Path):
     stdio = MCPServerStdio(command=sys.executable, args=[PROGRAM, str(notes)])  # its name is its command's
     told: list[ToolFilterContext] = []
 
@@ -342,7 +342,7 @@ def test_what_leads_to_no_server_is_refused_before_anything_is_done(mode: Mode, 
     ],
     ids=["no program", "nobody there", "nobody there by sse", "silent", "no server"],
 )
-def test_a_server_that_is_not_there_is_told_before_a_model_is_asked(mode: Mode, server: Any, told: str):
+def test_a_server_that_is_not_there_is_reported_before_a_model_is_asked(mode: Mode, server: Any, told: str):
     first, second = agent(ScriptedLLM(["x"])), worker(mcps=[server], role="second")
     with heard() as events, pytest.raises(MCPServerError, match=told):
         mode.kickoff(crew(task("a", first), task("b", second)))
@@ -375,7 +375,7 @@ def test_without_the_package_the_way_to_it_is_told(mode: Mode, stdio: MCPServerS
         mode.kickoff(crew(task("a", one)))
 
 
-def test_a_graph_of_ones_own_asks_servers_before_a_model(mode: Mode):
+def test_a_custom_graph_asks_servers_before_a_model(mode: Mode):
     one = worker(mcps=[MCPServerHTTP(url="http://127.0.0.1:9/mcp")])
     with pytest.raises(MCPServerError, match="cannot be used"):
         mode.invoke(mode.compile(crew(task("a", one))), {"inputs": {}})
@@ -395,7 +395,7 @@ def test_a_coworker_uses_its_servers_and_they_are_looked_for_ahead(mode: Mode, s
         mode.kickoff(made)
 
 
-def test_a_server_that_ends_in_the_middle_of_a_call_is_told_to_the_model_and_begun_anew(
+def test_a_server_that_ends_in_the_middle_of_a_call_is_reported_to_the_model_and_begun_anew(
     mode: Mode, stdio: MCPServerStdio
 ):
     one = worker(ToolUse("end", {}), DEPTH, mcps=[stdio])
@@ -434,7 +434,7 @@ def test_a_server_that_was_started_anew_between_two_calls_is_asked_again(mode: M
     assert [line.split()[1] for line in calls(notes)] == ["a", "b"]
 
 
-def test_a_call_that_takes_too_long_is_told_to_the_model(mode: Mode, stdio: MCPServerStdio):
+def test_a_call_that_takes_too_long_is_reported_to_the_model(mode: Mode, stdio: MCPServerStdio):
     stdio.execution_timeout = 0.3
     one = worker(ToolUse("wait", {"seconds": 9}), mcps=[stdio])
     mode.kickoff(crew(task("a", one)))
@@ -466,7 +466,7 @@ print(crew.resume("x").raw)
 """
 
 
-def test_a_run_that_was_killed_goes_on_without_repeating_calls(notes: Path):
+def test_a_run_that_was_killed_continues_without_repeating_calls(notes: Path):
     def ran(which: str) -> "subprocess.CompletedProcess[str]":
         words = [sys.executable, "-c", RUN, PROGRAM, str(notes), which]
         return processes.run(words, capture_output=True, text=True, timeout=250, check=False)

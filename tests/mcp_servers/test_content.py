@@ -51,7 +51,7 @@ def test_what_can_be_read_is_one_text(answer: dict[str, Any], result: str):
         {"type": "image", "url": "data:image/png;base64,AAAA"},
     ],
 )
-def test_images_are_blocks_beside_the_text(block: dict[str, Any]):
+def test_images_are_blocks_alongside_the_text(block: dict[str, Any]):
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     assert read_result({"content": [text("a"), block]}) == [text("a"), image]
     assert render_blocks([text("a"), image]) == ("a", [image])

@@ -65,7 +65,7 @@ def told(events: list[BaseEvent]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_storage_of_ones_own_is_called_as_crewai_calls_it(kind: type[StoredMemory]):
+def test_a_custom_storage_is_called_as_crewai_calls_it(kind: type[StoredMemory]):
     storage = Noted({"content": "tea"})
     memory = kind(storage=storage)
     memory.save("v")
@@ -139,7 +139,7 @@ def test_an_entity_that_cannot_be_kept_does_not_keep_the_others_away():
     assert told(events) == [("memory_save_started", "entity_memory"), ("memory_save_failed", "entity_memory")]
 
 
-def test_how_many_entities_were_kept_is_told():
+def test_how_many_entities_were_kept_is_reported():
     items = [EntityMemoryItem(name, "t", "d", "") for name in ("Bonn", "Ada")]
     with heard() as events:
         EntityMemory(storage=Noted()).save(items)
@@ -151,7 +151,7 @@ def test_how_many_entities_were_kept_is_told():
     ]
 
 
-def test_events_tell_of_everything_with_how_long_it_took():
+def test_events_report_everything_with_how_long_it_took():
     memory: Any = ShortTermMemory(storage=Noted({"content": "tea"}))
     memory.agent, memory.task = "an agent", "a task"
     began = time.perf_counter()
@@ -174,7 +174,7 @@ def test_events_tell_of_everything_with_how_long_it_took():
     assert 0 <= searched.query_time_ms <= took  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_what_a_storage_raises_is_told_and_raised():
+def test_what_a_storage_raises_is_reported_and_raised():
     memory = ExternalMemory(storage=Full())
     with heard() as events:
         with pytest.raises(OSError, match="full"):
@@ -240,7 +240,7 @@ def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path,
     assert shelves[0].search("boats", score_threshold=0) == []
 
 
-def test_a_path_of_ones_own_is_where_entries_are(tmp_path: Path, storage: Path):
+def test_a_custom_path_is_where_entries_are(tmp_path: Path, storage: Path):
     ShortTermMemory(storage=RAGStorage(type="short_term", path=str(tmp_path / "memory"))).save("three boats")
     EntityMemory(path=tmp_path / "memory").save(EntityMemoryItem("boat", "thing", "one of three", ""))
     assert (tmp_path / "memory" / "memory.db").is_file()
@@ -259,7 +259,7 @@ def test_a_langgraph_store_is_a_storage():
     assert {namespace[0] for namespace in store.list_namespaces()} == {"memories"}
 
 
-def test_a_store_without_an_index_is_told():
+def test_a_store_without_an_index_is_reported():
     with pytest.raises(StorageError, match="does not support semantic search"):
         memory = ShortTermMemory(storage=InMemoryStore())
         memory.save("boats")
@@ -342,7 +342,7 @@ def test_an_sqlite_file_is_read_by_anybody(tmp_path: Path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_that_is_no_database_is_told(tmp_path: Path):
+def test_a_file_that_is_no_database_is_reported(tmp_path: Path):
     path = tmp_path / "long.db"
     path.write_text("no database at all, but a text that is long enough to be looked at")
     with pytest.raises(StorageError, match=r"long\.db` could not be read: file is not a database"):
@@ -375,7 +375,7 @@ def test_what_all_know_is_one_text_in_the_order_of_their_weight():
     assert [storage.calls for storage in storages] == [[("search", "look in Bonn", 5, 0.6)]] * 3
 
 
-def test_long_entries_are_told_in_part():
+def test_long_entries_are_reported_in_part():
     text = ContextualMemory(ShortTermMemory(storage=Noted("a" * 100_000))).build_context_for_task(_Task())
     assert text.endswith("… [98026 characters more]") and len(text) < 2100
 

@@ -75,7 +75,7 @@ def of_mem0(**config: Any) -> ExternalMemory:
     return ExternalMemory(embedder_config={"provider": "mem0", "config": config})
 
 
-def test_a_crew_keeps_its_conversations_with_mem0_and_is_told_of_them(calls: list[Any]):
+def test_a_crew_keeps_its_conversations_with_mem0_and_is_reported_them(calls: list[Any]):
     model = ScriptedLLM(["the answer"])
     worker = Agent(role="Clerk", goal="g", backstory="b", llm=model)
     tasks = [Task(description="serve a drink", expected_output="e", agent=worker)]
@@ -91,7 +91,7 @@ def test_a_crew_keeps_its_conversations_with_mem0_and_is_told_of_them(calls: lis
     ]
 
 
-def test_a_memory_of_ones_own_configuration(calls: list[Any]):
+def test_a_custom_memory_configuration(calls: list[Any]):
     memory = of_mem0(user_id="john", agent_id="clerk", infer=False, local_mem0_config={"vector_store": {}})
     memory.set_crew(None).save("likes tea", {"a": 1})
     assert memory.search("drinks", 2, 0.3) == [{"id": "1", "memory": "likes tea", "score": 0.8, "content": "likes tea"}]
@@ -130,7 +130,7 @@ def test_a_crew_makes_it_of_its_memory_config(calls: list[Any]):
     assert Crew(agents=[worker], memory_config=config).external_memory is None
 
 
-def test_where_it_is_not_installed_the_pip_line_is_told():
+def test_where_it_is_not_installed_the_pip_line_is_reported():
     worker = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM([]))
     with pytest.raises(MissingExtra, match=r'pip install "crewgraph\[mem0\]"'):
         Crew(agents=[worker], external_memory=of_mem0(user_id="john"))

@@ -81,7 +81,7 @@ def test_several_texts_are_placed_at_once(mode: Mode):
 
 
 @pytest.mark.parametrize("answer", ["I would put it with the others.", ConnectionError("the line is cut")])
-def test_a_model_that_does_not_say_is_told_of_and_the_text_is_kept(
+def test_a_model_that_does_not_say_is_reported_and_the_text_is_kept(
     answer: Any, mode: Mode, caplog: pytest.LogCaptureFixture
 ):
     memory = memory_of(knowing(place=answer, extract=answer))

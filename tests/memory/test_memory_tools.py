@@ -65,7 +65,7 @@ def test_in_the_text_protocol_they_are_not_offered_by_themselves(mode: Mode):
     assert "memory" not in model.requests[0].text.lower()
 
 
-def test_what_is_found_is_told_once_and_nothing_is_said_so(mode: Mode):
+def test_what_is_found_is_reported_once_and_nothing_is_said_so(mode: Mode):
     memory = Memory(embedder=words)
     search, save = create_memory_tools(memory)
     assert mode.run(search.run, search.arun, ["ferry"]) == "Nothing of that is remembered."
@@ -83,7 +83,7 @@ def test_what_cannot_be_written_gets_no_tool_that_writes():
         assert [tool.name for tool in create_memory_tools(closed)] == ["Search memory"]
 
 
-def test_a_memory_of_ones_own_is_enough(mode: Mode):
+def test_a_custom_memory_is_enough(mode: Mode):
     class Notes:
         def __init__(self) -> None:
             self.texts: list[str] = []

@@ -136,7 +136,7 @@ def test_what_cannot_be_kept_is_refused(memory: Memory, said: dict[str, Any], er
 
 
 # ------------------------------------------------------------------------------------------------- recalling
-def test_a_scope_holds_what_is_below_it_and_nothing_beside_it(memory: Memory, mode: Mode):
+def test_a_scope_holds_what_is_below_it_and_nothing_alongside_it(memory: Memory, mode: Mode):
     for scope in ("/a", "/ab", "/a/b", "/b/a"):
         memory.remember(f"in {scope}", scope=scope)
     matches = mode.run(memory.recall, memory.arecall, "in", "/a")
@@ -203,7 +203,7 @@ def test_nearness_is_that_of_the_vectors(memory: Memory):
     assert memory.recall("pier")[0].score == pytest.approx(1 / 3, abs=1e-6)
 
 
-def test_a_match_is_told_with_what_is_known_of_it():
+def test_a_match_is_reported_with_what_is_known_of_it():
     record = MemoryRecord(content="The ferry", categories=["sea", "port"], metadata={"dates": ["May"], "topics": []})
     assert MemoryMatch(record=record, score=0.6789).format() == (
         "- The ferry (score 0.68)\n  categories: sea, port\n  dates: May"
@@ -211,7 +211,7 @@ def test_a_match_is_told_with_what_is_known_of_it():
 
 
 # ------------------------------------------------------------------------------------------------- looking, changing, forgetting
-def test_what_there_is_is_told(memory: Memory, mode: Mode):
+def test_what_there_is_is_reported(memory: Memory, mode: Mode):
     memory.remember("a", scope="/ports/brest", categories=["sea"])
     memory.remember("b", scope="/ports/brest/pier", categories=["sea", "stone"])
     memory.remember("c", scope="/people")
@@ -349,7 +349,7 @@ def test_a_read_only_memory_is_not_written(memory: Memory, mode: Mode):
 
 
 # ------------------------------------------------------------------------------------------------- the rest
-def test_words_that_a_memory_does_not_know_are_told():
+def test_words_that_a_memory_does_not_know_are_reported():
     with pytest.warns(UserWarning, match="`Memory` does not know `embeder`"):
         Memory(embeder=words)  # pyright: ignore[reportCallIssue]
     with pytest.raises(ValidationError, match="is not a storage; pass a path"):
@@ -361,7 +361,7 @@ def test_words_that_a_memory_does_not_know_are_told():
         assert Memory(storage="lancedb").storage is None
 
 
-def test_events_tell_of_saves_and_queries(memory: Memory, mode: Mode):
+def test_events_report_saves_and_queries(memory: Memory, mode: Mode):
     with heard() as events:
         mode.run(memory.remember, memory.aremember, "The ferry", None, None, {"k": 1})
         memory.remember_many(["a", "b"])
@@ -381,7 +381,7 @@ def test_events_tell_of_saves_and_queries(memory: Memory, mode: Mode):
     assert (found.query, found.limit) == ("ferry", 10) and len(found.results) == 3 and found.query_time_ms > 0
 
 
-def test_a_storage_that_fails_is_told_and_raised(mode: Mode, tmp_path: Path):
+def test_a_storage_that_fails_is_reported_and_raised(mode: Mode, tmp_path: Path):
     (tmp_path / "memory.db").write_bytes(b"this is a letter, no database at all" * 200)
     memory = Memory(storage=tmp_path)
     with heard() as events:
@@ -391,7 +391,7 @@ def test_a_storage_that_fails_is_told_and_raised(mode: Mode, tmp_path: Path):
     assert [event.type for event in events][1::2] == ["memory_save_failed", "memory_query_failed"]
 
 
-def test_an_embedder_that_fails_is_told(mode: Mode):
+def test_an_embedder_that_fails_is_reported(mode: Mode):
     def broken(texts: list[str]) -> list[list[float]]:
         raise ConnectionError("the line is cut")
 

@@ -29,7 +29,7 @@ def test_a_call_says_what_it_would_say_today(call: str):
     assert rewritten(f"{HEAD}{call}\n") == f"{HEAD.replace('crewai', 'crewgraph')}{CALLS[call]}\n"
 
 
-def test_a_keyword_that_never_had_an_effect_is_told_when_it_goes_and_when_it_stays():
+def test_a_keyword_that_never_had_an_effect_is_reported_when_it_goes_and_when_it_stays():
     told = dict(noted(f"{HEAD}Task(verbose=True)\nAgent(allow_delegration=True)\nCrew(foo=made())\n"))
     assert told[2].endswith("it was removed. Give it to the agent or the crew: `Crew(..., verbose=True)`.")
     assert told[3].endswith("it was kept. Did you mean `allow_delegation`?")
@@ -56,7 +56,7 @@ def test_a_model_is_made_as_it_is_today(call: str):
     assert rewritten(f"from crewai import LLM\n{call}\n") == f"from crewgraph import LLM\n{MODELS[call]}\n"
 
 
-def test_a_model_that_may_be_of_azure_is_told():
+def test_a_model_that_may_be_of_azure_is_reported():
     text = "from crewai import LLM\nLLM(model='m', azure=is_azure)\n"
     assert rewritten(text) == text.replace("crewai", "crewgraph")
     [(line, told)] = noted(text)
@@ -65,7 +65,7 @@ def test_a_model_that_may_be_of_azure_is_told():
     )
 
 
-def test_keywords_of_a_class_of_ones_own_are_its_own():
+def test_keywords_of_a_custom_class_are_its_own():
     text = "from crewai import Task\n\n\nclass Mine(Task):\n    colour: str = ''\n\n\nMine(colour='red', description='d')\n"
     assert "Mine(colour='red', description='d')" in rewritten(text)
 

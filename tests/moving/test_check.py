@@ -69,7 +69,7 @@ def test_a_use_and_its_state(tmp_path: Path, use: str):
     assert states(f"{HEAD}{use}\n", tmp_path).get(feature) == state
 
 
-def test_what_may_be_a_stream_is_told(tmp_path: Path):
+def test_what_may_be_a_stream_is_reported(tmp_path: Path):
     put(tmp_path, a__py=f"{HEAD}def show(crew: Crew):\n    print(crew.kickoff().result)\n")
     [result] = [one for one in check_project(tmp_path).found if one.feature.word == "result"]
     assert result.state.remarks[0].startswith("if the crew streams (`Crew(stream=True)`), this is the stream's result")
@@ -126,7 +126,7 @@ def test_a_project_is_known_across_its_files_and_yaml(tmp_path: Path):
     assert places["crewai[tools]>=0.41.1"] == ["pyproject.toml:7"]
 
 
-def test_notebooks_are_told_by_cell(tmp_path: Path):
+def test_notebooks_are_reported_by_cell(tmp_path: Path):
     checked = check_project(
         put(tmp_path, a__ipynb=notebook("!ls\nfrom crewai import Crew", "%%bash\nls", "\nCrew().nothing", "no py"))
     )
@@ -146,7 +146,7 @@ def test_crews_in_json_are_seen(tmp_path: Path):
     }
 
 
-def test_files_that_cannot_be_read_are_told_and_stop_nothing(tmp_path: Path):
+def test_files_that_cannot_be_read_are_reported_and_stop_nothing(tmp_path: Path):
     put(tmp_path, a__py="from crewai import (\n", b__py=HEAD, agents__yaml="a: [", pyproject__toml="[")
     (tmp_path / "c.py").write_bytes(b"import crewai\n# \xff\n")
     (tmp_path / "d.py").write_bytes(b"# coding: nothing\nimport crewai\n")

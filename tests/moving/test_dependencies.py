@@ -202,7 +202,7 @@ def test_a_dependency_on_a_repository_becomes_one_on_a_release(tmp_path: Path):
     )
 
 
-def test_what_cannot_be_rewritten_is_told(tmp_path: Path):
+def test_what_cannot_be_rewritten_is_reported(tmp_path: Path):
     lines = [
         "crewai==1 \\",
         "    --hash=sha256:aa",
@@ -269,7 +269,7 @@ def test_of_several_projects_in_a_folder_each_keeps_what_its_own_programs_need(t
     assert not [file for file in plan_migration(tmp_path).files if file.shown.endswith(".txt")]
 
 
-def test_files_that_are_not_rewritten_are_told_of_by_line(tmp_path: Path):
+def test_files_that_are_not_rewritten_are_reported_by_line(tmp_path: Path):
     (tmp_path / ".github").mkdir()
     put(tmp_path / ".github", ci__yml="- run: |\n    pip install rich \\\n      crewai\n")
     put(tmp_path, Dockerfile='FROM python\nCMD ["crewai", "run"]\n', compose__yaml="a: crewai is good\n")
@@ -287,7 +287,7 @@ def test_files_that_are_not_rewritten_are_told_of_by_line(tmp_path: Path):
     assert made.notes[1].text.startswith("`crewai run` is a CrewAI command;")
 
 
-def test_broken_toml_is_told_and_stays(tmp_path: Path):
+def test_broken_toml_is_reported_and_stays(tmp_path: Path):
     put(tmp_path, pyproject__toml="[project\ncrewai\n", main__py="import crewai\n")
     made = plan_migration(tmp_path)
     assert [file.shown for file in made.files] == ["main.py"]

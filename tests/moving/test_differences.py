@@ -37,7 +37,7 @@ def features() -> list[str]:
     return sorted({one for row in data()[0] for one in row.of})
 
 
-def test_what_a_difference_is_told_of_can_be_used():
+def test_what_a_difference_is_told_can_be_used():
     assert [said for said in features() if not can_be_used(meant_by(said))] == []
 
 

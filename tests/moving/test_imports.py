@@ -109,13 +109,13 @@ def test_a_star_becomes_the_names_that_the_file_uses():
     ]
 
 
-def test_what_is_not_there_stays_and_is_told_with_the_reason():
+def test_what_is_not_there_stays_and_is_reported_with_the_reason():
     text = "from crewai import Agent\nfrom crewai.plus_api import PlusAPI\n"
     assert rewritten(text) == "from crewgraph import Agent\nfrom crewai.plus_api import PlusAPI\n"
     [(line, told)] = noted(text)
     assert line == 2 and told.startswith("`crewai.plus_api.PlusAPI` is left unchanged: It is part of the client for")
 
 
-def test_tools_that_import_crewai_themselves_are_told_once():
+def test_tools_that_import_crewai_themselves_are_reported_once():
     [(line, told)] = noted("from crewai_tools import FileReadTool\nfrom crewai_tools import SerperDevTool\n")
     assert line == 1 and "`crewgraph run`" in told

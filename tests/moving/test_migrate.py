@@ -80,7 +80,7 @@ def test_a_link_is_written_through(python: Python, tmp_path: Path):
     assert (tmp_path / "link.py").is_symlink() and (tmp_path / "real.py").read_text() == "import crewgraph\n"
 
 
-def test_a_linked_file_of_a_project_is_written_once_and_one_from_outside_is_told(python: Python, tmp_path: Path):
+def test_a_linked_file_of_a_project_is_written_once_and_one_from_outside_is_reported(python: Python, tmp_path: Path):
     (tmp_path / "project").mkdir()
     put(tmp_path, shared__py="import crewai\n")
     put(tmp_path / "project", real__py="import crewai\n", requirements__txt="crewai\n")
@@ -96,7 +96,7 @@ def test_a_linked_file_of_a_project_is_written_once_and_one_from_outside_is_told
     assert (tmp_path / "shared.py").read_text() == "import crewai\n"
 
 
-def test_why_a_file_cannot_be_read_is_told_in_pythons_words_with_its_line(python: Python, tmp_path: Path):
+def test_why_a_file_cannot_be_read_is_reported_in_pythons_words_with_its_line(python: Python, tmp_path: Path):
     put(tmp_path, old__py="import crewai\nprint 'x'\n", a__ipynb="import crewai")
     (tmp_path / "latin.py").write_bytes("import crewai\n\n# Zoë\n".encode("latin-1"))
     (tmp_path / "wide.py").write_bytes("import crewai\n".encode("utf-16"))
@@ -122,7 +122,7 @@ def test_why_a_file_cannot_be_read_is_told_in_pythons_words_with_its_line(python
     assert "wide.py:1: it is not in UTF-8" in done.stderr and "wide.py:1: it is not in UTF-8" in broken
 
 
-def test_a_broken_file_is_told_and_the_others_are_written(python: Python, tmp_path: Path):
+def test_a_broken_file_is_reported_and_the_others_are_written(python: Python, tmp_path: Path):
     put(tmp_path, broken__py="from crewai import (\n", good__py="import crewai\n")
     done = python(*MIGRATE, ".", "--write")
     assert done.returncode == 1
@@ -146,7 +146,7 @@ def test_no_such_path_is_a_usage_error(python: Python):
     assert done.stderr == "Error: `nowhere` does not exist; pass a project folder or a file.\n"
 
 
-def test_without_libcst_the_pip_line_is_told(python: Python, tmp_path: Path):
+def test_without_libcst_the_pip_line_is_reported(python: Python, tmp_path: Path):
     block = "import sys; sys.modules['libcst'] = None; sys.argv = ['crewgraph', 'migrate', '.']; "
     done = python("-c", f"{block}from crewgraph.cli.app import app; app()")
     assert done.returncode == 1

@@ -51,7 +51,7 @@ def test_what_is_imported_in_one_cell_is_known_in_the_next(tmp_path: Path):
     assert [(note.line, note.text[:22]) for note in made.notes] == [(1, "(cell 2) `crewai.plus_")]
 
 
-def test_a_notebook_in_another_form_is_laid_out_anew_and_that_is_told(tmp_path: Path):
+def test_a_notebook_in_another_form_is_laid_out_anew_and_this_is_reported(tmp_path: Path):
     raw = notebook("import crewai").replace('"cells": [', '"cells":   [')
     made = plan_migration(put(tmp_path, a__ipynb=raw))
     assert [note.text for note in made.notes] == ["the notebook's JSON is reformatted."]
@@ -64,7 +64,7 @@ def test_no_notebook_is_told(tmp_path: Path):
     assert [note.file for note in made.broken] == ["a.ipynb", "b.ipynb"]
 
 
-def test_another_command_of_a_line_is_told_and_stays(tmp_path: Path):
+def test_another_command_of_a_line_is_reported_and_stays(tmp_path: Path):
     text = "import os\n!pip install 'crewai[tools]>=1' && crewai run; echo crewai\n"
     made = plan_migration(put(tmp_path, a__ipynb=notebook(text)))
     [cells] = [json.loads(file.after)["cells"] for file in made.files]
@@ -74,7 +74,7 @@ def test_another_command_of_a_line_is_told_and_stays(tmp_path: Path):
     ]
 
 
-def test_cells_that_a_magic_takes_whole_are_told(tmp_path: Path):
+def test_cells_that_a_magic_takes_whole_are_reported(tmp_path: Path):
     made = plan_migration(
         put(
             tmp_path,

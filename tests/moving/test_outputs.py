@@ -98,7 +98,7 @@ def test_result_is_a_former_name_of_an_output_and_the_result_of_a_stream(making:
     assert done == f"{head}{making}\nprint({CREWS_THAT_STREAM[making]})\n".replace("crewai", "crewgraph")
 
 
-def test_what_may_be_a_stream_is_told_and_what_is_one_gives_outputs():
+def test_what_may_be_a_stream_is_reported_and_what_is_one_gives_outputs():
     text = f"{HEAD}def show(crew: Crew):\n    print(crew.kickoff().result, crew.kickoff().final_output)\n"
     assert noted(text) == [
         (6, "if this is the output of a crew that does not stream, `result` is a former name; write `raw`.")
@@ -129,7 +129,7 @@ def other(crew: Crew):
 """
 
 
-def test_what_is_an_output_on_some_ways_only_is_told_and_stays():
+def test_what_is_an_output_on_some_ways_only_is_reported_and_stays():
     done = rewritten(BY_TURNS)
     assert done == BY_TURNS.replace("crewai", "crewgraph").replace(
         'print(result["final_output"])\n', "print(result.raw)\n"

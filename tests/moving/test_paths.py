@@ -43,7 +43,7 @@ with patch("crewai.Agent.kickoff"), patch('crewai.crew.Crew.kickoff'):
     assert """print("crewai.Agent is a class", b"crewai.Agent", "x.crewai.Agent")""" in done
 
 
-def test_texts_that_name_modules_stay_and_are_told():
+def test_texts_that_name_modules_stay_and_are_reported():
     text = 'import logging\n\nlogging.getLogger("crewai").disabled = True\nNAME = "crewai"\n'
     assert rewritten(text) == text
     assert [line for line, _ in noted(text)] == [3]
@@ -73,7 +73,7 @@ base = import_module("crewai.tools.base_tool")
     ]
 
 
-def test_programs_within_texts_are_told_and_stay():
+def test_programs_within_texts_are_reported_and_stay():
     text = '''"""Use it so:
 
 from crewai import Crew

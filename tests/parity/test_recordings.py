@@ -81,7 +81,7 @@ def test_the_table_of_differences_names_what_there_is():
     assert [one for one in differences() if not one.is_fault and any(w.endswith("*") for w in one.where)] == []
 
 
-def test_what_differs_on_purpose_is_told_on_the_page():
+def test_what_differs_on_purpose_is_reported_on_the_page():
     lines = PAGE.read_text("utf-8").splitlines()
     untold = [
         one.row

@@ -133,7 +133,7 @@ def test_native_calls_hand_the_plan_in():
     assert "steps" in spec["function"]["parameters"]["properties"]
 
 
-def test_the_output_tells_of_the_plan():
+def test_the_output_reports_the_plan():
     done = kicked(Clerk(steps={"LOOK up the table": look}))
     assert done.had_plan and done.plan == "Look, then tell."
     first, second = done.completed_todos
@@ -231,14 +231,14 @@ def test_a_task_that_is_done_early_ends():
 
 
 @pytest.mark.parametrize("answer", ["I do not know", ConnectionError("down")])
-def test_an_observation_that_cannot_be_read_is_told_and_the_step_counts(answer: Any):
+def test_an_observation_that_cannot_be_read_is_reported_and_the_step_counts(answer: Any):
     with heard() as events:
         done = kicked(Clerk(observations=[answer, answer]), HIGH)
     assert [todo.status for todo in done.todos] == ["completed", "completed"]
     assert "step_observation_failed" in [event.type for event in events]
 
 
-def test_events_tell_of_each_step():
+def test_events_report_each_step():
     model = Clerk([PLAN, AGAIN], [seen(key_information_learned="K"), seen(False)], {"LOOK up the table": look})
     with heard() as events:
         crew_of(agent_of(model, HIGH)).kickoff()
@@ -335,7 +335,7 @@ def test_another_model_plans_and_looks():
     assert worker.asked == ["LOOK up the table", "TELL it", "end"]
 
 
-def test_a_run_goes_on_with_the_step_that_it_stopped_in(mode: Mode):
+def test_a_run_continues_with_the_step_that_it_stopped_in(mode: Mode):
     down = [True]
 
     def fails(told: str) -> Any:

@@ -63,7 +63,7 @@ class TestEveryFlow:
         for way in backwards:
             assert way.source in reached(forwards, way.target)
 
-    def test_curves_pass_beside_methods(self, flow: type[Flow[Any]]):
+    def test_curves_pass_alongside_methods(self, flow: type[Flow[Any]]):
         seen, layout = drawn(flow)
         near: dict[int, list[str]] = {}
         for name, box in layout.boxes.items():

@@ -31,7 +31,7 @@ def error_message(load: Load, *, agents: str | None = None, tasks: str | None = 
 
 
 # ------------------------------------------------------------------------------------------------------- where they are
-def test_files_lie_beside_the_file_of_the_class_wherever_the_program_runs(
+def test_files_lie_alongside_the_file_of_the_class_wherever_the_program_runs(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "elsewhere").mkdir()

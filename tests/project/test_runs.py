@@ -156,7 +156,7 @@ def test_callbacks_may_be_given_to_a_task_without_a_project(mode: Mode):
         Task(description="d", expected_output="e", callbacks=[5])
 
 
-def test_a_project_that_fails_goes_on_where_it_was(mode: Mode, load: Load):
+def test_a_project_that_fails_continues_where_it_stopped(mode: Mode, load: Load):
     failing = CREW.replace('["the tide"]', '[ConnectionError("down"), "the tide"]')
     hooks = """
     seen = []

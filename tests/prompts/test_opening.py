@@ -52,7 +52,7 @@ def test_models_with_native_calls_are_reported_to_use_them_and_no_protocol():
     assert "Count the files in a folder." not in system
 
 
-def test_without_a_system_prompt_everything_stands_in_one_message():
+def test_without_a_system_prompt_everything_is_in_one_message():
     both = opening(task(agent("42")))
     one = opening(task(agent("42", use_system_prompt=False)))
     assert one == [("user", f"{both[0][1]}\n\n{both[1][1]}")]

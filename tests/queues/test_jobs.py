@@ -214,7 +214,7 @@ def test_a_flow_asks_and_is_answered_through_the_queue(call: Caller, queue: Queu
     assert call(job, "result", 10) == "sent: shorter"
 
 
-def test_a_failure_is_tried_again_and_goes_on_where_it_failed(call: Caller, queue: Queue, work: Callable[..., None]):
+def test_a_failure_is_tried_again_and_continues_where_it_failed(call: Caller, queue: Queue, work: Callable[..., None]):
     llm = ScriptedLLM(["first", ConnectionError("down, key sk-123456789abc"), "second"])
     clerk = agent(llm)
     made = crew(task("a", clerk), task("b", clerk), name="desk")

@@ -1,4 +1,4 @@
-"""Workers as processes: killed, stopped, told to end, robbed of their jobs while they live, and without their database."""
+"""Workers as processes: killed, stopped, terminated, deprived of their jobs while alive, and without their database."""
 
 import os
 import random
@@ -80,7 +80,7 @@ def test_a_living_worker_that_loses_its_job_and_then_dies_leaves_it_to_the_other
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGSTOP")
-def test_a_stopped_worker_keeps_its_runs_and_goes_on_with_them(queue: Queue, workers: Workers):
+def test_a_stopped_worker_keeps_its_runs_and_continues_with_them(queue: Queue, workers: Workers):
     (job,) = _enqueue(queue, "a")
     first = workers.start(seconds=0.5)
     until(lambda: workers.effects().get("a"))
@@ -139,7 +139,7 @@ def test_a_job_that_kills_its_workers_becomes_a_dead_letter(queue: Queue, worker
     assert sum(one.poll() is None for one in workers.running) == 1
 
 
-def test_workers_go_on_when_their_connections_were_cut(queue: Queue, workers: Workers, database: str):
+def test_workers_continue_when_their_connections_were_cut(queue: Queue, workers: Workers, database: str):
     jobs = _enqueue(queue, *"abcd")
     workers.start(seconds=0.3)
     until(lambda: workers.effects().get("a"))
@@ -206,7 +206,7 @@ def test_the_commands_list_retry_and_cancel(queue: Queue, database: str, tmp_pat
     )
 
 
-def test_a_database_that_cannot_be_reached_is_told(tmp_path: Path):
+def test_a_database_that_cannot_be_reached_is_reported(tmp_path: Path):
     with (
         Queue(f"host={tmp_path} user=nobody dbname=none") as nowhere,
         pytest.raises(StorageError, match=r"the database of the queue cannot be used: .*Check its address"),

@@ -1,6 +1,6 @@
-"""A trial of a queue: many runs, workers that are killed and robbed at random, and a database that restarts.
+"""A trial of a queue: many runs, workers that are killed or lose their jobs at random, and a database that restarts.
 
-`python -m queues.trial` makes the whole one and writes its figures to results.md.
+`python -m queues.trial` runs the full trial and writes its figures to results.md.
 """
 
 import argparse
@@ -29,7 +29,7 @@ _ROBBING = 3.0  # seconds, far below the ten between two signs of life: living w
 
 @dataclass
 class Outcome:
-    """What came of a trial."""
+    """The result of a trial."""
 
     runs: int
     done: int = 0
@@ -41,7 +41,7 @@ class Outcome:
 
     kills: int = 0
     robbed: int = 0
-    """How often the job of a worker was given to others although it lived."""
+    """How many jobs were requeued although their worker was alive."""
 
     restarts: int = 0
     recoveries: list[float] = field(default_factory=list[float])
@@ -86,7 +86,7 @@ def trial(
         restart: Whether the database is restarted once.
         seed: Seeds which are killed, and when.
         every: The mean number of seconds between two kills.
-        stalled_after: The seconds without a sign of life after which a worker's jobs are given to others.
+        stalled_after: Seconds without a heartbeat after which the jobs of a worker are requeued.
     """
     chance, outcome, option = random.Random(seed), Outcome(runs), f"--stalled-after={stalled_after}"
     with _served(server) as (queue, workers):
@@ -147,7 +147,7 @@ def throughput(server: Postgres, number: int, runs: int) -> float:
 
 
 def main() -> None:
-    """Play the whole trial, and write what came of it."""
+    """Run the whole trial and write its results."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--runs", type=int, default=1000)
     arguments.add_argument("--kills", type=int, default=20)
@@ -177,36 +177,36 @@ def _page(rates: dict[int, float], robbed: Outcome, killed: Outcome, seed: int) 
 
     def recovery(outcome: Outcome) -> str:
         if not outcome.recoveries:
-            return "none was under way"
+            return "none was in progress"
         return (
             f"{statistics.median(outcome.recoveries):.1f}, {max(outcome.recoveries):.1f} (of {len(outcome.recoveries)})"
         )
 
     lines = [
-        "# Queue: throughput, and a trial",
+        "# Queue: throughput and a trial",
         "",
-        "Made by `python -m queues.trial`, a part of `make kills`: processes of `crewgraph worker`, four runs at a time each,",
+        "Written by `python -m queues.trial`, a part of `make kills`: `crewgraph worker` processes with four runs at a time each,",
         f"on a machine with {os.cpu_count()} cores, and a PostgreSQL server of their own. A run has three tasks, each with",
         "a tool that takes 0.2 s.",
         "",
-        "| workers | runs a second | ideal | share of it |",
+        "| workers | runs per second | ideal | share of ideal |",
         "|---|---|---|---|",
         *(f"| {n} | {rate:.1f} | {n * ideal:.1f} | {rate / (n * ideal):.0%} |" for n, rate in rates.items()),
         "",
-        f"The trial, with the seed {seed}: four workers; each that is killed is replaced by a new one.",
+        f"The trial, with seed {seed}: four workers; each killed one is replaced.",
         "",
-        "| | living workers are robbed, too | killed only |",
+        "| | live workers lose jobs, too | only killed workers |",
         "|---|---|---|",
-        row("silence after which a worker's jobs are given to others", lambda one: "3 s" if one is robbed else "60 s"),
+        row("time without heartbeat after which jobs are requeued", lambda one: "3 s" if one is robbed else "60 s"),
         row("runs", lambda one: one.runs),
-        row("that ended with their result", lambda one: one.done),
+        row("runs that ended with their result", lambda one: one.done),
         row("workers killed (SIGKILL)", lambda one: one.kills),
-        row("jobs taken from living workers", lambda one: one.robbed),
+        row("jobs requeued from live workers", lambda one: one.robbed),
         row("restarts of PostgreSQL (immediate)", lambda one: one.restarts),
         row("**recorded effects that were repeated**", lambda one: f"**{len(one.repeated)}**"),
-        row("effects made again that were under way when their worker or the database was lost", lambda one: one.again),
-        row("seconds from a kill until its runs went on elsewhere: median, worst", recovery),
-        row("seconds in all", lambda one: f"{one.seconds:.0f}"),
+        row("effects performed again because their worker or the database was lost", lambda one: one.again),
+        row("seconds from a kill until its runs continued elsewhere: median, maximum", recovery),
+        row("total seconds", lambda one: f"{one.seconds:.0f}"),
         "",
     ]
     return "\n".join(lines)

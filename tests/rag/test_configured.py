@@ -109,7 +109,7 @@ class Kept(BaseRAGStorage):
     def reset(self) -> None: ...
 
 
-def test_a_storage_of_ones_own_is_named_by_its_crew():
+def test_a_custom_storage_is_named_by_its_crew():
     crew = SimpleNamespace(agents=[SimpleNamespace(role="a b"), SimpleNamespace(role="c")])
     assert vars(Kept("x", False, {"p": 1}, crew)) == {
         "type": "x",

@@ -126,7 +126,7 @@ def test_an_embedder_of_a_provider_is_taken_wherever_one_is():
     assert crew.kickoff().raw == "At nine."
 
 
-def test_a_class_of_ones_own_has_to_be_one():
+def test_a_custom_class_has_to_be_one():
     for wrong in (int, "Lengths", None):
         with pytest.raises(ValidationError):
             CustomProvider(embedding_callable=wrong)  # pyright: ignore[reportArgumentType]
@@ -135,13 +135,13 @@ def test_a_class_of_ones_own_has_to_be_one():
     assert build_embedder({"provider": "custom", "config": {"embedding_callable": len}}).embeddings
 
 
-def test_an_older_programs_configurator_makes_embedders_and_is_told():
+def test_an_older_programs_configurator_makes_embedders_and_is_reported():
     with pytest.warns(Outdated, match="import `build_embedder`"):
         made = EmbeddingConfigurator().configure_embedder({"provider": "local", "config": {"dimensions": 512}})
     assert made.name == "local/1/512"
 
 
-def test_a_base_with_a_class_of_ones_own_is_a_provider():
+def test_a_base_with_a_custom_class_is_a_provider():
     class Mine(BaseEmbeddingsProvider[Lengths]):
         embedding_callable: type[Lengths] = Lengths
         scale: float = 4
@@ -155,7 +155,7 @@ def test_what_cannot_be_had_here_is_refused_with_what_to_do():
     ):
         build_embedder({"provider": "nope", "config": {}})
     with pytest.raises(EmbedderError, match="has no `input_type`"):
-        VoyageAIProvider(api_key="k", input_type="query").made()
+        VoyageAIProvider(api_key="k", input_type="query").create()
     assert (VoyageAIEmbeddingFunction.name(), WatsonXEmbeddingFunction.name()) == ("voyageai", "watsonx")
 
 
@@ -164,7 +164,7 @@ def test_a_provider_that_chromadb_has_alone_needs_it():
     with pytest.raises(EmbedderError, match='its model is `{"provider": "sentence-transformer"}`'):
         build_embedder({"provider": "onnx", "config": {}})
     with pytest.raises(EmbedderError, match="`onnx` is not a supported provider"):
-        ONNXProvider().made()
+        ONNXProvider().create()
 
 
 @pytest.mark.skipif(find_spec("boto3") is not None, reason="boto3 is installed")
@@ -173,7 +173,7 @@ def test_a_session_of_aws_needs_its_package():
         create_aws_session()
 
 
-def test_embedders_as_data_are_told_apart_by_their_provider():
+def test_embedders_as_data_are_distinguished_by_their_provider():
     read = TypeAdapter[Any](ProviderSpec)
     given = {"provider": "openai", "config": {"model_name": "m", "dimensions": 3}}
     assert read.validate_python(given) == given

@@ -181,7 +181,7 @@ def test_tools_become_langchains(mode: Mode):
     assert BaseToolAdapter.sanitize_tool_name("Search the web") == "search_the_web"
 
 
-def test_a_converter_tells_of_the_structure():
+def test_a_converter_reports_the_structure():
     converter = LangGraphConverterAdapter(graph_agent())
     assert converter.enhance_system_prompt("You dive.") == "You dive."
     assert converter.post_process_result('so: {"hour": 7}') == 'so: {"hour": 7}'

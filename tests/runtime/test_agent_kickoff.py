@@ -107,7 +107,7 @@ def test_templates_frame_the_system_message_and_the_last_question(mode: Mode):
     assert last["content"].startswith("<s>You are worker") and last["content"].endswith("\n<p>three</p>")
 
 
-def test_the_date_and_a_plan_are_told_with_the_last_question(mode: Mode):
+def test_the_date_and_a_plan_are_reported_with_the_last_question(mode: Mode):
     model = ScriptedLLM(["look, then speak\nREADY", "fine"])
     replied(mode, agent(model, reasoning=True, inject_date=True, date_format="day %j"), "how is the sea?")
     assert "how is the sea?" in asked(model)[0]
@@ -230,7 +230,7 @@ def test_a_guardrails_model_is_the_structure_of_the_answer(mode: Mode, structure
     assert len(model.requests) == 1
 
 
-def test_a_refusal_goes_on_with_the_conversation(mode: Mode):
+def test_a_refusal_continues_with_the_conversation(mode: Mode):
     seen: list[Any] = []
 
     def judge(output: Any) -> tuple[bool, str]:
@@ -248,7 +248,7 @@ def test_a_refusal_goes_on_with_the_conversation(mode: Mode):
     assert judged == [False, True] and output.token_usage.successful_requests == 3
 
 
-def test_a_refusal_goes_on_after_an_answer_that_was_forced_and_may_be_condensed(mode: Mode):
+def test_a_refusal_continues_after_an_answer_that_was_forced_and_may_be_condensed(mode: Mode):
     def judge(output: Any) -> tuple[bool, str]:
         return (True, output.raw) if output.raw == "very low" else (False, "too short")
 
@@ -311,7 +311,7 @@ def test_a_guardrail_is_not_for_tasks(mode: Mode):
 
 
 # ---------------------------------------------------------------------------------------------- events and traces
-def test_events_tell_of_it(mode: Mode):
+def test_events_report_it(mode: Mode):
     one = agent(ScriptedLLM([ToolUse("look", {"place": "the bay"}), "low"], native_tools=True), tools=[look])
     with heard() as events:
         replied(mode, one, "how is the sea?")
@@ -329,7 +329,7 @@ def test_events_tell_of_it(mode: Mode):
     assert {event.task_id for event in events} == {None}
 
 
-def test_a_failure_is_told_and_noted(mode: Mode):
+def test_a_failure_is_reported_and_noted(mode: Mode):
     with heard() as events, pytest.raises(ConnectionError) as caught:
         replied(mode, agent(ScriptedLLM([ConnectionError("down")])), "go")
     assert caught.value.__notes__[0] == "in agent `worker`"

@@ -82,7 +82,7 @@ def test_where_it_is_not_respected_the_providers_error_is_the_cause(mode: Mode):
         assert len(server.requests) == 1
 
 
-def test_a_run_that_ends_while_it_condenses_goes_on_there(mode: Mode):
+def test_a_run_that_ends_while_it_condenses_continues_there(mode: Mode):
     ill = threading.Event()
     ill.set()
 
@@ -109,7 +109,7 @@ def planned(**more: Any) -> tuple[ScriptedLLM, Crew]:
     return model, crew(task("a", agent(model, reasoning=True)))
 
 
-def test_plans_are_made_and_told(mode: Mode):
+def test_plans_are_made_and_reported(mode: Mode):
     model, made = planned()
     with heard() as events:
         assert mode.kickoff(made).raw == "done"
@@ -129,7 +129,7 @@ def test_plans_are_made_and_told(mode: Mode):
     assert made.tasks[0].description == "do a"
 
 
-def test_a_plan_that_cannot_be_made_is_told_and_the_task_is_done(mode: Mode):
+def test_a_plan_that_cannot_be_made_is_reported_and_the_task_is_done(mode: Mode):
     made = crew(task("a", agent(ScriptedLLM([RuntimeError("no plan"), "done"]), reasoning=True)))
     with heard() as events:
         assert mode.kickoff(made).raw == "done"
@@ -216,7 +216,7 @@ WEST, EAST = "Etc/GMT+12", "Etc/GMT-14"
 """26 hours apart: it is never the same day."""
 
 
-def test_a_run_resumed_on_another_day_goes_on_with_the_one_it_began_on(mode: Mode, travel: Callable[[str], str]):
+def test_a_run_resumed_on_another_day_continues_with_the_one_it_began_on(mode: Mode, travel: Callable[[str], str]):
     began = travel(WEST)
     model = ScriptedLLM([{"name": "fetch", "args": {"name": "a"}}, RuntimeError("down"), *["Final Answer: done"] * 2])
     made = crew(task("a", agent(model, tools=[fetch], inject_date=True)))
@@ -290,7 +290,7 @@ def test_images_stand_in_the_observation_of_the_text_protocol(mode: Mode, pictur
     }
 
 
-def test_an_image_that_cannot_be_shown_is_told(mode: Mode):
+def test_an_image_that_cannot_be_shown_is_reported(mode: Mode):
     script = [{"name": "Add image to content", "args": {"image_url": "../x.png"}}, "Final Answer: none"]
     model = ScriptedLLM(script)
     assert mode.kickoff(crew(task("a", agent(model, multimodal=True)))).raw == "none"

@@ -78,7 +78,7 @@ def test_a_call_waits_until_a_person_allows_these_very_arguments(mode: Mode, nat
 @pytest.mark.parametrize(
     "answer", [False, "no", "No: too early", "n - too early", {"approved": False, "reason": "too early"}]
 )
-def test_a_refusal_is_told_to_the_model_with_the_reason(mode: Mode, answer: Any):
+def test_a_refusal_is_reported_to_the_model_with_the_reason(mode: Mode, answer: Any):
     made, llm = mailing(ANNA)
     mode.kickoff(made, thread_id="t")
     with heard() as events:

@@ -52,7 +52,7 @@ def chain(llm: ScriptedLLM, length: int = 3, **more: Any) -> Crew:
     return crew(*(task(f"t{n}", worker) for n in range(length)), **more)
 
 
-def test_a_run_stops_before_the_next_request_and_goes_on_when_its_budget_is_raised(mode: Mode):
+def test_a_run_stops_before_the_next_request_and_continues_when_its_budget_is_raised(mode: Mode):
     llm = counted("one", "two", "three")
     made = chain(llm, max_tokens=20)
     with pytest.raises(BudgetExceeded) as stopped:
@@ -200,7 +200,7 @@ def test_parallel_tasks_overshoot_by_no_more_than_the_requests_under_way_and_non
     assert result.token_usage.total_tokens == 11 * (beside + 1)
 
 
-def test_what_works_beside_a_task_that_is_stopped_comes_to_its_own_stop(mode: Mode):
+def test_what_works_alongside_a_task_that_is_stopped_comes_to_its_own_stop(mode: Mode):
     slow_done: list[str] = []
 
     @tool
@@ -308,7 +308,7 @@ def after(state: Around) -> Around:
     return {"said": [state["t2"]["raw"]]}
 
 
-def test_a_crew_that_is_a_node_of_a_graph_stops_that_graph_and_goes_on_with_it(mode: Mode):
+def test_a_crew_that_is_a_node_of_a_graph_stops_that_graph_and_continues_with_it(mode: Mode):
     llm, saver = counted("one", "two", "three"), InMemorySaver()
     made = chain(llm, max_tokens=20)
     graph = StateGraph(Around)
@@ -329,7 +329,7 @@ def test_a_crew_that_is_a_node_of_a_graph_stops_that_graph_and_goes_on_with_it(m
     assert len(llm.requests) == 3
 
 
-def test_a_flow_whose_crew_is_stopped_goes_on_with_it(mode: Mode):
+def test_a_flow_whose_crew_is_stopped_continues_with_it(mode: Mode):
     llm = counted("one", "two", "three")
     made = chain(llm, max_tokens=20)
 
@@ -434,7 +434,7 @@ def test_time_is_bounded_while_a_model_is_waited_for_and_over_all_parts_of_a_run
     assert mode.resume(made, "s").raw == "in time"
 
 
-def test_the_time_of_an_agent_and_that_of_its_crew_are_told_apart(mode: Mode):
+def test_the_time_of_an_agent_and_that_of_its_crew_are_distinguished(mode: Mode):
     with Held() as late:
         made = chain(ScriptedLLM(late), 1, max_seconds=0.3)
         made.agents[0].max_execution_time = 100
@@ -495,7 +495,7 @@ def test_the_models_of_an_executor_count_and_are_stopped():
         assert len(server.requests) == 3 and stopped.value.used["chief"]["test"].total_tokens == 33
 
 
-def test_a_converter_of_ones_own_counts(mode: Mode):
+def test_a_custom_converter_counts(mode: Mode):
     class Own(Converter):
         pass
 

@@ -51,7 +51,7 @@ def test_a_function_that_is_the_tasks_and_the_crews_callback_is_called_once(mode
     assert told == ["x", "y"]
 
 
-def test_step_callbacks_are_told_of_each_step_the_agents_own_else_the_crews(mode: Mode):
+def test_step_callbacks_are_told_about_each_step_the_agents_own_else_the_crews(mode: Mode):
     @tool
     def look(i: int) -> str:
         """Look at something."""

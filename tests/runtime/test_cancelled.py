@@ -278,7 +278,7 @@ class Office(Flow[dict[str, Any]]):
 
 
 @pytest.mark.parametrize("granularity", ["method", "flow"])
-def test_a_crew_in_a_methods_thread_stops_after_its_tool_and_goes_on_there(saver: Any, granularity: Any):
+def test_a_crew_in_a_methods_thread_stops_after_its_tool_and_continues_there(saver: Any, granularity: Any):
     work = Work()
     desk = crew(task("a", agent(llm := ScriptedLLM(said), tools=[work.tool])), name="desk")
     flow: Any = Office(checkpointer=saver, granularity=granularity)
@@ -308,7 +308,7 @@ def test_wait_for_and_timeout_raise_what_they_always_raise(saver: Any):
     assert work.noted in (["work begins", "work ends"], [])
 
 
-def test_a_sync_run_in_a_thread_that_nobody_awaits_goes_on_and_holds_its_thread(saver: Any):
+def test_a_sync_run_in_a_thread_that_nobody_awaits_continues_and_holds_its_thread(saver: Any):
     work = Work()
     made: Crew = crew(task("a", agent(ScriptedLLM(said), tools=[work.tool])), name="desk")
 

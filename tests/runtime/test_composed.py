@@ -90,7 +90,7 @@ def test_a_crew_is_a_tool_with_its_placeholders_as_arguments(mode: Mode):
     assert (answer.content, answer.artifact.raw, ledger.paid) == ("A-1 is paid", "A-1 is paid", ["A-1"])
 
 
-def test_a_call_that_leaves_an_argument_out_is_told_to_the_model_and_runs_nothing(mode: Mode):
+def test_a_call_that_leaves_an_argument_out_is_reported_to_the_model_and_runs_nothing(mode: Mode):
     ledger = Ledger()
     for made in (ledger.crew(approved=False).as_tool("pay_invoice"), Report().as_tool("pay_invoice")):
         call = {"name": "pay_invoice", "args": {"topic": "x"}, "id": "1"}
@@ -142,7 +142,7 @@ class Delays:
         return await execute(request)
 
 
-def test_calls_beside_each_other_keep_their_runs_whichever_begins_first(mode: Mode):
+def test_calls_in_parallel_keep_their_runs_whichever_begins_first(mode: Mode):
     ledger = Ledger()
     delays = Delays("B-2", "A-1")
     tools = ToolNode(
@@ -369,7 +369,7 @@ def test_two_threads_for_one_run_are_refused(mode: Mode):
         mode.kickoff(asking(), thread_id="a", config={"configurable": {"thread_id": "b"}})
 
 
-def test_the_config_of_a_node_may_be_handed_on(mode: Mode):
+def test_the_config_of_a_node_may_be_passed_on(mode: Mode):
     heard = Heard()
 
     def node(state: MessagesState, config: RunnableConfig) -> dict[str, list[AnyMessage]]:
@@ -411,7 +411,7 @@ def test_a_flow_takes_langchains_config(mode: Mode):
     assert {tenant for _, _, tenant in heard.runs} == {"acme"}
 
 
-def test_a_flow_runs_on_the_thread_of_a_config_and_goes_on_there(mode: Mode):
+def test_a_flow_runs_on_the_thread_of_a_config_and_continues_there(mode: Mode):
     saver = InMemorySaver()
     config: RunnableConfig = {"configurable": {"thread_id": "f-1", "user_id": "42"}}
     flow = Named(checkpointer=saver)

@@ -88,7 +88,7 @@ def ran(mode: Mode, llm: Any, **fields: Any) -> CrewOutput:
 
 
 # ------------------------------------------------------------------------------------------------------ in a task
-def test_a_class_of_ones_own_is_given_everything_and_makes_the_structure(mode: Mode):
+def test_a_custom_class_is_given_everything_and_makes_the_structure(mode: Mode):
     llm = ScriptedLLM(["five"])
     output = ran(mode, llm, output_pydantic=Point, converter_cls=Own)
     assert output.pydantic == Point(x=5) and output.raw == "five"

@@ -211,7 +211,7 @@ def _in_parallel(read: Any, sing: Any, **of_reading: Any) -> Crew:
     )
 
 
-def test_which_of_several_parallel_tasks_failed_is_told(mode: Mode):
+def test_which_of_several_parallel_tasks_failed_is_reported(mode: Mode):
     team = _in_parallel("read", ConnectionError("down"))
     with pytest.raises(ConnectionError):
         mode.kickoff(team, thread_id="t")

@@ -102,7 +102,7 @@ def test_roles_are_called_as_they_are_in_the_run(mode: Mode):
     assert crew.tasks[0].processed_by_agents == {"Lead", "Expert on rain"}
 
 
-def test_braces_in_what_is_handed_over_are_only_text(mode: Mode):
+def test_braces_in_what_is_delegated_are_only_text(mode: Mode):
     crew, _, writer = pair([handed("fill {topic} and {other}", "Senior Writer"), "done"], ["written"])
     assert mode.kickoff(crew, {"topic": "rain"}).raw == "done"
     assert "fill {topic} and {other}" in writer.requests[0].text
@@ -151,7 +151,7 @@ def test_several_coworkers_work_at_the_same_time(mode: Mode):
     assert [message["content"] for message in lead.requests[1].messages[-2:]] == ["met", "met"]
 
 
-def test_work_is_handed_on_twice_at_the_most(mode: Mode):
+def test_work_is_passed_on_twice_at_the_most(mode: Mode):
     scripts = [
         ScriptedLLM([handed("x", "Two"), "one"]),
         ScriptedLLM([handed("y", "Three"), "two"]),
@@ -196,7 +196,7 @@ def test_a_role_that_nobody_has_cannot_be_allowed(mode: Mode):
         mode.kickoff(crew)
 
 
-def test_usage_is_told_by_agent(mode: Mode):
+def test_usage_is_reported_by_agent(mode: Mode):
     crew, lead, writer = pair([handed("x", "Senior Writer"), "done"], ["written"])
     lead._usage = writer._usage = {"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3}  # pyright: ignore[reportPrivateUsage]
     result = mode.kickoff(crew)
@@ -268,7 +268,7 @@ def test_the_trace_shows_the_coworker_inside(mode: Mode):
 
 
 @pytest.mark.parametrize("saver", ["sqlite", "memory"])
-def test_a_run_goes_on_inside_a_delegation(mode: Mode, saver: str, tmp_path: Path):
+def test_a_run_continues_inside_a_delegation(mode: Mode, saver: str, tmp_path: Path):
     down = [True]
 
     @tool

@@ -119,7 +119,7 @@ class Running:
 
 
 @pytest.mark.parametrize("kind", ["sync", "flow"])
-def test_ctrl_c_ends_with_one_message_that_says_how_to_go_on(tmp_path: Path, kind: str):
+def test_ctrl_c_ends_with_one_message_that_says_how_to_continue(tmp_path: Path, kind: str):
     running = Running(tmp_path, kind, 60)
     status, error, _ = running.end(signal.SIGINT)
     resume = "`crew.resume('t')`" if kind == "sync" else "`flow.resume('t')`"

@@ -59,7 +59,7 @@ def test_each_task_of_each_round_has_a_mark_with_reasons(mode: Mode):
     assert ([one.average for one in result.rounds], result.average, result.model) == ([7, 5], 6, "judge")
 
 
-def test_the_judge_is_told_of_the_task_and_its_result(mode: Mode):
+def test_the_judge_is_told_about_the_task_and_its_result(mode: Mode):
     judge = judge_of(dive=mark(8))
     team = crew(task("dive", agent(ScriptedLLM(["PEARLS"])), description="do dive in {sea}", expected_output="a catch"))
     examined(mode, team, 1, judge, {"sea": "RED"})
@@ -141,7 +141,7 @@ def test_without_a_judge_the_model_of_an_agent_judges(mode: Mode):
     assert examined(mode, crew(task("dive", agent(ScriptedLLM(both)))), 1).average == 7
 
 
-def test_no_model_at_all_is_told(mode: Mode):
+def test_no_model_at_all_is_reported(mode: Mode):
     by = agent(None, agent_executor=_answers)
     with pytest.raises(NoModelError):
         examined(mode, crew(task("dive", by)), 1)
@@ -152,7 +152,7 @@ def _answers(given: Any) -> str:
 
 
 @pytest.mark.parametrize("llm", ["nobody/knows-it", 7])
-def test_a_model_that_is_not_there_is_told_before_anything_is_paid_for(mode: Mode, llm: Any):
+def test_a_model_that_is_not_there_is_reported_before_anything_is_paid_for(mode: Mode, llm: Any):
     team = two(ConnectionError("nobody is to be asked"))
     with heard() as events, pytest.raises(ModelError):
         examined(mode, team, 1, llm)
@@ -165,7 +165,7 @@ def test_a_number_of_rounds_that_is_none_is_refused(mode: Mode, n: Any, kind: ty
         examined(mode, two(), n, judge_of(dive=mark(8), rise=mark(6)))
 
 
-def test_events_tell_of_the_test(mode: Mode):
+def test_events_report_the_test(mode: Mode):
     with heard() as events:
         examined(mode, two(), 1, judge_of(dive=mark(8), rise=mark(6)), {"a": 1})
     started, completed = events[0], events[-1]
@@ -255,7 +255,7 @@ def test_a_memory_that_is_there_is_reset(kind: str, field: str):
 
 
 @pytest.mark.parametrize("kind", ["short", "agent_knowledge", "kickoff_outputs", "all"])
-def test_a_memory_that_is_not_there_is_told(kind: str, caplog: pytest.LogCaptureFixture):
+def test_a_memory_that_is_not_there_is_reported(kind: str, caplog: pytest.LogCaptureFixture):
     team = two(training_data={"Diver": {"suggestions": ["x"], "quality": 1, "final_summary": ""}})
     team.reset_memories(kind)
     assert f"no memory `{kind}` that could be reset" in caplog.text

@@ -80,7 +80,7 @@ WHOLE_RUN = [
 ]
 
 
-def test_a_whole_run_is_told_in_this_order(mode: Mode):
+def test_a_whole_run_is_reported_in_this_order(mode: Mode):
     with heard() as events:
         mode.kickoff(busy())
     assert [event.type for event in events] == WHOLE_RUN
@@ -177,7 +177,7 @@ def test_listeners_of_a_scope_hear_only_the_runs_inside_it(mode: Mode):
         assert len(inner) == count
 
 
-def test_the_events_of_runs_at_the_same_time_can_be_told_apart():
+def test_the_events_of_runs_at_the_same_time_can_be_distinguished():
     made = [crew(task(f"t{n}", agent(ScriptedLLM(["x"], delay=0.01), role=f"r{n}")), name=f"c{n}") for n in range(8)]
 
     async def gathered() -> None:
@@ -202,7 +202,7 @@ def test_the_events_of_runs_at_the_same_time_can_be_told_apart():
         ]
 
 
-def test_an_agents_work_is_told_by_the_agent_and_a_request_by_its_model(mode: Mode):
+def test_an_agents_work_is_reported_by_the_agent_and_a_request_by_its_model(mode: Mode):
     llm, sources = ScriptedLLM(["done"]), dict[str, Any]()
     worker = agent(llm)
 

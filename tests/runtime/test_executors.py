@@ -120,7 +120,7 @@ def test_an_object_with_invoke_is_an_executor(mode: Mode):
     assert mode.kickoff(crew(task("dive", worker(Old())))).raw == "done: True"
 
 
-def test_a_state_of_ones_own_is_filled_by_a_function_in_front(mode: Mode):
+def test_a_custom_state_is_filled_by_a_function_in_front(mode: Mode):
     class State(TypedDict, total=False):
         question: str
         answer: str
@@ -315,7 +315,7 @@ def test_a_finished_executor_is_not_called_again_by_a_resume(mode: Mode, tmp_pat
     assert output.raw == "a pearl" and calls == ["dive"]
 
 
-def test_a_graph_that_failed_goes_on_at_the_node_that_failed(mode: Mode, tmp_path: Path):
+def test_a_graph_that_failed_continues_at_the_node_that_failed(mode: Mode, tmp_path: Path):
     calls: list[str] = []
 
     def first(state: MessagesState) -> dict[str, Any]:

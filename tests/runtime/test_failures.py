@@ -210,7 +210,7 @@ def test_a_guardrail_that_refuses_every_attempt_ends_the_run_with_its_last_reaso
     assert "a\n" in llm.requests[1].text
 
 
-def test_a_missing_input_is_told_before_the_model_is_asked(mode: Mode):
+def test_a_missing_input_is_reported_before_the_model_is_asked(mode: Mode):
     llm = ScriptedLLM(["one"])
     with pytest.raises(
         MissingInput, match=r"`description` of task `a` needs the input `topic`, which was not given"

@@ -80,7 +80,7 @@ def test_a_request_that_is_wrong_in_itself_is_made_to_nobody_else(mode: Mode, st
     assert not second.requests
 
 
-def test_where_all_fail_the_last_error_is_raised_and_tells_of_the_others(mode: Mode):
+def test_where_all_fail_the_last_error_is_raised_and_reports_the_others(mode: Mode):
     last = ScriptedLLM([TimeoutError("too slow")], repeat_last=True, model="second")
     with pytest.raises(TimeoutError, match="too slow") as failed:
         mode.kickoff(alone([down(), last]))
@@ -123,7 +123,7 @@ def test_the_record_knows_who_answered_and_a_resume_asks_nobody_again(mode: Mode
     }
 
 
-def test_a_run_that_failed_for_want_of_a_model_goes_on_with_one_to_fall_back_on(mode: Mode):
+def test_a_run_that_failed_for_want_of_a_model_continues_with_one_to_fall_back_on(mode: Mode):
     looked: list[str] = []
 
     @tool

@@ -102,7 +102,7 @@ def test_a_manager_is_offered_the_tools_of_the_agent_whom_a_task_is_meant_for(mo
     assert NAMED in manager.requests[0].text
 
 
-def test_a_manager_of_ones_own(mode: Mode):
+def test_a_custom_manager(mode: Mode):
     llm, worker = ScriptedLLM([handed("x", "Worker"), "led"]), ScriptedLLM(["worked"])
     boss = agent(llm, "Boss", backstory="strict")  # allow_delegation is a manager's nature
     crew = Crew(agents=[agent(worker, "Worker")], tasks=[todo("one")], process=Process.hierarchical, manager_agent=boss)

@@ -63,7 +63,7 @@ def test_a_resume_without_an_answer_asks_again(mode: Mode):
     assert len(llm.requests) == 1
 
 
-def test_the_compiled_graph_stops_at_a_question_and_goes_on_with_its_answer(mode: Mode):
+def test_the_compiled_graph_stops_at_a_question_and_continues_with_its_answer(mode: Mode):
     made, llm = asking(ToolUse("ask", {"question": "May I?"}), "done")
     graph = mode.compile(made, checkpointer=InMemorySaver())
     stopped = mode.invoke(graph, {"inputs": {}}, AT)

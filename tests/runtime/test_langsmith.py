@@ -145,7 +145,7 @@ def test_tasks_as_graphs_show_their_steps(mode: Mode, langsmith: LangSmithServer
     assert langsmith.tree() == STEPS
 
 
-def test_parallel_tasks_stand_beside_each_other_each_with_what_it_did(mode: Mode, langsmith: LangSmithServer):
+def test_parallel_tasks_are_siblings_each_with_what_it_did(mode: Mode, langsmith: LangSmithServer):
     both = threading.Barrier(2, timeout=LONG)
 
     @tool
@@ -290,7 +290,7 @@ TEXT_TREE = """\
         scripted [llm]"""
 
 
-def test_a_compiled_crew_stands_below_the_node_it_is(mode: Mode, langsmith: LangSmithServer):
+def test_a_compiled_crew_is_nested_below_the_node_it_is(mode: Mode, langsmith: LangSmithServer):
     outer = StateGraph(Page)
     outer.add_node("team", crew(task("text", agent(ScriptedLLM(["x"]), "w"))).compile())
     outer.add_edge(START, "team")
@@ -304,7 +304,7 @@ def test_a_compiled_crew_stands_below_the_node_it_is(mode: Mode, langsmith: Lang
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["a part of it", "apart"])
-def test_a_kickoff_in_a_node_stands_below_that_node(mode: Mode, apart: bool, langsmith: LangSmithServer):
+def test_a_kickoff_in_a_node_is_nested_below_that_node(mode: Mode, apart: bool, langsmith: LangSmithServer):
     team = crew(task("text", agent(ScriptedLLM(["x"]), "w")), name="inner")
     options: dict[str, Any] = {"thread_id": "own"} if apart else {}
 
@@ -324,7 +324,7 @@ def deeper(tree: str) -> str:
     return "\n".join("  " + line for line in tree.splitlines())
 
 
-def test_a_kickoff_in_a_tool_stands_below_the_tool(mode: Mode, langsmith: LangSmithServer):
+def test_a_kickoff_in_a_tool_is_nested_below_the_tool(mode: Mode, langsmith: LangSmithServer):
     team = crew(task("text", agent(ScriptedLLM(["x"]), "w")), name="inner")
 
     @tool

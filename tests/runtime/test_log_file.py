@@ -162,7 +162,7 @@ def test_processes_may_share_a_file(folder: Path):
 
 
 @pytest.mark.parametrize("begun", ["[]", " [ ]\n", '[\n    {"a": 1}\n]\n', ""])
-def test_a_file_with_a_list_goes_on(folder: Path, begun: str):
+def test_a_file_with_a_list_continues(folder: Path, begun: str):
     path = folder / "run.json"
     path.write_text(begun, "utf-8")
     logging_crew("run.json").kickoff({"x": "one"})
@@ -170,7 +170,7 @@ def test_a_file_with_a_list_goes_on(folder: Path, begun: str):
 
 
 @pytest.mark.parametrize("begun", ["not json", '{"a": []}', "[1]", '["x"]'])
-def test_a_file_of_something_else_is_left_alone_and_told_of_once(
+def test_a_file_of_something_else_is_left_alone_and_reported_once(
     folder: Path, begun: str, caplog: pytest.LogCaptureFixture
 ):
     path = folder / "run.json"

@@ -87,7 +87,7 @@ def told(events: Sequence[BaseEvent]) -> list[Any]:
 
 
 # ----------------------------------------------------------------------------------------------- told to the agent
-def test_what_all_kinds_know_is_told_once_in_the_task(mode: Mode, tmp_path: Path):
+def test_what_all_kinds_know_is_reported_once_in_the_task(mode: Mode, tmp_path: Path):
     long_term = LongTermMemory(path=str(tmp_path / "long.db"))
     long_term.save(LongTermMemoryItem("x", "look at Bonn", "e", "1.5", 5, {"suggestions": ["count twice"]}))
     shelves = [Shelf("three boats"), Shelf("Ada(boat): red"), Shelf("likes tea")]
@@ -146,7 +146,7 @@ def test_a_later_run_and_another_process_remember(mode: Mode, tmp_path: Path):
 
 
 # ---------------------------------------------------------------------------------------------------------- events
-def test_events_tell_who_remembers_for_which_task(mode: Mode):
+def test_events_report_who_remembers_for_which_task(mode: Mode):
     model = assessing("done", FOUND)
     made = crew(task("one", agent(model, "Clerk")), memory=True, external_memory=ExternalMemory(storage=Shelf("tea")))
     with heard() as events:
@@ -279,7 +279,7 @@ def test_an_answer_that_a_guardrail_refuses_is_not_kept(mode: Mode):
 
 
 # ------------------------------------------------------------------------------------------------ users' own classes
-def test_overridden_verbs_are_what_the_run_calls_and_their_use_is_told(mode: Mode):
+def test_overridden_verbs_are_what_the_run_calls_and_their_use_is_reported(mode: Mode):
     calls: list[Any] = []
 
     class Short(ShortTermMemory):
@@ -349,7 +349,7 @@ def test_anything_else_is_refused_at_once(field: str):
 
 
 # -------------------------------------------------------------------------------------------------- what goes wrong
-def test_a_storage_that_fails_is_told_once_and_the_run_goes_on(mode: Mode):
+def test_a_storage_that_fails_is_reported_once_and_the_run_continues(mode: Mode):
     worker = agent(ScriptedLLM([LOOK, "done"]), tools=[look])
     made = crew(
         task("one", worker),

@@ -46,7 +46,7 @@ def test_a_crew_recalls_what_its_model_found_worth_remembering(mode: Mode):
     assert [one.content for one in memory.list_records()] == ["The harbour of Bonn has three boats."]
 
 
-def test_kinds_that_are_given_are_used_beside_it(mode: Mode):
+def test_kinds_that_are_given_are_used_alongside_it(mode: Mode):
     shelf, model = Shelf("tea"), stating("x")
     made = crew(task("one", agent(model)), memory=Memory(llm=False), external_memory=ExternalMemory(storage=shelf))
     mode.kickoff(made)
@@ -168,7 +168,7 @@ def test_a_memory_that_is_only_read_costs_no_request(mode: Mode):
     assert len(model.requests) == 1
 
 
-def test_one_that_fails_is_told_and_the_run_goes_on(mode: Mode):
+def test_one_that_fails_is_reported_and_the_run_continues(mode: Mode):
     class Broken:
         def recall(self, query: str, limit: int = 10) -> list[str]:
             raise OSError("gone")

@@ -184,7 +184,7 @@ def test_tool_calls_are_wrapped_with_the_arguments_of_the_middleware(mode: Mode)
     assert looked == ["reef"]
 
 
-def test_tools_of_the_middleware_are_offered_beside_those_of_the_agent(mode: Mode):
+def test_tools_of_the_middleware_are_offered_alongside_those_of_the_agent(mode: Mode):
     plan = ToolUse("write_todos", {"todos": [{"content": "dive", "status": "pending"}]})
     one = divers([TodoListMiddleware()], plan, BAY, "a pearl")
     assert mode.kickoff(one).raw == "a pearl"
@@ -601,7 +601,7 @@ def test_what_cannot_work_is_refused_when_the_agent_is_made(middleware: Any, mor
         diver(middleware, "a pearl", **more)
 
 
-def test_without_the_package_the_pip_line_is_told(monkeypatch: pytest.MonkeyPatch):
+def test_without_the_package_the_pip_line_is_reported(monkeypatch: pytest.MonkeyPatch):
     def missing(name: str) -> None:
         raise ImportError(name, name=name)
 

@@ -103,7 +103,7 @@ def test_the_one_that_refused_is_named_by_its_text(mode: Mode):
         f"Thought: it is fine\nFinal Answer: {GOOD}",
     ],
 )
-def test_a_verdict_is_read_whatever_stands_around_it(written: str):
+def test_a_verdict_is_read_whatever_is_around_it(written: str):
     assert LLMGuardrail("Be kind", ScriptedLLM([written]))(OUTPUT) == (True, "The sea is calm.")
 
 
@@ -116,7 +116,7 @@ def test_prose_is_asked_for_again_once(mode: Mode):
     assert "it holds no JSON" in asked(model)[-1]
 
 
-def test_a_judge_that_never_gives_a_verdict_fails_the_task_and_a_resume_goes_on_with_another(mode: Mode):
+def test_a_judge_that_never_gives_a_verdict_fails_the_task_and_a_resume_continues_with_another(mode: Mode):
     model = ScriptedLLM(["text"])
     one = task("letter", agent(model), guardrail=LLMGuardrail("Be kind", ScriptedLLM(["fine", "really fine"])))
     made = crew(one, checkpointer=InMemorySaver())
@@ -133,7 +133,7 @@ def test_a_judge_that_never_gives_a_verdict_fails_the_task_and_a_resume_goes_on_
     assert len(model.requests) == 1
 
 
-def test_a_judge_that_is_down_fails_the_task_and_a_resume_goes_on_with_it(mode: Mode):
+def test_a_judge_that_is_down_fails_the_task_and_a_resume_continues_with_it(mode: Mode):
     judge = ScriptedLLM([ConnectionError("no line"), refusal("shorter"), GOOD])
     model = ScriptedLLM(["text", "better"])
     made = crew(task("letter", agent(model), guardrail=LLMGuardrail("Be kind", judge)), checkpointer=InMemorySaver())
@@ -188,7 +188,7 @@ def test_a_missing_key_of_a_judge_is_told_before_anybody_works(mode: Mode):
     assert model.requests == []
 
 
-def test_a_call_of_ones_own_is_called_as_a_function(mode: Mode):
+def test_a_custom_call_is_called_as_a_function(mode: Mode):
     class Lenient(LLMGuardrail):
         def __call__(self, task_output: TaskOutput) -> tuple[bool, Any]:
             return True, task_output.raw.upper()

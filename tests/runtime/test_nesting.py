@@ -155,7 +155,7 @@ def test_a_state_around_a_flow_may_have_a_key_that_the_flows_graph_has_too():
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-def test_a_nested_crew_that_failed_goes_on_where_it_was(mode: Mode, durability: str):
+def test_a_nested_crew_that_failed_continues_where_it_stopped(mode: Mode, durability: str):
     llm = ScriptedLLM(["one", ConnectionError("down"), "two"])
     graph = parent(mode.compile(two(llm)), checkpointer=InMemorySaver())
     with pytest.raises(ConnectionError, match="down"):

@@ -68,7 +68,7 @@ def test_native_tool_calls_run_at_the_same_time_and_their_results_go_back_by_id(
         ]
 
 
-def test_arguments_that_are_no_json_are_told_to_the_model_which_mends_them(mode: Mode):
+def test_arguments_that_are_no_json_are_reported_to_the_model_which_mends_them(mode: Mode):
     @tool
     def look(i: int) -> str:
         """Look at something."""
@@ -135,7 +135,7 @@ def test_a_server_that_nobody_runs_is_a_connection_error(mode: Mode):
         mode.kickoff(solo(url))
 
 
-def test_a_null_content_is_asked_again_and_then_told(mode: Mode):
+def test_a_null_content_is_requested_again_and_then_reported(mode: Mode):
     with OpenAIServer([null(), "hello"]) as server:
         assert mode.kickoff(solo(server.url)).raw == "hello"
     with OpenAIServer(lambda _: null()) as server:

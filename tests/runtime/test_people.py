@@ -49,7 +49,7 @@ def judged(*script: Any, **more: Any) -> tuple[Crew, ScriptedLLM]:
     return crew(task("draft", agent(llm), human_input=True, **more), name="desk"), llm
 
 
-def test_a_run_waits_for_a_person_and_goes_on_with_what_they_say(mode: Mode):
+def test_a_run_waits_for_a_person_and_continues_with_what_they_say(mode: Mode):
     made, llm = judged("first", "second")
     waits = pending(mode.kickoff(made, thread_id="t"))
     (question,) = waits.questions
@@ -85,7 +85,7 @@ def test_people_see_what_guardrails_judge_and_what_comes_of_a_refusal(mode: Mode
     assert seen == ["second", "better"]
 
 
-def test_without_an_answer_a_run_goes_on_waiting_and_is_listed_until_it_is_done(mode: Mode):
+def test_without_an_answer_a_run_keeps_waiting_and_is_listed_until_it_is_done(mode: Mode):
     made, llm = judged("first")
     waits = mode.kickoff(made, thread_id="t")
     assert mode.resume(made, "t") == waits
@@ -97,7 +97,7 @@ def test_without_an_answer_a_run_goes_on_waiting_and_is_listed_until_it_is_done(
     assert len(llm.requests) == 1
 
 
-def test_what_is_done_so_far_stands_in_what_waits(mode: Mode):
+def test_what_is_done_so_far_is_in_the_pending_run(mode: Mode):
     llm = ScriptedLLM(["facts", "draft", "end"])
     worker = agent(llm)
     made = crew(task("find", worker), task("write", worker, human_input=True), task("post", worker))
@@ -114,7 +114,7 @@ def by_task(messages: Sequence[dict[str, Any]]) -> str:
     return f"{name}{sum(message['role'] == 'assistant' for message in messages) + 1}"
 
 
-def test_tasks_beside_each_other_ask_at_once_and_are_answered_by_id(mode: Mode):
+def test_parallel_tasks_ask_at_once_and_are_answered_by_id(mode: Mode):
     llm = ScriptedLLM(by_task)
     tasks = [task(name, agent(llm), human_input=True, async_execution=True) for name in ("a", "b")]
     made = crew(*tasks, task("c", agent(ScriptedLLM(["end"]))))
@@ -536,7 +536,7 @@ Crew(agents=[writer], tasks=[task]).kickoff({"topic": "rain"})
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_tasks_beside_each_other_ask_at_a_terminal_one_after_the_other():
+def test_parallel_tasks_ask_at_a_terminal_one_after_the_other():
     program = """
 from collections import Counter
 def said(messages):

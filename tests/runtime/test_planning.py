@@ -57,7 +57,7 @@ def test_the_plan_reaches_the_prompt_of_its_task(mode: Mode):
     assert "do rise" in second and "PLAN-2" in second and "PLAN-1" not in second
 
 
-def test_the_planner_is_told_of_tasks_agents_and_tools(mode: Mode):
+def test_the_planner_is_told_about_tasks_agents_and_tools(mode: Mode):
     planner, worker = ScriptedLLM([plan_of("p")]), ScriptedLLM(["done"])
 
     def sonar(depth: int) -> str:
@@ -111,7 +111,7 @@ def test_where_a_number_is_no_tasks_the_order_counts(mode: Mode):
     assert "PLAN-1" in asked(worker)[0] and "PLAN-2" in asked(worker)[1]
 
 
-def test_a_task_that_the_plan_forgets_is_told_and_done_without(mode: Mode, caplog: pytest.LogCaptureFixture):
+def test_a_task_that_the_plan_forgets_is_reported_and_done_without(mode: Mode, caplog: pytest.LogCaptureFixture):
     team, _, worker = planned("dive", "rise", plan=[plan_of("PLAN-1")])
     mode.kickoff(team)
     assert "says nothing about `rise`" in caplog.text
@@ -136,7 +136,7 @@ def test_without_any_plan_that_can_be_read_no_task_is_begun(mode: Mode):
     assert [event.type for event in events if event.type.endswith("failed")] == ["task_failed", "crew_kickoff_failed"]
 
 
-def test_a_run_that_failed_to_plan_goes_on_with_another_planner(mode: Mode):
+def test_a_run_that_failed_to_plan_continues_with_another_planner(mode: Mode):
     team, _, _ = planned("dive", plan=["no", "no", "no plan"], checkpointer=InMemorySaver())
     with pytest.raises(OutputInvalid):
         mode.kickoff(team, thread_id="t")
@@ -154,7 +154,7 @@ def test_without_a_model_of_its_own_the_planner_has_that_of_an_agent(mode: Mode,
     assert "dive" in asked(model)[0]
 
 
-def test_a_planner_without_a_key_is_told_before_anything_is_paid_for(mode: Mode):
+def test_a_planner_without_a_key_is_reported_before_anything_is_paid_for(mode: Mode):
     worker = agent(None, agent_executor=done)
     with pytest.raises(NoModelError):
         mode.kickoff(crew(task("dive", worker), planning=True))
@@ -169,7 +169,7 @@ def test_the_planner_is_heard_before_the_tasks(mode: Mode):
     assert names(events, TaskCompletedEvent) == ["planning", "dive"]
 
 
-def test_callbacks_are_told_of_tasks_alone(mode: Mode):
+def test_callbacks_are_told_about_tasks_alone(mode: Mode):
     told: list[str] = []
 
     def ended(output: TaskOutput) -> None:
@@ -183,7 +183,7 @@ def test_callbacks_are_told_of_tasks_alone(mode: Mode):
     assert told == ["step", "dive"]
 
 
-def test_the_stream_tells_of_the_planner(mode: Mode):
+def test_the_stream_reports_the_planner(mode: Mode):
     team, _, _ = planned("dive", plan=[plan_of("PLAN-1")])
     begun = [(item.task, item.index) for item in mode.told(team) if isinstance(item, TaskStarted)]
     assert begun == [("planning", -1), ("dive", 0)]
@@ -338,7 +338,7 @@ def test_a_run_killed_behind_the_planning_does_not_plan_again(tmp_path: Path):
     assert python("team.py", "live").stdout == "with the plan PLAN-1\n"
 
 
-def test_a_state_that_was_edited_into_nonsense_is_told(mode: Mode):
+def test_a_state_that_was_edited_into_nonsense_is_reported(mode: Mode):
     team, _, _ = planned("dive", plan=[plan_of("PLAN-1")])
     graph = mode.compile(team, checkpointer=InMemorySaver(), interrupt_before=["dive"])
     config = {"configurable": {"thread_id": "t"}}

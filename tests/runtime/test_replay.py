@@ -321,7 +321,7 @@ def test_killed_replay_can_be_resumed(program: Any, tmp_path: Path, point: str):
     assert program("replay", "fourth", task_id="three", thread_id="t")["raws"][1] == "two by first"
 
 
-def test_a_run_that_is_going_on_in_another_process_is_replayed_as_far_as_it_is(program: Any, tmp_path: Path):
+def test_a_run_that_is_continuing_in_another_process_is_replayed_as_far_as_it_is(program: Any, tmp_path: Path):
     path, env = tmp_path / "program.py", {**os.environ, "PYTHONPATH": str(ROOT), "WHO": "other", "WAIT": "two"}
     inputs = json.dumps({"inputs": {"topic": "rain"}, "thread_id": "t"})
     with processes.Popen([sys.executable, path, "kickoff", inputs], cwd=tmp_path, env=env) as other:

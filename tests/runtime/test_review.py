@@ -82,7 +82,7 @@ def test_a_provider_that_knows_no_event_loop_looks_at_answers_on_one(mode: Mode)
     assert looking(AtOnce(), lambda: mode.kickoff(made)).raw == "short"
 
 
-def test_it_is_told_of_the_beginning_of_every_task_and_asked_only_where_people_would_be():
+def test_it_is_told_about_the_beginning_of_every_task_and_asked_only_where_people_would_be():
     llm, editor = ScriptedLLM(["answer"]), Editor()
     assert looking(editor, lambda: crew(task("draft", agent(llm))).kickoff()).raw == "answer"
     assert editor.seen == [["system", "user"]]

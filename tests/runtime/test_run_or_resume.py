@@ -30,7 +30,7 @@ def job(mode: Mode, made: Crew, thread_id: str = "t", inputs: Any = None, **opti
     )
 
 
-def test_a_job_begins_goes_on_and_gives_the_output_again(mode: Mode, saver: SqliteCheckpointer):
+def test_a_job_begins_continues_and_gives_the_output_again(mode: Mode, saver: SqliteCheckpointer):
     llm = ScriptedLLM(["one", ConnectionError("down"), "two"])
     worker = agent(llm)
     made = crew(task("a", worker, description="About {topic}"), task("b", worker), name="desk", checkpointer=saver)
@@ -98,7 +98,7 @@ class Journey(Flow[dict[str, Any]]):
 
 
 @pytest.mark.parametrize("granularity", ["method", "flow"])
-def test_a_flow_begins_goes_on_and_gives_the_result_again(mode: Mode, saver: SqliteCheckpointer, granularity: Any):
+def test_a_flow_begins_continues_and_gives_the_result_again(mode: Mode, saver: SqliteCheckpointer, granularity: Any):
     calls: list[str] = []
 
     def deliver() -> object:

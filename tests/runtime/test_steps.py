@@ -131,7 +131,7 @@ def test_tasks_can_be_stopped_at_in_both_granularities():
         assert graph.invoke(None, AT)["two"]["raw"] == "b"
 
 
-def test_the_history_of_a_task_shows_its_steps_and_a_fork_goes_on_from_one(mode: Mode):
+def test_the_history_of_a_task_shows_its_steps_and_a_fork_continues_from_one(mode: Mode):
     done: list[tuple[int, int]] = []
     script = [ToolUse("add", {"a": 1, "b": 2}), ToolUse("add", {"a": 3, "b": 4}), "seven", "another 3"]
     made, model = adding(*script, done=done)
@@ -159,7 +159,7 @@ def test_the_history_of_a_task_shows_its_steps_and_a_fork_goes_on_from_one(mode:
     assert done == [(1, 2), (3, 4)] and len(model.requests) == 4
 
 
-def test_an_edited_result_of_a_tool_is_what_the_task_goes_on_with(mode: Mode):
+def test_an_edited_result_of_a_tool_is_what_the_task_continues_with(mode: Mode):
     done: list[tuple[int, int]] = []
     made, model = adding(ToolUse("add", {"a": 1, "b": 2}), "3", "4", done=done)
     graph = mode.compile(made, checkpointer=InMemorySaver(), interrupt_after=["tools"])
@@ -192,7 +192,7 @@ def test_a_run_in_steps_is_resumed_in_steps(mode: Mode):
     assert done == [(1, 2)] and len(model.requests) == 3
 
 
-def test_a_node_that_does_not_exist_is_told_with_those_that_do():
+def test_a_node_that_does_not_exist_is_reported_with_those_that_do():
     made, _ = adding(done=[])
     with pytest.raises(CompileError, match="no node `tool` to stop at; the nodes are `sum`, `model`, `tools`"):
         made.compile(granularity="step", interrupt_before=["tool"])
@@ -200,7 +200,7 @@ def test_a_node_that_does_not_exist_is_told_with_those_that_do():
         made.compile(interrupt_before=["tools"])
 
 
-def test_a_granularity_that_does_not_exist_is_told():
+def test_a_granularity_that_does_not_exist_is_reported():
     made, _ = adding(done=[])
     with pytest.raises(CompileError, match='"task" .* or "step"'):
         made.compile(granularity="steps")

@@ -90,7 +90,7 @@ def test_a_failed_run_raises_from_the_iteration_and_from_the_result(mode: Mode, 
     assert output.is_completed
 
 
-def test_a_loop_that_is_left_stands_still_until_it_goes_on_or_is_closed():
+def test_a_loop_that_is_left_pauses_until_it_continues_or_is_closed():
     llm = ScriptedLLM(["one two", "three"], stream=True)
     output: Any = crew(task("a", agent(llm)), task("b", agent(llm)), stream=True).kickoff()
     for chunk in output:

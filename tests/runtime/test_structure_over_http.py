@@ -151,7 +151,7 @@ def test_a_server_that_refuses_the_format_is_asked_for_text(serve: Serve, mode: 
     assert format_names(server) == ["Depth", None, "Depth", None]
 
 
-def test_other_errors_are_told_at_once(serve: Serve, mode: Mode):
+def test_other_errors_are_reported_at_once(serve: Serve, mode: Mode):
     server = serve([error(401), '{"metres": 7}'])
     with pytest.raises(Exception, match="401"):
         measure(mode, llm_at(server))

@@ -141,7 +141,7 @@ def test_a_task_nobody_does_yet_has_a_prompt_too():
 
 # --------------------------------------------------------------------------------------------------- the chat before
 @pytest.mark.parametrize("given", [CHAT, json.dumps(CHAT)])
-def test_a_chat_among_the_inputs_is_told_with_every_task(mode: Mode, given: Any):
+def test_a_chat_among_the_inputs_is_reported_with_every_task(mode: Mode, given: Any):
     model = ScriptedLLM(["x"], repeat_last=True)
     worker = agent(model)
     first = task("a", worker, description="About {topic}")
@@ -208,13 +208,13 @@ def test_the_first_task_is_told_what_triggered_the_run_the_others_if_they_are_to
     assert [one.description for one in made.tasks] == ["do t0", "do t1"]
 
 
-def test_a_payload_that_is_data_is_told_as_json(mode: Mode):
+def test_a_payload_that_is_data_is_reported_as_json(mode: Mode):
     seen, made = triggered(mode, None, crewai_trigger_payload={"what": "a mail came", "from": "Köln"})
     assert seen == [True]
     assert '{"what": "a mail came", "from": "Köln"}' in made.tasks[0].prompt()
 
 
 @pytest.mark.parametrize("inputs", [{}, {"crewai_trigger_payload": None}, {"crewai_trigger_payload": ""}])
-def test_where_nothing_triggered_it_nothing_is_told(mode: Mode, inputs: dict[str, Any]):
+def test_where_nothing_triggered_it_nothing_is_reported(mode: Mode, inputs: dict[str, Any]):
     _, made = triggered(mode, True, **inputs)
     assert made.tasks[0].prompt() == Task(description="do t0", expected_output="a text").prompt()

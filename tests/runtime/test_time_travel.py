@@ -64,7 +64,7 @@ def test_the_tools_of_a_task_done_afresh_are_used_again(mode: Mode):
     assert used == [1, 1]
 
 
-def test_a_fork_with_another_output_goes_on_with_that(mode: Mode):
+def test_a_fork_with_another_output_continues_with_that(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", "b2", "c2"])
     graph = ran(mode, llm)
     edited = TaskOutput(description="d", agent="somebody", raw="quite another").to_plain()
@@ -74,7 +74,7 @@ def test_a_fork_with_another_output_goes_on_with_that(mode: Mode):
     assert "quite another" in llm.requests[3].text
 
 
-def test_a_fork_with_other_inputs_goes_on_with_those(mode: Mode):
+def test_a_fork_with_other_inputs_continues_with_those(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", "a2", "b2", "c2"])
     graph = ran(mode, llm)
     fork = graph.update_state(before(graph, "first").config, {"inputs": {"topic": "snow"}}, as_node="__start__")

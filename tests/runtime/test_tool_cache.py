@@ -161,7 +161,7 @@ def test_items_of_a_kickoff_for_each_share_a_handler_that_was_given(mode: Mode):
     assert depth.used == ["Brest"]
 
 
-def test_tasks_that_run_beside_each_other_share_results_with_those_before_them(mode: Mode):
+def test_parallel_tasks_share_results_with_those_before_them(mode: Mode):
     depth = Depth()
     others = [worker([depth], BREST, role=f"other {n}") for n in range(3)]
     beside = [task(f"t{n}", one, async_execution=True) for n, one in enumerate(others)]

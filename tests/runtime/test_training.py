@@ -151,7 +151,7 @@ def test_a_function_that_is_async_is_awaited(mode: Mode):
     assert said_in("x.json") == [(1, "dive", "dive", "deeper", "better: deeper")]
 
 
-def test_what_returns_no_text_is_told(mode: Mode):
+def test_what_returns_no_text_is_reported(mode: Mode):
     with pytest.raises(TypeError, match="`feedback` returned 7"):
         train(mode, two(ScriptedLLM(taught)), 1, "x.json", feedback=lambda output: 7)
 
@@ -179,7 +179,7 @@ def test_guardrails_judge_the_improved_answer(mode: Mode):
     assert (judged, len(shown)) == (["better: deeper"], 1)
 
 
-def test_tasks_beside_each_other_are_all_asked_for(mode: Mode):
+def test_parallel_tasks_are_all_asked_for(mode: Mode):
     by = agent(ScriptedLLM(taught), role="Diver")
     team = crew(task("a", by, async_execution=True), task("b", by, async_execution=True), task("c", by))
     train(mode, team, 1, "x.json", feedback=lambda output: f"on {output.name}")
@@ -226,7 +226,7 @@ def test_of_what_a_manager_has_done_by_others_people_are_asked_once(mode: Mode):
     assert list(held("x.json")["agents"]) == ["Crew Manager"]
 
 
-def test_those_who_are_handed_work_keep_to_their_lessons(mode: Mode):
+def test_those_who_get_delegated_work_keep_to_their_lessons(mode: Mode):
     manager, worker = ScriptedLLM([handed(), "dug"]), ScriptedLLM(["a hole"])
     data = {
         role: {"suggestions": [f"AS {role}"], "quality": 1, "final_summary": ""} for role in ("Digger", "Crew Manager")
@@ -360,7 +360,7 @@ def test_a_number_of_rounds_that_is_none_is_refused(mode: Mode, n: Any, kind: ty
         ("later.json", StorageError, "has version 2; this version of crewgraph reads version 1"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told_before_anything_is_paid_for(
+def test_a_file_that_cannot_be_used_is_reported_before_anything_is_paid_for(
     mode: Mode, file: Any, kind: type[Exception], told: str
 ):
     Path("sub").mkdir()
@@ -371,18 +371,18 @@ def test_a_file_that_cannot_be_used_is_told_before_anything_is_paid_for(
         train(mode, two(ScriptedLLM([])), 1, file, feedback=lambda output: "")
 
 
-def test_a_broken_file_of_a_later_run_is_told_before_anything_is_paid_for(mode: Mode):
+def test_a_broken_file_of_a_later_run_is_reported_before_anything_is_paid_for(mode: Mode):
     Path("trained_agents_data.json").write_text("{")
     with pytest.raises(StorageError, match="is not a training file"):
         mode.kickoff(two(ScriptedLLM([])))
 
 
-def test_a_named_file_that_is_not_there_is_told(mode: Mode):
+def test_a_named_file_that_is_not_there_is_reported(mode: Mode):
     with pytest.raises(RunError, match=r"there is no training file `.*mine\.json`"):
         mode.kickoff(two(ScriptedLLM([]), trained_agents_file="mine.json"))
 
 
-def test_data_that_teach_nothing_are_told(mode: Mode):
+def test_data_that_teach_nothing_are_reported(mode: Mode):
     with pytest.raises(RunError, match="`training_data` of the crew must look like"):
         mode.kickoff(two(ScriptedLLM([]), training_data={"Diver": "be good"}))
 
@@ -399,7 +399,7 @@ def test_a_crew_that_says_it_is_in_training_is_not_kicked_off(mode: Mode):
 
 
 # ------------------------------------------------------------------------------------------------- going on
-def test_events_tell_of_the_training(mode: Mode):
+def test_events_report_the_training(mode: Mode):
     with heard() as events:
         train(mode, two(ScriptedLLM(taught)), 2, "x.json", {"a": 1}, feedback=lambda output: "")
     started, completed = events[0], events[-1]
@@ -409,7 +409,7 @@ def test_events_tell_of_the_training(mode: Mode):
     assert sum(isinstance(event, CrewKickoffStartedEvent) for event in events) == 2
 
 
-def test_a_failure_is_told_and_what_was_said_is_kept(mode: Mode):
+def test_a_failure_is_reported_and_what_was_said_is_kept(mode: Mode):
     llm = ScriptedLLM(["a", "b", ConnectionError("down")])
     team = two(llm)
     with heard() as events, pytest.raises(ConnectionError):
@@ -420,7 +420,7 @@ def test_a_failure_is_told_and_what_was_said_is_kept(mode: Mode):
     assert (held("x.json")["training"]["finished"], team.training) == (False, False)
 
 
-def test_a_training_goes_on_where_it_was(mode: Mode):
+def test_a_training_continues_where_it_stopped(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", ConnectionError("down"), "d", "e", "f", "g", "h", lessons("L"), lessons("M")])
     ask, shown = says("one", "two", "three", "four")
     team = two(llm, checkpointer=InMemorySaver())

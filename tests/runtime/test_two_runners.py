@@ -293,7 +293,7 @@ except ThreadBusy as error:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_of_processes_that_answer_a_graph_by_hand_at_once_one_goes_on(
+def test_of_processes_that_answer_a_graph_by_hand_at_once_one_continues(
     mode: Mode, tmp_path: Path, postgres: Postgres, kind: str
 ):
     (tmp_path / "answerer.py").write_text(ANSWERER)

@@ -94,7 +94,7 @@ def test_a_provider_that_reports_nothing_still_has_its_requests_counted(mode: Mo
     assert result.token_usage == UsageMetrics(successful_requests=1)
 
 
-def test_usage_is_told_by_model_by_agent_and_by_task(mode: Mode):
+def test_usage_is_reported_by_model_by_agent_and_by_task(mode: Mode):
     spent = {"prompt_tokens": 10, "completion_tokens": 5}
     writer, reader = ScriptedLLM(["no JSON", "two"], usage=spent), ScriptedLLM(['{"n": 3}'], usage=spent)
     writer.model, reader.model = "writes", "reads"

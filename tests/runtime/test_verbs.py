@@ -80,7 +80,7 @@ def test_a_run_that_has_ended_is_resumed_without_doing_anything(mode: Mode):
     assert len(llm.requests) == 2
 
 
-def test_a_thread_that_nobody_knows_cannot_be_resumed(mode: Mode):
+def test_an_unknown_thread_cannot_be_resumed(mode: Mode):
     with pytest.raises(RunError, match=r"there is no run of thread `nope` in the SqliteCheckpointer"):
         mode.resume(two_tasks(ScriptedLLM([])), "nope")
 

@@ -116,7 +116,7 @@ def test_a_refusal_reaches_the_agent_and_nothing_is_paid(client: Client):
     assert f"paid {bill}" not in client.served.notes
 
 
-def test_a_flow_asks_over_http_and_goes_on_with_the_answer(client: Client):
+def test_a_flow_asks_over_http_and_continues_with_the_answer(client: Client):
     thread = client.thread()
     waiting = client("runs.wait", thread, "Letters", input={"inputs": {"name": "Ada"}})
     (question,) = waiting["__interrupt__"]
@@ -157,7 +157,7 @@ def test_an_error_ends_the_stream_and_is_kept_with_the_thread(client: Client):
     assert [run["status"] for run in client("runs.list", thread)] == ["error"]
 
 
-def test_a_run_goes_on_from_an_earlier_checkpoint(client: Client):
+def test_a_run_continues_from_an_earlier_checkpoint(client: Client):
     thread = client.thread()
     client("runs.wait", thread, "desk", input=TOPIC)
     (before,) = [step for step in client("threads.get_history", thread) if step["next"] == ["tell"]]

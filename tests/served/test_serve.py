@@ -143,7 +143,7 @@ def test_a_stream_is_read_again_from_any_point(http: httpx.Client):
     assert rest.text == first.text[first.text.index("id: 3\n") :]
 
 
-def test_a_run_whose_reader_leaves_goes_on_unless_it_is_to_be_cancelled(ours: Served):
+def test_a_run_whose_reader_leaves_continues_unless_it_is_to_be_cancelled(ours: Served):
     async def read_the_beginning(name: str, **more: str) -> str:
         body = {"assistant_id": "slow", "input": {"name": name}, **more}
         async with httpx.AsyncClient(base_url=ours.url, timeout=60) as client:
@@ -241,7 +241,7 @@ def test_a_thread_that_another_process_runs_is_refused_or_waited_for_as_the_stra
         assert other.communicate(timeout=60)[0] == "second of other\n"
 
 
-def test_the_application_is_a_part_of_a_program_of_ones_own():
+def test_the_application_is_a_part_of_a_custom_program():
     inner = serve_app([desk()], checkpointer=InMemorySaver(), hosts=["*"])
     app = Starlette(routes=[Mount("/crews", inner)], lifespan=inner.router.lifespan_context)
 

@@ -203,7 +203,7 @@ def test_a_run_that_is_to_begin_later_does_so_after_a_restart(server: OfficeServ
     assert time.monotonic() - begun >= 5.5
 
 
-def test_a_run_on_postgres_goes_on_after_its_server_was_killed(tmp_path: Path, postgres: Postgres):
+def test_a_run_on_postgres_continues_after_its_server_was_killed(tmp_path: Path, postgres: Postgres):
     server = OfficeServer(tmp_path, f"--postgres={postgres.dsn}")
     server.start()
     try:

@@ -72,7 +72,7 @@ def _events(http: httpx.Client, thread: str, run: str, after: int = 0) -> list[t
     return list(zip(ids, names, strict=True))
 
 
-def test_the_run_of_a_killed_worker_and_its_stream_go_on_in_another(queued: OfficeServer, client: Any):
+def test_the_run_of_a_killed_worker_and_its_stream_continue_in_another(queued: OfficeServer, client: Any):
     queued.let("one")
     thread = client.threads.create()["thread_id"]
     reader = Reader(lambda: client.runs.stream(thread, "steps", input={}, stream_mode="updates"))
@@ -203,7 +203,7 @@ def test_a_run_that_is_to_begin_later_holds_up_no_other(queued: OfficeServer, cl
     assert _ended(client, thread, later) == "success"
 
 
-def test_a_stopped_worker_leaves_the_run_to_another_and_the_stream_goes_on(queued: OfficeServer, client: Any):
+def test_a_stopped_worker_leaves_the_run_to_another_and_the_stream_continues(queued: OfficeServer, client: Any):
     thread = client.threads.create()["thread_id"]
     reader = Reader(lambda: client.runs.stream(thread, "steps", input={}, stream_mode="updates"))
     until(lambda: "posting one" in queued.notes)
@@ -217,7 +217,7 @@ def test_a_stopped_worker_leaves_the_run_to_another_and_the_stream_goes_on(queue
     assert queued.notes == ["posting one", "posted one", "posting two", "posted two"]
 
 
-def test_servers_beside_one_another_know_the_same(queued: OfficeServer, client: Any, tmp_path: Path):
+def test_parallel_servers_know_the_same(queued: OfficeServer, client: Any, tmp_path: Path):
     folder = tmp_path / "other"
     folder.mkdir()
     other = OfficeServer(folder, queue=queued.queue)

@@ -85,7 +85,7 @@ if "after" in sys.argv:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_exit_handlers_of_the_program_run_or_are_told(tmp_path: Path, when: str):
+def test_exit_handlers_of_the_program_run_or_are_reported(tmp_path: Path, when: str):
     env = {**os.environ, "CREWGRAPH_STORAGE_DIR": str(tmp_path)}
     command = [sys.executable, "-W", "ignore", "-c", AT_EXIT, when]
     told = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120).stdout

@@ -23,7 +23,7 @@ def played(mode: Mode) -> EventLog:
     return events
 
 
-def test_events_are_recorded_beside_other_handlers(mode: Mode):
+def test_events_are_recorded_alongside_other_handlers(mode: Mode):
     heard: list[str] = []
     with crewai_event_bus.scoped_handlers():
 

@@ -88,7 +88,7 @@ def test_equal_requests_are_answered_in_the_order_of_their_replies(serve: Serve,
             assert [llm.call("Which?"), asyncio.run(llm.acall("Which?"))] == ["one", "two"]
 
 
-def test_a_request_that_was_not_recorded_is_told_with_what_differs(serve: Serve, mode: Mode, tmp_path: Path):
+def test_a_request_that_was_not_recorded_is_reported_with_what_differs(serve: Serve, mode: Mode, tmp_path: Path):
     path = tmp_path / "crew.json"
     with record_models(path):
         mode.kickoff(crew_of(llm_at(serve(["Final Answer: 7 m"])), "How deep is it at Brest?"))
@@ -127,7 +127,7 @@ def test_the_mode_says_whether_requests_are_sent(serve: Serve, tmp_path: Path, m
         pass
 
 
-def test_a_file_that_is_no_recording_is_told(tmp_path: Path):
+def test_a_file_that_is_no_recording_is_reported(tmp_path: Path):
     for text in ("{", "[]", '{"version": 2, "calls": []}'):
         (tmp_path / "calls.json").write_text(text)
         with pytest.raises(ValueError, match="is not a recording"), record_models(tmp_path / "calls.json"):

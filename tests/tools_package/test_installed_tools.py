@@ -148,7 +148,7 @@ def test_modules_below_are_found_where_programs_look(tools: Any, module: str, na
     assert getattr(importlib.import_module(module), name) is not None
 
 
-def test_an_adapter_of_ones_own_is_asked(mode: Mode, tools: Any):
+def test_a_custom_adapter_is_asked(mode: Mode, tools: Any):
     base = importlib.import_module("crewai_tools.tools.rag.rag_tool").Adapter
 
     class Mine(base):

@@ -76,7 +76,7 @@ def test_names_that_the_package_has_itself_are_its_own(package: Write):
     assert importlib.import_module("crewai_tools").BaseTool == 1
 
 
-def test_a_name_that_it_has_not_is_told_with_its_version(package: Write):
+def test_a_name_that_it_has_not_is_reported_with_its_version(package: Write):
     package(__init__="__version__ = '9.9'")
     with pytest.raises(ImportError, match=r"The installed crewai_tools \(9\.9\) has no `Nope`"):
         run("from crewai_tools import Nope")
@@ -99,7 +99,7 @@ def test_a_package_that_hardly_anything_needs_may_be_missing(package: Write):
         importlib.import_module("crewai_tools.rag.other")
 
 
-def test_a_package_that_is_needed_is_told_with_the_pip_line(package: Write):
+def test_a_package_that_is_needed_is_reported_with_the_pip_line(package: Write):
     package(deep="import a_package_nobody_has", __init__="import crewai_tools.deep")
     with pytest.raises(ModuleNotFoundError, match="a_package_nobody_has") as caught:
         importlib.import_module("crewai_tools")
@@ -188,7 +188,7 @@ def test_without_the_package_its_old_names_work(without: Callable[[str], subproc
         "import crewai_tools; crewai_tools.X",
     ],
 )
-def test_without_the_package_other_names_are_told_with_the_pip_line(
+def test_without_the_package_other_names_are_reported_with_the_pip_line(
     program: str, without: Callable[[str], subprocess.CompletedProcess[str]]
 ):
     done = without(program)
@@ -197,7 +197,7 @@ def test_without_the_package_other_names_are_told_with_the_pip_line(
     assert "pip install --no-deps crewai-tools" in done.stderr
 
 
-def test_without_the_package_a_program_that_can_do_without_it_goes_on(
+def test_without_the_package_a_program_that_can_do_without_it_continues(
     without: Callable[[str], subprocess.CompletedProcess[str]],
 ):
     done = without("try:\n    from crewai_tools import FileReadTool\nexcept ImportError:\n    print('none')")

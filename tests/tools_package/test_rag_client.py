@@ -138,7 +138,7 @@ def test_an_embedder_that_is_none_is_refused():
         create_client(ChromaDBConfig(embedding_function=3))
 
 
-def test_configurations_are_frozen_and_told_apart_by_their_provider():
+def test_configurations_are_frozen_and_distinguished_by_their_provider():
     read: TypeAdapter[Any] = TypeAdapter(RagConfigType)
     assert type(read.validate_python({"provider": "qdrant"})) is QdrantConfig
     assert read.validate_python({"provider": "chromadb", "limit": 7}).limit == 7

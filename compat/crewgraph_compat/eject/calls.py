@@ -107,7 +107,7 @@ class CrewCalls:
         if program.optional:
             known = ", ".join(f'"{_plain(name)}"' for name in program.optional)
             value = f"{value}, **{{name: inputs[name] for name in ({known},) if name in inputs}}".strip(", ")
-        output = CrewOutputDataclass(self._parts).made(program)
+        output = CrewOutputDataclass(self._parts).construction(program)
         message = f'"""Run the crew `{called.crew.name}`."""'
         takes = "inputs: Mapping[str, Any]" if value else "_: Mapping[str, Any] | None = None"
         for wanted, begin, invoke in (
@@ -116,7 +116,7 @@ class CrewCalls:
         ):
             if wanted:
                 sheet.add(
-                    f"{begin}({takes}) -> CrewOutput:\n    {message}\n    state = {invoke}({program.given}({value}))\n"
+                    f"{begin}({takes}) -> CrewOutput:\n    {message}\n    state = {invoke}({program.inputs_class}({value}))\n"
                     f"    return {output}",
                     _GRAPH,
                 )
@@ -132,7 +132,7 @@ class _Scope:
     edits: SourceEdits
     values: Mapping[str, Any]
     own: Any
-    made: dict[str, Any] = field(default_factory=dict[str, Any])
+    local_values: dict[str, Any] = field(default_factory=dict[str, Any])
     """Local names of agents, tasks and crews."""
 
     slots: dict[str, str] = field(default_factory=dict[str, str])
@@ -155,24 +155,26 @@ class _Scope:
         """Rewrite the function."""
         for statement in ast.walk(self.function):
             if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-                self._make(statement)
+                self._evaluate_assignment(statement)
         for node in reversed(list(ast.walk(self.function))):  # inner nodes are rewritten before outer ones
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 self._call(node, node.func)
         self._remove()
 
-    def _make(self, statement: ast.Assign) -> None:
+    def _evaluate_assignment(self, statement: ast.Assign) -> None:
         target = statement.targets[0]
-        if isinstance(target, ast.Name) and (self._makes(statement.value) or self._lists(statement.value)):
+        if isinstance(target, ast.Name) and (
+            self._is_construction(statement.value) or self._is_definition_list(statement.value)
+        ):
             try:
-                self.made[target.id] = self._value(statement.value)
+                self.local_values[target.id] = self._value(statement.value)
             except _UNKNOWN as error:
                 self.parts.refusals.add(
                     self._where(statement), f"the object that it creates is only known during a run: {error}"
                 )
             self.removed.append(statement)
 
-    def _makes(self, value: ast.AST) -> bool:
+    def _is_construction(self, value: ast.AST) -> bool:
         """Return whether an expression creates an agent, a task, a crew, a model or a tool."""
         if not isinstance(value, ast.Call):
             return False
@@ -180,20 +182,28 @@ class _Scope:
         if isinstance(kind, type):
             return issubclass(kind, _DEFINITIONS) or "crew" in dir(cast("Any", kind))
         return (
-            isinstance(value.func, ast.Attribute) and value.func.attr == "crew" and self._makes_or_is(value.func.value)
+            isinstance(value.func, ast.Attribute)
+            and value.func.attr == "crew"
+            and self._is_definition(value.func.value)
         )
 
-    def _makes_or_is(self, value: ast.AST) -> bool:
-        return self._makes(value) or self._holds(value) or (isinstance(value, ast.Name) and value.id in self.made)
+    def _is_definition(self, value: ast.AST) -> bool:
+        return (
+            self._is_construction(value)
+            or self._is_project_attribute(value)
+            or (isinstance(value, ast.Name) and value.id in self.local_values)
+        )
 
-    def _holds(self, value: ast.AST) -> bool:
+    def _is_project_attribute(self, value: ast.AST) -> bool:
         """Return whether an expression is an attribute of the object whose method the function is, with a `crew`."""
         if not isinstance(value, ast.Attribute) or not isinstance(value.value, ast.Name):
             return False
         return value.value.id == self._first and callable(getattr(getattr(self.own, value.attr, None), "crew", None))
 
-    def _lists(self, value: ast.AST) -> bool:
-        return isinstance(value, (ast.List, ast.Tuple)) and bool(value.elts) and all(map(self._makes_or_is, value.elts))
+    def _is_definition_list(self, value: ast.AST) -> bool:
+        return (
+            isinstance(value, (ast.List, ast.Tuple)) and bool(value.elts) and all(map(self._is_definition, value.elts))
+        )
 
     def _known(self, node: ast.AST) -> Any:
         """Return the value of a name, or None if it is unknown."""
@@ -207,8 +217,8 @@ class _Scope:
         return evaluate_definition(_Slotted(self).visit(copy.deepcopy(node)), self._named)
 
     def _named(self, name: str) -> Any:
-        if name in self.made:
-            return self.made[name]
+        if name in self.local_values:
+            return self.local_values[name]
         if name == self._first:
             return self.own
         if name in self._local:
@@ -219,12 +229,12 @@ class _Scope:
         """Return whether the value of an expression is known before a run."""
         names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
         known = {*self.values, *dir(builtins)} - self._local
-        return all(name in self.made or name in known for name in names)
+        return all(name in self.local_values or name in known for name in names)
 
     def slot(self, node: ast.expr) -> str:
         """Return the input name for an expression whose value is known only during a run."""
         written = ast.unparse(node)
-        last = next((item for item in reversed(slug(written).split("_")) if item and not item[0].isdigit()), "given")
+        last = next((item for item in reversed(slug(written).split("_")) if item and not item[0].isdigit()), "value")
         if isinstance(node, ast.Attribute):
             last = node.attr
         name, number = last, 1
@@ -260,7 +270,7 @@ class _Scope:
             self.parts.refusals.add(self._where(node), f"`{verb.attr}` of a `{kind}` is crewgraph's")
 
     def _receiver(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.Name) and node.id in self._local and node.id not in self.made:
+        if isinstance(node, ast.Name) and node.id in self._local and node.id not in self.local_values:
             raise LookupError(f"`{node.id}` is not known")
         return self._value(node)
 
@@ -281,7 +291,7 @@ class _Scope:
                     self._where(node), "`kickoff_for_each` of a crew that depends on values of the run"
                 )
                 return
-            self._replace(node, f"[{called}(one) for one in {self.edits.current(value)}]")
+            self._replace(node, f"[{called}(inputs) for inputs in {self.edits.current(value)}]")
             return
         built = ", ".join(f'"{name}": {text}' for name, text in own.items())
         inputs = "" if value is None else self.edits.current(value)
@@ -330,7 +340,7 @@ class _Scope:
         """Remove the construction of the crews, unless parts of it are used elsewhere."""
         gone = {id(inner) for entry in self.removed for inner in ast.walk(entry)}
         for node in ast.walk(self.function):
-            if isinstance(node, ast.Name) and node.id in self.made and id(node) not in gone | self._replaced:
+            if isinstance(node, ast.Name) and node.id in self.local_values and id(node) not in gone | self._replaced:
                 self.parts.refusals.add(self._where(node), f"`{node.id}` is used for more than kicking off a crew")
         for item in self.removed:
             self.edits.remove_lines(item)

@@ -1,4 +1,4 @@
-"""Generate the formatted source of a whole program from a crew or flow."""
+"""Generate the formatted source of a graph_class program from a crew or flow."""
 
 import ast
 import json
@@ -135,15 +135,15 @@ def eject_program(
     Raises:
         CannotEject: something of it has no translation; names all of it.
     """
-    kept = frozenset[str]()
+    reserved = frozenset[str]()
     paths = None if search_path is None else frozenset(path.resolve() for path in search_path)
     while True:
         write = _crew if isinstance(target, Crew) else _flow
-        parts, program = write(cast("Any", target), module, kept, paths)
-        conflicts = parts.lifter.conflicts - kept
+        parts, program = write(cast("Any", target), module, reserved, paths)
+        conflicts = parts.lifter.conflicts - reserved
         if not conflicts:
             break
-        kept |= conflicts  # written again, with other names for what is not the user's
+        reserved |= conflicts  # written again, with other names for what is not the user's
     for name in sorted(parts.lifter.conflicts):
         parts.refusals.add(f"the name `{name}`", "the program imports it from LangGraph or LangChain; rename yours")
     parts.refusals.check(f"{type(target).__name__} `{getattr(target, 'name', None) or 'flow'}`")
@@ -151,16 +151,16 @@ def eject_program(
 
 
 def _flow(
-    flow: "Flow[Any]", module: str, kept: Collection[str], paths: frozenset[Path] | None
+    flow: "Flow[Any]", module: str, reserved: Collection[str], paths: frozenset[Path] | None
 ) -> tuple[ProgramWriters, EjectedProgram]:
     about = doc_line(f"The flow `{flow.flow_name}` as a LangGraph graph", 105)
-    parts = ProgramWriters(about, module, default_book(), kept)
+    parts = ProgramWriters(about, module, default_book(), reserved)
     parts.lifter.search_path = paths
     writer = FlowWriter(flow, parts)
     called = f"flow `{flow.flow_name}`"
     writer.read()
     parts.refusals.check(called)
-    parts.look()
+    parts.find_used_fields()
     writer.calls.write()
     graph = writer.write()
     parts.refusals.check(called)
@@ -180,14 +180,14 @@ def _flow(
 
 
 def _crew(
-    crew: Crew, module: str, kept: Collection[str], paths: frozenset[Path] | None
+    crew: Crew, module: str, reserved: Collection[str], paths: frozenset[Path] | None
 ) -> tuple[ProgramWriters, EjectedProgram]:
-    parts = ProgramWriters(_about(crew), module, crew.texts.book, kept)
+    parts = ProgramWriters(_about(crew), module, crew.texts.book, reserved)
     parts.lifter.search_path = paths
     writer = CrewWriter(crew, parts)
     writer.read()
     parts.refusals.check(f"crew `{crew.name}`")
-    parts.look()
+    parts.find_used_fields()
     program = writer.write()
     _write_main(parts, program)
     parts.finish()
@@ -219,7 +219,7 @@ def _write_main(parts: ProgramWriters, program: CrewProgram) -> None:
     value = f"{{{value}}}"
     if program.optional:
         sheet.use("typing", "cast")
-        value = f"cast({program.given}, vars(inputs))"
+        value = f"cast({program.inputs_class}, vars(inputs))"
     lines += _run(parts, program.graph, value)
     lines.append(f"result: str = {program.result()}")
     lines.append('sys.stdout.write(f"{result}\\n")')
@@ -235,22 +235,26 @@ def _write_flow_main(parts: ProgramWriters, writer: FlowWriter, graph: str) -> N
     sheet, state = parts.sheet, writer.state
     for module in ("argparse", "json", "sys"):
         sheet.module(module)
-    first = state.first()
-    given_values = values = "inputs.inputs" if parts.keeps_runs else "inputs"
+    first = state.initial_values()
+    given_values = values = "arguments.inputs" if parts.keeps_runs else "inputs"
     if first:
-        values = f"{{**{sheet.names.new('FIRST')}, **{given_values}}}"
+        values = f"{{**{sheet.names.new('INITIAL_STATE')}, **{given_values}}}"
         sheet.use("typing", "Any")
-        sheet.add(f'FIRST: dict[str, Any] = {first}\n"""The initial state of a run."""', 11)
-    value = f"cast({state.whole}, {values})" if state.is_dict else f"{state.whole}(**{values})"
+        sheet.add(f'INITIAL_STATE: dict[str, Any] = {first}\n"""The initial state of a run."""', 11)
+    value = f"cast({state.graph_class}, {values})" if state.is_dict else f"{state.graph_class}(**{values})"
     if state.is_dict:
         sheet.use("typing", "cast")
-    result = 'state.get("result")' if writer.gives else "state"
+    result = 'state.get("result")' if writer.returns_value else "state"
     main = sheet.names.new("main", "_program")
     lines = [
         "parser = argparse.ArgumentParser(description=__doc__)",
-        'parser.add_argument("--inputs", type=json.loads, default={}, help="values for the state, as JSON")',
-        *([_THREAD, "inputs = parser.parse_args()"] if parts.keeps_runs else ["inputs = parser.parse_args().inputs"]),
-        *_run(parts, graph, value, "inputs.thread", is_async=writer.is_async),
+        'parser.add_argument("--inputs", type=json.loads, default={}, help="initial values of the state, as JSON")',
+        *(
+            [_THREAD, "arguments = parser.parse_args()"]
+            if parts.keeps_runs
+            else ["inputs = parser.parse_args().inputs"]
+        ),
+        *_run(parts, graph, value, "arguments.thread", is_async=writer.is_async),
         f'sys.stdout.write(f"{{{result}}}\\n")'.replace('get("result")', "get('result')"),
     ]
     body = "\n".join(f"    {line}" for line in lines)

@@ -109,7 +109,7 @@ def plan_migration(path: Path) -> Migration:
         NoProject: There is no readable project or file at the path.
     """
     result = Migration()
-    project = [source for source in project_files(path) if _is_looked_at(source)]
+    project = [source for source in project_files(path) if _is_relevant(source)]
     classes = _classes(project)
     for source in project:
         if source.kind in (FileKind.python, FileKind.notebook):
@@ -142,7 +142,7 @@ def _take_others(migration: Migration, project: Sequence[SourceFile]) -> None:
             _take(migration, source, partial(_dependencies, with_tools=bool(scopes.of(source.shown, tools))))
 
 
-def _is_looked_at(source: SourceFile) -> bool:
+def _is_relevant(source: SourceFile) -> bool:
     """Whether a file may need rewriting or a note; large data files are not kept in memory."""
     return source.kind in (*_REWRITERS, *_DEPENDENCIES) or source.fault is not None or b"crewai" in source.data.lower()
 

@@ -84,7 +84,7 @@ def _absence(feature: Feature) -> str | None:
     if feature.sort is FeatureKind.attribute and not _has(feature):
         near = _near(feature.word, known_attributes(feature.owner))
         return f"`{_name(feature)}` objects have no attribute `{feature.word}`.{near}"
-    if feature.sort is FeatureKind.argument and not _takes(feature):
+    if feature.sort is FeatureKind.argument and not _is_accepted(feature):
         return f"`{_name(feature)}.{feature.of_method}` takes no argument `{feature.word}`."
     return None
 
@@ -142,7 +142,7 @@ def _is_refused(feature: Feature) -> bool:
     return refused and feature.value not in ("False", "None")
 
 
-def _takes(feature: Feature) -> bool:
+def _is_accepted(feature: Feature) -> bool:
     if not callable(getattr(crewgraph_class(feature.owner), feature.of_method, None)):
         return True  # the missing method itself is already reported
     method = f"{feature.owner}.{feature.of_method}"

@@ -110,9 +110,9 @@ def apply_execution_context(ctx: ExecutionContext | Mapping[str, Any]) -> None:
 
 def get_current_task_id() -> str | None:
     """Return the id of the current task: the one that was set, or else the one being executed."""
-    given = _TASK.get()
-    if given is not None:
-        return given
+    own_id = _TASK.get()
+    if own_id is not None:
+        return own_id
     task = CURRENT_TASK.get()
     return None if task is None else str(task.id)
 

@@ -145,7 +145,7 @@ def is_call_handler_safe(handler: SyncHandler, source: Any, event: BaseEvent, st
             handler(source, event)
         else:
             handler(source, event, state)
-    except Exception as error:  # noqa: BLE001 - given to the caller
+    except Exception as error:  # noqa: BLE001 - returned to the caller
         return error
     return None
 

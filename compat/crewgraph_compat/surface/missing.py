@@ -16,7 +16,7 @@ def missing_name_message(module: str, name: str) -> str:
     """Return the message for a name that a module does not have."""
     path = f"{module}.{name}"
     why = reason(path) or reason(origin(module, name) or "")
-    return f"{_not_provided(path)} {why or _elsewhere(name) or _alike(module, name)}"
+    return f"{_not_provided(path)} {why or _elsewhere(name) or _similar(module, name)}"
 
 
 def missing_module_message(path: str) -> str:
@@ -26,8 +26,8 @@ def missing_module_message(path: str) -> str:
     above = path.rpartition(".")[0]
     while above not in TABLE:
         above = above.rpartition(".")[0]
-    alike = difflib.get_close_matches(path, [module for module in TABLE if module != above], n=1, cutoff=0.85)
-    hint = f"Did you mean `{alike[0]}`?" if alike else f"`dir({above})` lists the available names."
+    similar = difflib.get_close_matches(path, [module for module in TABLE if module != above], n=1, cutoff=0.85)
+    hint = f"Did you mean `{similar[0]}`?" if similar else f"`dir({above})` lists the available names."
     return f"{_not_provided(path)} {hint} {_WAY_OUT}"
 
 
@@ -40,7 +40,7 @@ def _elsewhere(name: str) -> str | None:
     return f"There is `{places[0][-1]}.{name}`." if places else None
 
 
-def _alike(module: str, name: str) -> str:
-    alike = difflib.get_close_matches(name, TABLE[module], n=1)
-    hint = f"Did you mean `{alike[0]}`?" if alike else f"`dir({module})` lists the available names."
+def _similar(module: str, name: str) -> str:
+    similar = difflib.get_close_matches(name, TABLE[module], n=1)
+    hint = f"Did you mean `{similar[0]}`?" if similar else f"`dir({module})` lists the available names."
     return f"{hint} {_WAY_OUT}"

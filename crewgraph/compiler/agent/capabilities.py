@@ -55,11 +55,11 @@ class Capability(Protocol):
     def check_available(self) -> None:
         """Check before a run that external resources are available. Blocks."""
 
-    def tools(self, given: Sequence[Any]) -> list[Any]:
+    def tools(self, other_tools: Sequence[Any]) -> list[Any]:
         """Return the tools that are known when a graph is compiled.
 
         Args:
-            given: the agent's other tools.
+            other_tools: the agent's other tools.
         """
         return []
 

@@ -24,7 +24,7 @@ from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.messages import Message
-from crewgraph.core.pregel import KEPT_NOWHERE
+from crewgraph.core.pregel import UNSAVED
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.errors import CompileError, OutputInvalid, RunError
 from crewgraph.lazy import lazy
@@ -174,7 +174,7 @@ class Executor:
         self.name = str(getattr(source, "name", None) or getattr(source, "__name__", None) or type(source).__name__)
         self._input_kind = _input_kind_of(self._runnable)
         unsaved = getattr(self._runnable, "checkpointer", None) is False
-        self._config: RunnableConfig = KEPT_NOWHERE if unsaved else {}
+        self._config: RunnableConfig = UNSAVED if unsaved else {}
         self._check()
 
     def build_input(self, messages: Sequence[Message], context: str) -> object:

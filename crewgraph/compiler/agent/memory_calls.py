@@ -113,8 +113,8 @@ def memories_of(agent: BaseAgent, crew: Crew | None) -> Memories | None:
 
 def _of_crew(crew: Crew) -> Memories | None:
     unified = None if isinstance(crew.memory, bool) else crew.memory
-    given = (crew.long_term_memory, crew.short_term_memory, crew.entity_memory, crew.external_memory, unified)
-    if given == _NONE:
+    configured = (crew.long_term_memory, crew.short_term_memory, crew.entity_memory, crew.external_memory, unified)
+    if configured == _NONE:
         return None
     memories = Memories(
         long_term=crew.active_memory("long_term_memory"),

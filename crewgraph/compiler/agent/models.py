@@ -64,8 +64,8 @@ def controllers_of(agent: BaseAgent, crew: Crew | None) -> list[object]:
     for definition in (agent, crew):
         if definition is None:
             continue
-        if (given := definition.rpm_controller) is not None:
-            controllers.append(given)
+        if (controller := definition.rpm_controller) is not None:
+            controllers.append(controller)
         if definition.max_rpm is not None:
             controllers.append(_own_controller(definition))
     return controllers

@@ -169,7 +169,7 @@ class AgentRunner:
             raise
 
     def reply(self, dialogue: Dialogue, context: str = "") -> Body[str]:
-        """Return the answer to the last message of a conversation; what happens on the way is added to it."""
+        """Return the answer to the last message of a conversation; intermediate messages are added to it."""
         executor = self.resources.executor
         if executor is None:
             if middleware := getattr(self._agent, "middleware", None):

@@ -14,7 +14,7 @@ __all__ = ["CrewRunContext", "read_context"]
 class CrewRunContext(BaseModel):
     """The context that a compiled crew takes: `graph.invoke(..., context={"model": "openai/gpt-4o"})`.
 
-    What is None is as the crew says.
+    Fields that are None keep the crew's values.
 
     An assistant of LangGraph's server stores one, so that one crew can be served with several models, inputs and limits.
     """

@@ -44,18 +44,18 @@ class CrewInput:
         value = fields_of(value)
         if not isinstance(value, Mapping):
             return value
-        given = dict(cast("PlainDict", self.with_last_message(cast("object", value))))
-        is_state = bool(given.keys() & self.channels)
-        unread = [name for name in given if name not in (self.channels if is_state else self.placeholders)]
+        values = dict(cast("PlainDict", self.with_last_message(cast("object", value))))
+        is_state = bool(values.keys() & self.channels)
+        unread = [name for name in values if name not in (self.channels if is_state else self.placeholders)]
         if unread:
             raise RunError(
                 f"nothing in the crew reads {', '.join(f'`{name}`' for name in unread)}; its input is {self._example()}"
             )
-        inputs: object = given.get(INPUTS, {}) if is_state else given
+        inputs: object = values.get(INPUTS, {}) if is_state else values
         if isinstance(inputs, Mapping):
             inputs = {**defaults, **cast("PlainMapping", inputs)}
             self._check_complete(inputs)
-        return {**given, INPUTS: inputs} if is_state else {INPUTS: inputs}
+        return {**values, INPUTS: inputs} if is_state else {INPUTS: inputs}
 
     def read_state(self, value: object) -> object:
         """Return the state of a graph that has the crew as a node, with the crew's inputs in it.
@@ -67,12 +67,12 @@ class CrewInput:
         value = self.with_last_message(fields_of(value))
         if not isinstance(value, Mapping):
             return value
-        given = dict(cast("PlainDict", value))
-        if not isinstance(given.get(INPUTS, {}), Mapping | None):
-            return given  # refused by the node
-        inputs = shared_inputs(given, self.placeholders.keys() - self.channels)
-        self._check_complete(inputs, given)
-        return {**given, INPUTS: inputs}
+        values = dict(cast("PlainDict", value))
+        if not isinstance(values.get(INPUTS, {}), Mapping | None):
+            return values  # refused by the node
+        inputs = shared_inputs(values, self.placeholders.keys() - self.channels)
+        self._check_complete(inputs, values)
+        return {**values, INPUTS: inputs}
 
     def with_last_message(self, value: object) -> object:
         """Return an input with the last message of its conversation among the inputs, if the graph takes part in one.

@@ -103,7 +103,7 @@ def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
     if plan.methods[method].is_router:
         values = cast("Sequence[object]", value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
         return [label_of(item) for item in values if item is not None]
-    return [value] if isinstance(value, str) and value in plan.said else []
+    return [value] if isinstance(value, str) and value in plan.emitted_labels else []
 
 
 def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequence[str], result: object) -> Progress:

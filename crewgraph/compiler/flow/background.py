@@ -8,7 +8,7 @@ from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
-from crewgraph.core.cancellation import Cancellation, told_later
+from crewgraph.core.cancellation import Cancellation, notifying_later
 from crewgraph.core.loops.bridge import begun, call
 from crewgraph.core.operations import Operation
 
@@ -41,7 +41,7 @@ class Begin(Operation):
         self.work, self.cancellation = work, cancellation
 
     def run(self) -> Work:
-        with told_later() as leave:
+        with notifying_later() as leave:
             work = _ThreadWork(leave)
             begun(partial(work.carry_out, self.work))
         return work
@@ -78,7 +78,7 @@ class _ThreadWork(futures.Future[Any]):
 
 async def _to_its_end(work: Callable[[], object], cancellation: Cancellation) -> object:
     """Run a blocking method. A cancellation notifies it but still waits for it: a thread cannot be stopped."""
-    with told_later() as leave, cancellation.abandoning():
+    with notifying_later() as leave, cancellation.abandoning():
         thread = asyncio.wrap_future(begun(work))
     while not thread.done():
         try:

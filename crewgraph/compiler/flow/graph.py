@@ -31,7 +31,7 @@ from crewgraph.compiler.flow.execution import input_names, unknown_inputs
 from crewgraph.compiler.flow.nodes import RUN, WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.compiler.flow.single_node import WHOLE, WholeNode, with_journal
+from crewgraph.compiler.flow.single_node import WHOLE, SingleNode, with_journal
 from crewgraph.compiler.flow.state_changes import ANEW, apply_changes
 from crewgraph.core.journal import appended_in
 from crewgraph.core.pregel import named_run, node_name, place_of, untraced
@@ -69,7 +69,8 @@ def _sources(plan: TriggerPlan, label: str) -> list[str]:
     known = [
         name
         for name, method in plan.methods.items()
-        if (method.is_router or label in plan.said) and (label in method.labels or label in texts_in_code(method.func))
+        if (method.is_router or label in plan.emitted_labels)
+        and (label in method.labels or label in texts_in_code(method.func))
     ]
     return known or [name for name, method in plan.methods.items() if method.is_router and not method.labels]
 
@@ -175,8 +176,8 @@ class FlowForm:
         plan = TriggerPlan(definition)
         graph = StateGraph(_Channels, output_schema=_OutputSchema)
         if granularity == _WHOLE:
-            graph.add_node(WHOLE, WholeNode())
-            graph.add_conditional_edges(START, _whole, [WHOLE, END])
+            graph.add_node(WHOLE, SingleNode())
+            graph.add_conditional_edges(START, _next_of_single_node, [WHOLE, END])
             return cls(plan, _compiled(graph), granularity)
         for name in plan.methods:
             graph.add_node(name, MethodNode(name))
@@ -232,7 +233,7 @@ def _run_name() -> str:
     return uuid4().hex[:12]
 
 
-def _whole(state: GraphState) -> str:
+def _next_of_single_node(state: GraphState) -> str:
     return WHOLE if state["progress"]["inflight"] else END
 
 
@@ -266,7 +267,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return self.form.granularity
 
     @property
-    def is_whole(self) -> bool:
+    def is_single_node(self) -> bool:
         """Whether a single node runs all methods."""
         return self.granularity == _WHOLE
 
@@ -288,11 +289,11 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         run: FlowRun | None = configurable.get(RUN)
         if run is None or run.flow is not self.flow:
             run = self._run_in(ensure_config(config))
-        given: object = fields_of(value)
-        graph_input: object = given
-        is_begun = isinstance(given, Mapping) and "progress" in given and configurable.get(RUN) is run
-        if isinstance(given, Mapping) and not is_begun:
-            inputs = self._inputs_of(cast("PlainMapping", given), config)
+        fields: object = fields_of(value)
+        graph_input: object = fields
+        is_begun = isinstance(fields, Mapping) and "progress" in fields and configurable.get(RUN) is run
+        if isinstance(fields, Mapping) and not is_begun:
+            inputs = self._inputs_of(cast("PlainMapping", fields), config)
             # LangGraph also passes a node's input to a resumed graph, which ignores it unless nothing is stored.
             is_resumed = run.stored and place_of(ensure_config(config)).again
             graph_input = self.begun(self._run_in(ensure_config(config)) if is_resumed else run, inputs)
@@ -385,7 +386,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
 
     def _journaled(self, snapshot: StateSnapshot, config: RunnableConfig) -> Any:
         """Return the checkpointer that journals completions since a checkpoint, if any."""
-        if not self.is_whole or "progress" not in (snapshot.values or {}):
+        if not self.is_single_node or "progress" not in (snapshot.values or {}):
             return None
         return cast("Any", place_of(config).saver or self.checkpointer or None)
 
@@ -417,7 +418,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             return update
         values: GraphUpdate = dict(update.values)
         before = values if "progress" in values else {**current, **values}
-        if self.is_whole and "progress" not in values:  # the edit applies to the state including the journal
+        if self.is_single_node and "progress" not in values:  # the edit applies to the state including the journal
             values["state"] = {**current.get("state", {}), **(values.get("state") or {})}
             values["progress"] = current["progress"]
         progress: Progress = values.get("progress") or current["progress"]
@@ -432,7 +433,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             values["progress"] = progress
             if not progress["inflight"]:
                 values["output"] = output
-        if self.is_whole:
+        if self.is_single_node:
             goto: object = WHOLE if progress["inflight"] else END
             return update._replace(values=Command(update=values, goto=goto), as_node=WHOLE)
         goto = list(dict.fromkeys(item["method"] for item in progress["inflight"].values())) or END

@@ -22,9 +22,9 @@ class TriggerPlan:
         return self.definition.methods
 
     @cached_property
-    def said(self) -> frozenset[str]:
+    def emitted_labels(self) -> frozenset[str]:
         """The labels that plain methods fire by returning them."""
-        return self.definition.said
+        return self.definition.emitted_labels
 
     @cached_property
     def triggers(self) -> Mapping[str, frozenset[str]]:
@@ -98,5 +98,7 @@ class TriggerPlan:
         yield from (listener for listener in self.listeners.get(name, ()) if name in self.triggers[listener])
         labels = labels_in_code(self.methods[name].func)
         for event, listeners in self.listeners.items():
-            if self.methods[name].is_router or event in self.said:  # a router may name any label, and any method
+            if (
+                self.methods[name].is_router or event in self.emitted_labels
+            ):  # a router may name any label, and any method
                 yield from listeners if labels is None or event in labels else ()

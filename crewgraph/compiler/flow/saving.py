@@ -47,9 +47,9 @@ def save_state(run: FlowRun, method: str) -> None:
     """
     definition = run.plan.definition
     method_definition = definition.methods[method]
-    given = _distinct([run.flow.persistence, method_definition.persistence, definition.persistence])
-    if given:
-        _save(run, method, given[0])
+    configured = _distinct([run.flow.persistence, method_definition.persistence, definition.persistence])
+    if configured:
+        _save(run, method, configured[0])
     if (method_definition.verbose and method_definition.persistence) or (definition.verbose and definition.persistence):
         print(printable_line(f"Flow state is saved: {run.flow_id}, after `{method}`"))  # noqa: T201 - `verbose` asks for it
 

@@ -78,7 +78,7 @@ def _start(run: FlowRun, progress: Progress, name: str, execution: Execution) ->
     run.check_cancelled()
     try:
         work = _open(run, progress, name, execution)
-    except Exception as error:  # noqa: BLE001 - raised by the waiting node, once what runs beside has been seen to
+    except Exception as error:  # noqa: BLE001 - raised by the node that awaits it, after parallel methods were handled
         run.works[name] = Future()
         run.works[name].set_exception(error)
     else:

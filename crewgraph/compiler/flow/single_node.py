@@ -29,7 +29,7 @@ from crewgraph.compiler.flow.updates import (
 from crewgraph.core.journal import Journal, Record
 from crewgraph.core.operations import Program
 
-__all__ = ["WHOLE", "WholeNode", "with_journal"]
+__all__ = ["WHOLE", "SingleNode", "with_journal"]
 
 
 WHOLE = "flow"
@@ -38,7 +38,7 @@ WHOLE = "flow"
 _MANY = 1_000
 
 
-class WholeNode(FlowNode):
+class SingleNode(FlowNode):
     """The node that runs all methods."""
 
     def __init__(self) -> None:

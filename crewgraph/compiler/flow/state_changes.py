@@ -16,33 +16,33 @@ from crewgraph.definitions.flow.state import Writer, read_with_retries, state_fi
 from crewgraph.errors import StateInvalid, StorageError
 from crewgraph.schema import PlainDict, PlainMapping, fault_text
 
-__all__ = ["ANEW", "GONE", "CommittedState", "PlainForm", "apply_changes", "merge_changes", "validated_field"]
+__all__ = ["ANEW", "DELETED", "CommittedState", "PlainForm", "apply_changes", "merge_changes", "validated_field"]
 
 
 ANEW = "$anew"
-GONE = "$gone"
+DELETED = "$gone"
 
 
 def apply_changes(before: dict[str, object] | None, changed: PlainMapping) -> dict[str, object]:
     """Apply changes to a state."""
-    gone: Sequence[str] = changed.get(GONE, ())
+    deleted: Sequence[str] = changed.get(DELETED, ())
     merged = changed if ANEW in changed else {**(before or {}), **changed}
-    return {name: value for name, value in merged.items() if name not in gone and name not in (ANEW, GONE)}
+    return {name: value for name, value in merged.items() if name not in deleted and name not in (ANEW, DELETED)}
 
 
 def merge_changes(first: PlainDict, then: PlainMapping) -> None:
     """Add changes to earlier ones."""
-    if GONE not in first and GONE not in then:
+    if DELETED not in first and DELETED not in then:
         first.update(then)
         return
-    gone = [name for name in first.pop(GONE, ()) if name not in then]
+    deleted = [name for name in first.pop(DELETED, ()) if name not in then]
     first.update(then)
-    for name in then.get(GONE, ()):
+    for name in then.get(DELETED, ()):
         first.pop(name, None)
-    gone += then.get(GONE, ())
-    first.pop(GONE, None)
-    if gone:
-        first[GONE] = gone
+    deleted += then.get(DELETED, ())
+    first.pop(DELETED, None)
+    if deleted:
+        first[DELETED] = deleted
 
 
 @dataclass(frozen=True)
@@ -184,10 +184,10 @@ class CommittedState:
             self._watch()
         before, now = self._values, self._packed()
         differing = [name for name, value in now.items() if name not in before or _differ(before[name], value)]
-        gone = [name for name in before if name not in now]
-        if not differing and not gone:
+        deleted = [name for name in before if name not in now]
+        if not differing and not deleted:
             return {}
-        withheld = self._uncommittable([*differing, *gone], now, done)
+        withheld = self._uncommittable([*differing, *deleted], now, done)
         if before and isinstance(self._run.state, BaseModel):
             for name in differing:
                 if name not in withheld and not self._validate(name, now, done):
@@ -198,8 +198,8 @@ class CommittedState:
                 now[name] = before[name]
         self._values = now
         changed = {name: _plain(now[name]) for name in differing if name not in withheld}
-        gone = [name for name in gone if name not in withheld]
-        return {**changed, GONE: gone} if gone else changed
+        deleted = [name for name in deleted if name not in withheld]
+        return {**changed, DELETED: deleted} if deleted else changed
 
     def _watch(self) -> None:
         if isinstance(self._run.state, BaseModel):
@@ -281,7 +281,7 @@ class CommittedState:
         packed = {name: self._packed_value(name, value) for name, value in state_fields(self._run.state).items()}
         if len(packed) != len(self._values):
             for name in packed:
-                if name not in self._values and (not is_text(name) or name in (ANEW, GONE)):
+                if name not in self._values and (not is_text(name) or name in (ANEW, DELETED)):
                     raise StorageError(
                         f"the state of flow `{self._run.name}` has a field {name!r:.80}, which checkpoints cannot "
                         "use as a name. Put it into a dict in a separate field."

@@ -97,7 +97,7 @@ def park_update(run: FlowRun, parked_method: Parked) -> GraphUpdate:
 
 
 def question_update(run: FlowRun, config: RunnableConfig) -> Any:
-    """Put the questions that the run waits for to the graph around; what is answered."""
+    """Interrupt the enclosing graph with the questions of the run; return the update with the answers."""
     save_pending(run)
     questions = list(run.parked.values())
     answers = interrupt({"questions": questions, **flow_inbox_fields([plain(run.revived(item)) for item in questions])})
@@ -111,10 +111,10 @@ def answer_update(run: FlowRun, answer: object) -> GraphUpdate:
     by_id: dict[str, object] = {ids[0]: answer}
     if isinstance(answer, Mapping) and set(cast("Mapping[str, object]", answer)) <= set(ids):
         by_id = dict(cast("Mapping[str, object]", answer))
-    given = answers_of_inbox(run.parked, cast("object", answer)) or {
+    resolved = answers_of_inbox(run.parked, cast("object", answer)) or {
         name: {"text": text} for name, text in by_id.items()
     }
-    answers = {name: {**values, "output": run.parked[name].get("output")} for name, values in given.items()}
+    answers = {name: {**values, "output": run.parked[name].get("output")} for name, values in resolved.items()}
     remaining = {name: question for name, question in run.parked.items() if name not in answers}
     return {"answers": {**run.answers, **answers}, "parked": remaining}
 

@@ -302,8 +302,8 @@ class _TaskExecution:
 
     def replace_structure(self, output: TaskOutput, instance: BaseModel) -> TaskOutput:
         """Return the output with a guardrail's structure in place of its own."""
-        made = structured(self.task, instance)
-        set_fields(output, pydantic=made.pydantic, json_dict=made.json_dict)
+        converted = structured(self.task, instance)
+        set_fields(output, pydantic=converted.pydantic, json_dict=converted.json_dict)
         return output
 
     def demand_structure(self, output: TaskOutput) -> Body[tuple[TaskOutput, str | None]]:

@@ -178,9 +178,9 @@ def _apply_verdict(
     if verdict["output"] is not None:
         replaced = type(output).from_plain(verdict["output"], guards.structure)
         return replaced, None if replaced.is_structured else problem
-    if (made := verdict.get("structure")) is not None:
-        model = model_named(made["class"]) or guards.structure
-        if (instance := load_model(made["fields"], model)) is not None:
+    if (structure := verdict.get("structure")) is not None:
+        model = model_named(structure["class"]) or guards.structure
+        if (instance := load_model(structure["fields"], model)) is not None:
             return attempt.replace_structure(output, instance), None
     if verdict["text"] is not None and verdict["text"] != output.raw:
         return (yield from attempt.replace_text(output, verdict["text"]))

@@ -68,7 +68,7 @@ def _read(path: Path, changed: int, size: int) -> TrainingData:
 
 
 def _data_of_crew(crew: Crew) -> TrainingData:
-    data: TrainingData | None = crew.kept.get(("lessons", repr(crew.training_data)))
+    data: TrainingData | None = crew.derived.get(("lessons", repr(crew.training_data)))
     if data is None:
         try:
             data = _training_data(
@@ -77,7 +77,7 @@ def _data_of_crew(crew: Crew) -> TrainingData:
         except ValidationError as error:
             example = '{"Writer": {"suggestions": ["Be short."], "quality": 7, "final_summary": "..."}}'
             raise RunError(f"`training_data` of the crew must look like {example}: {error}") from error
-        crew.kept.put(("lessons", repr(crew.training_data)), data)
+        crew.derived.put(("lessons", repr(crew.training_data)), data)
     return data
 
 

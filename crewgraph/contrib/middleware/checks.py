@@ -45,9 +45,9 @@ def check_middleware(middleware: Sequence[Any]) -> None:
     names: list[str] = []
     for number, one in enumerate(middleware):
         if not isinstance(one, AgentMiddleware):
-            given = f"the class `{one.__name__}`" if isinstance(one, type) else f"a `{type(one).__name__}`"
+            actual = f"the class `{one.__name__}`" if isinstance(one, type) else f"a `{type(one).__name__}`"
             raise ValueError(
-                f"`middleware[{number}]` is {given}. Pass instances of LangChain's `AgentMiddleware`, such as "
+                f"`middleware[{number}]` is {actual}. Pass instances of LangChain's `AgentMiddleware`, such as "
                 "`ModelCallLimitMiddleware(run_limit=5)`, or functions decorated with `@before_model` and its siblings."
             )
         _check_limits(one)

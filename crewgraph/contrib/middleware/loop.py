@@ -168,13 +168,13 @@ class _Loop:
 
     def run(self, messages: Sequence[Message]) -> PlainDict:
         """Run the graph; return the answer, the messages on the way and the usage, as plain data."""
-        graph, given = self._graph(messages)
-        return self._result(graph.invoke(given, self._config), len(given["messages"]))
+        graph, graph_input = self._graph(messages)
+        return self._result(graph.invoke(graph_input, self._config), len(graph_input["messages"]))
 
     async def arun(self, messages: Sequence[Message]) -> PlainDict:
         """Async version of `run`."""
-        graph, given = self._graph(messages)
-        return self._result(await graph.ainvoke(given, self._config), len(given["messages"]))
+        graph, graph_input = self._graph(messages)
+        return self._result(await graph.ainvoke(graph_input, self._config), len(graph_input["messages"]))
 
     @property
     def _calls(self) -> "_CrewgraphCalls":
@@ -204,7 +204,7 @@ class _Loop:
         )
         return graph, {"messages": converted}
 
-    def _result(self, state: PlainMapping, given: int) -> PlainDict:
+    def _result(self, state: PlainMapping, conversation_length: int) -> PlainDict:
         context = self.context
         if "__interrupt__" in state:
             raise RunError(
@@ -227,8 +227,8 @@ class _Loop:
             system = state.get("crewgraph_system", self.system)
             opening = [SystemMessage(system)] if system else []
             more["hooked"] = Hooked(kept=0, then=read_conversation([*opening, *messages[:-1]]))
-            given = len(messages)
-        added = read_conversation(messages[given:-1]) if messages[-1] is replies[-1] else []
+            conversation_length = len(messages)
+        added = read_conversation(messages[conversation_length:-1]) if messages[-1] is replies[-1] else []
         return {
             "answer": answer,
             "usage": [*steps, self.take_usage()],

@@ -237,14 +237,18 @@ class Job:
         return () if run is None else run.questions
 
     def _answer(self, answer: object) -> Program[None]:
-        asked = [question.id for question in (yield from self._questions())]
-        if not asked:
+        question_ids = [question.id for question in (yield from self._questions())]
+        if not question_ids:
             raise RunError(f"the run `{self.thread_id}` does not wait for an answer; see its `status`")
-        given = _answered(asked, answer)
-        yield _Ask(lambda: self._queue.enqueue_answer(self._definition, self.thread_id, answer, given))
+        answered_ids = _answered_ids(question_ids, answer)
+        yield _Ask(lambda: self._queue.enqueue_answer(self._definition, self.thread_id, answer, answered_ids))
 
 
-def _answered(asked: Sequence[str], answer: object) -> Sequence[str]:
+def _answered_ids(question_ids: Sequence[str], answer: object) -> Sequence[str]:
     """Return the ids of the questions that an answer addresses: all, unless it is a dict of answers by id."""
     answers: Mapping[Any, Any] = cast("Mapping[Any, Any]", answer) if isinstance(answer, Mapping) else {}
-    return [name for name in asked if name in answers] if answers and set(answers) <= set(asked) else asked
+    return (
+        [name for name in question_ids if name in answers]
+        if answers and set(answers) <= set(question_ids)
+        else question_ids
+    )

@@ -154,7 +154,7 @@ class Queue:
         present = self.latest([thread_id for thread_id, _ in named])
         due = datetime.now(UTC) + timedelta(seconds=delay) if delay else None
         name = queue_of(definition)
-        wanted: list[EngineJob] = []
+        matching: list[EngineJob] = []
         for thread_id, inputs in named:
             if thread_id in present and state_of(present[thread_id]) in _OPEN:
                 continue
@@ -162,7 +162,7 @@ class Queue:
             work = Work(
                 thread_id=thread_id, inputs=json_of(inputs), granularity=granularity, lane=lane, retries=retries
             )
-            wanted.append(
+            matching.append(
                 EngineJob(
                     queue=name,
                     priority=priority,
@@ -173,7 +173,7 @@ class Queue:
                     scheduled_at=due,
                 )
             )
-        self._add(wanted)
+        self._add(matching)
         return [Job(self, definition, thread_id) for thread_id, _ in named]
 
     def enqueue_answer(

@@ -234,7 +234,7 @@ class QueueWorker:
     async def _complete(self, target: Definition, work: Work) -> object:
         definition = _create(target)
         answer = None
-        if work.answer is not None and await self._is_asked(definition, work):
+        if work.answer is not None and await self._awaits_answer(definition, work):
             answer = json.loads(work.answer)
         inputs = json.loads(work.inputs)
         if isinstance(definition, Crew):
@@ -261,12 +261,12 @@ class QueueWorker:
             is_cancelled=lambda: context.abort_reason() is AbortReason.USER_REQUEST,
         )
 
-    async def _is_asked(self, definition: Crew | Flow[Any], work: Work) -> bool:
+    async def _awaits_answer(self, definition: Crew | Flow[Any], work: Work) -> bool:
         """Return whether the run still waits for the answer, which an earlier attempt may have given."""
         flow = definition if isinstance(definition, Flow) else None
         run = await adrive(run_of_thread(self._saver, work.thread_id, flow))
-        asked = () if run is None else tuple(question.id for question in run.questions)
-        return not work.answers or bool(set(asked) & set(work.answers))
+        question_ids = () if run is None else tuple(question.id for question in run.questions)
+        return not work.answers or bool(set(question_ids) & set(work.answers))
 
     async def _note_failure(self, context: JobContext, work: Work, error: Exception) -> None:
         text = redact_text(shorten(f"{type(error).__name__}: {error}", _ERROR_LENGTH))
@@ -388,12 +388,12 @@ def _by_queue(targets: Sequence[Definition]) -> dict[str, Definition]:
 
 def _create(target: Definition) -> Crew | Flow[Any]:
     """Return the crew or flow; a class or a function is called to create it."""
-    made: Any = target() if inspect.isclass(target) or inspect.isroutine(target) else target
-    if not isinstance(made, (Crew, Flow)) and callable(getattr(made, "crew", None)):
-        made = made.crew()  # of a `@CrewBase` class
-    if not isinstance(made, (Crew, Flow)):
-        raise DefinitionError(f"a worker runs crews and flows, but {target!r:.80} returned {made!r:.80}")
-    return cast("Crew | Flow[Any]", made)
+    definition: Any = target() if inspect.isclass(target) or inspect.isroutine(target) else target
+    if not isinstance(definition, (Crew, Flow)) and callable(getattr(definition, "crew", None)):
+        definition = definition.crew()  # of a `@CrewBase` class
+    if not isinstance(definition, (Crew, Flow)):
+        raise DefinitionError(f"a worker runs crews and flows, but {target!r:.80} returned {definition!r:.80}")
+    return cast("Crew | Flow[Any]", definition)
 
 
 class _EngineLogFilter(logging.Filter):

@@ -131,7 +131,7 @@ class Server:
             self._graphs[name], self._targets[name] = target.compile(checkpointer=saver), target
         if not self._graphs:
             raise DefinitionError("a server needs a crew or a flow")
-        self._records, self._is_kept = Records(InMemoryStore() if store is None else store), store is not None
+        self._records, self._is_persistent = Records(InMemoryStore() if store is None else store), store is not None
         self._claims: list[ThreadClaim] = []
         self._queue, self._concurrency = queue, concurrency
         self._runs: Runs
@@ -166,7 +166,7 @@ class Server:
         Raises:
             RunError: another server on the same database has claimed one of them.
         """
-        if self._claims or not self._is_kept:
+        if self._claims or not self._is_persistent:
             return
         keeper = claim_keeper(self._saver)
         for graph_id in self._graphs:
@@ -202,21 +202,21 @@ class Server:
             else:
                 queued = QueuedRuns(self._queue, self._targets, self._saver, self._records)
                 self._runs = await stack.enter_async_context(queued)
-            await self._keep_assistants()
+            await self._create_default_assistants()
             await self._runs.take_up()
             try:
                 yield
             finally:
                 await self.stop()
 
-    async def _keep_assistants(self) -> None:
+    async def _create_default_assistants(self) -> None:
         for graph_id in self._graphs:
             assistant_id = graph_assistant_id(graph_id)
             if await self._records.assistants.get(assistant_id) is None:
-                made = Assistant(
+                assistant = Assistant(
                     assistant_id=assistant_id, graph_id=graph_id, name=graph_id, metadata={"created_by": "system"}
                 )
-                await self._records.assistants.put(made)
+                await self._records.assistants.put(assistant)
 
     def _routes(self) -> list[Route]:
         thread, run = "/threads/{thread_id}", "/threads/{thread_id}/runs/{run_id}"
@@ -289,7 +289,7 @@ class Server:
             if body.if_exists == "raise":
                 raise _Refused(409, f"assistant {assistant_id} already exists")
             return _shown(known)
-        made = Assistant(
+        assistant = Assistant(
             assistant_id=assistant_id,
             graph_id=body.graph_id,
             name=body.name or body.graph_id,
@@ -298,8 +298,8 @@ class Server:
             context=body.context,
             metadata=body.metadata,
         )
-        await self._records.assistants.put(made)
-        return _shown(made)
+        await self._records.assistants.put(assistant)
+        return _shown(assistant)
 
     async def _patch_assistant(self, request: Request) -> Response:
         found, body = await self._assistant(request.path_params["assistant_id"]), await _body(request, AssistantPatch)
@@ -387,9 +387,9 @@ class Server:
             if body.if_exists == "raise":
                 raise _Refused(409, f"thread {thread_id} already exists")
             return _json(await self._shown_thread(known))
-        made = ThreadRecord(thread_id=thread_id, metadata=body.metadata)
-        await self._records.threads.put(made)
-        return _json(await self._shown_thread(made))
+        thread = ThreadRecord(thread_id=thread_id, metadata=body.metadata)
+        await self._records.threads.put(thread)
+        return _json(await self._shown_thread(thread))
 
     async def _get_thread(self, request: Request) -> Response:
         return _json(await self._shown_thread(await self._thread(request)))
@@ -423,13 +423,13 @@ class Server:
 
     async def _copy_thread(self, request: Request) -> Response:
         found = await self._thread(request)
-        made = ThreadRecord(metadata=dict(found.metadata), status="idle" if found.status == "busy" else found.status)
+        copied = ThreadRecord(metadata=dict(found.metadata), status="idle" if found.status == "busy" else found.status)
         try:
-            await self._saver.acopy_thread(found.thread_id, made.thread_id)
+            await self._saver.acopy_thread(found.thread_id, copied.thread_id)
         except NotImplementedError:
             raise _Refused(501, f"the {type(self._saver).__name__} cannot copy threads") from None
-        await self._records.threads.put(made)
-        return _json(await self._shown_thread(made))
+        await self._records.threads.put(copied)
+        return _json(await self._shown_thread(copied))
 
     async def _get_state(self, request: Request) -> Response:
         checkpoint_id = request.path_params.get("checkpoint_id")
@@ -482,14 +482,14 @@ class Server:
             _Refused: The request cannot be served.
         """
         body = await _body(request, RunCreate)
-        assistant, given = await self._assistant(body.assistant_id), request.path_params.get("thread_id")
-        thread_id = str(uuid4()) if given is None else _uuid(given, "thread")
-        if given is not None and await self._records.threads.get(thread_id) is None:
+        assistant, requested_id = await self._assistant(body.assistant_id), request.path_params.get("thread_id")
+        thread_id = str(uuid4()) if requested_id is None else _uuid(requested_id, "thread")
+        if requested_id is not None and await self._records.threads.get(thread_id) is None:
             if body.if_not_exists == "reject":
                 raise _Refused(404, f"there is no thread {thread_id}; create it first, or set `if_not_exists: create`")
             await self._records.threads.put(ThreadRecord(thread_id=thread_id))
         configurable = {**assistant.config.get("configurable", {}), **body.config.configurable}
-        kwargs = body.model_dump(include=_KEPT_KWARGS)
+        kwargs = body.model_dump(include=_RUN_KWARGS)
         kwargs["config"] = {
             **assistant.config,
             **body.config.model_dump(exclude_defaults=True),
@@ -503,7 +503,7 @@ class Server:
             metadata=body.metadata,
             multitask_strategy=body.multitask_strategy,
             after_seconds=body.after_seconds,
-            is_stateless=given is None and body.on_completion == "delete",
+            is_stateless=requested_id is None and body.on_completion == "delete",
             is_queued=self._queue is not None,
             kwargs=kwargs,
         )
@@ -640,7 +640,7 @@ class Server:
         return self._streamed(run, events, int(last) if last.isdigit() else 0, cancels=cancels)
 
 
-_KEPT_KWARGS = {
+_RUN_KWARGS = {
     "input",
     "command",
     "checkpoint",

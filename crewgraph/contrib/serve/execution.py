@@ -164,7 +164,7 @@ async def execute_run(
         Exception: what the graph raises.
     """
     try:
-        wanted, config = list(run.kwargs["stream_mode"]), _config(run)
+        requested_modes, config = list(run.kwargs["stream_mode"]), _config(run)
         configurable: PlainDict = config.get("configurable") or {}
         at = await _place(saver, run.thread_id)
         has_begun = run.began_at is not None and run.began_at != at
@@ -179,7 +179,7 @@ async def execute_run(
             configurable.pop("checkpoint_id", None)
         config["configurable"] = {**configurable, CLAIM: claim}
         yield Event("metadata", to_json({_RUN_ID: run.run_id, "attempt": attempt}))
-        modes = {"messages" if mode == "messages-tuple" else mode for mode in wanted} | {"values"}
+        modes = {"messages" if mode == "messages-tuple" else mode for mode in requested_modes} | {"values"}
         modes.discard("events")
         has_subgraphs = bool(run.kwargs.get("stream_subgraphs"))
         options: PlainDict = {
@@ -193,10 +193,10 @@ async def execute_run(
         }
         parts = (
             _with_events(graph, value, config, options)
-            if "events" in wanted
+            if "events" in requested_modes
             else graph.astream(value, config, **options)
         )
-        reader = _Parts(wanted, subgraphs=has_subgraphs, plain="events" not in wanted)
+        reader = _Parts(requested_modes, subgraphs=has_subgraphs, plain="events" not in requested_modes)
         async with aclosing(parts):
             async for part in parts:
                 for event in reader.read(part):
@@ -214,8 +214,8 @@ async def _with_events(graph: Any, value: Any, config: RunnableConfig, options: 
 class _Parts:
     """Converts the parts of a graph's stream into the requested events."""
 
-    def __init__(self, wanted: list[str], *, subgraphs: bool, plain: bool) -> None:
-        self.wanted, self.subgraphs, self.plain = wanted, subgraphs, plain
+    def __init__(self, requested_modes: list[str], *, subgraphs: bool, plain: bool) -> None:
+        self.requested_modes, self.subgraphs, self.plain = requested_modes, subgraphs, plain
         self.values: Any = None
         """The last values of the root graph."""
 
@@ -240,14 +240,14 @@ class _Parts:
         if mode == "messages":
             message, metadata = chunk
             return self._of_message(message, metadata, suffix)
-        return [Event(f"{mode}{suffix}", to_json(chunk))] if mode in self.wanted else []
+        return [Event(f"{mode}{suffix}", to_json(chunk))] if mode in self.requested_modes else []
 
     def _of_message(self, message: BaseMessage, metadata: PlainMapping, suffix: str) -> list[Event]:
         shown = {name: value for name, value in metadata.items() if not name.startswith("__")}
         found: list[Event] = []
-        if "messages-tuple" in self.wanted:
+        if "messages-tuple" in self.requested_modes:
             found.append(Event(f"messages{suffix}", to_json([message, shown])))
-        if "messages" in self.wanted:
+        if "messages" in self.requested_modes:
             name = str(message.id)
             if name not in self._messages:
                 found.append(Event(f"messages/metadata{suffix}", to_json({name: {"metadata": shown}})))
@@ -261,12 +261,12 @@ class _Parts:
 
 
 def _config(run: RunRecord) -> RunnableConfig:
-    given: PlainMapping = run.kwargs.get("config") or {}
-    chosen: PlainMapping = given.get("configurable") or {}
+    requested: PlainMapping = run.kwargs.get("config") or {}
+    chosen: PlainMapping = requested.get("configurable") or {}
     checkpoint: PlainMapping = run.kwargs.get("checkpoint") or {}
     place = {name: checkpoint[name] for name in ("checkpoint_id", "checkpoint_ns") if checkpoint.get(name)}
     config: Any = {
-        "tags": list(given.get("tags") or ()),
+        "tags": list(requested.get("tags") or ()),
         "metadata": {
             **run.metadata,
             _RUN_ID: run.run_id,
@@ -276,8 +276,8 @@ def _config(run: RunRecord) -> RunnableConfig:
         "configurable": {**chosen, **place, "thread_id": run.thread_id},
         "run_id": UUID(run.run_id),
     }
-    if given.get("recursion_limit"):
-        config["recursion_limit"] = given["recursion_limit"]
+    if requested.get("recursion_limit"):
+        config["recursion_limit"] = requested["recursion_limit"]
     return config
 
 

@@ -63,8 +63,8 @@ class Guard:
 
     def _is_known(self, headers: dict[str, str]) -> bool:
         # Clients of LangGraph's server also send the API key of their environment, unasked.
-        given = (headers.get("x-api-key", ""), headers.get("authorization", "").removeprefix("Bearer "))
-        return any([hmac.compare_digest(one.encode(), (self._token or "").encode()) for one in given])
+        tokens = (headers.get("x-api-key", ""), headers.get("authorization", "").removeprefix("Bearer "))
+        return any([hmac.compare_digest(one.encode(), (self._token or "").encode()) for one in tokens])
 
     def _limited(self, receive: Receive) -> Receive:
         read = 0

@@ -161,9 +161,9 @@ class Collection(Generic[R]):
         """Return the records with these fields and at least this metadata, newest first."""
         found: list[R] = []
         offset = 0
-        wanted = {name: value for name, value in fields.items() if value is not None}
+        filters = {name: value for name, value in fields.items() if value is not None}
         while True:
-            page = await self._store.asearch(self._namespace, filter=wanted or None, limit=_PAGE, offset=offset)
+            page = await self._store.asearch(self._namespace, filter=filters or None, limit=_PAGE, offset=offset)
             found += [self._kind.model_validate(item.value) for item in page]
             offset += _PAGE
             if len(page) < _PAGE:

@@ -21,9 +21,9 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import CrewgraphError, ThreadBusy
 from crewgraph.storage.claims.keepers import claim_keeper
 
-__all__ = ["HEARTBEAT", "KEPT_EVENTS", "Doors", "EventReader", "LocalRuns", "RunEvents", "Runs"]
+__all__ = ["HEARTBEAT", "MAX_STORED_EVENTS", "Doors", "EventReader", "LocalRuns", "RunEvents", "Runs"]
 
-KEPT_EVENTS = 20_000
+MAX_STORED_EVENTS = 20_000
 """Maximum number of events kept per run."""
 
 HEARTBEAT = 15.0
@@ -129,7 +129,7 @@ class RunEvents:
     async def add(self, event: Event) -> None:
         """Add an event and wake the readers."""
         async with self._changed:
-            if len(self._events) < KEPT_EVENTS:
+            if len(self._events) < MAX_STORED_EVENTS:
                 self._events.append(event)
             self._changed.notify_all()
 

@@ -15,7 +15,7 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool
 
 from crewgraph.contrib.queue.work import LOST
-from crewgraph.contrib.serve.running import HEARTBEAT, KEPT_EVENTS
+from crewgraph.contrib.serve.running import HEARTBEAT, MAX_STORED_EVENTS
 from crewgraph.contrib.serve.wire import Event, to_json
 from crewgraph.redaction import redacted_logger
 
@@ -83,7 +83,7 @@ class EventWriter:
         Raises:
             psycopg.Error: earlier events could not be written.
         """
-        if self._number + len(self._waiting) >= KEPT_EVENTS:
+        if self._number + len(self._waiting) >= MAX_STORED_EVENTS:
             return
         self._waiting.append(event)
         if self._writing is not None and self._writing.done():

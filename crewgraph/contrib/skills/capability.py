@@ -27,9 +27,9 @@ class SkillsCapability(Capability):
         own, shared = self.agent.skills, None if self.crew is None else self.crew.skills
         return merged_skills(own or (), shared or (), self.agent) if own or shared else []
 
-    def tools(self, given: Sequence[object]) -> list[Any]:
+    def tools(self, other_tools: Sequence[object]) -> list[Any]:
         """Return the tool that reads skills, if there are unread ones."""
-        names = [as_tool(tool).name for tool in given]
+        names = [as_tool(tool).name for tool in other_tools]
         book = self.agent.wording(self.crew)
         tool = create_skill_loader_tool(
             self._skills, source=self.agent, task=self.task, reserved_names=names, book=book

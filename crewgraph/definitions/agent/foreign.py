@@ -30,8 +30,8 @@ class ForeignAgent(BaseAgent):
         """Return the agent for an object."""
         role, goal, backstory = (_text(source, name) for name in ("role", "goal", "backstory"))
         tools: object = getattr(source, "tools", None)
-        given = cast("list[Any]", tools) if isinstance(tools, list) else []
-        agent = cls(role=role or type(source).__name__, goal=goal, backstory=backstory, tools=given)
+        listed = cast("list[Any]", tools) if isinstance(tools, list) else []
+        agent = cls(role=role or type(source).__name__, goal=goal, backstory=backstory, tools=listed)
         agent._source = source
         return agent
 

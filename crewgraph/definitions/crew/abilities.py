@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from crewgraph.definitions.crew.evaluation import CrewEvaluation
 from crewgraph.definitions.crew.history import CrewHistory
 from crewgraph.definitions.crew.memories import CrewMemories
-from crewgraph.definitions.crew.pending import PendingCrew, RunFilter, RunInfo, WantedStatus
+from crewgraph.definitions.crew.pending import PendingCrew, RunFilter, RunInfo, StatusFilter
 from crewgraph.definitions.crew.training import CrewTraining
 from crewgraph.definitions.crew.verbs import CrewVerbs
 from crewgraph.definitions.queue_verbs import QueueVerbs
@@ -121,7 +121,7 @@ class CrewRuns:
     def runs(
         self,
         *,
-        status: WantedStatus | None = None,
+        status: StatusFilter | None = None,
         inside: bool = False,
         limit: int | None = None,
         checkpointer: "Checkpointer" = None,
@@ -145,7 +145,7 @@ class CrewRuns:
     async def aruns(
         self,
         *,
-        status: WantedStatus | None = None,
+        status: StatusFilter | None = None,
         inside: bool = False,
         limit: int | None = None,
         checkpointer: "Checkpointer" = None,

@@ -279,7 +279,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
         return generated is not None and generated[0] is self.manager_agent and generated[1] is not self.manager_llm
 
     @property
-    def kept(self) -> DerivedCache:
+    def derived(self) -> DerivedCache:
         """Objects derived from this crew by other modules, such as its compiled graph."""
         return self._derived
 

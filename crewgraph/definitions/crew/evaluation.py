@@ -141,7 +141,7 @@ class ScoredRound(BaseModel):
 
 
 class CrewTestResult(BaseModel):
-    """What a test of a crew found out."""
+    """The results of a test of a crew."""
 
     model: str
     """The model that judged."""

@@ -20,7 +20,7 @@ __all__ = [
     "RunFilter",
     "RunInfo",
     "RunStatus",
-    "WantedStatus",
+    "StatusFilter",
     "format_questions",
 ]
 
@@ -150,7 +150,7 @@ RunStatus = Literal["working", "waiting", "failed", "abandoned", "done"]
 """
 
 
-WantedStatus = RunStatus | Literal["open"]
+StatusFilter = RunStatus | Literal["open"]
 """What the `runs` methods filter by; "open" is for those that `resume` continues, failed or abandoned."""
 
 
@@ -195,7 +195,7 @@ class RunInfo:
 class RunFilter:
     """The filter keywords of the `runs` methods."""
 
-    status: WantedStatus | None = None
+    status: StatusFilter | None = None
     """Only runs with this status; "open" for those that `resume` continues, failed or abandoned."""
 
     inside: bool = False

@@ -95,7 +95,7 @@ _NO_PICKLE = "nothing is pickled here"
 
 
 class TrainedAgent(BaseModel):
-    """What an agent learned in a training."""
+    """The lessons that an agent learned in training."""
 
     suggestions: list[str] = Field(description="Actionable instructions for future work, one sentence each")
     """Instructions that are added to the prompts of its tasks."""

@@ -207,8 +207,8 @@ class FlowConversation:
         **kickoff_kwargs: object,
     ) -> Any:
         """Answer a user message on the current event loop; see `handle_turn`."""
-        given = _view(self).turn("ahandle_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
-        return await self.kickoff_async(**given)
+        kickoff_arguments = _view(self).turn("ahandle_turn", message, session_id, intents, intent_llm, kickoff_kwargs)
+        return await self.kickoff_async(**kickoff_arguments)
 
     def stream_turn(
         self,

@@ -73,7 +73,7 @@ class FlowDefinition:
     unfinished: Mapping[str, str] = field(default_factory=dict[str, str])
     """The correct form of decorators that were left without brackets, by name."""
 
-    kept: DerivedCache = field(default_factory=DerivedCache, repr=False)
+    derived: DerivedCache = field(default_factory=DerivedCache, repr=False)
     """Objects derived from it by other modules, such as its compiled graph."""
 
     @cached_property
@@ -87,7 +87,7 @@ class FlowDefinition:
         )
 
     @cached_property
-    def said(self) -> frozenset[str]:
+    def emitted_labels(self) -> frozenset[str]:
         """The labels that plain methods trigger by returning them: those not mentioned in the code of a router."""
         if self.is_declared:
             return frozenset()
@@ -122,7 +122,7 @@ class FlowDefinition:
 
     def with_persistence(self, persistence: object, verbose: bool) -> "FlowDefinition":
         """Return this definition with the state saved after every method."""
-        return replace(self, persistence=persistence, verbose=verbose, kept=DerivedCache())
+        return replace(self, persistence=persistence, verbose=verbose, derived=DerivedCache())
 
     def to_plain(self) -> dict[str, Any]:
         """Return the definition as plain data."""
@@ -172,8 +172,8 @@ class FlowDefinition:
 
     def _suggestion(self, event: str) -> str:
         """Return a hint about the name that was probably meant."""
-        said = {label for method in self.methods.values() for label in method.labels}
-        near = difflib.get_close_matches(event, [*self.methods, *sorted((self.labels | said) - {event})], n=1)
+        emitted_labels = {label for method in self.methods.values() for label in method.labels}
+        near = difflib.get_close_matches(event, [*self.methods, *sorted((self.labels | emitted_labels) - {event})], n=1)
         return f" Did you mean `{near[0]}`?" if near else ""
 
     def _can_occur(self, label: str, of_routers: bool = False) -> bool:
@@ -208,7 +208,7 @@ def build_definition(flow: type, base: FlowDefinition | None) -> FlowDefinition:
             if notes is not None:
                 _check_name(flow, name)
                 methods[name] = build_method(name, value, notes)
-            elif name in methods and callable(value):  # overridden: what decorators said of it holds
+            elif name in methods and callable(value):  # an override keeps the metadata of the decorators
                 methods[name] = replace(methods[name], func=value)
     declared: Mapping[str, FlowMethod] = getattr(flow, "_declared_methods", {})
     methods |= declared

@@ -70,23 +70,23 @@ class FlowMemories:
         """
         return validate_flow_memory(self.memory, type(self).__name__)
 
-    def _init_memory(self, given: Any) -> None:
+    def _init_memory(self, candidate: Any) -> None:
         """Set the memory: the given one, that of the class, or a new one."""
-        if given is not None:
-            self.memory = validate_flow_memory(given, type(self).__name__)
+        if candidate is not None:
+            self.memory = validate_flow_memory(candidate, type(self).__name__)
         elif self.memory is None:
             self.memory = Memory(root_scope=f"/flow/{sanitize_scope_name(self.flow_name)}")
 
 
-def validate_flow_memory(given: Any, flow: str) -> Any:
+def validate_flow_memory(candidate: Any, flow: str) -> Any:
     """Return a memory unchanged if flows can use it.
 
     Raises:
         DefinitionError: it does not remember.
     """
-    if all(callable(getattr(given, verb, None)) for verb in _VERBS):
-        return given
+    if all(callable(getattr(candidate, verb, None)) for verb in _VERBS):
+        return candidate
     raise DefinitionError(
-        f"`memory` of flow `{flow}` is {given!r:.60}; give a `Memory()`, a scope or a slice of one, or leave it out for a memory "
-        "of its own"
+        f"`memory` of flow `{flow}` is {candidate!r:.60}; give a `Memory()`, a scope or a slice of one, or leave it out for "
+        "a memory of its own"
     )

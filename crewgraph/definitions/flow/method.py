@@ -110,35 +110,35 @@ def events_of(condition: Condition | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(event for item in condition.conditions for event in events_of(item)))
 
 
-def parse_condition(given: Any, where: str) -> Condition:
+def parse_condition(argument: Any, where: str) -> Condition:
     """Parse a condition passed to a decorator.
 
     Args:
-        given: the name of an event, a method, the result of `and_` or `or_`, or a dict with "type" and "conditions".
+        argument: the name of an event, a method, the result of `and_` or `or_`, or a dict with "type" and "conditions".
         where: its place, for messages.
 
     Raises:
-        DefinitionError: it is nothing of that, or has no conditions.
+        DefinitionError: it is none of these, or has no conditions.
     """
-    if isinstance(given, FlowCondition):
-        return given
-    if isinstance(given, str) and given:
-        return given
-    if isinstance(given, Mapping):
-        read = _parse_mapping(cast("PlainMapping", given), where)
+    if isinstance(argument, FlowCondition):
+        return argument
+    if isinstance(argument, str) and argument:
+        return argument
+    if isinstance(argument, Mapping):
+        read = _parse_mapping(cast("PlainMapping", argument), where)
         if read is not None:
             return read
-    elif callable(given) and isinstance(name := getattr(given, "__name__", None), str) and name != "<lambda>":
+    elif callable(argument) and isinstance(name := getattr(argument, "__name__", None), str) and name != "<lambda>":
         return name
     raise DefinitionError(
-        f"{where} is given {given!r:.80}; give the name of a method or of a label, a method, or `and_(...)` or `or_(...)`."
+        f"{where} is given {argument!r:.80}; give the name of a method or of a label, a method, or `and_(...)` or `or_(...)`."
     )
 
 
-def _parse_mapping(given: PlainMapping, where: str) -> FlowCondition | None:
+def _parse_mapping(argument: PlainMapping, where: str) -> FlowCondition | None:
     """The form that CrewAI's `and_` and `or_` return."""
-    kind = _CONDITION_TYPES.get(str(given.get("type", "OR")).upper())
-    parts: object = given.get("conditions") or given.get("methods")
+    kind = _CONDITION_TYPES.get(str(argument.get("type", "OR")).upper())
+    parts: object = argument.get("conditions") or argument.get("methods")
     if kind is None or not isinstance(parts, Sequence) or isinstance(parts, str):
         return None
     return kind(tuple(parse_condition(item, where) for item in cast("Sequence[Any]", parts)))
@@ -202,7 +202,7 @@ def _values_from_jumps(instructions: list[dis.Instruction], offset: int) -> Iter
 
 
 def _loaded_constant(instruction: dis.Instruction) -> object:
-    if instruction.opname == "JUMP_FORWARD":  # the way does not lead here
+    if instruction.opname == "JUMP_FORWARD":  # this path continues elsewhere
         return None
     return instruction.argval if instruction.opname == "LOAD_CONST" else _UNKNOWN
 

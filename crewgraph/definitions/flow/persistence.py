@@ -170,17 +170,17 @@ def persist(target: object = None, verbose: bool = False, *, persistence: FlowPe
     backend = validate_persistence(target if _is_backend(target) else persistence)
 
     def marked(decorated: object) -> Any:
-        wanted: object = backend if backend is not None else validate_persistence(persistence_from_factory()) or True
+        chosen: object = backend if backend is not None else validate_persistence(persistence_from_factory()) or True
         if isinstance(decorated, type):
             definition = getattr(decorated, "_definition", None)
             if definition is None:
                 raise DefinitionError(f"`@persist` decorates `{decorated.__name__}`, which is not a flow")
-            decorated._definition = definition.with_persistence(wanted, verbose)
+            decorated._definition = definition.with_persistence(chosen, verbose)
             return decorated
         if not callable(decorated):
             raise DefinitionError(f"`@persist` decorates {decorated!r:.80}, which is neither a flow nor a method")
         notes = ensure_metadata(decorated)
-        notes.persistence, notes.verbose = wanted, verbose
+        notes.persistence, notes.verbose = chosen, verbose
         return decorated
 
     return marked if target is None or backend is target else marked(target)

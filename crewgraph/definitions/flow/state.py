@@ -199,29 +199,29 @@ def create_state(source: object, flow: str) -> Any:
         DefinitionError: it is none of these, or a model that cannot be created without values.
     """
     if source is None or source is dict:
-        made: object = StateDict()
+        state: object = StateDict()
     elif isinstance(source, type) and issubclass(source, BaseModel):
         try:
-            made = source(**_required_id(source))
+            state = source(**_required_id(source))
         except ValueError as error:
             raise DefinitionError(
                 f"the state `{source.__name__}` of flow `{flow}` cannot be created without values: {error}. Give its fields "
                 "defaults, or give the flow `initial_state=`."
             ) from error
     elif isinstance(source, dict):
-        made = StateDict(deepcopy(cast("PlainDict", source)))
+        state = StateDict(deepcopy(cast("PlainDict", source)))
     elif isinstance(source, BaseModel):
-        made = deepcopy(source)
+        state = deepcopy(source)
     else:
         raise DefinitionError(
             f"the state of flow `{flow}` is {source!r:.80}; give a pydantic model, its class, or a dict."
         )
-    if isinstance(made, dict):
-        cast("PlainDict", made).setdefault("id", str(uuid4()))
-        return cast("Any", made)
-    if not getattr(made, "id", None):
-        object.__setattr__(made, "id", str(uuid4()))  # also where the model has no such field
-    return made
+    if isinstance(state, dict):
+        cast("PlainDict", state).setdefault("id", str(uuid4()))
+        return cast("Any", state)
+    if not getattr(state, "id", None):
+        object.__setattr__(state, "id", str(uuid4()))  # also where the model has no such field
+    return state
 
 
 def _required_id(source: type[BaseModel]) -> dict[str, str]:
@@ -260,15 +260,15 @@ def with_inputs(state: Any, inputs: Inputs, flow: str) -> Any:
     kind = cast("type[BaseModel]", type(state))
     open_ended = kind.model_config.get("extra") == "allow"
     fields = {name: value for name, value in inputs.items() if name in kind.model_fields or open_ended}
-    is_given = bool(fields) or is_incomplete(state)
-    made = _validated(kind, _current_values(state), fields, flow) if is_given else state
-    held = cast("PlainDict", state.__dict__)
-    for name, value in held.items():
-        if name not in vars(made):
-            object.__setattr__(made, name, value)
+    has_values = bool(fields) or is_incomplete(state)
+    updated = _validated(kind, _current_values(state), fields, flow) if has_values else state
+    attributes = cast("PlainDict", state.__dict__)
+    for name, value in attributes.items():
+        if name not in vars(updated):
+            object.__setattr__(updated, name, value)
     if "id" in inputs:
-        object.__setattr__(made, "id", str(inputs["id"]))
-    return made
+        object.__setattr__(updated, "id", str(inputs["id"]))
+    return updated
 
 
 def _validated(kind: type[BaseModel], current: PlainDict, fields: PlainDict, flow: str) -> BaseModel:
@@ -281,11 +281,11 @@ def _validated(kind: type[BaseModel], current: PlainDict, fields: PlainDict, flo
             raise _not_fitting(kind, flow, error) from error
         others = {name: value for name, value in current.items() if name not in forbidden}
         try:
-            made = kind.model_validate({**others, **fields}, by_alias=False, by_name=True)
+            validated = kind.model_validate({**others, **fields}, by_alias=False, by_name=True)
         except ValueError:
             raise _not_fitting(kind, flow, error) from error
-        vars(made).update({name: current[name] for name in forbidden})
-        return made
+        vars(validated).update({name: current[name] for name in forbidden})
+        return validated
     except ValueError as error:
         raise _not_fitting(kind, flow, error) from error
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 
 from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.checkpoints import CheckpointSettings, ForkVerb
-from crewgraph.definitions.crew.pending import RunFilter, RunInfo, WantedStatus
+from crewgraph.definitions.crew.pending import RunFilter, RunInfo, StatusFilter
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
 from crewgraph.definitions.flow.step import FlowStep, FlowSteps
 from crewgraph.definitions.run_options import FlowRunOptions, Inputs, thread_of
@@ -426,7 +426,7 @@ class FlowVerbs(FlowDrawings):
 
     @hybridmethod
     def runs(
-        self, *, status: WantedStatus | None = None, inside: bool = False, limit: int | None = None
+        self, *, status: StatusFilter | None = None, inside: bool = False, limit: int | None = None
     ) -> list[RunInfo]:
         """Return the stored runs of this flow, last updated first; can be called on the class.
 
@@ -443,7 +443,7 @@ class FlowVerbs(FlowDrawings):
 
     @hybridmethod
     async def aruns(
-        self, *, status: WantedStatus | None = None, inside: bool = False, limit: int | None = None
+        self, *, status: StatusFilter | None = None, inside: bool = False, limit: int | None = None
     ) -> list[RunInfo]:
         """Return the stored runs of this flow, on the current event loop; see `runs`."""
         return await aflow_runs(cast("Flow", self), RunFilter(status=status, inside=inside, limit=limit))
@@ -512,9 +512,9 @@ def _merge_inputs(inputs: Any, more: dict[str, object], config: "RunnableConfig 
     merged: dict[str, object] = {**(inputs or {}), **more}
     if config is None:
         return merged
-    given = merged.get("id")
-    thread_id = thread_of(None if given is None else str(given), config)
-    return merged if thread_id is None or given is not None else {**merged, "id": thread_id}
+    input_id = merged.get("id")
+    thread_id = thread_of(None if input_id is None else str(input_id), config)
+    return merged if thread_id is None or input_id is not None else {**merged, "id": thread_id}
 
 
 class PendingFlowVerbs:

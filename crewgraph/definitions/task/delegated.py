@@ -12,27 +12,27 @@ __all__ = ["DelegatedTask"]
 class DelegatedTask(Task):
     """The work that an agent delegates to a coworker as part of its task."""
 
-    _whole: Task = PrivateAttr()
+    _original: Task = PrivateAttr()
     _role: str = PrivateAttr(default="")
 
     @classmethod
-    def of(cls, whole: Task, role: str, **fields: Any) -> Self:
+    def of(cls, original: Task, role: str, **fields: Any) -> Self:
         """A part of a task.
 
         Args:
-            whole: the task, or the delegated part of it.
+            original: the task, or an already delegated part of it.
             role: what the coworker is called in this run.
             fields: of the part.
         """
-        made = cls(**fields)
-        made._whole = whole.whole if isinstance(whole, DelegatedTask) else whole
-        made._role = role
-        return made
+        part = cls(**fields)
+        part._original = original.original if isinstance(original, DelegatedTask) else original
+        part._role = role
+        return part
 
     @property
-    def whole(self) -> Task:
+    def original(self) -> Task:
         """The task that it is a part of."""
-        return self._whole
+        return self._original
 
     @property
     def coworker_role(self) -> str:

@@ -106,9 +106,9 @@ def validate_guardrail(value: Any) -> Any:
         for p in signature.parameters.values()
         if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     ]
-    takes_any = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+    accepts_any = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
     positional = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if len(required) > 1 or not (positional or takes_any):
+    if len(required) > 1 or not (positional or accepts_any):
         raise ValueError(f"a guardrail takes one argument, the task's output; `{_name(value)}` takes {len(required)}")
     declared = signature.return_annotation
     if declared is not signature.empty and not isinstance(declared, str) and not _is_pair(declared):

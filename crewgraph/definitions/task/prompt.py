@@ -15,7 +15,7 @@ class ContentProcessorProvider(Protocol):
 
         Args:
             content: the text, its placeholders filled.
-            context: whose it is: the `task`.
+            context: the owner of the text: the `task`.
         """
         ...
 

@@ -61,7 +61,7 @@ class BaseKnowledgeSource(RedactedModel, ABC):
         """Its name in messages."""
         return type(self).__name__
 
-    def validate_content(self, *_given: Any) -> Any:
+    def validate_content(self, *_args: Any) -> Any:
         """Check that its content can be used; for subclasses."""
         return None
 

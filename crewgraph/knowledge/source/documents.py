@@ -145,7 +145,7 @@ class CrewDoclingSource(BaseKnowledgeSource):
             raise SourceError("`CrewDoclingSource` needs `file_paths`: a list of paths and addresses")
         self.safe_file_paths = self.validate_content()
 
-    def validate_content(self, *_given: Any) -> list[Path | str]:
+    def validate_content(self, *_args: Any) -> list[Path | str]:
         """The files and addresses, validated."""
         return [
             parse_url(path).geturl()

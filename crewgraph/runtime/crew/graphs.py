@@ -54,8 +54,8 @@ def compile_crew(
     """Compile a crew to a graph for the caller; see `Crew.compile`."""
     check_crew(crew)
     tasks = _bind_with_lessons(crew, training_data_of(crew)) if crew.tasks else []
-    given = crew_input(tasks)
-    placeholder = conversation_placeholder(messages, given.placeholders)
+    crew_inputs = crew_input(tasks)
+    placeholder = conversation_placeholder(messages, crew_inputs.placeholders)
     channels = result_channels(tasks, messages=placeholder is not None)
     form = Granularity(
         granularity=_checked_granularity(granularity),
@@ -77,7 +77,7 @@ def compile_crew(
     states = [str(name) for name in graph.channels]
     write_result(compiled, tasks, channels, compiled.name)
     run_name = f"Crew: {crew.name}" if name is None else name
-    return metered(compiled, crew, replace(given, channels=frozenset(states), conversed=placeholder), run_name)
+    return metered(compiled, crew, replace(crew_inputs, channels=frozenset(states), conversed=placeholder), run_name)
 
 
 def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, merged: bool = False) -> CrewGraph:
@@ -97,7 +97,7 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, merged
     # The cached graph holds the checkpointer, so its id cannot be reused.
     lessons = training_data_of(crew)
     key: Hashable = (crew_graph_key(crew), crew_plan_key(crew), lessons, id(checkpointer), granularity, merged)
-    cached: CrewGraph | None = crew.kept.get(key)
+    cached: CrewGraph | None = crew.derived.get(key)
     if cached is None:
         tasks = _bind_with_lessons(crew, lessons)
         planning = planning_binding(crew, tasks)
@@ -107,7 +107,7 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, merged
         graph = crew_graph(crew, tasks, form, planning)
         compiled = graph.compile(checkpointer=checkpointer)
         cached = CrewGraph(metered(compiled, crew), tasks, planning)
-        crew.kept.put(key, cached)
+        crew.derived.put(key, cached)
     set_fields(crew, planning_tasks=[] if cached.planning is None else [cached.planning.task])
     return cached
 

@@ -102,14 +102,14 @@ def form_of(flow: "Flow | type[Flow]", granularity: str = "method") -> FlowForm:
             f'`granularity` is {granularity!r}; give "method" (a node for each method) or "flow" (one node for all).'
         )
     definition = flow.topology()
-    form: FlowForm | None = definition.kept.get(granularity)
+    form: FlowForm | None = definition.derived.get(granularity)
     if form is None:
         if definition.faults:
             raise DefinitionError("\n".join(definition.faults))
         for doubt in definition.warnings:
             warnings.warn(doubt, stacklevel=user_stacklevel())
         form = FlowForm.of(definition, granularity)
-        definition.kept.put(granularity, form)
+        definition.derived.put(granularity, form)
     return form
 
 

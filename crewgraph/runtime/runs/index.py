@@ -92,8 +92,10 @@ class _Query:
         """Return the runs among checkpoints, in the same order."""
         infos = (_if_working(info, claims) for info in map(self.to_info, checkpoints) if info is not None)
         status = self.run_filter.status
-        wanted = ("failed", "abandoned") if status == "open" else (status,)
-        return list(islice((info for info in infos if status is None or info.status in wanted), self.run_filter.limit))
+        statuses = ("failed", "abandoned") if status == "open" else (status,)
+        return list(
+            islice((info for info in infos if status is None or info.status in statuses), self.run_filter.limit)
+        )
 
 
 class _ReadRuns(Operation):

@@ -53,7 +53,7 @@ class Retention:
     ) -> None:
         count = max_stored_checkpoints(keep_history, owner)
         self._saver, self._thread_id, self._flow, self._steps = saver, thread_id, flow, 0
-        self._every = 1 if flow is not None and flow.is_whole else _TRIM_INTERVAL
+        self._every = 1 if flow is not None and flow.is_single_node else _TRIM_INTERVAL
         self._count = (
             count if saver is not None and thread_id is not None and _is_supported(saver, count, owner) else None
         )

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
 from crewgraph.core.operations import Operation, Program, Saving, drive
-from crewgraph.core.pregel import ERROR, asked_in, coming, executions, given_to, leads_on
+from crewgraph.core.pregel import ERROR, coming, executions, interrupts_in, leads_on, pending_input
 from crewgraph.core.questions import questions_in
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
@@ -120,7 +120,7 @@ class StoredCrewRun(StoredRun):
 
         def is_asked(execution: str) -> bool:
             own = [write for write in writes if write[0] == execution]
-            return any(question.id in unanswered for question in asked_in(own))
+            return any(question.id in unanswered for question in interrupts_in(own))
 
         return tuple(task for execution, task in self._coming.items() if is_asked(execution))
 
@@ -132,7 +132,7 @@ class StoredCrewRun(StoredRun):
     @cached_property
     def values(self) -> PlainDict:
         """The channel values that this run wrote, without those of earlier runs in the same thread."""
-        if (values := given_to(self._stored)) is not None:
+        if (values := pending_input(self._stored)) is not None:
             return dict(values)
         return {name: value for name, value in self._stored.items() if self._is_of_this_run(name)}
 

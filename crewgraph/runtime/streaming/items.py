@@ -45,7 +45,7 @@ class TaskView:
 def task_of(event: BaseEvent) -> object:
     """Return the task of an event, also for work delegated to a coworker; None if it has none."""
     task = _own_task(event)
-    return task.whole if isinstance(task, DelegatedTask) else task
+    return task.original if isinstance(task, DelegatedTask) else task
 
 
 def _own_task(event: BaseEvent) -> object:

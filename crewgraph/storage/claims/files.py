@@ -58,7 +58,7 @@ class FileClaims(ProcessClaims):
             except PermissionError:  # a read-only database
                 return None
             process = _locked_by(file, _offset(thread_id))
-            return None if process is None else _noted(file, thread_id, process)
+            return None if process is None else _read_holder(file, thread_id, process)
 
     def forked(self) -> None:
         """Discard the parent's claims in a forked child; file locks are not inherited."""
@@ -72,7 +72,7 @@ class FileClaims(ProcessClaims):
                 try:
                     fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
                 except (BlockingIOError, PermissionError):
-                    return _noted(file, thread_id, _locked_by(file, offset) or 0)
+                    return _read_holder(file, thread_id, _locked_by(file, offset) or 0)
                 note = f"{offset:x} {os.getpid()} {holder.since:.3f} {_host()}\n".encode()[:_SLOT]
                 os.pwrite(file, note.ljust(_SLOT), offset % _SLOTS * _SLOT)
         return ProcessClaim(self, thread_id, holder)
@@ -84,7 +84,7 @@ class FileClaims(ProcessClaims):
     def _opened(self) -> int:
         # Opened once per process: closing any descriptor of a file releases all locks of the process on it.
         file = self._file
-        if file is not None and (len(self._held) > 1 or os.fstat(file).st_nlink):
+        if file is not None and (len(self._holders) > 1 or os.fstat(file).st_nlink):
             return file
         if self._closing is not None:  # the file was deleted, and another process would lock a new one
             self._closing()
@@ -97,7 +97,7 @@ class FileClaims(ProcessClaims):
 _host = cache(socket.gethostname)
 
 
-def _noted(file: int, thread_id: str, process: int) -> Holder:
+def _read_holder(file: int, thread_id: str, process: int) -> Holder:
     """Return the holder of a thread, from its note if that is not overwritten yet."""
     offset = _offset(thread_id)
     note = os.pread(file, _SLOT, offset % _SLOTS * _SLOT).decode(errors="replace").split()

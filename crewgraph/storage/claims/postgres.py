@@ -140,11 +140,11 @@ class PostgresClaims(ProcessClaims):
         return claimed if isinstance(claimed, Holder) else PostgresClaim(self, thread_id, holder, claimed)
 
     def _give_back(self, thread_id: str) -> None:
-        given = self._submit(self._unlock_thread, thread_id, self._tokens.pop(thread_id, None))
+        released = self._submit(self._unlock_thread, thread_id, self._tokens.pop(thread_id, None))
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            error = given.exception()
+            error = released.exception()
             if error is not None:  # the lock is released with the connection
                 _logger.warning("The claim on thread `%s` could not be released: %s", thread_id, error)
 
@@ -197,7 +197,7 @@ class PostgresClaims(ProcessClaims):
     def _lock_thread(self, connection: "_Connection", thread_id: str) -> int | Holder:
         """Lock a thread; return the token of the claim, or the holder."""
         if not self._lock_key(connection, thread_id):
-            return self._noted(connection, thread_id)
+            return self._read_holder(connection, thread_id)
         token = 0
         if self._notes:
             row = connection.execute(_NOTE, (thread_id, process_name())).fetchone()
@@ -223,15 +223,15 @@ class PostgresClaims(ProcessClaims):
             not self._notes or connection.execute(_TOKEN, (thread_id,)).fetchone() == (token,)
         ):
             return None
-        return self._noted(connection, thread_id)
+        return self._read_holder(connection, thread_id)
 
     def _locked_by(self, connection: "_Connection", thread_id: str) -> Holder | None:
         key = _key(thread_id) & (1 << 64) - 1
         if connection.execute(_IS_LOCKED, (key >> 32, key & 0xFFFFFFFF)).fetchone() is None:
             return None
-        return self._noted(connection, thread_id)
+        return self._read_holder(connection, thread_id)
 
-    def _noted(self, connection: "_Connection", thread_id: str) -> Holder:
+    def _read_holder(self, connection: "_Connection", thread_id: str) -> Holder:
         row = connection.execute(_HOLDER, (thread_id,)).fetchone() if self._notes else None
         return Holder("another process", None) if row is None else Holder(str(row[0]), float(row[1]))
 

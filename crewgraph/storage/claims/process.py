@@ -72,7 +72,7 @@ class ProcessClaims:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: dict[str, Holder] = {}
+        self._holders: dict[str, Holder] = {}
         _instances.add(self)
 
     def claim(self, thread_id: str) -> ProcessClaim:
@@ -83,33 +83,33 @@ class ProcessClaims:
         """
         holder = Holder("this process", time.time())
         with self._lock:
-            if (other := self._held.get(thread_id)) is not None:
+            if (other := self._holders.get(thread_id)) is not None:
                 raise busy(thread_id, other)
-            self._held[thread_id] = holder
+            self._holders[thread_id] = holder
         try:
             claim = self._take(thread_id, holder)
         except BaseException:
-            self._held.pop(thread_id, None)
+            self._holders.pop(thread_id, None)
             raise
         if isinstance(claim, Holder):
-            self._held.pop(thread_id, None)
+            self._holders.pop(thread_id, None)
             raise busy(thread_id, claim)
         return claim
 
     def release(self, thread_id: str, holder: Holder) -> None:
         """Release a claim, if it is still held."""
-        if self._held.get(thread_id) is holder:
+        if self._holders.get(thread_id) is holder:
             self._give_back(thread_id)  # before this process may claim it again
-            self._held.pop(thread_id, None)
+            self._holders.pop(thread_id, None)
 
     def holder(self, thread_id: str) -> Holder | None:
         """Return the current holder of a thread, as far as this process knows."""
-        return self._held.get(thread_id)
+        return self._holders.get(thread_id)
 
     def forked(self) -> None:
         """Discard the parent's claims in a forked child."""
         self._lock = threading.Lock()
-        self._held = {}
+        self._holders = {}
 
     def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
         """Lock a thread against other processes; return the claim, or the holder."""

@@ -147,7 +147,7 @@ class IndexPosition(NamedTuple):
     log: int
     """The last row of the log."""
 
-    whole: int
+    embedded_at: int
     """The entry up to which all entries have their vectors."""
 
 
@@ -230,7 +230,7 @@ def _write_position(connection: sqlite3.Connection, space: int, generation: int,
     connection.execute(
         "UPDATE spaces SET generation = ?, last = ?, log = ? WHERE no = ?", (generation, mark.last, mark.log, space)
     )
-    mark_embedded(connection, space, mark.whole)
+    mark_embedded(connection, space, mark.embedded_at)
 
 
 _P = ParamSpec("_P")

@@ -154,9 +154,9 @@ class GrowingIndex:
 
     def remove(self, ids: ArrayLike) -> int:
         """See `VectorIndex.remove`."""
-        gone = as_ids(ids)
+        deleted = as_ids(ids)
         with self._writer, self._rw_lock.writing():
-            count = self._parts.remove(gone)
+            count = self._parts.remove(deleted)
         self._background.wake()
         return count
 

@@ -179,7 +179,7 @@ def _with_defaults(provider: EmbeddingProvider, arguments: Mapping[str, object])
     model = provider.arguments["model"]
     complete = {**provider.defaults, **arguments}
     if provider.name == "huggingface" and complete.get("url"):
-        complete.setdefault(model, "server")  # it has one model, and is not asked for it by name
+        complete.setdefault(model, "server")  # an inference server has one model, and requests do not name it
     complete[model] = complete.get(model) or complete.get("azure_deployment") or provider.model
     if complete[model] is None:
         raise EmbedderError(f'The embedder `{provider.name}` needs a model: {{"config": {{"model_name": ...}}}}.')

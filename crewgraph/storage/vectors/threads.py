@@ -181,24 +181,24 @@ class ForkGuard:
 
 _adding = Lock()
 _guards: WeakSet[ForkGuard] = WeakSet()
-_held: list[ForkGuard] = []
+_acquired: list[ForkGuard] = []
 
 
 def _before() -> None:
     _adding.acquire()
-    _held.extend(sorted(_guards, key=lambda guard: guard.inner))
-    for guard in _held:
+    _acquired.extend(sorted(_guards, key=lambda guard: guard.inner))
+    for guard in _acquired:
         guard.lock.acquire()
 
 
 def _in_parent() -> None:
-    while _held:
-        _held.pop().lock.release()
+    while _acquired:
+        _acquired.pop().lock.release()
     _adding.release()
 
 
 def _in_child() -> None:
-    for guard in _held:
+    for guard in _acquired:
         if guard.renew is not None:
             guard.renew()
     _in_parent()

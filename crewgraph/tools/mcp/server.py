@@ -94,10 +94,10 @@ def is_offered(tool_filter: ToolFilter | None, context: ToolFilterContext, tool:
     if tool_filter is None:
         return True
     function = cast(Callable[..., bool], tool_filter)
-    return bool(function(context, tool) if _takes_two(function) else function(tool))
+    return bool(function(context, tool) if _accepts_two(function) else function(tool))
 
 
-def _takes_two(function: Callable[..., Any]) -> bool:
+def _accepts_two(function: Callable[..., Any]) -> bool:
     parameters = inspect.signature(function).parameters.values()
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     required = [p for p in positional if p.default is p.empty]

@@ -60,7 +60,7 @@ def polling(server: RemoteServer, **more: Any) -> A2AClientConfig:
 
 
 # ------------------------------------------------------------------ handing work over
-def test_work_is_handed_to_a_remote_agent(mode: Mode):
+def test_work_is_passed_to_a_remote_agent(mode: Mode):
     with RemoteServer([says("high water at six", chunks=["high water ", "at six"])]) as server:
         agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When is high water?"), "At six.")
         assert mode.kickoff(crew(task("a", agent))).raw == "At six."
@@ -93,7 +93,7 @@ def test_a_question_of_the_remote_agent_is_answered_in_the_same_conversation(mod
         assert "Which day?" in asked(agent.llm)[-2] and "conversation `1`" in asked(agent.llm)[-2]
 
 
-def test_a_conversation_that_goes_on_after_an_answer_refers_to_it(mode: Mode):
+def test_a_conversation_that_continues_after_an_answer_refers_to_it(mode: Mode):
     with RemoteServer([says("six"), says("seven")]) as server:
         agent = sailor(
             A2AClientConfig(endpoint=server.endpoint), remote_call("Monday?"), remote_call("And then?", "1"), "done"
@@ -162,7 +162,7 @@ def test_an_agent_on_its_own_has_remote_agents_too():
 
 
 # ------------------------------------------------------------------ failures
-def test_a_failure_is_told_to_the_model(mode: Mode):
+def test_a_failure_is_reported_to_the_model(mode: Mode):
     with RemoteServer([fails("no tides today")]) as server:
         agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), "Nobody knows.")
         assert mode.kickoff(crew(task("a", agent))).raw == "Nobody knows."
@@ -203,7 +203,7 @@ def test_a_remote_agent_that_is_not_there_ends_the_run_before_a_model_is_asked(m
     assert agent.llm.requests == [] and failed[0].operation == "fetch_agent_card"
 
 
-def test_a_run_goes_on_without_one_that_may_be_missing(mode: Mode, caplog: pytest.LogCaptureFixture):
+def test_a_run_continues_without_one_that_may_be_missing(mode: Mode, caplog: pytest.LogCaptureFixture):
     missing = A2AClientConfig(endpoint="http://127.0.0.1:9", fail_fast=False)
     with RemoteServer([]) as server, caplog.at_level(logging.WARNING, "crewgraph.tools"):
         agent = sailor([missing, A2AClientConfig(endpoint=server.url)], "alone")
@@ -386,7 +386,9 @@ def is_kept(what: bytes, storage: Path) -> bool:
 
 
 @pytest.mark.parametrize("updates", ["streamed", "polled"])
-def test_a_run_that_was_killed_while_it_waited_goes_on_with_the_same_task(tmp_path: Path, storage: Path, updates: str):
+def test_a_run_that_was_killed_while_it_waited_continues_with_the_same_task(
+    tmp_path: Path, storage: Path, updates: str
+):
     notes = tmp_path / "notes"
     served = processes.Popen([sys.executable, a2a_server.__file__, str(notes)], stdout=subprocess.PIPE, text=True)
     try:

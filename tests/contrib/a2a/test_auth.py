@@ -74,7 +74,7 @@ def test_a_token_is_fetched_once_and_anew_where_it_is_refused():
         assert kickoff_with(server, auth) == "seven" and server.tokens == 2
 
 
-def test_a_token_that_nobody_gives_is_told():
+def test_a_token_that_nobody_gives_is_reported():
     with RemoteServer([]) as server:
         with pytest.raises(RemoteAgentError, match="issued no token") as caught:
             kickoff_with(

@@ -109,7 +109,7 @@ def test_the_crew_works_again_for_the_same_inputs(mode: Mode):
     assert [say(mode, chat, "now"), say(mode, chat, "and again")] == ["high water", "low water"]
 
 
-def test_a_missing_input_is_asked_for_and_a_failing_crew_is_told_of(mode: Mode):
+def test_a_missing_input_is_asked_for_and_a_failing_crew_is_reported(mode: Mode):
     model = host(ToolUse("run_crew", {"sea": "North Sea"}), work(), "Final Answer: It could not be done.")
     chat = tides(model, [ConnectionError("no line")]).conversation()
     assert say(mode, chat, "the North Sea") == "It could not be done."

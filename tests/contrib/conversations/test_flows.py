@@ -105,7 +105,7 @@ def test_a_model_chooses_the_route_and_talks(mode: Mode):
     assert [message["content"] for message in model.requests[2].messages] == ["Be brief.", "find it", "found", "hi"]
 
 
-def test_a_model_may_answer_in_a_form_of_ones_own():
+def test_a_model_may_answer_in_a_custom_form():
     class Choice(BaseModel):
         why: str
         way: str
@@ -129,7 +129,7 @@ def test_where_the_model_fails_the_route_is_the_one_that_is_there_for_it():
         assert Library().handle_turn("hello") == "on its way, 1"
 
 
-def test_intents_are_told_apart_first(mode: Mode):
+def test_intents_are_distinguished_first(mode: Mode):
     model = ScriptedLLM(["The second: order.", "none of them"])
 
     @ConversationConfig(intent_llm=model, default_intents=["end", "order"])
@@ -158,7 +158,7 @@ def test_what_was_said_may_be_enough_for_an_answer(mode: Mode):
     assert library.state.last_intent == "answer_from_history"
 
 
-def test_a_listener_of_ones_own_takes_the_place_of_the_one_that_is_there(mode: Mode):
+def test_a_custom_listener_takes_the_place_of_the_one_that_is_there(mode: Mode):
     class Parrot(Flow[ConversationState]):
         conversational = True
 
@@ -223,7 +223,7 @@ def test_a_flow_that_is_no_conversation_has_no_turns():
     assert Plain().kickoff() == "begun"
 
 
-def test_another_object_goes_on_with_a_conversation_that_is_kept(mode: Mode):
+def test_another_object_continues_with_a_conversation_that_is_kept(mode: Mode):
     turn(KeptDesk(), mode, "my order", session_id="a")
     turn(KeptDesk(), mode, "another one", session_id="b")
     desk = KeptDesk()
@@ -234,7 +234,7 @@ def test_another_object_goes_on_with_a_conversation_that_is_kept(mode: Mode):
     assert {run.flow_id for run in KeptDesk.runs()} == {"a", "b"}
 
 
-def test_another_process_goes_on_with_a_conversation(storage: Path):
+def test_another_process_continues_with_a_conversation(storage: Path):
     KeptDesk().handle_turn("my order", session_id="a")
     program = f"from {__name__} import KeptDesk; print(KeptDesk().handle_turn('the order', session_id='a'))"
     where = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -285,7 +285,7 @@ class Sailing(Flow[ConversationState]):
         return "sailed"
 
 
-def test_the_same_message_goes_on_with_a_turn_that_failed(mode: Mode):
+def test_the_same_message_continues_with_a_turn_that_failed(mode: Mode):
     sea["calm"] = False
     with pytest.raises(OSError, match="waves"):
         turn(Sailing(), mode, "out", session_id="a")
@@ -325,7 +325,7 @@ def test_a_conversation_that_waits_for_an_answer_hears_no_message(mode: Mode):
     assert said(asking) == [("user", "out"), ("assistant", "so, yes")]
 
 
-def test_turns_are_told(mode: Mode):
+def test_turns_are_reported(mode: Mode):
     emitted: list[Any] = []
 
     def note(_source: Any, event: Any) -> None:
@@ -356,7 +356,7 @@ def test_turns_are_told(mode: Mode):
     )
 
 
-def test_a_turn_that_fails_is_told(mode: Mode):
+def test_a_turn_that_fails_is_reported(mode: Mode):
     emitted: list[str] = []
 
     def note(_source: Any, event: ConversationTurnFailedEvent) -> None:
@@ -371,7 +371,7 @@ def test_a_turn_that_fails_is_told(mode: Mode):
     assert emitted == ["waves"]
 
 
-def test_a_turn_is_told_as_frames():
+def test_a_turn_is_reported_as_frames():
     with Desk().stream_turn("my order", session_id="a") as session:
         kinds = [frame.type for frame in session]
 

@@ -125,7 +125,7 @@ def test_what_is_no_expression_is_refused(text: str, message: str):
         ("(" * 80 + "1" + ")" * 80, "nested too deeply"),
     ],
 )
-def test_what_has_no_value_is_told(text: str, message: str):
+def test_what_has_no_value_is_reported(text: str, message: str):
     with pytest.raises(ExpressionError, match=message):
         value(text)
 
@@ -166,7 +166,7 @@ def test_an_expression_tells_the_texts_it_may_come_to(text: str, expected: list[
     assert expression_labels(parse_expression(text)) == expected
 
 
-def test_threads_evaluate_beside_each_other():
+def test_threads_evaluate_in_parallel():
     def work(number: int) -> list[int]:
         return [value(f"[1, 2].map(x, x + n + {more})[1]", n=number) for more in range(20)]
 
@@ -184,7 +184,7 @@ def test_a_higher_limit_of_recursion_stays():
         sys.setrecursionlimit(before)
 
 
-def test_a_missing_package_is_told_with_the_pip_line(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_package_is_reported_with_the_pip_line(monkeypatch: pytest.MonkeyPatch):
     def missing(name: str) -> None:
         raise ImportError(name, name=name)
 

@@ -215,7 +215,7 @@ def test_what_methods_returned_is_there_after_a_failure(mode: Mode, saver: Sqlit
 
 
 @pytest.mark.parametrize("mode_name", ["sync", "async"])
-def test_a_killed_run_of_a_file_goes_on_where_it_was(tmp_path: Path, mode_name: str):
+def test_a_killed_run_of_a_file_continues_where_it_stopped(tmp_path: Path, mode_name: str):
     (tmp_path / "words.py").write_text(f"from {HERE} import desk as model\n")
     [task] = CREW["tasks"]
     crew = {
@@ -395,7 +395,7 @@ def test_a_json_schema_tells_the_fields_of_a_state():
             one(expression("1"), state={"type": "json_schema", "json_schema": schema}).kickoff(wrong)
 
 
-def test_a_stream_and_events_tell_of_declared_methods(mode: Mode):
+def test_a_stream_and_events_report_declared_methods(mode: Mode):
     trip = flow_of(
         {"a": {"start": True, "do": expression("1")}, "b": {"listen": "a", "do": expression("outputs.a + 1")}}
     )
@@ -593,7 +593,7 @@ class Written(Flow[Harbor]):
         return f"{self.state.port}!"
 
 
-def test_a_class_is_told_as_a_declaration_which_is_the_same_flow(mode: Mode, tmp_path: Path):
+def test_a_class_is_reported_as_a_declaration_which_is_the_same_flow(mode: Mode, tmp_path: Path):
     declared = Written.flow_definition()
     plain = declared.to_dict()
     assert plain["methods"] == {

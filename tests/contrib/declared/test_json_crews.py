@@ -108,7 +108,7 @@ def test_comments_and_trailing_commas_are_no_part_of_the_data(write: Write):
     assert len(crew.tasks) == 2
 
 
-def test_settings_of_an_agent_win_over_what_stands_beside_them(write: Write):
+def test_settings_of_an_agent_win_over_what_is_next_to_them(write: Write):
     crew, _ = load_crew(write(pilot={**PILOT, "max_iter": 9, "settings": {"max_iter": 3, "verbose": True}}))
     assert [(agent.max_iter, agent.verbose) for agent in crew.agents] == [(3, True)]
 
@@ -248,13 +248,13 @@ UNUSABLE: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("crew", "message"), UNUSABLE, ids=range(len(UNUSABLE)))
-def test_a_file_that_cannot_be_used_is_told(write: Write, tmp_path: Path, crew: Any, message: str):
+def test_a_file_that_cannot_be_used_is_reported(write: Write, tmp_path: Path, crew: Any, message: str):
     module(tmp_path, "own.py", "")
     module(tmp_path, "tools/empty.py", "")
     assert message in refused(write(crew))
 
 
-def test_an_agents_file_is_told_by_its_name(write: Write):
+def test_an_agents_file_is_reported_by_its_name(write: Write):
     message = refused(write(pilot={**PILOT, "settings": {"zeal": 1}}))
     assert message == "agents/pilot.jsonc: `pilot`: `Agent` has no `zeal`. Remove it."
     assert (
@@ -262,7 +262,7 @@ def test_an_agents_file_is_told_by_its_name(write: Write):
     )
 
 
-def test_values_of_a_wrong_type_are_told_with_their_file(write: Write):
+def test_values_of_a_wrong_type_are_reported_with_their_file(write: Write):
     with pytest.raises(
         ValidationError, match="agents/pilot.jsonc: `max_iter` of `pilot`: Input should be a valid integer"
     ):
@@ -274,7 +274,7 @@ def test_values_of_a_wrong_type_are_told_with_their_file(write: Write):
     assert caught.value.__notes__ == ["in crew.jsonc"]
 
 
-def test_a_file_that_is_not_utf_8_is_told(write: Write, tmp_path: Path):
+def test_a_file_that_is_not_utf_8_is_reported(write: Write, tmp_path: Path):
     write()
     (tmp_path / "agents" / "pilot.jsonc").write_bytes('{"role": "Prüfer"}'.encode("latin-1"))
     assert refused(tmp_path / "crew.jsonc") == "agents/pilot.jsonc: the file is not UTF-8; save it as UTF-8"

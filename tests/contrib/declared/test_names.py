@@ -51,7 +51,7 @@ def test_threads_that_load_modules_of_one_folder_do_not_hinder_one_another(tmp_p
     assert sorted(values) == [1, 2]
 
 
-def test_crews_and_agents_that_cannot_be_made_are_told_together_before_anything_runs():
+def test_crews_and_agents_that_cannot_be_made_are_reported_together_before_anything_runs():
     agent = {"role": "sailor", "goal": "g", "backstory": "b", "input": "Go.", "tools": ["custom:no_such"]}
     methods = {
         "crew": {"start": True, "do": {"call": "crew", "from_declaration": "no_such"}},
@@ -98,6 +98,6 @@ def test_texts_of_an_agent_that_are_not_filled_hold_no_expressions():
         ("config: {memory: {recency_wait: 0.1}}", "`config.memory` of a declaration has no `recency_wait`"),
     ],
 )
-def test_keys_that_nobody_knows_are_told(more: str, message: str):
+def test_unknown_keys_are_reported(more: str, message: str):
     with pytest.warns(UnknownKeyword, match=message):
         Flow.from_declaration(contents=f"{FILE.replace('ferry_words:said', 'builtins:str')}{more}\n")

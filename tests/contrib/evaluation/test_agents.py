@@ -90,7 +90,9 @@ def test_without_a_model_of_its_own_a_metric_asks_that_of_the_agent():
     assert scores(evaluator) == [{"goal_alignment": 6.5}]
 
 
-def test_a_side_that_cannot_be_judged_is_told_and_the_others_are_judged(mode: Mode, caplog: pytest.LogCaptureFixture):
+def test_a_side_that_cannot_be_judged_is_reported_and_the_others_are_judged(
+    mode: Mode, caplog: pytest.LogCaptureFixture
+):
     agent = clerk("42")
     with heard() as events:
         evaluator = AgentEvaluator([agent], [Fixed(ValueError("no light")), Fixed(7, of=QUALITY)])
@@ -132,7 +134,7 @@ def test_the_trace_holds_what_was_asked_answered_and_called():
     assert latest_trace is not None and latest_trace["tool_uses"] == trace["tool_uses"]
 
 
-def test_runs_beside_each_other_keep_their_traces_apart():
+def test_parallel_runs_keep_their_traces_apart():
     @tool
     async def slow(term: str) -> str:
         """Work out a term, slowly."""
@@ -232,7 +234,7 @@ def test_in_a_running_loop_results_are_waited_for_when_they_are_asked_for():
     assert asyncio.run(judged()) == 1
 
 
-def test_a_run_that_goes_on_after_a_failure_is_judged_by_all_that_was_done(mode: Mode, tmp_path: Path):
+def test_a_run_that_continues_after_a_failure_is_judged_by_all_that_was_done(mode: Mode, tmp_path: Path):
     script = (
         ToolUse("calculator", {"term": "6*7"}),
         ToolUse("broken", {"term": "6"}),

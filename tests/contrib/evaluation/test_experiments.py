@@ -110,7 +110,7 @@ def test_a_case_that_waits_for_an_answer_has_not_passed(mode: Mode, caplog: pyte
         ({"inputs": "6*7"}, "cannot be run: `inputs`"),
     ],
 )
-def test_a_case_that_no_run_could_pass_is_told_before_anything_is_run(wrong: dict[str, Any], message: str):
+def test_a_case_that_no_run_could_pass_is_reported_before_anything_is_run(wrong: dict[str, Any], message: str):
     asked: list[Any] = []
     agent = Agent(
         role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(lambda messages: asked.append(messages) or "42")
@@ -121,7 +121,7 @@ def test_a_case_that_no_run_could_pass_is_told_before_anything_is_run(wrong: dic
     assert asked == []
 
 
-def test_what_an_experiment_lacks_is_told_before_anything_is_run():
+def test_what_an_experiment_lacks_is_reported_before_anything_is_run():
     with pytest.raises(ValueError, match="pass `crew` or `agents`"):
         ExperimentRunner([]).run()
     incomplete: list[tuple[dict[str, Any], str]] = [

@@ -34,7 +34,7 @@ def test_the_mark_in_a_reply(reply: str, score: float | None, feedback: str):
     "reply",
     ["", "I like it.", "[1]", "null", '{"score": 60}', '{"score": "high"}', '{"feedback": "good"}', '{"score": NaN}'],
 )
-def test_a_reply_without_a_mark_is_told_and_gives_none(reply: str):
+def test_a_reply_without_a_mark_is_reported_and_gives_none(reply: str):
     mark = parse_score(reply)
     assert (mark.score, mark.raw_response) == (None, reply)
     assert "no mark from 0 to 10" in mark.feedback

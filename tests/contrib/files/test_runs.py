@@ -190,7 +190,7 @@ def test_what_was_answered_is_answered_without_the_file(mode: Mode, folder: Path
     assert "high water at 9:40" in again.requests[0].text
 
 
-def test_events_tell_of_files_without_their_content():
+def test_events_report_files_without_their_content():
     messages: list[Any] = []
     with crewai_event_bus.scoped_handlers():
 
@@ -243,7 +243,7 @@ def test_images_and_pdfs_go_over_the_wire(serve: Serve, mode: Mode, folder: Path
         ("mistral-large-latest", False, False),
     ],
 )
-def test_what_a_model_sees_is_told_by_its_name(model: str, sees: bool, reads: bool):
+def test_what_a_model_sees_is_reported_by_its_name(model: str, sees: bool, reads: bool):
     assert (supports_images(model), supports_pdfs(model)) == (sees, reads)
 
 

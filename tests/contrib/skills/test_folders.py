@@ -92,7 +92,7 @@ def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path):
         ("---\nname: other\ndescription: x\n---\n", "the skill is named `other`, but its folder `tides`"),
     ],
 )
-def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, text: str, message: str):
+def test_a_fault_is_reported_with_its_file_and_line(tmp_path: Path, text: str, message: str):
     folder = written(tmp_path / "tides", text)
     with pytest.raises(SkillParseError) as caught:
         load_skill_metadata(folder)
@@ -100,7 +100,7 @@ def test_a_fault_is_told_with_its_file_and_line(tmp_path: Path, text: str, messa
     assert isinstance(caught.value, ValueError)
 
 
-def test_what_cannot_be_used_is_told_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_what_cannot_be_used_is_reported_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     skill_folder(tmp_path, "tides")
     written(tmp_path / "broken", "nothing")
     with heard() as events:
@@ -111,7 +111,7 @@ def test_what_cannot_be_used_is_told_and_left_out(tmp_path: Path, caplog: pytest
     assert "broken/SKILL.md:1:" in caplog.text
 
 
-def test_a_folder_that_is_missing_is_told(tmp_path: Path):
+def test_a_folder_that_is_missing_is_reported(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="there is no such folder of skills"):
         load_skill(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError):

@@ -68,7 +68,7 @@ def test_an_agent_reads_a_skill_when_it_wants_it(mode: Mode, folder: Path):
     )
 
 
-def test_it_reads_files_of_a_skill_and_none_beside_it(mode: Mode, folder: Path):
+def test_it_reads_files_of_a_skill_and_none_outside_it(mode: Mode, folder: Path):
     (folder / "secret.md").write_text("secret", "utf-8")
     uses = [
         ToolUse("load_skill", {"skill_name": "tides", "file": name}) for name in ("references/ports.md", "../secret.md")

@@ -123,7 +123,7 @@ def test_a_fork_goes_a_way_of_its_own_with_other_inputs():
     assert [path.name[:4] for path in Path(".checkpoints/fork").iterdir()] == [files()[0].name[:4]]
 
 
-def test_a_crew_of_the_program_goes_on_from_a_checkpoint():
+def test_a_crew_of_the_program_continues_from_a_checkpoint():
     crew().kickoff({"what": "sea"})
     other = crew(after_kickoff_callbacks=[unnamed()])
     before = len(ledger())
@@ -133,7 +133,7 @@ def test_a_crew_of_the_program_goes_on_from_a_checkpoint():
     assert "model first" in ledger()[before:]
 
 
-def test_what_has_no_name_is_told_when_a_crew_is_made_of_a_checkpoint():
+def test_what_has_no_name_is_reported_when_a_crew_is_made_of_a_checkpoint():
     crew(task_callback=unnamed()).kickoff({"what": "sea"})
     with pytest.raises(DefinitionError, match=r"`Crew.task_callback` .* cannot be imported by name"):
         Crew.from_checkpoint(CheckpointConfig())
@@ -175,7 +175,7 @@ def test_only_so_many_are_kept(provider: Any):
     assert type(detect_provider(path)) in (JsonProvider, type(provider))
 
 
-def test_restoring_and_forking_are_told():
+def test_restoring_and_forking_are_reported():
     crew().kickoff({"what": "sea"})
     events: list[Any] = []
 
@@ -211,7 +211,7 @@ def test_what_is_no_checkpoint_of_a_crew_is_refused():
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
-def test_a_flow_goes_on_from_each_of_its_checkpoints(mode: str):
+def test_a_flow_continues_from_each_of_its_checkpoints(mode: str):
     flow = Walk(checkpoint=CheckpointConfig(on_events=["method_execution_finished"]))
     assert Mode(mode).run(flow.kickoff, flow.akickoff) == 3
     first = files()[0]

@@ -108,7 +108,7 @@ def test_a_sealed_field_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch
     assert again(Sealed(token=SecretStr("t0ken-sealed"))).token.get_secret_value() == "t0ken-sealed"
 
 
-def test_a_run_goes_on_with_the_secrets_of_the_live_definition():
+def test_a_run_continues_with_the_secrets_of_the_live_definition():
     def crew(**more: Any) -> Crew:
         clerk = Agent(
             role="Clerk", goal="g", backstory="b", llm=Model(model="m"), tools=[Locked(api_key="w0rd-of-ours")]

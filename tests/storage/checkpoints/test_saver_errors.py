@@ -34,7 +34,7 @@ def test_a_file_and_its_folders_are_for_their_owner_alone(tmp_path: Path):
         assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path):
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path):
     (tmp_path / "file").write_text("")
     refused(tmp_path / "file" / "runs.sqlite", "cannot be created", "CREWGRAPH_STORAGE_DIR", "checkpointer=False")
     refused(tmp_path, "cannot be opened", "CREWGRAPH_STORAGE_DIR")
@@ -67,7 +67,7 @@ def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path):
     refused(file, "newer crewgraph", "version 99", "Upgrade")
 
 
-def test_a_database_whose_tables_were_changed_is_told_as_such(tmp_path: Path):
+def test_a_database_whose_tables_were_changed_is_reported_as_such(tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     SqliteCheckpointer(file).close()
     connection = sqlite3.connect(file)
@@ -91,7 +91,7 @@ def test_an_unknown_setting_is_refused(tmp_path: Path):
         saver.get_tuple({})
 
 
-def test_a_damaged_file_is_told(tmp_path: Path):
+def test_a_damaged_file_is_reported(tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     with SqliteCheckpointer(file) as saver:
         run(chain(50, saver), {"inputs": "i"}, on("t"))
@@ -124,7 +124,7 @@ def test_a_file_stays_the_same_when_the_working_folder_changes(tmp_path: Path, m
     assert (tmp_path / "runs.sqlite").stat().st_size > 10_000
 
 
-def test_a_lock_is_waited_for_and_then_told(tmp_path: Path):
+def test_a_lock_is_waited_for_and_then_reported(tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     with SqliteCheckpointer(file, busy_timeout=0.2) as saver:
         graph = chain(2, saver)
@@ -154,7 +154,7 @@ def test_a_lock_that_ends_in_time_is_no_error(mode: Mode, tmp_path: Path):
         other.close()
 
 
-def test_an_event_loop_goes_on_while_a_lock_is_waited_for(tmp_path: Path):
+def test_an_event_loop_continues_while_a_lock_is_waited_for(tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     other = sqlite3.connect(file, isolation_level=None)
 
@@ -264,7 +264,7 @@ for path in sys.argv[1:]:
 """
 
 
-def test_a_folder_and_a_file_that_may_not_be_written_are_told(tmp_path: Path):
+def test_a_folder_and_a_file_that_may_not_be_written_are_reported(tmp_path: Path):
     folder = tmp_path / "folder"
     folder.mkdir()
     SqliteCheckpointer(folder / "runs.sqlite").close()

@@ -79,7 +79,7 @@ with SqliteCheckpointer(sys.argv[2]) as saver:
 
 
 @pytest.mark.parametrize("how", ["delete_thread('t')", "prune(['t'])"])
-def test_a_run_goes_on_when_another_process_removes_its_past(how: str, tmp_path: Path):
+def test_a_run_continues_when_another_process_removes_its_past(how: str, tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     remove = f"with SqliteCheckpointer(sys.argv[2]) as saver: saver.{how}"
     with SqliteCheckpointer(file) as saver:

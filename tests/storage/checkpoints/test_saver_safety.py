@@ -159,7 +159,7 @@ def saver_place(saver: SqliteCheckpointer) -> dict[str, Any]:
         ("head", ormsgpack.packb([1, 2])), ("head", ormsgpack.packb([1, "", None, 1, 1])), ("kind", "pickle"),
     ],
 )  # fmt: skip
-def test_a_tampered_checkpoint_is_told_and_read_nowhere(column: str, value: Any, tmp_path: Path):
+def test_a_tampered_checkpoint_is_reported_and_read_nowhere(column: str, value: Any, tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     with SqliteCheckpointer(file) as saver:
         kept(saver, "value")

@@ -152,7 +152,7 @@ def limit(store: FaissStore, more: int) -> None:
     store._database.query(set_limit)  # pyright: ignore[reportPrivateUsage]
 
 
-def test_a_full_disk_is_told_of_and_what_was_saved_stays(small: FaissStore, mode: Mode):
+def test_a_full_disk_is_reported_and_what_was_saved_stays(small: FaissStore, mode: Mode):
     face = Face(small, mode)
     with pytest.raises(StorageError, match="the disk is full.*Nothing that was saved is lost.*Free some space"):
         face.batch([PutOp(("m",), str(n), {"text": f"milk {n}"}) for n in range(500)])
@@ -201,7 +201,7 @@ print(saved)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no limits here")
-def test_a_file_that_cannot_grow_is_told_of_and_grows_when_it_can(tmp_path: Path):
+def test_a_file_that_cannot_grow_is_reported_and_grows_when_it_can(tmp_path: Path):
     root = Path(__file__).parents[3]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "tests"), *sys.path])}
     command = [sys.executable, "-c", LIMITED, str(tmp_path / "s.db")]
@@ -279,19 +279,19 @@ def test_the_checkpoints_of_runs_are_no_store(tmp_path: Path):
         opened(tmp_path / "runs.db")
 
 
-def test_a_file_that_is_no_database_is_told_of(tmp_path: Path):
+def test_a_file_that_is_no_database_is_reported(tmp_path: Path):
     (tmp_path / "text.db").write_text("this is no database, it is a text that is rather long" * 20)
     with pytest.raises(StorageError, match="The store `.*text.db` is not a database"):
         opened(tmp_path / "text.db")
 
 
-def test_a_folder_that_cannot_be_made_is_told_of(tmp_path: Path):
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="The store .* cannot be created"):
         opened(tmp_path / "file" / "s.db")
 
 
-def test_a_vector_of_another_length_in_the_file_is_told_of(filled: Path):
+def test_a_vector_of_another_length_in_the_file_is_reported(filled: Path):
     index_of(filled).unlink()
     connection = sqlite3.connect(filled)
     connection.execute("UPDATE vectors SET data = x'00' WHERE id = (SELECT max(id) FROM vectors)")

@@ -70,7 +70,7 @@ def note(text: str, store: Annotated[BaseStore, InjectedStore()]) -> str:
     return "noted"
 
 
-def test_tools_get_the_store_and_may_run_beside_each_other(tmp_path: Path, mode: Mode):
+def test_tools_get_the_store_and_may_run_in_parallel(tmp_path: Path, mode: Mode):
     calls = [{"name": "note", "args": {"text": f"tea {n}"}, "id": str(n)} for n in range(8)]
 
     def wish(state: MessagesState) -> dict[str, Any]:

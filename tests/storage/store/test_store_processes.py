@@ -195,7 +195,7 @@ def test_threads_share_a_store(tmp_path: Path, path: str):
         assert len(store.search((), query="tea", limit=1000)) == 6 * 48
 
 
-def test_a_writer_that_never_ends_is_told_of(tmp_path: Path):
+def test_a_writer_that_never_ends_is_reported(tmp_path: Path):
 
     path = tmp_path / "s.db"
     with opened(path, busy_timeout=0.2) as store, opened(path, busy_timeout=LONG) as patient:

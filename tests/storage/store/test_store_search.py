@@ -260,7 +260,7 @@ def test_an_async_embedder_is_used_on_the_loop_it_belongs_to(tmp_path: Path):
     asyncio.run(program())
 
 
-def test_the_event_loop_goes_on_while_the_store_works(tmp_path: Path):
+def test_the_event_loop_continues_while_the_store_works(tmp_path: Path):
     async def program() -> int:
         turns = 0
 

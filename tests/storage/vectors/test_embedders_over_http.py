@@ -71,7 +71,7 @@ def test_a_key_in_the_environment_sends_nothing_unasked(monkeypatch: pytest.Monk
     assert embedder_of(None).name == "local/1/256"
 
 
-def test_a_server_of_ones_own_needs_no_key(mode: Mode):
+def test_a_custom_server_needs_no_key(mode: Mode):
     with OpenAIServer() as server:
         embedder = embedder_of({"provider": "openai", "config": {"model": "m", "base_url": server.url}})
         assert query(mode, embedder, "fox") == pytest.approx(vector_of("fox"))
@@ -175,7 +175,7 @@ def test_an_answer_that_is_none_is_an_error_that_says_so(answer: Any, mode: Mode
         query(mode, openai_at(server, max_retries=0), "fox")
 
 
-def test_too_few_vectors_are_told(mode: Mode):
+def test_too_few_vectors_are_reported(mode: Mode):
     response = {"object": "list", "model": "m", "data": [{"object": "embedding", "index": 0, "embedding": [1.0, 2.0]}]}
     with (
         OpenAIServer(embeddings=[garbage(json.dumps(response).encode())]) as server,

@@ -77,7 +77,7 @@ def query(mode: Mode, embedder: NamedEmbedder, text: str) -> Any:
         {"provider": "custom", "config": {"embedding_callable": Plain()}},
     ],
 )
-def test_a_function_of_ones_own_embeds(given: Any, mode: Mode):
+def test_a_custom_function_embeds(given: Any, mode: Mode):
     embedder = embedder_of(given)
     assert documents(mode, embedder, TEXTS) == [[3.0, 1.0], [5.0, 1.0], [6.0, 1.0]]
     assert query(mode, embedder, "seven") == [5.0, 1.0]

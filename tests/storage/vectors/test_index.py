@@ -196,7 +196,7 @@ def test_with_too_much_in_the_block_whoever_writes_helps():
     assert index.search(rows[2999], 1)[0].tolist() == [2999]
 
 
-def test_what_is_to_come_is_told_and_lists_are_made_once():
+def test_what_is_to_come_is_reported_and_lists_are_made_once():
     rows = clustered(4000)
     index = small()
     index.expect(4000)

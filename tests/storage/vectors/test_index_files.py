@@ -45,7 +45,7 @@ def test_what_was_saved_is_loaded(index: GrowingIndex, tmp_path: Path):
         assert mine[1].tolist() == pytest.approx(its[1].tolist())
 
 
-def test_what_was_loaded_goes_on_growing_and_shrinking(index: GrowingIndex, tmp_path: Path):
+def test_what_was_loaded_continues_growing_and_shrinking(index: GrowingIndex, tmp_path: Path):
     index.save(tmp_path / "vectors")
     other = GrowingIndex(DIMS, exact_up_to=50, buffered=20, background=False)
     other.load(tmp_path / "vectors")
@@ -127,7 +127,7 @@ def test_vectors_of_other_dimensions_are_refused(tmp_path: Path):
         GrowingIndex(DIMS).load(tmp_path / "vectors")
 
 
-def test_a_header_that_tells_of_more_than_there_is_takes_no_memory(tmp_path: Path):
+def test_a_header_that_reports_more_than_there_is_takes_no_memory(tmp_path: Path):
     made().save(tmp_path / "vectors")
     data = (tmp_path / "vectors").read_bytes()
     for field in range(4):
@@ -143,12 +143,12 @@ def test_a_header_that_tells_of_more_than_there_is_takes_no_memory(tmp_path: Pat
             assert field == 3, "the number of lists to look into is bounded by the lists"
 
 
-def test_a_file_that_is_not_there_is_told_as_python_does(tmp_path: Path):
+def test_a_file_that_is_not_there_is_reported_as_python_does(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
         GrowingIndex(DIMS).load(tmp_path / "none")
 
 
-def test_a_folder_in_its_place_is_told(tmp_path: Path):
+def test_a_folder_in_its_place_is_reported(tmp_path: Path):
     with pytest.raises(StorageError, match="cannot be read"):
         GrowingIndex(DIMS).load(tmp_path)
     with pytest.raises(StorageError, match="cannot be written"):

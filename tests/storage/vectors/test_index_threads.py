@@ -164,7 +164,7 @@ print("added")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_a_forked_process_goes_on_with_a_copy():
+def test_a_forked_process_continues_with_a_copy():
     program = """
 import os, sys, threading, warnings
 import numpy as np
@@ -244,7 +244,7 @@ def test_a_writer_waits_for_readers_and_readers_for_the_writer_before_them():
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_step_that_fails_is_told_and_tried_again_at_the_next_write():
+def test_a_step_that_fails_is_reported_and_tried_again_at_the_next_write():
     tries = list[int]()
 
     def step(stopped: Callable[[], bool]) -> bool:

@@ -27,8 +27,8 @@ __all__ = [
     "CoworkerTools",
     "coworkers_of",
     "limited",
+    "plan_suffix",
     "system_prompt_of",
-    "thought_out",
     "with_date",
 ]
 
@@ -60,7 +60,7 @@ class CoworkerTools:
     def read(self) -> None:
         """Add the user's code that the coworkers need."""
         loop = self._parts.pieces.loop
-        loop.not_kept |= dict.fromkeys(TOOLS)
+        loop.uncached |= dict.fromkeys(TOOLS)
         for member in self._members:
             member.read()
 
@@ -72,7 +72,7 @@ class CoworkerTools:
             values: expressions by input name.
         """
         entries = [f"{member.role(values)}: {member.work(text, values)}" for member in self._members]
-        return f"{self._parts.pieces.name('coworkers')}({{{', '.join(entries)}}})"
+        return f"{self._parts.pieces.name('build_coworker_tools')}({{{', '.join(entries)}}})"
 
     def named(self, text: _Text, values: Mapping[str, str], state: str) -> str:
         """Return the name of the coworker tools, which are created once at the top of the program.
@@ -85,8 +85,8 @@ class CoworkerTools:
         parts, written = self._parts, self.written(text, values)
         needs_state = any(value in written for value in values.values())
         if written not in parts.teams:
-            name = parts.teams[written] = parts.sheet.names.new("team" if needs_state else "TEAM")
-            message = '"""The coworkers as tools."""'
+            name = parts.teams[written] = parts.sheet.names.new("coworker_tools" if needs_state else "COWORKER_TOOLS")
+            message = '"""Return the tools that delegate to coworkers."""'
             parts.sheet.add(
                 f"def {name}(state: {state}) -> list[BaseTool]:\n    {message}\n    return {written}"
                 if needs_state
@@ -136,22 +136,22 @@ class _Member:
             system_prompt_of(agent, parts, uses_tools=bool(tools), crew=self._assignment.crew),
         )
         crew, remembers = self._assignment.crew, has_memory(agent, self._assignment.crew)
-        asked = f"work{with_date(agent, parts)}"
+        prompt = f"request{with_date(agent, parts)}"
         if remembers:
-            parts.remembers(agent, crew)
-            asked += f" + {parts.pieces.name('remembered')}(work)"
-        if found := parts.knowledge.search(agent, crew, self._model, "work"):
-            asked += f" + {found}"
-        asked += thought_out(agent, parts, self._model, "work", list(self._assignment.tools))
-        words = [self._model, system, asked]
+            parts.add_memory(agent, crew)
+            prompt += f" + {parts.pieces.name('recall_memories')}(request)"
+        if found := parts.knowledge.search(agent, crew, self._model, "request"):
+            prompt += f" + {found}"
+        prompt += plan_suffix(agent, parts, self._model, "request", list(self._assignment.tools))
+        words = [self._model, system, prompt]
         if isinstance(agent, Agent) and agent.use_system_prompt is False:
             parts.pieces.asks_without_system = True
             words[1:3] = ['""', f'{system} + "\\n\\n" + {words[2]}']
         role = agent.template("role") or "agent"
         answer = limited(parts.answer(role, words, tools, agent.max_iter), agent, parts)
         if remembers:
-            answer = f'{parts.pieces.name("remember")}({self._model}, work, "", {answer})'
-        return f"lambda work: {answer}"
+            answer = f'{parts.pieces.name("store_memories")}({self._model}, request, "", {answer})'
+        return f"lambda request: {answer}"
 
 
 def coworkers_of(assignment: TaskBinding) -> Sequence[BaseAgent]:
@@ -184,17 +184,17 @@ def _refuse_templates(agent: BaseAgent, parts: ProgramWriters) -> None:
 def limited(answer: str, agent: BaseAgent, parts: ProgramWriters) -> str:
     """Return the expression for an agent's answer, limited by `max_execution_time`."""
     seconds = agent.max_execution_time if isinstance(agent, Agent) else None
-    return answer if not seconds else f"{parts.pieces.name('limited')}(lambda: {answer}, {seconds})"
+    return answer if not seconds else f"{parts.pieces.name('run_with_timeout')}(lambda: {answer}, {seconds})"
 
 
-def thought_out(agent: BaseAgent, parts: ProgramWriters, model: str, asked: str, tools: Sequence[str]) -> str:
+def plan_suffix(agent: BaseAgent, parts: ProgramWriters, model: str, task: str, tools: Sequence[str]) -> str:
     """Return the prompt suffix with the agent's plan, if it plans first.
 
     Args:
         agent: the agent.
         parts: the program and the writers of its parts.
         model: the constant of its model.
-        asked: the expression for the task.
+        task: the expression for the task.
         tools: the names of its tools.
     """
     if not isinstance(agent, Agent) or not agent.reasoning:
@@ -203,9 +203,10 @@ def thought_out(agent: BaseAgent, parts: ProgramWriters, model: str, asked: str,
     book, words = parts.book, {"expected_output": "as described", "tools": ", ".join(tools) or "none"}
     system = string_literal(book.filled("reasoning", "initial_plan", **texts))
     prompt = string_literal(book.filled("reasoning", "create_plan_prompt", description="{task}", **words))
-    words = [model, parts.constant("THINKER", system, 4), f"{parts.constant('HOW', prompt, 4)}.format(task={asked})"]
+    system = parts.constant("REASONING_SYSTEM_PROMPT", system, 4)
+    words = [model, system, f"{parts.constant('REASONING_PROMPT', prompt, 4)}.format(task={task})"]
     words += [] if agent.max_reasoning_attempts is None else [f"attempts={max(agent.max_reasoning_attempts, 1)}"]
-    return f" + {parts.pieces.name('thought_out')}({', '.join(words)})"
+    return f" + {parts.pieces.name('plan_task')}({', '.join(words)})"
 
 
 def with_date(agent: BaseAgent, parts: ProgramWriters) -> str:
@@ -221,7 +222,7 @@ _OUTPUT, _PROMPT, _FUNCTION = 2, 4, 10
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _AgentCall:
     """An agent that code calls directly."""
 
     agent: Agent
@@ -249,7 +250,7 @@ class AgentCalls:
 
     def __init__(self, parts: ProgramWriters) -> None:
         self._parts = parts
-        self._calls: dict[tuple[int, int], _Asked] = {}
+        self._calls: dict[tuple[int, int], _AgentCall] = {}
 
     def function(self, agent: Agent, kind: type[BaseModel] | None) -> tuple[str, Sequence[str]]:
         """Return the function that calls an agent, and the names of its parameters besides the question.
@@ -263,7 +264,7 @@ class AgentCalls:
             self._calls[key] = self._read(agent, kind)
         return self._calls[key].function, self._calls[key].slots
 
-    def _read(self, agent: Agent, kind: type[BaseModel] | None) -> _Asked:
+    def _read(self, agent: Agent, kind: type[BaseModel] | None) -> _AgentCall:
         parts, where = self._parts, f"agent `{agent.role}`"
         engagement = bind_agent(agent)
         refuse_agent(agent, engagement, parts.refusals)
@@ -274,7 +275,7 @@ class AgentCalls:
         tools = [parts.tools.name(tool, where) for tool in engagement.tools.values()]
         tools += parts.skills.tool(agent, None)
         structure = None if kind is None else parts.lifter.value(kind, f"the answers of {where}")
-        return _Asked(
+        return _AgentCall(
             agent=agent,
             kind=structure,
             form="" if kind is None else model_outline(kind),
@@ -305,7 +306,7 @@ class AgentCalls:
         for item in self._calls.values():
             self._write(item, fields)
 
-    def _write(self, call: _Asked, fields: Sequence[str]) -> None:
+    def _write(self, call: _AgentCall, fields: Sequence[str]) -> None:
         parts, agent = self._parts, call.agent
         values = {name: name for name in call.slots}
         role = agent.template("role") or "agent"
@@ -313,7 +314,7 @@ class AgentCalls:
         question = "question"
         if call.form:
             form = parts.book.slice("formatted_task_instructions", output_format=call.form)
-            question = f'f"{{question}}\\n\\n{{{self._constant(f"{role} form", form, {})}}}"'
+            question = f'f"{{question}}\\n\\n{{{self._constant(f"{role} format", form, {})}}}"'
         words = [
             call.model,
             system,
@@ -321,25 +322,25 @@ class AgentCalls:
         ]
         text = limited(parts.answer(role, words, call.tools, agent.max_iter), agent, parts)
         if has_memory(agent, None):
-            text = f'{parts.pieces.name("remember")}({call.model}, question, "", {text})'
+            text = f'{parts.pieces.name("store_memories")}({call.model}, question, "", {text})'
         lines = [f"return AgentOutput({text})"]
         if call.kind is not None and fields:
-            read = f"{parts.pieces.name('parsed')}({call.model}, text, {call.kind})"
+            read = f"{parts.pieces.name('parse_output')}({call.model}, text, {call.kind})"
             lines = [f"text = {text}", f"return AgentOutput(text, pydantic={read})"]
         takes = ", ".join(["question: str", *(f"{name}: object" for name in call.slots)])
         summary = doc_line(f"Return the answer of {agent.template('role')} to a question")
         body = "\n".join(f"    {line}" for line in lines)
         parts.sheet.add(f'def {call.function}({takes}) -> AgentOutput:\n    """{summary}"""\n{body}', _FUNCTION)
 
-    def _known(self, call: _Asked) -> str:
+    def _known(self, call: _AgentCall) -> str:
         """Return the question suffix with memories and knowledge."""
         parts, result = self._parts, ""
         if has_memory(call.agent, None):
-            parts.remembers(call.agent, None)
-            result = f" + {parts.pieces.name('remembered')}(question)"
+            parts.add_memory(call.agent, None)
+            result = f" + {parts.pieces.name('recall_memories')}(question)"
         found = parts.knowledge.search(call.agent, None, call.model, "question")
         result = f"{result} + {found}" if found else result
-        return result + thought_out(call.agent, parts, call.model, "question", call.tools)
+        return result + plan_suffix(call.agent, parts, call.model, "question", call.tools)
 
     def _constant(self, preferred: str, text: str, values: dict[str, str]) -> str:
         literal = string_literal(slot_template(text, values))

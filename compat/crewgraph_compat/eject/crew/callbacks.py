@@ -26,8 +26,8 @@ class CallbackInputs:
         read, tested, created = set[str](), set[str](), set[str]()
         for function in functions:
             for name, kind in _keys(function):
-                {"read": read, "asked": tested, "made": created}[kind].add(name)
-        self.made = sorted(created - read - tested)
+                {"read": read, "tested": tested, "created": created}[kind].add(name)
+        self.created = sorted(created - read - tested)
         """Inputs that the functions create."""
 
         self.needed = sorted((set(placeholders) | read) - created - tested | read)
@@ -39,7 +39,7 @@ class CallbackInputs:
     @property
     def known(self) -> list[str]:
         """Return all inputs."""
-        return sorted({*self.made, *self.needed, *self.optional})
+        return sorted({*self.created, *self.needed, *self.optional})
 
 
 class KickoffCallbacks:
@@ -119,14 +119,14 @@ def _keys(function: Callable[..., Any]) -> Iterable[tuple[str, str]]:
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)), ctx=ctx) if name in value:
-                yield key, "read" if isinstance(ctx, ast.Load) else "made"
+                yield key, "read" if isinstance(ctx, ast.Load) else "created"
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr="get" | "setdefault" | "pop"),
                 args=[ast.Constant(value=str(key)), *_],
             ) if name in value:
-                yield key, "asked"
+                yield key, "tested"
             case ast.Compare(left=ast.Constant(value=str(key)), comparators=[ast.Name(id=name)]) if name in value:
-                yield key, "asked"
+                yield key, "tested"
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="update"), args=[ast.Dict() as entries]) if (
                 name in value
             ):
@@ -140,4 +140,4 @@ def _keys(function: Callable[..., Any]) -> Iterable[tuple[str, str]]:
 def _literal_keys(entries: ast.Dict) -> Iterable[tuple[str, str]]:
     for key in entries.keys:
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            yield key.value, "made"
+            yield key.value, "created"

@@ -130,22 +130,22 @@ class CrewOutputDataclass:
     def __init__(self, parts: ProgramWriters) -> None:
         self._parts = parts
 
-    def made(self, program: "CrewProgram") -> str:
+    def construction(self, program: "CrewProgram") -> str:
         """Return the expression that creates a crew's output from `state`; the first call writes the class."""
-        looked_at = self._looked_at()
+        fields = self._fields_read()
         if self._parts.sheet.helper("CrewOutput") is None:
-            self._write(looked_at)
+            self._write(fields)
         words = [f"raw={program.result()}"]
         data, task = program.last.data, program.last.assignment.task
-        held = "json_dict" if task.output_json else "pydantic"
-        if data is not None and held in looked_at:
-            words.append(f'{held}=state["{data}"]')
-        if "tasks_output" in looked_at:
+        structure = "json_dict" if task.output_json else "pydantic"
+        if data is not None and structure in fields:
+            words.append(f'{structure}=state["{data}"]')
+        if "tasks_output" in fields:
             listed = ", ".join(item.output_in("state") for item in program.tasks)
             words.append(f"tasks_output=[{listed}]")
         return f"CrewOutput({', '.join(words)})"
 
-    def _looked_at(self) -> list[str]:
+    def _fields_read(self) -> list[str]:
         sources = self._parts.lifter.sources
         if any(".token_usage" in text for text in sources):
             why = "count it with LangChain's `UsageMetadataCallbackHandler`"
@@ -154,18 +154,18 @@ class CrewOutputDataclass:
         wanted = {"pydantic", "json_dict"} if methods else set[str]()
         return [field for field in _FIELDS if field in wanted or any(f".{field}" in text for text in sources)]
 
-    def _write(self, looked_at: list[str]) -> None:
+    def _write(self, fields: list[str]) -> None:
         sheet, sources = self._parts.sheet, self._parts.lifter.sources
         sheet.names.take("CrewOutput")
         sheet.name_helper("CrewOutput", "CrewOutput")
         sheet.use("dataclasses", "dataclass")
-        if {"pydantic", "json_dict"} & set(looked_at):
+        if {"pydantic", "json_dict"} & set(fields):
             sheet.use("typing", "Any")
-        if "tasks_output" in looked_at:
+        if "tasks_output" in fields:
             sheet.use("collections.abc", "Sequence")
             self._parts.outputs.name()
-        listed = "".join(f"    {item}: {_FIELDS[item][0]} = {_FIELDS[item][1]}\n" for item in looked_at)
-        methods, modules = output_methods(sources, [field for field in ("pydantic", "json_dict") if field in looked_at])
+        listed = "".join(f"    {item}: {_FIELDS[item][0]} = {_FIELDS[item][1]}\n" for item in fields)
+        methods, modules = output_methods(sources, [field for field in ("pydantic", "json_dict") if field in fields])
         for module in modules:
             sheet.module(module)
         # Functions that receive the output may set its fields.
@@ -185,7 +185,7 @@ class CrewProgram:
     """The names of a crew's parts in the program."""
 
     graph: str
-    given: str
+    inputs_class: str
     """The class of the inputs."""
 
     inputs: tuple[str, ...]
@@ -239,7 +239,7 @@ class CrewWriter:
         for item in result:
             refuse_task(item.task, parts.refusals)
             refuse_agent(item.agent, item, parts.refusals)
-        parts.pieces.loop.keeps_results &= _keeps(crew, result)
+        parts.pieces.loop.caches_results &= _caches_results(crew, result)
         inputs = {
             *crew.fetch_inputs(),
             *(name for entry in result for name in entry.task.open_placeholders("output_file")),
@@ -274,7 +274,7 @@ class CrewWriter:
         for task in self._tasks:
             parts.sheet.add(task.node(), _NODE)
         if has_end:
-            self._around.write_end(state, CrewOutputDataclass(parts).made(program))
+            self._around.write_end(state, CrewOutputDataclass(parts).construction(program))
         graph = self._write_graph(state, inputs)
         return replace(program, graph=graph, is_finished=has_end)
 
@@ -285,14 +285,14 @@ class CrewWriter:
         lines += [f"    {_key(name)}: NotRequired[str]" for name in value.optional]
         doc = "The inputs of the crew." if lines else "The inputs of the crew: none."
         sheet.add(f'class {inputs}(TypedDict):\n    """{doc}"""\n\n' + "\n".join(lines), _STATE)
-        keys = [f"{_key(name)}: Any" for name in value.made]
+        keys = [f"{_key(name)}: Any" for name in value.created]
         for task in self._tasks:
             keys += task.keys()
         keys += ["plans: list[str]"] if self._plan is not None else []
         keys += ["result: str"] if has_end else []
         if any("NotRequired" in key for key in (*keys, *lines)):
             sheet.use("typing", "NotRequired")
-        if value.made:
+        if value.created:
             sheet.use("typing", "Any")
         listed = "\n".join(f"    {key}" for key in keys)
         sheet.add(f'class {state}({inputs}):\n    """The inputs, and the outputs of the tasks."""\n\n{listed}', _STATE)
@@ -318,7 +318,7 @@ class CrewWriter:
             sheet.use("typing", "Any")
             sheet.add(f"def {meeting}(state: {state}) -> dict[str, Any]:\n    {message}\n    return {{}}", _NODE)
         for way in ways:
-            self._write_way(way, state, end)
+            self._write_conditional_edge(way, state, end)
         around = [
             [f'{builder}.add_node("{item}", {item})' for item in items]
             for items in (before, [self._around.end] if self._around.end else [])
@@ -334,7 +334,7 @@ class CrewWriter:
         choose = writer.choice if isinstance(writer.assignment.task, ConditionalTask) else ""
         return CrewNode(writer.slug, bool(writer.assignment.task.async_execution), choose)
 
-    def _write_way(self, way: CrewEdge, state: str, end: str) -> None:
+    def _write_conditional_edge(self, way: CrewEdge, state: str, end: str) -> None:
         """Write the function of a conditional edge."""
         sheet, by_slug = self._parts.sheet, {item.slug: item for item in self._tasks}
         first = by_slug[way.chain[0].node]
@@ -358,7 +358,7 @@ class CrewWriter:
             returned = f"Literal[{names}]"
         else:
             returned = "str | Sequence[str]" if after else "str"
-        summary = doc_line(f"Decide whether to run {first.slug}, and what to run next")
+        summary = doc_line(f"Return the next node: {first.slug} if its condition holds")
         sheet.add(f'def {first.choice}(state: {state}) -> {returned}:\n    """{summary}"""\n' + "\n".join(lines), _NODE)
 
 
@@ -366,6 +366,6 @@ def _key(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _keeps(crew: Crew, bindings: list[TaskBinding]) -> bool:
+def _caches_results(crew: Crew, bindings: list[TaskBinding]) -> bool:
     """Return whether tool results are cached, which holds for all agents or for none."""
     return crew.cache and all(item.agent.cache for item in bindings)

@@ -29,8 +29,8 @@ class {plans}(BaseModel):
 _FUNCTION = '''
 def {node}(state: {state}) -> dict[str, list[str]]:
     """Let a model plan every task."""
-    asked = [SystemMessage({system}), HumanMessage({asked})]
-    answer = {model}.with_structured_output({plans}, method="function_calling").invoke(asked)
+    messages = [SystemMessage({system}), HumanMessage({prompt})]
+    answer = {model}.with_structured_output({plans}, method="function_calling").invoke(messages)
     plans = {{plan.task_number: plan.plan for plan in {plans}.model_validate(answer).list_of_plans_per_task}}
     return {{"plans": [plans.get(number, "") for number in range(1, {count})]}}
 '''
@@ -69,13 +69,13 @@ class CrewPlanNode:
         texts = {name: book.slice(f"planner_{name}") for name in ("role", "goal", "backstory")}
         system = f"{book.slice('role_playing', **texts)}\n\n{book.slice('planning_result')}"
         text = book.slice("planning_task", tasks="\n\n".join(map(self._described, range(len(self._tasks)))))
-        asked = parts.constant("TASKS_TO_PLAN", string_literal(slot_template(text, self._values)), _PROMPT)
+        prompt = parts.constant("PLANNER_PROMPT", string_literal(slot_template(text, self._values)), _PROMPT)
         sheet.add(
             _FUNCTION.format(
                 node=self.node,
                 state=state,
-                system=parts.constant("PLANNER", string_literal(system), _PROMPT),
-                asked=fill_slots(asked, text, self._values),
+                system=parts.constant("PLANNER_SYSTEM_PROMPT", string_literal(system), _PROMPT),
+                prompt=fill_slots(prompt, text, self._values),
                 model=self._model,
                 plans=plans,
                 count=len(self._tasks) + 1,

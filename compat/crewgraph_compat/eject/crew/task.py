@@ -14,8 +14,8 @@ from crewgraph_compat.eject.crew.agents import (
     CoworkerTools,
     coworkers_of,
     limited,
+    plan_suffix,
     system_prompt_of,
-    thought_out,
     with_date,
 )
 from crewgraph_compat.eject.refusals import has_memory
@@ -109,9 +109,9 @@ class TaskWriter:
             return parts.lifter.value(guardrail, f"the guardrail of {self.where}") or "None"
         if isinstance(judge, HallucinationGuardrail):
             parts.refusals.add(f"the guardrail of {self.where}", "the faithfulness judge is a feature of crewgraph")
-        parts.outputs.keep("description")
+        parts.outputs.require("description")
         model = self._model if judge.llm is None else parts.models.name(judge.llm, f"the guardrail of {self.where}")
-        return f"partial({parts.pieces.name('judged')}, {model}, {string_literal(judge.description)})"
+        return f"partial({parts.pieces.name('judge_output')}, {model}, {string_literal(judge.description)})"
 
     def keys(self) -> list[str]:
         """Return the state keys of the task, with their types."""
@@ -142,7 +142,7 @@ class TaskWriter:
         parts, names = self._parts, self._parts.sheet.names
         self.function = names.new(self.slug, "_task")
         if self.condition:
-            self.choice = names.new(f"whether_{self.slug}")
+            self.choice = names.new(f"route_{self.slug}")
         lines = self._lines()
         returned = "dict[str, str]" if self.data is None else "dict[str, Any]"
         if self.data is not None:
@@ -158,46 +158,48 @@ class TaskWriter:
     def _lines(self) -> list[str]:
         work = self._work()
         if self._guardrails:
-            return self._guarded(work)
+            return self._with_guardrails(work)
         lines = [f"text = {work('')}"]
         if self.data is not None:
             lines.append(f"data = {self._parsed()}")
         if self._callbacks:
             lines.append(f"output = {self._output('text', 'data')}")
             lines += [f"{callback}(output)" for callback in self._callbacks]
-        lines += self._remembering("text")
-        lines += self._saved("text", "data")
+        lines += self._store_memories("text")
+        lines += self._write_file("text", "data")
         value = f'"{self.slug}": text' + (f', "{self.data}": data' if self.data else "")
         if len(lines) == 1:
             return [f'return {{"{self.slug}": {work("")}}}']
         return [*lines, f"return {{{value}}}"]
 
-    def _guarded(self, work: _Work) -> list[str]:
+    def _with_guardrails(self, work: _Work) -> list[str]:
         parts, pieces = self._parts, self._parts.pieces
-        lines = ["", "def work(feedback: str) -> str:", f"    return {work(' + feedback')}", ""]
+        lines = ["", "def generate(feedback: str) -> str:", f"    return {work(' + feedback')}", ""]
         shaped = self._output("text", self._parsed() if self._structure else None, keep_data=True)
-        lines += [f"def shaped(text: str) -> {parts.outputs.name()}:", f"    return {shaped}", ""]
+        lines += [f"def to_output(text: str) -> {parts.outputs.name()}:", f"    return {shaped}", ""]
         judges = f"[{', '.join(self._guardrails)}]"
         if "partial(" in judges:
             parts.sheet.use("functools", "partial")
         retries = self.assignment.task.guardrail_max_retries
-        lines.append(f"output = {pieces.name('guarded')}(work, shaped, {judges}, retries={retries})")
+        lines.append(
+            f"output = {pieces.name('apply_guardrails')}(generate, to_output, {judges}, max_retries={retries})"
+        )
         lines += [f"{callback}(output)" for callback in self._callbacks]
         field = "json_dict" if self.assignment.task.output_json else "pydantic"
-        lines += self._remembering("output.raw")
-        lines += self._saved("output.raw", f"output.{field}")
+        lines += self._store_memories("output.raw")
+        lines += self._write_file("output.raw", f"output.{field}")
         value = f'"{self.slug}": output.raw' + (f', "{self.data}": output.{field}' if self.data else "")
         return [*lines, f"return {{{value}}}"]
 
     def _parsed(self) -> str:
         """Return the expression that parses a text into the structured result."""
-        built = f"{self._parts.pieces.name('parsed')}({self._model}, text, {self._structure})"
+        built = f"{self._parts.pieces.name('parse_output')}({self._model}, text, {self._structure})"
         return f'{built}.model_dump(mode="json")' if self.assignment.task.output_json else built
 
     def _work(self) -> _Work:
         agent, parts = self.assignment.agent, self._parts
         system, prompt = self._prompts()
-        prompt += with_date(agent, parts) + self._remembered() + self._looked_up() + self._thought_out()
+        prompt += with_date(agent, parts) + self._memory_suffix() + self._knowledge_suffix() + self._plan_suffix()
         tools = list(self._tools)
         if self._team is not None:
             values = self._values
@@ -211,15 +213,17 @@ class TaskWriter:
                 parts,
             )
         if isinstance(agent, Agent) and agent.max_execution_time:
-            why = "its agent has a time limit, and a person is asked, who takes what time it takes"
+            why = "its agent has a time limit, which would include the time that a person takes to answer"
             parts.refusals.add(self.where, why)
         parts.sheet.use("langgraph.func", "task")
-        reviewed = parts.pieces.name("reviewed")
+        revise = parts.pieces.name("revise_with_feedback")
         called, _, asks = parts.answer(
             role, (*words, f"{prompt}\0"), tools, agent.max_iter, structure=self._structure
         ).partition("(")
         # Answers from before an interrupt are not requested again when the node is run again.
-        return lambda said: f"{reviewed}(lambda said: task({called})({asks.replace(chr(0), f'{said} + said')}.result())"
+        return lambda more: (
+            f"{revise}(lambda revision: task({called})({asks.replace(chr(0), f'{more} + revision')}.result())"
+        )
 
     @property
     def _has_memory(self) -> bool:
@@ -231,19 +235,19 @@ class TaskWriter:
         text = "\n\n".join(self.assignment.task.template(field) or "" for field in fields)
         return fill_slots(string_literal(slot_template(text, self._values)), text, self._values)
 
-    def _remembered(self) -> str:
+    def _memory_suffix(self) -> str:
         """Return the prompt suffix with memories."""
         if not self._has_memory:
             return ""
-        self._parts.remembers(self.assignment.agent, self.assignment.crew)
-        return f" + {self._parts.pieces.name('remembered')}({self._filled('description')})"
+        self._parts.add_memory(self.assignment.agent, self.assignment.crew)
+        return f" + {self._parts.pieces.name('recall_memories')}({self._filled('description')})"
 
-    def _looked_up(self) -> str:
+    def _knowledge_suffix(self) -> str:
         """Return the prompt suffix with knowledge."""
-        asked = self._filled("description", "expected_output")
+        task_text = self._filled("description", "expected_output")
         if self._sources:
-            asked += f' + "\\n\\n" + {self._context()}'
-        found = self._parts.knowledge.search(self.assignment.agent, self.assignment.crew, self._model, asked)
+            task_text += f' + "\\n\\n" + {self._context()}'
+        found = self._parts.knowledge.search(self.assignment.agent, self.assignment.crew, self._model, task_text)
         if found and self.assignment.task.human_input:
             # Like the answers, it is not asked for again when the node is run again.
             called, _, words = found.partition("(")
@@ -251,22 +255,22 @@ class TaskWriter:
             found = f"task({called})({words}.result()"
         return f" + {found}" if found else ""
 
-    def _thought_out(self) -> str:
+    def _plan_suffix(self) -> str:
         """Return the prompt suffix with the agent's plan."""
-        agent, asked = self.assignment.agent, self._filled("description", "expected_output")
-        found = thought_out(agent, self._parts, self._model, asked, list(self.assignment.tools))
+        agent, task_text = self.assignment.agent, self._filled("description", "expected_output")
+        found = plan_suffix(agent, self._parts, self._model, task_text, list(self.assignment.tools))
         if found and self.assignment.task.human_input:
             self._parts.refusals.add(
-                self.where, "its agent plans first, and a person is asked, after whom it would plan again"
+                self.where, "its agent plans first, and would plan again after a person has answered"
             )
         return found
 
-    def _remembering(self, text: str) -> list[str]:
+    def _store_memories(self, text: str) -> list[str]:
         """Return the lines that keep the task's result."""
         if not self._has_memory:
             return []
-        told = f"{self._filled('description')}, {self._filled('expected_output')}"
-        return [f"{self._parts.pieces.name('remember')}({self._model}, {told}, {text})"]
+        texts = f"{self._filled('description')}, {self._filled('expected_output')}"
+        return [f"{self._parts.pieces.name('store_memories')}({self._model}, {texts}, {text})"]
 
     def _prompts(self) -> tuple[str, str]:
         """Return the expressions for the system prompt and the user prompt."""
@@ -277,7 +281,7 @@ class TaskWriter:
         prompt = [task.template("description") or ""]
         if (number := self.assignment.plan_number) is not None:
             slot = "the_plan" if "plan" in values else "plan"
-            values[slot] = f'{self._parts.pieces.name("how_to")}(state["plans"][{number - 1}])'
+            values[slot] = f'{self._parts.pieces.name("format_plan")}(state["plans"][{number - 1}])'
             prompt[0] += f"{{{slot}}}"
         expected = task.template("expected_output") or ""
         prompt.append(book.slice("expected_output", expected_output=expected))
@@ -309,7 +313,7 @@ class TaskWriter:
 
     def _context(self) -> str:
         read = [source.read_from("state") for source in self._sources]
-        return read[0] if len(read) == 1 else f"{self._parts.pieces.name('joined')}({', '.join(read)})"
+        return read[0] if len(read) == 1 else f"{self._parts.pieces.name('join_outputs')}({', '.join(read)})"
 
     def _output(self, text: str, data: str | None, *, keep_data: bool = False) -> str:
         task = self.assignment.task
@@ -326,10 +330,10 @@ class TaskWriter:
                 f"{string_literal(slot_template(value or '', self._values))}", value or "", self._values
             )
         if keep_data and self._structure:
-            self._parts.outputs.keep("json_dict" if task.output_json else "pydantic")
-        return self._parts.outputs.made(values)
+            self._parts.outputs.require("json_dict" if task.output_json else "pydantic")
+        return self._parts.outputs.construction(values)
 
-    def _saved(self, text: str, data: str) -> list[str]:
+    def _write_file(self, text: str, data: str) -> list[str]:
         path = self.assignment.task.template("output_file")
         if path is None:
             return []
@@ -343,7 +347,7 @@ class TaskWriter:
             if self.assignment.task.output_json:
                 self._parts.sheet.module("json")
                 content = f"json.dumps({data}, ensure_ascii=False, indent=2)"
-        return [f"{self._parts.pieces.name('saved')}({where}, {content})"]
+        return [f"{self._parts.pieces.name('write_file')}({where}, {content})"]
 
 
 def _upper(text: str) -> str:

@@ -16,11 +16,11 @@ _RANK = 10
 class _State(Protocol):
     """The writer of a flow's state."""
 
-    whole: str
+    graph_class: str
 
     @property
     def is_dict(self) -> bool: ...
-    def first(self) -> str: ...
+    def initial_values(self) -> str: ...
 
 
 class _Writer(Protocol):
@@ -31,7 +31,7 @@ class _Writer(Protocol):
     @property
     def is_async(self) -> bool: ...
     @property
-    def gives(self) -> bool: ...
+    def returns_value(self) -> bool: ...
     def read(self) -> None: ...
     def write(self) -> str: ...
 
@@ -79,22 +79,22 @@ class FlowCalls:
         sheet, writer = self._parts.sheet, called.writer
         sheet.use("collections.abc", "Mapping")
         sheet.use("typing", "Any")
-        first = writer.state.first()
-        values = f"{{**{first}, **(inputs or {{}})}}" if first else "{**(inputs or {})}"
-        value = f"{writer.state.whole}(**{values})"
+        initial = writer.state.initial_values()
+        values = f"{{**{initial}, **(inputs or {{}})}}" if initial else "{**(inputs or {})}"
+        value = f"{writer.state.graph_class}(**{values})"
         if writer.state.is_dict:
             sheet.use("typing", "cast")
-            value = f"cast({writer.state.whole}, {values})"
+            value = f"cast({writer.state.graph_class}, {values})"
         message = f'"""Run the flow `{called.name}`."""'
-        begins = [("def", "kickoff", f"{graph}.invoke({value})")] if called.is_sync else []
+        functions = [("def", "kickoff", f"{graph}.invoke({value})")] if called.is_sync else []
         if called.is_sync and writer.is_async:
             sheet.module("asyncio")
-            begins = [("def", "kickoff", f"asyncio.run({graph}.ainvoke({value}))")]
-        begins += [("async def", "akickoff", f"await {graph}.ainvoke({value})")] if called.is_async else []
-        for kind, verb, run in begins:
-            lines = [f"state = {run}", 'return state.get("result")'] if writer.gives else [run]
+            functions = [("def", "kickoff", f"asyncio.run({graph}.ainvoke({value}))")]
+        functions += [("async def", "akickoff", f"await {graph}.ainvoke({value})")] if called.is_async else []
+        for kind, verb, run in functions:
+            lines = [f"state = {run}", 'return state.get("result")'] if writer.returns_value else [run]
             body = "\n".join(f"    {line}" for line in lines)
-            returned = "Any" if writer.gives else "None"
+            returned = "Any" if writer.returns_value else "None"
             sheet.add(
                 f"{kind} {verb}_{called.name}(inputs: Mapping[str, Any] | None = None) -> {returned}:\n    {message}\n{body}",
                 _RANK,

@@ -20,9 +20,9 @@ __all__ = ["FlowEdges"]
 
 _GRAPH, _NODE = 14, 13
 
-_ROUTED = '''
+_NEXT_NODES = '''
 def {name}(label: Any, ways: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the nodes that wait for the labels a router returned: one, an Enum member, several, or none."""
+    """Return the nodes that listen to what a router returned: a label, an Enum member, several labels, or None."""
     labels: list[Any] = list(label) if isinstance(label, (list, tuple)) else [label]  # pyright: ignore[reportUnknownArgumentType]
     nodes = [node for entry in labels for node in ways.get(str(getattr(entry, "value", entry)), ())]
     return nodes or [END]
@@ -43,36 +43,38 @@ class FlowEdges:
         self, definition: FlowDefinition, events: TriggerGraph, methods: Mapping[str, MethodWriter], refusals: Refusals
     ) -> None:
         self._definition, self._events, self._methods, self._refusals = definition, events, methods, refusals
-        self._given: dict[str, list[str]] = {name: [] for name in methods}
-        self._first: dict[str, str] = {}
+        self._result_keys: dict[str, list[str]] = {name: [] for name in methods}
+        self._parameter_sources: dict[str, str] = {}
         self._keys: dict[str, str] = {}
         self._has_result = False
-        self._idle: set[str] = set()
+        self._unused: set[str] = set()
         for name in methods:
-            self._hand_on(name)
-        self._let_go()
+            self._find_source(name)
+        self._drop_unused()
         last = [name for name in methods if self._may_be_last(name)]
-        if any(methods[name].gives for name in last):
+        if any(methods[name].returns_value for name in last):
             self._has_result = True
             self._keys["result"] = "Any"
             for name in last:
-                self._given[name].append("result")
+                self._result_keys[name].append("result")
         self._last = last
         for name in events.routes:
             if not self.is_edge(name) and not self.is_command(name):
-                self._keys[f"{name}_said"] = "str" if self._says_texts(name) else "Any"
-                self._given[name].append(f"{name}_said")
+                self._keys[f"{name}_label"] = "str" if self._says_texts(name) else "Any"
+                self._result_keys[name].append(f"{name}_label")
 
     def keys(self) -> dict[str, str]:
         """Return the state keys of passed values, with their types."""
-        return {name: "Annotated[Any, latest]" if name in self._several else kind for name, kind in self._keys.items()}
+        return {
+            name: "Annotated[Any, keep_latest]" if name in self._several else kind for name, kind in self._keys.items()
+        }
 
     @cached_property
     def _several(self) -> set[str]:
         """Return the keys that several methods may write concurrently."""
         results: set[str] = set()
         for key in self._keys:
-            writers = [name for name in self._methods if key in self._given[name]]
+            writers = [name for name in self._methods if key in self._result_keys[name]]
             if any(
                 may_run_concurrently(self._events, first, other)
                 for first in writers
@@ -82,19 +84,19 @@ class FlowEdges:
                 results.add(key)
         return results
 
-    def given(self, name: str) -> list[str]:
+    def result_keys(self, name: str) -> list[str]:
         """Return the keys to which a method's return value is written."""
-        return list(dict.fromkeys(self._given[name]))
+        return list(dict.fromkeys(self._result_keys[name]))
 
-    def first(self, name: str, state: FlowStateWriter) -> list[str]:
+    def parameter_lines(self, name: str, state: FlowStateWriter) -> list[str]:
         """Return the lines that assign a method's parameters."""
         writer = self._methods[name]
         lines: list[str] = []
         for n, item in enumerate(writer.all_parameters):
-            if n == 0 and name in self._idle:
+            if n == 0 and name in self._unused:
                 continue
-            if n == 0 and name in self._first:
-                read = self._first[name]
+            if n == 0 and name in self._parameter_sources:
+                read = self._parameter_sources[name]
                 lines.append(f"{item.arg} = {read if read.startswith(chr(34)) else state.get(read)}")
             elif item.arg in state.fields:
                 lines.append(f"{item.arg} = {state.get(item.arg)}")
@@ -154,14 +156,14 @@ class FlowEdges:
             and not events.unheard(name)
             and not _is_enum(method.func)
             and all(len(targets) == 1 and targets[0] in self._definition.methods for targets in routes.values())
-            and not any(f"{target}_given" in self._given[name] for ones in routes.values() for target in ones)
+            and not any(f"{target}_input" in self._result_keys[name] for ones in routes.values() for target in ones)
         )
 
     def is_command(self, name: str) -> bool:
         """Return whether a method is a node that continues with a `Command`, with the labels in its code."""
         if not self._events.routes.get(name) or router_labels(self._methods[name].tree) is None:
             return False
-        return not self._given[name] or all(
+        return not self._result_keys[name] or all(
             isinstance(item.value, ast.Constant) for item in self._methods[name].returns
         )
 
@@ -175,7 +177,7 @@ class FlowEdges:
             return False
         return name not in events.routes or events.unheard(name)
 
-    def _hand_on(self, name: str) -> None:
+    def _find_source(self, name: str) -> None:
         """Determine the source of a method's first parameter."""
         method, writer = self._definition.methods[name], self._methods[name]
         if not writer.all_parameters or (method.is_start and method.trigger is None):
@@ -185,22 +187,22 @@ class FlowEdges:
         trigger = method.trigger
         events = events_of(trigger)
         if isinstance(trigger, AndCondition):
-            self._hand(name, events[-1], f"{events[-1]}_result")
+            self._pass(name, events[-1], f"{events[-1]}_result")
         elif isinstance(trigger, OrCondition) and len(events) > 1:
-            for event in self._first_of(events):
-                self._hand(name, event, f"{name}_given")
+            for event in self._events_of_first_step(events):
+                self._pass(name, event, f"{name}_input")
         elif events:
-            self._hand(name, events[0], f"{events[0]}_result")
+            self._pass(name, events[0], f"{events[0]}_result")
 
-    def _let_go(self) -> None:
+    def _drop_unused(self) -> None:
         """Drop passed values that the remaining code of a method does not use."""
-        while idle := [name for name in self._first if not self._reads(name)]:
-            self._idle.update(idle)
-            for name in idle:
-                del self._first[name]
-            for key in [key for key in self._keys if key not in self._first.values()]:
+        while unused := [name for name in self._parameter_sources if not self._reads(name)]:
+            self._unused.update(unused)
+            for name in unused:
+                del self._parameter_sources[name]
+            for key in [key for key in self._keys if key not in self._parameter_sources.values()]:
                 del self._keys[key]
-                for value in self._given.values():
+                for value in self._result_keys.values():
                     value[:] = [item for item in value if item != key]
 
     def _reads(self, name: str) -> bool:
@@ -208,14 +210,14 @@ class FlowEdges:
         writer = self._methods[name]
         called = writer.all_parameters[0].arg
         unused = set[int]()
-        if not self._given[name] and name not in self._events.routes and not self._may_be_last(name):
+        if not self._result_keys[name] and name not in self._events.routes and not self._may_be_last(name):
             unused = {id(node) for each in writer.returns if not _acts(each) for node in ast.walk(each)}
         return any(
             isinstance(node, ast.Name) and node.id == called and id(node) not in unused
             for node in ast.walk(writer.tree)
         )
 
-    def _first_of(self, events: Sequence[str]) -> list[str]:
+    def _events_of_first_step(self, events: Sequence[str]) -> list[str]:
         """Drop events that occur in the same step as one whose method was defined earlier."""
         names = [method for method in self._definition.methods if method in events]
         late = {
@@ -226,19 +228,19 @@ class FlowEdges:
         }
         return [event for event in events if event not in late]
 
-    def _hand(self, name: str, event: str, key: str) -> None:
+    def _pass(self, name: str, event: str, key: str) -> None:
         if event in self._definition.methods:
-            self._given[event].append(key)
+            self._result_keys[event].append(key)
             self._keys[key] = self._methods[event].annotation if key == f"{event}_result" else "Any"
-            self._first[name] = key
+            self._parameter_sources[name] = key
             return
-        if key.endswith("_given"):
-            for speaker in self._events.speakers(event):
-                self._given[speaker].append(key)
+        if key.endswith("_input"):
+            for emitter in self._events.emitters(event):
+                self._result_keys[emitter].append(key)
             self._keys[key] = "Any"
-            self._first[name] = key
+            self._parameter_sources[name] = key
             return
-        self._first[name] = f'"{event}"'
+        self._parameter_sources[name] = f'"{event}"'
 
     def write(self, parts: ProgramWriters, state: FlowStateWriter, prefix: str, called: Mapping[str, str]) -> str:
         """Write the graph and return its name."""
@@ -246,17 +248,17 @@ class FlowEdges:
         sheet.use("langgraph.graph", "END", "START", "StateGraph")
         before = f"{prefix}_" if prefix else ""
         builder, graph = sheet.names.new(f"{before}builder"), sheet.names.new(f"{before}graph")
-        lines = [f"{builder} = StateGraph({state.whole})"]
+        lines = [f"{builder} = StateGraph({state.graph_class})"]
         nodes = [name for name in self._methods if not self.is_edge(name)]
         lines += [f'{builder}.add_node("{name}", {called[name]})' for name in nodes]
         if events.waits:
             self._write_wait(parts, state)
-            lines += [f'{builder}.add_node("{node}", passed)' for node in events.waits.values()]
+            lines += [f'{builder}.add_node("{node}", mark_event)' for node in events.waits.values()]
         begin = "START"
         if state.needs_id:
             identify = sheet.names.new("identify")
             begin = f'"{identify}"'
-            sheet.add(state.identifying(identify), _NODE)
+            sheet.add(state.id_node(identify), _NODE)
             lines += [f"{builder}.add_node({begin}, {identify})", f"{builder}.add_edge(START, {begin})"]
         lines += [f'{builder}.add_edge({begin}, "{name}")' for name in events.starts]
         for name in nodes:
@@ -267,16 +269,16 @@ class FlowEdges:
                     else self._edge(builder, name, target, called)
                 )
             if name in events.routes and self.ways(name) is None:
-                lines.append(self._routed(parts, builder, name, state))
+                lines.append(self._conditional_edge(parts, builder, name, state))
             elif name not in events.routes and not events.is_sure(name):
                 lines.append(f'{builder}.add_edge("{name}", END)')
         for sources, target in events.joins:
             listed = ", ".join(f'"{source}"' for source in sources)
             lines.append(f'{builder}.add_edge([{listed}], "{target}")')
-        if self._several and not sheet.names.is_taken("latest"):
-            sheet.names.take("latest")
-            message = '"""Keep the latest of several results."""'
-            sheet.add(f"def latest(_: Any, last: Any) -> Any:\n    {message}\n    return last", 10)
+        if self._several and not sheet.names.is_taken("keep_latest"):
+            sheet.names.take("keep_latest")
+            message = '"""Reducer that keeps the latest result of parallel methods."""'
+            sheet.add(f"def keep_latest(_: Any, latest: Any) -> Any:\n    {message}\n    return latest", 10)
         if self._several:
             sheet.use("typing", "Annotated")
         compiled = f"{builder}.compile()" if prefix else parts.compiled(builder)
@@ -293,15 +295,17 @@ class FlowEdges:
         ways = ", ".join(f'"{label}": "{ones[0]}"' for label, ones in self._events.routes[target].items())
         return f'{builder}.add_conditional_edges("{name}", {called[target]}, {{{ways}}})'
 
-    def _routed(self, parts: ProgramWriters, builder: str, name: str, state: FlowStateWriter) -> str:
+    def _conditional_edge(self, parts: ProgramWriters, builder: str, name: str, state: FlowStateWriter) -> str:
         sheet, routes = parts.sheet, self._events.routes[name]
-        function = sheet.names.new(f"after_{slug(name)}")
+        function = sheet.names.new(f"route_after_{slug(name)}")
         ways = ", ".join(f'"{label}": {_listed(ones)}' for label, ones in routes.items())
-        message = f'"""Return the nodes that wait for the labels of `{name}`."""'
-        read = f"{state.get(f'{name}_said')}"
+        message = f'"""Return the nodes that listen to the label that `{name}` returned."""'
+        read = f"{state.get(f'{name}_label')}"
         texts = self._says_texts(name)
         chosen = f"{{{ways}}}.get({read}, [END])" if texts else f"{self._helper(parts)}({read}, {{{ways}}})"
-        sheet.add(f"def {function}(state: {state.whole}) -> list[str]:\n    {message}\n    return {chosen}", _NODE)
+        sheet.add(
+            f"def {function}(state: {state.graph_class}) -> list[str]:\n    {message}\n    return {chosen}", _NODE
+        )
         targets = _listed([*dict.fromkeys(item for ones in routes.values() for item in ones)])
         return f'{builder}.add_conditional_edges("{name}", {function}, [{targets[1:-1]}, END])'
 
@@ -314,20 +318,22 @@ class FlowEdges:
 
     def _helper(self, parts: ProgramWriters) -> str:
         """Return the function that normalizes all values a router may return."""
-        helper = parts.sheet.helper("routed")
+        helper = parts.sheet.helper("next_nodes")
         if helper is None:
             parts.sheet.use("collections.abc", "Mapping", "Sequence")
             parts.sheet.use("typing", "Any")
-            helper = parts.sheet.names.new("routed")
-            parts.sheet.name_helper("routed", helper)
-            parts.sheet.add(_ROUTED.format(name=helper), _NODE)
+            helper = parts.sheet.names.new("next_nodes")
+            parts.sheet.name_helper("next_nodes", helper)
+            parts.sheet.add(_NEXT_NODES.format(name=helper), _NODE)
         return helper
 
     def _write_wait(self, parts: ProgramWriters, state: FlowStateWriter) -> None:
-        parts.sheet.names.take("passed")
+        parts.sheet.names.take("mark_event")
         parts.sheet.use("typing", "Any")
-        message = '"""Record a label that is part of a joint condition."""'
-        parts.sheet.add(f"def passed(state: {state.whole}) -> dict[str, Any]:\n    {message}\n    return {{}}", _NODE)
+        message = '"""Mark that an event of a joint condition has occurred."""'
+        parts.sheet.add(
+            f"def mark_event(state: {state.graph_class}) -> dict[str, Any]:\n    {message}\n    return {{}}", _NODE
+        )
 
 
 def _listed(names: list[str]) -> str:

@@ -68,11 +68,11 @@ class FlowWriter:
         self.state = FlowStateWriter(source, self.flow, self.parts, [*self.methods.values(), *self.helpers.values()])
         self.state.read()
         for writer in [*self.methods.values(), *self.helpers.values()]:
-            self._take_over(writer)
+            self._add_code(writer)
         for writer in [*self.helpers.values(), *self.methods.values()]:
             writer.called = names.new(writer.name, f"_of_{self.prefix}" if self.prefix else "_method")
 
-    def _take_over(self, writer: MethodWriter) -> None:
+    def _add_code(self, writer: MethodWriter) -> None:
         """Add the code that a method uses, after the crewgraph parts in it were replaced."""
         edits = writer.edits
         text = edits.done()
@@ -127,13 +127,12 @@ class FlowWriter:
         """Write the flow and return the expression for the result of a run."""
         sheet, lines, state = self.parts.sheet, self.lines, self.state
         self._check_at_once()
-        handed = lines.keys()
-        state.write(handed, grows=self._grow())
+        state.write(lines.keys(), appended=self._appended())
         for writer in self.helpers.values():
-            sheet.add(writer.helper(state.plain), _RANK)
+            sheet.add(writer.helper(state.own_class), _RANK)
         for name, writer in self.methods.items():
-            reads = lines.first(name, state)
-            kind = state.whole if reads or state.is_dict or state.needs_id else state.plain
+            reads = lines.parameter_lines(name, state)
+            kind = state.graph_class if reads or state.is_dict or state.needs_id else state.own_class
             if lines.is_edge(name):
                 labels = ", ".join(f'"{label}"' for label in sorted(self.definition.methods[name].labels))
                 sheet.use("typing", "Literal")
@@ -142,7 +141,7 @@ class FlowWriter:
             writes = self._writes(writer)
             first = [*reads, *state.before(writes)]
             ways = lines.ways(name) if name in self.events.routes else None
-            sheet.add(writer.node(kind, first, state.update(writes), lines.given(name), ways), _RANK)
+            sheet.add(writer.node(kind, first, state.update(writes), lines.result_keys(name), ways), _RANK)
         return lines.write(
             self.parts, state, self.prefix, {name: writer.called for name, writer in self.methods.items()}
         )
@@ -173,7 +172,7 @@ class FlowWriter:
                     results |= dict.fromkeys(both, (first, other))
         return results
 
-    def _grow(self) -> set[str]:
+    def _appended(self) -> set[str]:
         """Return the lists that several methods append to concurrently."""
         writers = [*self.methods.values(), *self.helpers.values()]
         return {
@@ -183,9 +182,9 @@ class FlowWriter:
         }
 
     def _check_at_once(self) -> None:
-        grows = self._grow()
+        appended = self._appended()
         for name, (first, other) in self._shared().items():
-            if name not in grows:
+            if name not in appended:
                 self.parts.refusals.add(
                     f"methods `{first}` and `{other}`",
                     f"they may run in parallel, and both change `{name}` of the state",
@@ -198,7 +197,7 @@ class FlowWriter:
         return has_parallel_branches(self.events)
 
     @property
-    def gives(self) -> bool:
+    def returns_value(self) -> bool:
         """Whether a run has a result."""
         return self.lines.result
 

@@ -168,7 +168,7 @@ class MethodWriter:
         return list(_returns(self.tree.body))
 
     @property
-    def gives(self) -> bool:
+    def returns_value(self) -> bool:
         """Whether the method returns a value."""
         return any(item.value is not None and not _is_none(item.value) for item in self.returns)
 
@@ -182,29 +182,29 @@ class MethodWriter:
     def node(
         self,
         state: str,
-        first: Sequence[str],
+        parameter_lines: Sequence[str],
         update: Sequence[tuple[str, str]],
-        given: Sequence[str],
+        result_keys: Sequence[str],
         ways: Mapping[str, Sequence[str]] | None = None,
     ) -> str:
         """Return the function of the method's node.
 
         Args:
             state: the annotation of the state.
-            first: lines before the method's own.
+            parameter_lines: lines before the method's own.
             update: the state keys it writes, with expressions for their values.
-            given: the keys that receive its return value.
+            result_keys: the keys that receive its return value.
             ways: next nodes by label, if it selects them itself.
         """
         edits = self.edits
         for item in self.returns:
             if ways is None:
-                edits.replace_statement(item, self._returned(item, edits, update, given))
+                edits.replace_statement(item, self._return_statement(item, edits, update, result_keys))
             else:
-                edits.replace_statement(item, self._gone(item, edits, update, given, ways))
+                edits.replace_statement(item, self._command(item, edits, update, result_keys, ways))
         body = self._body(edits)
         if not always_returns(self.tree.body):
-            body += f"    return {_update(update, given, 'None')}\n"
+            body += f"    return {_update(update, result_keys, 'None')}\n"
         returned = "dict[str, Any]"
         if ways is not None:
             targets = dict.fromkeys(
@@ -214,15 +214,15 @@ class MethodWriter:
             returned = f"Command[Literal[{', '.join(map(_quoted, targets))}]]"
         else:
             self.parts.sheet.use("typing", "Any")
-        return self._function(self.called, f"state: {state}", returned, first, body)
+        return self._function(self.called, f"state: {state}", returned, parameter_lines, body)
 
-    def edge(self, state: str, first: Sequence[str], returned: str) -> str:
+    def edge(self, state: str, parameter_lines: Sequence[str], returned: str) -> str:
         """Return the function of a conditional edge, whose return value selects the next node."""
         note = self.tree.returns
         text = ast.unparse(note) if note is not None and "Literal" in ast.unparse(note) else returned
         if text != returned:
             self.parts.lifter.needs(self.module, text, self.where)
-        return self._function(self.called, f"state: {state}", text, first, self._body(self.edits))
+        return self._function(self.called, f"state: {state}", text, parameter_lines, self._body(self.edits))
 
     def helper(self, state: str) -> str:
         """Return the function of a helper method."""
@@ -231,7 +231,7 @@ class MethodWriter:
         returned = "" if self.tree.returns is None else ast.unparse(self.tree.returns)
         return self._function(self.called, ast.unparse(arguments), returned, (), self._body(self.edits))
 
-    def _function(self, name: str, takes: str, returned: str, first: Sequence[str], body: str) -> str:
+    def _function(self, name: str, takes: str, returned: str, parameter_lines: Sequence[str], body: str) -> str:
         kind = "async def" if self.is_async else "def"
         doc = ""
         if ast.get_docstring(self.tree) is not None:
@@ -242,7 +242,7 @@ class MethodWriter:
         elif self.method is not None:
             role = "Start method" if self.method.is_start else "Router" if self.method.is_router else "Listener"
             doc = f'    """{role}: `{self.name}`."""\n'
-        lines = "".join(f"    {line}\n" for line in first)
+        lines = "".join(f"    {line}\n" for line in parameter_lines)
         arrow = f" -> {returned}" if returned else ""
         return f"{kind} {name}({takes}){arrow}:\n{doc}{lines}{body}"
 
@@ -312,8 +312,8 @@ class MethodWriter:
         for node in calls:
             self.parts.sheet.use("langgraph.types", "interrupt")
             self.parts.asks_people = self.parts.keeps_runs = True
-            asked = edits.current(node.args[0]).replace(f"{self.own}.state", "state")
-            edits.replace(node, f"str(interrupt({asked}))")
+            question = edits.current(node.args[0]).replace(f"{self.own}.state", "state")
+            edits.replace(node, f"str(interrupt({question}))")
             why = "its code before the question runs again after the answer, as in all nodes with an `interrupt`"
             self.parts.refusals.note(self.where, why)
         return {id(node.func) for node in calls}
@@ -342,42 +342,42 @@ class MethodWriter:
         indent = self.tree.body[0].col_offset
         return textwrap.indent(textwrap.dedent(" " * indent + text.lstrip(" ")), "    ").rstrip() + "\n"
 
-    def _returned(
-        self, item: ast.Return, edits: SourceEdits, update: Sequence[tuple[str, str]], given: Sequence[str]
+    def _return_statement(
+        self, item: ast.Return, edits: SourceEdits, update: Sequence[tuple[str, str]], result_keys: Sequence[str]
     ) -> str:
         if item.value is None or _is_none(item.value):
-            return f"return {_update(update, given, 'None')}"
+            return f"return {_update(update, result_keys, 'None')}"
         value = edits.inner(item.value)
-        if not given:
+        if not result_keys:
             done: ast.AST = item.value
             while isinstance(done, (ast.Attribute, ast.Subscript)):
                 done = done.value
             acts = any(isinstance(inner, (ast.Call, ast.Await)) for inner in ast.walk(done))
             remaining = f"{edits.inner(done)}\n{' ' * item.col_offset}" if acts else ""
-            return f"{remaining}return {_update(update, given, 'None')}"
-        if len(given) > 1:
-            return f"given = {value}\n{' ' * item.col_offset}return {_update(update, given, 'given')}"
-        return f"return {_update(update, given, value)}"
+            return f"{remaining}return {_update(update, result_keys, 'None')}"
+        if len(result_keys) > 1:
+            return f"result = {value}\n{' ' * item.col_offset}return {_update(update, result_keys, 'result')}"
+        return f"return {_update(update, result_keys, value)}"
 
-    def _gone(
+    def _command(
         self,
         item: ast.Return,
         edits: SourceEdits,
         update: Sequence[tuple[str, str]],
-        given: Sequence[str],
+        result_keys: Sequence[str],
         ways: Mapping[str, Sequence[str]],
     ) -> str:
         """Return the replacement of a `return` that selects the next node."""
         self.parts.sheet.use("langgraph.types", "Command")
-        said = item.value.value if isinstance(item.value, ast.Constant) else None
-        excluded = {f"{node}_given" for nodes in ways.values() for node in nodes}
-        excluded -= {f"{node}_given" for node in ways.get(str(said), ())}
-        handed = [key for key in given if key not in excluded]
+        returned = item.value.value if isinstance(item.value, ast.Constant) else None
+        excluded = {f"{node}_input" for nodes in ways.values() for node in nodes}
+        excluded -= {f"{node}_input" for node in ways.get(str(returned), ())}
+        passed_keys = [key for key in result_keys if key not in excluded]
         for label in _labels(item.value):
             targets = ways.get(label.value, ())
             edits.replace(label, _listed(targets) if len(targets) > 1 else _quoted(targets[0]) if targets else "END")
         assert item.value is not None  # it is one of the labels
-        words = [f"update={_update(update, handed, repr(said))}"] if update or handed else []
+        words = [f"update={_update(update, passed_keys, repr(returned))}"] if update or passed_keys else []
         return f"return Command({', '.join([*words, f'goto={edits.inner(item.value)}'])})"
 
 

@@ -62,14 +62,14 @@ class TriggerGraph:
                 if condition is not None:
                     self._add(name, condition, again=again)
 
-    def speakers(self, label: str) -> list[str]:
+    def emitters(self, label: str) -> list[str]:
         """Return the methods that may return a label."""
         results: list[str] = []
         for name, method in self.definition.methods.items():
             labels = set(method.labels) | texts_in_code(method.func)
             computed = not method.labels and returned_labels(method.func) is None
             if (method.is_router and (label in labels or computed)) or (
-                not method.is_router and label in self.definition.said and label in labels
+                not method.is_router and label in self.definition.emitted_labels and label in labels
             ):
                 results.append(name)
         return results
@@ -108,8 +108,8 @@ class TriggerGraph:
             if not again:
                 self.edges.setdefault(event, []).append(name)
             return
-        for speaker in self.speakers(event):
-            self.routes.setdefault(speaker, {}).setdefault(event, []).append(name)
+        for emitter in self.emitters(event):
+            self.routes.setdefault(emitter, {}).setdefault(event, []).append(name)
 
     def _waited(self, event: Condition) -> str:
         """Return the node to wait for: a method's, or one for a label or for any of several events."""
@@ -118,9 +118,9 @@ class TriggerGraph:
         if event in self.definition.methods:
             return event
         if event not in self.waits:
-            self.waits[event] = f"said {event}"
-            for speaker in self.speakers(event):
-                self.routes.setdefault(speaker, {}).setdefault(event, []).append(self.waits[event])
+            self.waits[event] = f"label {event}"
+            for emitter in self.emitters(event):
+                self.routes.setdefault(emitter, {}).setdefault(event, []).append(self.waits[event])
         return self.waits[event]
 
     def _any_of(self, events: tuple[str, ...]) -> str:
@@ -132,8 +132,8 @@ class TriggerGraph:
                 if event in self.definition.methods:
                     self.edges.setdefault(event, []).append(key)
                 else:
-                    for speaker in self.speakers(event):
-                        self.routes.setdefault(speaker, {}).setdefault(event, []).append(key)
+                    for emitter in self.emitters(event):
+                        self.routes.setdefault(emitter, {}).setdefault(event, []).append(key)
         return key
 
 
@@ -204,7 +204,7 @@ class _Source:
     """The label of a router."""
 
     def __str__(self) -> str:
-        suffix = f" saying `{self.label}`" if self.label is not None else ""
+        suffix = f" with the label `{self.label}`" if self.label is not None else ""
         return " with ".join(f"`{method}`" for method in self.methods) + suffix
 
 
@@ -258,8 +258,8 @@ def _sources_of(events: TriggerGraph, condition: Condition) -> Iterator[_Source]
     elif condition in methods:
         yield _Source((condition,))
     else:
-        for speaker in events.speakers(condition):
-            yield _Source((speaker,), condition if methods[speaker].is_router else None)
+        for emitter in events.emitters(condition):
+            yield _Source((emitter,), condition if methods[emitter].is_router else None)
 
 
 def _meet(events: TriggerGraph, left: _Source, other: _Source) -> bool:
@@ -304,9 +304,9 @@ def _after(events: TriggerGraph, source: _Source) -> list[str]:
     results = [item for name in source.methods for item in events.following(name)]
     if source.label is None or returns_several_labels(events.definition.methods[source.methods[0]].func):
         return results
-    speaker = source.methods[0]
-    routes = events.routes.get(speaker, {})
-    triggered = {*events.edges.get(speaker, ()), *routes.get(source.label, ())}
+    emitter = source.methods[0]
+    routes = events.routes.get(emitter, {})
+    triggered = {*events.edges.get(emitter, ()), *routes.get(source.label, ())}
     unheard = {item for label, ones in routes.items() if label != source.label for item in ones} - triggered
     return [item for item in results if item not in unheard]
 

@@ -37,7 +37,7 @@ class SourceEdits:
     def replace(self, node: ast.AST, text: str) -> None:
         """Replace the text of a node."""
         around = self._formatted.get(id(node))
-        if around is not None and around is not node:  # places within f-strings are not told
+        if around is not None and around is not node:  # nodes within f-strings have no positions
             self._within.setdefault(id(around), (around, {}))[1][id(node)] = text
             return
         start, end = self.span(node)
@@ -211,7 +211,7 @@ def global_value(name: str, values: Mapping[str, Any]) -> Any:
     """Return the value of a global name.
 
     Raises:
-        LookupError: nothing.
+        LookupError: the name is not defined.
     """
     if name in values:
         return values[name]

@@ -342,7 +342,7 @@ class UserCode:
         self._done[module.file, name] = called
 
     def source(
-        self, module: UserModule, text: str, where: str, rank: int = _RANK, *, given: frozenset[str] = frozenset()
+        self, module: UserModule, text: str, where: str, rank: int = _RANK, *, defined: frozenset[str] = frozenset()
     ) -> None:
         """Add source of a module to the program, after everything it needs.
 
@@ -351,16 +351,16 @@ class UserCode:
             text: the source.
             where: its use, for messages.
             rank: its position in the program.
-            given: names that the program already has.
+            defined: names that the program already has.
         """
         text = self.rewrite(module, text)
-        self.needs(module, text, where, given)
+        self.needs(module, text, where, defined)
         self.sources.append(text)
         self.sheet.add(text, rank)
 
-    def needs(self, module: UserModule, text: str, where: str, given: frozenset[str] = frozenset()) -> None:
-        """Add the names that a piece of a module's source uses, except given ones."""
-        for used in sorted((global_names(text) & set(module.definitions)) - given):
+    def needs(self, module: UserModule, text: str, where: str, defined: frozenset[str] = frozenset()) -> None:
+        """Add the names that a piece of a module's source uses, except those already defined."""
+        for used in sorted((global_names(text) & set(module.definitions)) - defined):
             self.name(module, used, where)
 
     def _imported(self, module: UserModule, statement: Any, name: str, where: str) -> str | None:

@@ -82,17 +82,21 @@ def _write(values: Mapping[str, Any]) -> PlainFunction | None:
 
 
 def _list(values: Mapping[str, Any]) -> PlainFunction | None:
-    given = values["directory"]
-    takes, body = ("directory: str", _LIST) if given is None else ("", f"directory = {json.dumps(given)}\n{_LIST}")
+    configured = values["directory"]
+    takes, body = (
+        ("directory: str", _LIST) if configured is None else ("", f"directory = {json.dumps(configured)}\n{_LIST}")
+    )
     return PlainFunction(takes, body, {"pathlib": ("Path",)})
 
 
 def _scrape(values: Mapping[str, Any]) -> PlainFunction | None:
     if values["cookies"] is not None:
         return None
-    given = values["website_url"]
+    configured = values["website_url"]
     takes, body = (
-        ("website_url: str", _SCRAPE) if given is None else ("", f"website_url = {json.dumps(given)}\n{_SCRAPE}")
+        ("website_url: str", _SCRAPE)
+        if configured is None
+        else ("", f"website_url = {json.dumps(configured)}\n{_SCRAPE}")
     )
     return PlainFunction(takes, body, {"html": (), "re": (), "requests": ()})
 
@@ -157,8 +161,8 @@ def construction(tool: BaseTool) -> str:
             for item in list(taken.values())[1:]
             if item.default is item.empty and item.kind not in (item.VAR_KEYWORD, item.VAR_POSITIONAL)
         ]
-        if lacking := [name for name in needed if name not in words]:
-            raise NotPlainTool(f"its class takes `{lacking[0]}`, which its object does not keep")
+        if missing := [name for name in needed if name not in words]:
+            raise NotPlainTool(f"its class takes `{missing[0]}`, which its object does not keep")
         words = {name: text for name, text in words.items() if is_open or name in taken}
     return ", ".join(f"{name}={text}" for name, text in words.items())
 

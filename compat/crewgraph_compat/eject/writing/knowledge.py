@@ -49,26 +49,26 @@ class KnowledgeStores:
         self._sheet, self._pieces, self._embeddings, self._refusals = sheet, pieces, embeddings, refusals
         self._written: dict[tuple[int, ...], str] = {}
 
-    def search(self, agent: BaseAgent, crew: Crew | None, model: str, asked: str) -> str:
-        """Return the expression for the passages that bear on a task; empty where nothing is known.
+    def search(self, agent: BaseAgent, crew: Crew | None, model: str, task_text: str) -> str:
+        """Return the expression for the passages relevant to a task; empty if there is no knowledge.
 
         Args:
             agent: the agent.
             crew: its crew.
             model: the constant of the agent's model, which writes the query.
-            asked: the expression for the task.
+            task_text: the expression for the task.
         """
         stores = self._of(agent, crew)
         if not stores:
             return ""
-        words = [model, asked, f"[{', '.join(stores)}]"]
+        words = [model, task_text, f"[{', '.join(stores)}]"]
         config: Any = (agent.knowledge_config if isinstance(agent, Agent) else None) or KnowledgeConfig()
         if config.results_limit != KnowledgeConfig().results_limit:
             words.append(f"limit={config.results_limit}")
         if config.score_threshold != KnowledgeConfig().score_threshold:
             # Of crews it is (1 + cosine) / 2.
-            words.append(f"least={round(2 * config.score_threshold - 1, 6)}")
-        return f"{self._pieces.name('looked_up')}({', '.join(words)})"
+            words.append(f"min_score={round(2 * config.score_threshold - 1, 6)}")
+        return f"{self._pieces.name('search_knowledge')}({', '.join(words)})"
 
     def _of(self, agent: BaseAgent, crew: Crew | None) -> Sequence[str]:
         results: list[str] = []
@@ -97,7 +97,7 @@ class KnowledgeStores:
             self._sheet.use("functools", "cache")
             self._sheet.use("langchain_core.vectorstores", "InMemoryVectorStore")
             called = self._written[key] = self._sheet.names.new(f"knowledge_of_{slug(owner)}")
-            message = doc_line(f"Load what is known to {owner}, once; a database of vectors keeps it longer")
+            message = doc_line(f"Load the knowledge of {owner}, once per process; a vector database keeps it")
             built = f"store = InMemoryVectorStore({self._embeddings.name(embedder, where)})"
             body = "\n".join(f"    {line}" for line in [built, *lines, "return store"])
             self._sheet.add(f'@cache\ndef {called}() -> InMemoryVectorStore:\n    """{message}"""\n{body}', _RANK)
@@ -141,4 +141,6 @@ class KnowledgeStores:
             text = f'"\\n\\n".join(page.extract_text() for page in PdfReader({path}).pages)'
         else:
             text = f"Path({path}).read_text({encoding})"
-        return f"store.add_texts({self._pieces.name('passages')}({text}, {source.chunk_size}, {source.chunk_overlap}))"
+        return (
+            f"store.add_texts({self._pieces.name('split_text')}({text}, {source.chunk_size}, {source.chunk_overlap}))"
+        )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from string import Template
 
-from crewgraph_compat.eject.writing.agent_graph import ANSWERED, RUN_AGENT, STRUCTURED, AgentGraph
+from crewgraph_compat.eject.writing.agent_graph import ASK_MODEL_FOR_JSON, INVOKE_MODEL, RUN_AGENT, AgentGraph
 from crewgraph_compat.eject.writing.sheet import ProgramText, slot_template, string_literal
 
 __all__ = ["HelperFunctions"]
@@ -20,54 +20,61 @@ _SLOTS: dict[str, str] = dict.fromkeys(
 )
 
 
-_JOINED = '''
-def $joined(*texts: str) -> str:
-    """Join the texts that are not empty."""
-    return "\\n\\n----------\\n\\n".join(text for text in texts if text)
+_JOIN_OUTPUTS = '''
+def $join_outputs(*outputs: str) -> str:
+    """Join the outputs of earlier tasks; those of skipped tasks are empty and left out."""
+    return "\\n\\n----------\\n\\n".join(output for output in outputs if output)
 '''
 
-_PARSED = '''
-$Structure = TypeVar("$Structure", bound=BaseModel)
+_PARSE_OUTPUT = '''
+$ModelT = TypeVar("$ModelT", bound=BaseModel)
 
 
-def $parsed(model: BaseChatModel, text: str, kind: type[$Structure]) -> $Structure:
-    """Parse a text into a structure; if that fails, let the model convert it."""
+def $parse_output(model: BaseChatModel, text: str, schema: type[$ModelT]) -> $ModelT:
+    """Parse a text into an instance of a class; if that fails, let the model convert it."""
     try:
-        return PydanticOutputParser(pydantic_object=kind).parse(text)
+        return PydanticOutputParser(pydantic_object=schema).parse(text)
     except OutputParserException:
-        asked = $CONVERSION.format(text=text)
-        return kind.model_validate(model.with_structured_output(kind, method="function_calling").invoke(asked))
+        prompt = $CONVERSION_PROMPT.format(text=text)
+        return schema.model_validate(model.with_structured_output(schema, method="function_calling").invoke(prompt))
 '''
 
-_GUARDED = '''
-def $guarded(
-    work: Callable[[str], str],
-    shaped: Callable[[str], $TaskOutput],
+_APPLY_GUARDRAILS = '''
+def $apply_guardrails(
+    generate: Callable[[str], str],
+    to_output: Callable[[str], $TaskOutput],
     guardrails: Sequence[Callable[[$TaskOutput], Any]],
-    retries: int,
+    max_retries: int,
 ) -> $TaskOutput:
-    """Return the first output that every guardrail accepts; a rejected one goes back to the agent with the reason.
+    """Return the first output that every guardrail accepts.
+
+    Args:
+        generate: returns an answer of the agent, given a suffix for its prompt.
+        to_output: turns an answer into the output that guardrails check.
+        guardrails: functions that return whether they accept an output, and a replacement or the reason for rejecting it.
+        max_retries: how often the agent may try again for each guardrail.
 
     Raises:
         ValueError: A guardrail rejected every attempt.
     """
-    output = shaped(work(""))
+    output = to_output(generate(""))
     for guardrail in guardrails:
-        for left in reversed(range(retries + 1)):
-            accepted, said = guardrail(output)
+        for retries_left in reversed(range(max_retries + 1)):
+            accepted, result = guardrail(output)
             if accepted:
-                if isinstance(said, $TaskOutput):
-                    output = said
-                elif isinstance(said, str) and said != output.raw:
-                    output = shaped(said)
+                if isinstance(result, $TaskOutput):
+                    output = result
+                elif isinstance(result, str) and result != output.raw:
+                    output = to_output(result)
                 break
-            if not left:
-                raise ValueError(f"the task failed guardrail validation after {retries} retries. Last error: {said}")
-            output = shaped(work($REFUSED.format(attempt=output.raw, reason=said)))
+            if not retries_left:
+                message = f"the task failed guardrail validation after {max_retries} retries. Last error: {result}"
+                raise ValueError(message)
+            output = to_output(generate($GUARDRAIL_FEEDBACK.format(attempt=output.raw, reason=result)))
     return output
 '''
 
-_JUDGED = '''
+_JUDGE_OUTPUT = '''
 class $Verdict(BaseModel):
     """A model's judgement of a text."""
 
@@ -75,164 +82,171 @@ class $Verdict(BaseModel):
     feedback: str | None = None
 
 
-def $judged(model: BaseChatModel, rule: str, output: $TaskOutput) -> tuple[bool, str]:
+def $judge_output(model: BaseChatModel, rule: str, output: $TaskOutput) -> tuple[bool, str]:
     """Let a model judge whether an output follows a rule; return the verdict, and the output or the reason."""
-    text = $JUDGED_TEXT.format(task=output.description, output=output.raw)
-    asked: list[AnyMessage] = [SystemMessage($RULE.format(rule=rule)), HumanMessage(text)]
-    verdict = PydanticOutputParser(pydantic_object=$Verdict).parse(str(model.invoke(asked).text))
-    return verdict.valid, output.raw if verdict.valid else verdict.feedback or "refused without a reason"
+    prompt = $JUDGE_PROMPT.format(task=output.description, output=output.raw)
+    messages: list[AnyMessage] = [SystemMessage($JUDGE_SYSTEM_PROMPT.format(rule=rule)), HumanMessage(prompt)]
+    verdict = PydanticOutputParser(pydantic_object=$Verdict).parse(str(model.invoke(messages).text))
+    return verdict.valid, output.raw if verdict.valid else verdict.feedback or "rejected without a reason"
 '''
 
-_SAVED = '''
-def $saved(path: str, text: str) -> None:
-    """Write a result to a file."""
+_WRITE_FILE = '''
+def $write_file(path: str, text: str) -> None:
+    """Write an output to a file."""
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, "utf-8")
 '''
 
-_REVIEWED = '''
-def $reviewed(work: Callable[[str], str]) -> str:
-    """Ask a person for feedback until there is none; return the accepted answer."""
-    answer = work("")
-    while said := str(interrupt({"answer": answer})).strip():
-        answer = work($IMPROVED.format(attempt=answer, feedback=said))
+_REVISE_WITH_FEEDBACK = '''
+def $revise_with_feedback(generate: Callable[[str], str]) -> str:
+    """Show each answer to a person and revise it, until the feedback is empty; return the last answer.
+
+    Args:
+        generate: returns an answer of the agent, given a suffix for its prompt.
+    """
+    answer = generate("")
+    while feedback := str(interrupt({"answer": answer})).strip():
+        answer = generate($HUMAN_FEEDBACK.format(attempt=answer, feedback=feedback))
     return answer
 '''
 
-_COWORKERS = '''
-def $coworkers(team: Mapping[str, Callable[[str], str]]) -> list[BaseTool]:
+_COWORKER_TOOLS = '''
+def $build_coworker_tools(coworkers: Mapping[str, Callable[[str], str]]) -> list[BaseTool]:
     """Return the tools with which an agent delegates work to coworkers or asks them questions.
 
     Args:
-        team: functions by role that return a coworker's answer.
+        coworkers: functions by role that return a coworker's answer to a prompt.
     """
-    roles = ", ".join(team)
+    roles = ", ".join(coworkers)
 
-    def handed(wanted: str, coworker: str, context: str) -> str:
+    def run_coworker(request: str, coworker: str, context: str) -> str:
         role = " ".join(coworker.strip("\\"'` ").split()).casefold()
-        work = next((one for name, one in team.items() if name.casefold() == role), None)
-        if work is None:
-            return $NO_COWORKER.format(coworkers=roles)
-        return work($HANDED.format(task=wanted) + ($KNOWN.format(context=context) if context else ""))
+        run = next((run for name, run in coworkers.items() if name.casefold() == role), None)
+        if run is None:
+            return $UNKNOWN_COWORKER.format(coworkers=roles)
+        suffix = $COWORKER_CONTEXT.format(context=context) if context else ""
+        return run($COWORKER_PROMPT.format(task=request) + suffix)
 
     def delegate(task: str, coworker: str, context: str = "") -> str:
-        return handed(task, coworker, context)
+        return run_coworker(task, coworker, context)
 
     def ask(question: str, coworker: str, context: str = "") -> str:
-        return handed(question, coworker, context)
+        return run_coworker(question, coworker, context)
 
     return [
-        tool("delegate_work_to_coworker", description=$DELEGATE.format(coworkers=roles))(delegate),
-        tool("ask_question_to_coworker", description=$ASK.format(coworkers=roles))(ask),
+        tool("delegate_work_to_coworker", description=$DELEGATE_DESCRIPTION.format(coworkers=roles))(delegate),
+        tool("ask_question_to_coworker", description=$ASK_DESCRIPTION.format(coworkers=roles))(ask),
     ]
 '''
 
 _MESSAGES = ("AnyMessage", "HumanMessage", "SystemMessage")
 
-_REMEMBERED = '''
-def $remembered(task: str) -> str:
-    """Return the memories relevant to a task, as a suffix of its prompt."""
+_RECALL_MEMORIES = '''
+def $recall_memories(task: str) -> str:
+    """Return the memories relevant to a task, as a suffix for its prompt."""
     try:
-        found = $MEMORY.search(("work",), query=task, limit=5)
-    except Exception as error:  # noqa: BLE001 - continue without memories
+        items = $MEMORY.search(("work",), query=task, limit=5)
+    except Exception as error:  # noqa: BLE001 - a task runs without memories if the store or its embeddings fail
         logging.warning("the memory could not be searched: %s", error)
         return ""
-    return "\\n\\n" + $REMEMBERED.format(memory="\\n".join(item.value["text"] for item in found)) if found else ""
+    return "\\n\\n" + $MEMORY_PROMPT.format(memory="\\n".join(item.value["text"] for item in items)) if items else ""
 '''
 
-_REMEMBER = '''
+_STORE_MEMORIES = '''
 class $Entity(BaseModel):
-    """Who or what a result tells something about."""
+    """A person or thing that a result says something about."""
 
     name: str
     description: str = ""
 
 
 class $Lessons(BaseModel):
-    """What is worth knowing of a piece of work."""
+    """What to remember about a task."""
 
     suggestions: list[str] = []
     entities: list[$Entity] = []
 
 
-def $remember(model: BaseChatModel, task: str, expected_output: str, result: str) -> str:
+def $store_memories(model: BaseChatModel, task: str, expected_output: str, result: str) -> str:
     """Store a result with the lessons that the model draws from it; return the result."""
-    asked = [SystemMessage($LESSONS), HumanMessage($WORK_DONE.format(task=task, expected=expected_output, output=result))]
+    prompt = $LESSONS_PROMPT.format(task=task, expected=expected_output, output=result)
+    messages = [SystemMessage($LESSONS_SYSTEM_PROMPT), HumanMessage(prompt)]
     texts = [result]
     try:
-        lessons = model.with_structured_output($Lessons, method="function_calling").invoke(asked)
+        lessons = model.with_structured_output($Lessons, method="function_calling").invoke(messages)
         if isinstance(lessons, $Lessons):
             texts += [*lessons.suggestions, *(f"{entity.name}: {entity.description}" for entity in lessons.entities)]
         $MEMORY.batch([PutOp(("work",), str(uuid4()), {"text": text}) for text in texts])
-    except Exception as error:  # noqa: BLE001 - keep the result anyway
-        logging.warning("the result could not be remembered: %s", error)
+    except Exception as error:  # noqa: BLE001 - the result is valid even if it cannot be stored
+        logging.warning("the result could not be stored in the memory: %s", error)
     return result
 '''
 
-_LOOKED_UP = '''
-def $looked_up(
+_SEARCH_KNOWLEDGE = '''
+def $search_knowledge(
     model: BaseChatModel,
     task: str,
     stores: Sequence[Callable[[], InMemoryVectorStore]],
     limit: int = 5,
-    least: float = 0.2,
+    min_score: float = 0.2,
 ) -> str:
-    """Let the model write a query for a task; return the passages found, as a suffix of the prompt.
+    """Search the knowledge with a query that the model writes; return the passages, as a suffix for the prompt.
 
     Args:
         model: the model.
         task: the task.
         stores: functions that load the knowledge.
         limit: maximum number of passages per store.
-        least: minimum cosine similarity of a passage.
+        min_score: minimum cosine similarity of a passage.
     """
-    query = str(model.invoke([SystemMessage($QUERY_RULES), HumanMessage($QUERY.format(task=task))]).text).strip() or task
-    found = [
+    messages = [SystemMessage($QUERY_SYSTEM_PROMPT), HumanMessage($QUERY_PROMPT.format(task=task))]
+    query = str(model.invoke(messages).text).strip() or task
+    passages = [
         document.page_content
         for store in stores
         for document, score in store().similarity_search_with_score(query, k=limit)
-        if score >= least
+        if score >= min_score
     ]
-    return "\\n\\n" + $PASSAGES.format(found="\\n\\n".join(found)) if found else ""
+    return "\\n\\n" + $KNOWLEDGE_PROMPT.format(found="\\n\\n".join(passages)) if passages else ""
 '''
 
-_PASSAGES = '''
-def $passages(text: str, size: int, overlap: int) -> list[str]:
+_SPLIT_TEXT = '''
+def $split_text(text: str, size: int, overlap: int) -> list[str]:
     """Split a text into overlapping passages."""
     starts = range(0, max(len(text) - overlap, 1), size - overlap)
     return [passage for start in starts if (passage := text[start : start + size]).strip()]
 '''
 
 
-_HOW_TO = '''
-def $how_to(plan: str) -> str:
-    """Return the plan for a task, as a suffix of its description."""
-    return $HOW_TO.format(plan=plan) if plan else ""
+_FORMAT_PLAN = '''
+def $format_plan(plan: str) -> str:
+    """Return the plan for a task, as a suffix for its description."""
+    return $PLAN_PROMPT.format(plan=plan) if plan else ""
 '''
 
-_THOUGHT_OUT = '''
-def $thought_out(model: BaseChatModel, system: str, task: str, attempts: int = 10) -> str:
-    """Let the model plan a task until the plan is ready; return it as a suffix of the prompt."""
+_PLAN_TASK = '''
+def $plan_task(model: BaseChatModel, system: str, task: str, attempts: int = 10) -> str:
+    """Let the model write and refine a plan until it calls it ready; return the plan, as a suffix for the prompt."""
     plan = str(model.invoke([SystemMessage(system), HumanMessage(task)]).text).strip()
     for _ in range(attempts - 1):
         if "READY" in plan and "NOT READY" not in plan:
             break
-        asked = task + "\\n\\n" + $BETTER_PLAN.format(plan=plan)
-        plan = str(model.invoke([SystemMessage(system), HumanMessage(asked)]).text).strip()
-    return "\\n\\n" + $PLANNED.format(plan=plan.removesuffix("READY").strip())
+        prompt = task + "\\n\\n" + $REFINE_PLAN_PROMPT.format(plan=plan)
+        plan = str(model.invoke([SystemMessage(system), HumanMessage(prompt)]).text).strip()
+    return "\\n\\n" + $TASK_PLAN_PROMPT.format(plan=plan.removesuffix("READY").strip())
 '''
 
-_LIMITED = '''
-def $limited(work: Callable[[], str], seconds: float) -> str:
+_RUN_WITH_TIMEOUT = '''
+def $run_with_timeout(function: Callable[[], str], seconds: float) -> str:
     """Return the result of a function.
 
     Raises:
-        TimeoutError: It takes longer than these seconds. It is not stopped.
+        TimeoutError: The function takes longer; its thread continues to run.
     """
     pool = ThreadPoolExecutor(max_workers=1)
     try:
-        return pool.submit(copy_context().run, work).result(timeout=seconds)
+        return pool.submit(copy_context().run, function).result(timeout=seconds)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 '''
@@ -266,22 +280,22 @@ class HelperFunctions:
     def write(self) -> None:
         """Write the helpers that are used."""
         written = {
-            "coworkers": self._coworkers,
-            "agent": self._agent,
-            "answered": self._answered,
-            "structured": self._structured,
-            "reviewed": self._reviewed,
-            "joined": lambda: self._put(_JOINED),
-            "parsed": self._parsed,
-            "guarded": self._guarded,
-            "judged": self._judged,
-            "saved": self._saved,
-            "remembered": self._remembered,
-            "looked_up": self._looked_up,
-            "passages": lambda: self._put(_PASSAGES),
-            "how_to": self._how_to,
-            "thought_out": self._thought_out,
-            "limited": self._limited,
+            "build_coworker_tools": self._write_coworker_tools,
+            "build_agent": self._write_agent,
+            "ask_model": self._write_ask_model,
+            "ask_model_for_json": self._write_ask_model_for_json,
+            "revise_with_feedback": self._write_feedback,
+            "join_outputs": lambda: self._put(_JOIN_OUTPUTS),
+            "parse_output": self._write_parse_output,
+            "apply_guardrails": self._write_guardrails,
+            "judge_output": self._write_judge,
+            "write_file": self._write_file,
+            "recall_memories": self._write_memory,
+            "search_knowledge": self._write_search,
+            "split_text": lambda: self._put(_SPLIT_TEXT),
+            "format_plan": self._write_plan_format,
+            "plan_task": self._write_plan_task,
+            "run_with_timeout": self._write_timeout,
         }
         for helper, write in written.items():
             if self._sheet.helper(helper) is not None:
@@ -297,88 +311,94 @@ class HelperFunctions:
     @property
     def _opening(self) -> str:
         first = "*([SystemMessage(system)] if system else [])" if self.asks_without_system else "SystemMessage(system)"
-        return f"{first}, HumanMessage(task)"
+        return f"{first}, HumanMessage(prompt)"
 
-    def _replied(self) -> None:
+    def _write_invoke_model(self) -> None:
         """Write the request to a model that agents with and without tools share."""
         sheet = self._sheet
-        if "EMPTY_REPLY" in self._written:
+        if "EMPTY_REPLY_PROMPT" in self._written:
             return
-        self._written.add("EMPTY_REPLY")
+        self._written.add("EMPTY_REPLY_PROMPT")
         sheet.use("collections.abc", "Sequence")
         sheet.use("langchain_core.language_models", "BaseChatModel", "LanguageModelInput")
         sheet.use("langchain_core.messages", *_MESSAGES, "AIMessage")
         sheet.use("langchain_core.runnables", "Runnable", "RunnableConfig")
-        self._constant("EMPTY_REPLY", self._wording("empty_reply"))
-        self._put(ANSWERED)
+        self._constant("EMPTY_REPLY_PROMPT", self._wording("empty_reply"))
+        self._put(INVOKE_MODEL)
 
-    def _agent(self) -> None:
-        self._replied()
+    def _write_agent(self) -> None:
+        self._write_invoke_model()
         for module, name in self.loop.imports:
             if name:
                 self._sheet.use(module, name)
             else:
                 self._sheet.module(module)
-        self._constant("OUT_OF_STEPS", self._wording("force_final_answer"))
+        self._constant("OUT_OF_STEPS_PROMPT", self._wording("force_final_answer"))
         for text in self.loop.agent():
             self._put(text)
         self._put(RUN_AGENT.replace("$opening", self._opening))
 
-    def _answered(self) -> None:
-        self._replied()
+    def _write_ask_model(self) -> None:
+        self._write_invoke_model()
         self._put(self.loop.plain(self._opening))
 
-    def _structured(self) -> None:
+    def _write_ask_model_for_json(self) -> None:
         self._sheet.use("langchain_core.language_models", "BaseChatModel")
         self._sheet.use("langchain_core.messages", "HumanMessage", "SystemMessage")
         self._sheet.use("langchain_core.runnables", "RunnableConfig")
         self._sheet.use("pydantic", "BaseModel", "ValidationError")
         self._sheet.use("typing", "Any", "cast")
-        self._put(STRUCTURED.replace("$opening", self._opening))
+        self._put(ASK_MODEL_FOR_JSON.replace("$opening", self._opening))
 
-    def _reviewed(self) -> None:
+    def _write_feedback(self) -> None:
         self._sheet.use("collections.abc", "Callable")
         self._sheet.use("langgraph.types", "interrupt")
-        self._constant("IMPROVED", self._wording("IMPROVED"))
-        self._put(_REVIEWED)
+        self._constant("HUMAN_FEEDBACK", self._wording("HUMAN_FEEDBACK"))
+        self._put(_REVISE_WITH_FEEDBACK)
 
-    def _coworkers(self) -> None:
+    def _write_coworker_tools(self) -> None:
         sheet = self._sheet
         sheet.use("collections.abc", "Callable", "Mapping")
         sheet.use("langchain_core.tools", "BaseTool", "tool")
-        for name in ("HANDED", "KNOWN", "NO_COWORKER", "DELEGATE", "ASK"):
+        for name in (
+            "COWORKER_PROMPT",
+            "COWORKER_CONTEXT",
+            "UNKNOWN_COWORKER",
+            "DELEGATE_DESCRIPTION",
+            "ASK_DESCRIPTION",
+        ):
             self._constant(name, self._wording(name))
-        self._put(_COWORKERS)
+        self._put(_COWORKER_TOOLS)
 
-    def _parsed(self) -> None:
+    def _write_parse_output(self) -> None:
         self._sheet.use("langchain_core.exceptions", "OutputParserException")
         self._sheet.use("langchain_core.language_models", "BaseChatModel")
         self._sheet.use("langchain_core.output_parsers", "PydanticOutputParser")
         self._sheet.use("pydantic", "BaseModel")
         self._sheet.use("typing", "TypeVar")
-        self._constant("CONVERSION", self._wording("conversion_text"))
-        self._put(_PARSED)
+        self._constant("CONVERSION_PROMPT", self._wording("conversion_text"))
+        self._put(_PARSE_OUTPUT)
 
-    def _guarded(self) -> None:
+    def _write_guardrails(self) -> None:
         self._sheet.use("collections.abc", "Callable", "Sequence")
         self._sheet.use("typing", "Any")
-        self._constant("REFUSED", self._wording("validation_error"))
-        self._put(_GUARDED)
+        self._constant("GUARDRAIL_FEEDBACK", self._wording("validation_error"))
+        self._put(_APPLY_GUARDRAILS)
 
-    def _judged(self) -> None:
+    def _write_judge(self) -> None:
         self._sheet.use("langchain_core.language_models", "BaseChatModel")
         self._sheet.use("langchain_core.messages", *_MESSAGES)
         self._sheet.use("langchain_core.output_parsers", "PydanticOutputParser")
         self._sheet.use("pydantic", "BaseModel")
-        self._constant("RULE", self._wording("guardrail_system"))
-        self._constant("JUDGED_TEXT", self._wording("guardrail_text"))
-        self._put(_JUDGED)
+        self._constant("JUDGE_SYSTEM_PROMPT", self._wording("guardrail_system"))
+        self._constant("JUDGE_PROMPT", self._wording("guardrail_text"))
+        self._put(_JUDGE_OUTPUT)
 
-    def _saved(self) -> None:
+    def _write_file(self) -> None:
         self._sheet.use("pathlib", "Path")
-        self._put(_SAVED)
+        self._put(_WRITE_FILE)
 
-    def _remembered(self) -> None:
+    def _write_memory(self) -> None:
         sheet = self._sheet
         sheet.module("logging")
         sheet.use("langchain_core.language_models", "BaseChatModel")
@@ -388,35 +408,35 @@ class HelperFunctions:
         sheet.use("pydantic", "BaseModel")
         sheet.use("uuid", "uuid4")
         index = f'{{"dims": 1536, "embed": {self.embeddings}, "fields": ["text"]}}'
-        message = '"""Memories of this process; use a database store to keep them longer."""'
+        message = '"""Memories, lost when the process ends; use a database store to keep them."""'
         sheet.add(f"{self.name('MEMORY')} = InMemoryStore(index={index})\n{message}", _RANK - 1)
-        for name in ("REMEMBERED", "LESSONS", "WORK_DONE"):
+        for name in ("MEMORY_PROMPT", "LESSONS_SYSTEM_PROMPT", "LESSONS_PROMPT"):
             self._constant(name, self._wording(name))
-        self._put(_REMEMBERED)
-        self._put(_REMEMBER)
+        self._put(_RECALL_MEMORIES)
+        self._put(_STORE_MEMORIES)
 
-    def _looked_up(self) -> None:
+    def _write_search(self) -> None:
         sheet = self._sheet
         sheet.use("collections.abc", "Callable", "Sequence")
         sheet.use("langchain_core.language_models", "BaseChatModel")
         sheet.use("langchain_core.messages", "HumanMessage", "SystemMessage")
-        for name in ("QUERY_RULES", "QUERY", "PASSAGES"):
+        for name in ("QUERY_SYSTEM_PROMPT", "QUERY_PROMPT", "KNOWLEDGE_PROMPT"):
             self._constant(name, self._wording(name))
-        self._put(_LOOKED_UP)
+        self._put(_SEARCH_KNOWLEDGE)
 
-    def _how_to(self) -> None:
-        self._constant("HOW_TO", self._wording("HOW_TO"))
-        self._put(_HOW_TO)
+    def _write_plan_format(self) -> None:
+        self._constant("PLAN_PROMPT", self._wording("PLAN_PROMPT"))
+        self._put(_FORMAT_PLAN)
 
-    def _thought_out(self) -> None:
+    def _write_plan_task(self) -> None:
         self._sheet.use("langchain_core.language_models", "BaseChatModel")
         self._sheet.use("langchain_core.messages", "HumanMessage", "SystemMessage")
-        for name in ("PLANNED", "BETTER_PLAN"):
+        for name in ("TASK_PLAN_PROMPT", "REFINE_PLAN_PROMPT"):
             self._constant(name, self._wording(name))
-        self._put(_THOUGHT_OUT)
+        self._put(_PLAN_TASK)
 
-    def _limited(self) -> None:
+    def _write_timeout(self) -> None:
         self._sheet.use("collections.abc", "Callable")
         self._sheet.use("concurrent.futures", "ThreadPoolExecutor")
         self._sheet.use("contextvars", "copy_context")
-        self._put(_LIMITED)
+        self._put(_RUN_WITH_TIMEOUT)

@@ -37,8 +37,8 @@ def output_methods(sources: Sequence[str], fields: Sequence[str]) -> tuple[str, 
     has_json = any(_JSON.search(text) for text in sources)
     if not has_items and not has_json and not any(".to_dict(" in text for text in sources):
         return "", []
-    kept = [f"self.{field}" if field == "json_dict" else f"self.{field}.model_dump()" for field in fields]
-    chosen = [f"{value} if self.{field} is not None else" for field, value in zip(fields, kept, strict=True)]
+    dumped = [f"self.{field}" if field == "json_dict" else f"self.{field}.model_dump()" for field in fields]
+    chosen = [f"{value} if self.{field} is not None else" for field, value in zip(fields, dumped, strict=True)]
     methods = _TO_DICT.format(result=" ".join([*chosen, "{}"]))
     if has_items:
         item = "self.to_dict()[field]"

@@ -50,8 +50,8 @@ class TaskOutputDataclass:
 
     def __init__(self, sheet: ProgramText) -> None:
         self._sheet = sheet
-        self._looked_at: list[str] = []
-        self._shown = False
+        self._fields: list[str] = []
+        self._needs_str = False
         self._has_summary = False
         self._sources: Sequence[str] = ()
         self.is_used = False
@@ -66,7 +66,7 @@ class TaskOutputDataclass:
             self._sheet.name_helper(called, called)
         return called
 
-    def look(self, sources: Sequence[str]) -> None:
+    def find_used_fields(self, sources: Sequence[str]) -> None:
         """Record the fields that functions use."""
         results = {field for field in _FIELDS if any(f".{field}" in text for text in sources)}
         if output_methods(sources, ())[0]:
@@ -74,31 +74,31 @@ class TaskOutputDataclass:
         self._has_summary = any(".summary" in text and "TaskOutput" in text for text in sources)
         results |= {"description"} if self._has_summary else set[str]()
         self._sources = sources
-        self._looked_at = [field for field in _FIELDS if field in results or field in self._looked_at]
-        self._shown = any(_TEXT.search(text) for text in sources if not text.startswith("@tool"))
+        self._fields = [field for field in _FIELDS if field in results or field in self._fields]
+        self._needs_str = any(_TEXT.search(text) for text in sources if not text.startswith("@tool"))
 
-    def keep(self, field: str) -> None:
+    def require(self, field: str) -> None:
         """Record a field that is always needed."""
-        self._looked_at = [item for item in _FIELDS if item == field or item in self._looked_at]
+        self._fields = [item for item in _FIELDS if item == field or item in self._fields]
 
-    def made(self, given: Mapping[str, str]) -> str:
+    def construction(self, values: Mapping[str, str]) -> str:
         """Return the expression that creates an output.
 
         Args:
-            given: expressions by field; unused fields are omitted.
+            values: expressions by field; unused fields are omitted.
         """
-        remaining = {name: item for name, item in given.items() if name == "raw" or name in self._looked_at}
+        remaining = {name: item for name, item in values.items() if name == "raw" or name in self._fields}
         return f"{self.name()}({', '.join(f'{name}={item}' for name, item in remaining.items())})"
 
     def write(self) -> None:
         """Write the class."""
         self._sheet.use("dataclasses", "dataclass")
-        fields = [f"    {name}: {_FIELDS[name][0]} = {_FIELDS[name][1]}" for name in self._looked_at]
+        fields = [f"    {name}: {_FIELDS[name][0]} = {_FIELDS[name][1]}" for name in self._fields]
         if any("Any" in line for line in fields):
             self._sheet.use("typing", "Any")
-        text = "\n    def __str__(self) -> str:\n        return self.raw\n" if self._shown else ""
+        text = "\n    def __str__(self) -> str:\n        return self.raw\n" if self._needs_str else ""
         text += _SUMMARY if self._has_summary else ""
-        structures = [field for field in ("pydantic", "json_dict") if field in self._looked_at]
+        structures = [field for field in ("pydantic", "json_dict") if field in self._fields]
         methods, modules = output_methods(self._sources, structures)
         for module in modules:
             self._sheet.module(module)
@@ -124,21 +124,23 @@ class ToolFailure:
 '''
 
 _AGENTS = 8
-_KEPT = '"""Stores runs by `thread_id` in memory; use a database checkpointer to keep them longer."""'
+_SAVER_NOTE = (
+    '"""Saves runs by `thread_id` in memory; use a database checkpointer to keep them when the process ends."""'
+)
 
 
 _SLICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "conversion_text": ("conversion_text", {"text": "{text}"}),
     "guardrail_system": ("guardrail_system", {"rule": "{rule}", "schema": model_outline(LLMGuardrailResult)}),
     "guardrail_text": ("guardrail_text", {"task": "{task}", "output": "{output}"}),
-    "REMEMBERED": ("memory", {"memory": "{memory}"}),
-    "LESSONS": ("assessment_system", {"schema": "suggestions, entities (name, description)"}),
-    "WORK_DONE": ("assessment_text", {"task": "{task}", "expected_output": "{expected}", "output": "{output}"}),
-    "QUERY_RULES": ("knowledge_search_query_system_prompt", {}),
-    "QUERY": ("knowledge_search_query", {"task_prompt": "{task}"}),
-    "PASSAGES": ("knowledge", {"knowledge": "{found}"}),
-    "PLANNED": ("plan", {"plan": "{plan}"}),
-    "HOW_TO": ("planned_task", {"task": "", "plan": "{plan}"}),
+    "MEMORY_PROMPT": ("memory", {"memory": "{memory}"}),
+    "LESSONS_SYSTEM_PROMPT": ("assessment_system", {"schema": "suggestions, entities (name, description)"}),
+    "LESSONS_PROMPT": ("assessment_text", {"task": "{task}", "expected_output": "{expected}", "output": "{output}"}),
+    "QUERY_SYSTEM_PROMPT": ("knowledge_search_query_system_prompt", {}),
+    "QUERY_PROMPT": ("knowledge_search_query", {"task_prompt": "{task}"}),
+    "KNOWLEDGE_PROMPT": ("knowledge", {"knowledge": "{found}"}),
+    "TASK_PLAN_PROMPT": ("plan", {"plan": "{plan}"}),
+    "PLAN_PROMPT": ("planned_task", {"task": "", "plan": "{plan}"}),
 }
 """The slices of the prompts that are constants of the program, with their placeholders."""
 
@@ -150,12 +152,12 @@ class ProgramWriters:
         about: its docstring.
         target: the module that defines the crew or flow.
         book: the wording of its prompts.
-        kept: names that the user's own code needs.
+        reserved: names that the user's own code needs.
     """
 
-    def __init__(self, about: str, target: str, book: Book, kept: Collection[str] = ()) -> None:
+    def __init__(self, about: str, target: str, book: Book, reserved: Collection[str] = ()) -> None:
         self.book = book
-        self.sheet, self.refusals = ProgramText(about, UniqueNames(kept)), Refusals()
+        self.sheet, self.refusals = ProgramText(about, UniqueNames(reserved)), Refusals()
         self.outputs = TaskOutputDataclass(self.sheet)
         stand_ins = {"TaskOutput": self.outputs.name, "FlowState": self._flow_state, "CrewOutput": lambda: "CrewOutput"}
         stand_ins |= {"BaseTool": self._base_tool, "ToolFailure": self._tool_failure}
@@ -212,21 +214,21 @@ class ProgramWriters:
 
         Args:
             role: its role, which names it.
-            words: the expressions for its model, its system prompt, and what it is asked.
+            words: the expressions for its model, its system prompt and its prompt.
             tools: the expressions for its tools.
-            steps: how often its model may be asked.
+            steps: the maximum number of requests to its model.
             config: the name of the `RunnableConfig` to pass on, if there is one.
-            structure: the class that the answer is asked to be an instance of, if any; with tools, the answer is a text.
+            structure: the class of a structured answer, if any; with tools, the answer is a text.
         """
-        model, *asked = words
-        passed = [*asked, *([config] if config else [])]
+        model, *prompts = words
+        passed = [*prompts, *([config] if config else [])]
         if not tools and structure is not None:
-            return f"{self.pieces.name('structured')}({', '.join([model, structure, *passed])})"
+            return f"{self.pieces.name('ask_model_for_json')}({', '.join([model, structure, *passed])})"
         if not tools:
-            return f"{self.pieces.name('answered')}({', '.join([model, *passed])})"
+            return f"{self.pieces.name('ask_model')}({', '.join([model, *passed])})"
         listed = tools[0].removeprefix("*") if len(tools) == 1 and tools[0].startswith("*") else f"[{', '.join(tools)}]"
         limit = "" if steps == 25 else f", steps={steps}"
-        built = f"{self.pieces.name('agent')}({model}, {listed}{limit})"
+        built = f"{self.pieces.name('build_agent')}({model}, {listed}{limit})"
         if all(tool.removeprefix("*").isidentifier() for tool in tools):
             if built not in self.agents:
                 name = self.agents[built] = self.sheet.names.new(f"{slug(role)}_agent".upper())
@@ -239,19 +241,19 @@ class ProgramWriters:
         if not self.keeps_runs:
             return f"{builder}.compile()"
         self.sheet.use("langgraph.checkpoint.memory", "InMemorySaver")
-        return f"{builder}.compile(checkpointer=InMemorySaver())\n{_KEPT}"
+        return f"{builder}.compile(checkpointer=InMemorySaver())\n{_SAVER_NOTE}"
 
-    def remembers(self, agent: BaseAgent, crew: Crew | None) -> None:
+    def add_memory(self, agent: BaseAgent, crew: Crew | None) -> None:
         """Record that an agent has a memory, and its embeddings."""
         own = getattr(agent, "embedder", None)
         embedder = own if own is not None or crew is None else crew.embedder
         where = f"agent `{agent.role}`" if crew is None else f"crew `{crew.name}`"
         self.pieces.embeddings = self.pieces.embeddings or self.embeddings.name(embedder, where)
 
-    def look(self) -> None:
+    def find_used_fields(self) -> None:
         """Record the fields that the user's functions use, once all of them are known."""
-        self.outputs.look(self.lifter.sources)
-        self.pieces.loop.keeps_results &= self.tools.are_there
+        self.outputs.find_used_fields(self.lifter.sources)
+        self.pieces.loop.caches_results &= self.tools.are_there
 
     def finish(self) -> None:
         """Write the shared parts."""
@@ -296,23 +298,23 @@ class ProgramWriters:
         match key:
             case "validation_error":
                 return "\n\n" + book.error(key, task_output="{attempt}", guardrail_result_error="{reason}")
-            case "HANDED" | "KNOWN":
-                handed, known = self._handed()
-                return handed if key == "HANDED" else known
-            case "NO_COWORKER":
+            case "COWORKER_PROMPT" | "COWORKER_CONTEXT":
+                prompt, suffix = self._coworker_prompts()
+                return prompt if key == "COWORKER_PROMPT" else suffix
+            case "UNKNOWN_COWORKER":
                 return book.error("agent_tool_unexisting_coworker", coworkers="{coworkers}")
-            case "DELEGATE" | "ASK":
-                kind = "delegate_work" if key == "DELEGATE" else "ask_question"
+            case "DELEGATE_DESCRIPTION" | "ASK_DESCRIPTION":
+                kind = "delegate_work" if key == "DELEGATE_DESCRIPTION" else "ask_question"
                 return book.filled("tools", kind, coworkers="{coworkers}")
-            case "BETTER_PLAN":
+            case "REFINE_PLAN_PROMPT":
                 return book.filled("reasoning", "refine_plan_prompt", current_plan="{plan}")
-            case "IMPROVED":
+            case "HUMAN_FEEDBACK":
                 feedback = book.slice("human_feedback", human_feedback="{feedback}")
                 return f"\n\nYour result so far:\n{{attempt}}\n\n{feedback}"
             case _:
                 return book.error(key)
 
-    def _handed(self) -> tuple[str, str]:
+    def _coworker_prompts(self) -> tuple[str, str]:
         """Return the prompt template of a coworker, and the suffix that adds the context."""
         book = self.book
         prompt = f"{{task}}\n\n{book.slice('expected_output', expected_output=book.slice('manager_request'))}"

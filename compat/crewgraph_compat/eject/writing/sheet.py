@@ -72,12 +72,12 @@ class UniqueNames:
     """The top-level names of a program.
 
     Args:
-        kept: names reserved for the user's code.
+        reserved: names reserved for the user's code.
     """
 
-    def __init__(self, kept: Collection[str] = ()) -> None:
+    def __init__(self, reserved: Collection[str] = ()) -> None:
         self._taken: set[str] = set(keyword.kwlist) | set(dir(builtins))
-        self._kept = frozenset(kept)
+        self._reserved = frozenset(reserved)
 
     def take(self, name: str) -> None:
         """Reserve a name."""
@@ -97,7 +97,7 @@ class UniqueNames:
         base = _identifier(wanted)
         choices = [base, f"{base}{otherwise}"] if otherwise else [base]
         number = 2
-        taken = self._taken | self._kept
+        taken = self._taken | self._reserved
         while all(choice in taken for choice in choices):
             choices, number = [f"{base}_{number}"], number + 1
         name = next(choice for choice in choices if choice not in taken)

@@ -21,7 +21,7 @@ from crewgraph_compat.eject.writing.sheet import ProgramText, doc_line
 __all__ = ["ToolFunctions"]
 
 _RANK = 4
-_GIVEN = frozenset({"tool"})
+_DEFINED = frozenset({"tool"})
 
 
 class ToolFunctions:
@@ -36,7 +36,7 @@ class ToolFunctions:
     def __init__(self, sheet: ProgramText, lifter: UserCode, loop: AgentGraph) -> None:
         self._sheet, self._lifter, self._loop = sheet, lifter, loop
         self._written: dict[int, str | None] = {}
-        self._alike: dict[tuple[object, ...], str] = {}
+        self._by_content: dict[tuple[object, ...], str] = {}
         """The names of the tools by their content: equal ones are written once."""
 
     @property
@@ -65,12 +65,14 @@ class ToolFunctions:
         if is_langchain_tool(source):
             return self._of_langchain(source, where)
         if (most := getattr(source, "max_usage_count", None)) is not None:
-            self._loop.most_uses[guarded.name] = most
+            self._loop.max_uses[guarded.name] = most
         keeps = getattr(source, "cache_function", keep_always)
         if keeps is not keep_always:
-            self._loop.kept_if[guarded.name] = self._lifter.value(keeps, f"the cache function of {where}") or "None"
+            self._loop.cache_conditions[guarded.name] = (
+                self._lifter.value(keeps, f"the cache function of {where}") or "None"
+            )
         if getattr(source, "result_as_answer", False):
-            self._loop.ends_work = True
+            self._loop.returns_directly = True
         if isinstance(source, Tool):
             return self._of_function(guarded, source.func, where, ends=source.result_as_answer)
         if inspect.isfunction(source):
@@ -82,7 +84,7 @@ class ToolFunctions:
 
     def _of_langchain(self, source: Any, where: str) -> str | None:
         if getattr(source, "return_direct", False):
-            self._loop.ends_work = True
+            self._loop.returns_directly = True
         function = getattr(source, "func", None) or getattr(source, "coroutine", None)
         for module in self._modules(function, source):
             name = module.name_of(source)
@@ -110,14 +112,14 @@ class ToolFunctions:
             return called
         text = _without_decorators(textwrap.dedent(module.segment(module.definitions[name])))
         key = (module.file, name, written)
-        if key not in self._alike:
-            called = self._alike[key] = self._sheet.names.new(name, "_tool")
+        if key not in self._by_content:
+            called = self._by_content[key] = self._sheet.names.new(name, "_tool")
             written = _decorator(guarded, called, ends=ends)
             text = text.replace(f"def {name}(", f"def {called}(", 1)
             if called == name:
                 self._lifter.register(module, name, called)
-            self._lifter.source(module, f"{written}\n{text}", where, _RANK, given=_GIVEN)
-        return self._alike[key]
+            self._lifter.source(module, f"{written}\n{text}", where, _RANK, defined=_DEFINED)
+        return self._by_content[key]
 
     def _of_class(self, guarded: GuardedTool, source: BaseTool, where: str) -> str | None:
         kind, run = type(source), type(source)._run  # pyright: ignore[reportPrivateUsage]
@@ -134,9 +136,9 @@ class ToolFunctions:
         except _NotPlain as error:
             return self._object(guarded, source, module, where, str(error))
         key = (kind, guarded.name, source.description, function, source.result_as_answer)
-        if key in self._alike:
-            return self._alike[key]
-        name = self._alike[key] = self._sheet.names.new(slug(guarded.name), "_tool")
+        if key in self._by_content:
+            return self._by_content[key]
+        name = self._by_content[key] = self._sheet.names.new(slug(guarded.name), "_tool")
         text = function.replace("def _run(", f"def {name}(", 1)
         words = [] if guarded.name == name else [json.dumps(guarded.name, ensure_ascii=False)]
         schema = source.args_schema
@@ -148,7 +150,7 @@ class ToolFunctions:
         words += [] if is_documented else [f"description={json.dumps(source.description, ensure_ascii=False)}"]
         words += ["return_direct=True"] if source.result_as_answer else []
         decorated = f"@tool({', '.join(words)})" if words else "@tool"
-        self._lifter.source(module, f"{decorated}\n{text}", where, _RANK, given=_GIVEN)
+        self._lifter.source(module, f"{decorated}\n{text}", where, _RANK, defined=_DEFINED)
         return name
 
     def _object(self, guarded: GuardedTool, source: BaseTool, module: UserModule, where: str, why: str) -> str | None:
@@ -161,25 +163,25 @@ class ToolFunctions:
         if kind.__name__ not in module.definitions:
             return self._left(guarded, where, f"{why}, and its class is not at the top level of a module")
         key = (kind, guarded.name, words)
-        if key not in self._alike:
+        if key not in self._by_content:
             called = self._lifter.value(kind, where)
             if called is None:
                 return None
-            name = self._alike[key] = self._sheet.names.new(slug(guarded.name), "_tool")
+            name = self._by_content[key] = self._sheet.names.new(slug(guarded.name), "_tool")
             lines = [f"{name} = {called}({words})"]
             if source.name != guarded.name:
                 lines.append(f"{name}.name = {json.dumps(guarded.name)}")
             if source.result_as_answer:
                 lines.append(f"{name}.return_direct = True")
             self._sheet.add("\n".join(lines), _RANK)
-        return self._alike[key]
+        return self._by_content[key]
 
     def _installed(self, guarded: GuardedTool, source: BaseTool, where: str) -> str:
         """Return the name of a tool of an installed package: a plain function for it, or a function that calls it."""
         kind = type(source)
         key = (kind, guarded.name, repr({name: getattr(source, name) for name in kind.model_fields}))
-        if key in self._alike:
-            return self._alike[key]
+        if key in self._by_content:
+            return self._by_content[key]
         plain = plain_function(source)
         if plain is None:
             called = self._calling(guarded, source, where)
@@ -194,7 +196,7 @@ class ToolFunctions:
                 self._sheet.use(module, *names)
             else:
                 self._sheet.module(module)
-        name = self._alike[key] = self._sheet.names.new(slug(guarded.name), "_tool")
+        name = self._by_content[key] = self._sheet.names.new(slug(guarded.name), "_tool")
         described = json.dumps(guarded.spec["description"], ensure_ascii=False)
         ends = ", return_direct=True" if source.result_as_answer else ""
         body = textwrap.indent(plain.body, "    ")
@@ -225,8 +227,8 @@ class ToolFunctions:
         ]
         chosen = ", ".join(f"{name}={name}" for name in names)
         if set(names) - set(required):  # what the model leaves out is not passed on
-            given = ", ".join(f'"{name}": {name}' for name in names)
-            chosen = f"**{{name: value for name, value in {{{given}}}.items() if value is not None}}"
+            entries = ", ".join(f'"{name}": {name}' for name in names)
+            chosen = f"**{{name: value for name, value in {{{entries}}}.items() if value is not None}}"
         self._sheet.notes.append(
             f"{where}: imported from `crewai_tools`, which needs CrewAI (pip install crewai-tools); replace it to do without"
         )
@@ -238,10 +240,10 @@ class ToolFunctions:
     def _left(self, guarded: GuardedTool, where: str, why: str) -> str:
         """Return a placeholder for a tool that the user has to write."""
         key = (guarded.name, json.dumps(guarded.spec, sort_keys=True, default=str))
-        if key in self._alike:
-            return self._alike[key]
+        if key in self._by_content:
+            return self._by_content[key]
         self._sheet.use("langchain_core.tools", "tool")
-        name = self._alike[key] = self._sheet.names.new(slug(guarded.name), "_tool")
+        name = self._by_content[key] = self._sheet.names.new(slug(guarded.name), "_tool")
         names = list(guarded.spec["parameters"].get("properties", {}))
         value = ", ".join(f"{item}: str" for item in names)
         message = json.dumps(f"TODO: write the tool `{guarded.name}`", ensure_ascii=False)

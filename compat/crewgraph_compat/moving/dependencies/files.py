@@ -37,8 +37,8 @@ __all__ = [
 
 
 _FROM_GIT = re.compile(r"^\s*[^#\s].*\bgit\+\S*/crewai(?:-tools)?(?:\.git)?(?=[@#\s]|$)", re.IGNORECASE)
-_REQUIRES_PYTHON = re.compile(r"""^\s*requires-python\s*=\s*["'](?P<said>[^"']*)""")
-_PYTHON = re.compile(r"""^\s*(?:-\s*python|python_requires)\s*=\s*["']?(?P<said>[^"'#]+)""")
+_REQUIRES_PYTHON = re.compile(r"""^\s*requires-python\s*=\s*["'](?P<text>[^"']*)""")
+_PYTHON = re.compile(r"""^\s*(?:-\s*python|python_requires)\s*=\s*["']?(?P<text>[^"'#]+)""")
 
 
 def rewrite_requirements(text: str, file: str, *, with_tools: bool) -> tuple[str, list[MigrationNote]]:
@@ -81,7 +81,7 @@ def _python_notes(text: str, file: str) -> list[MigrationNote]:
         note
         for number, line in lines
         if (form := _PYTHON.match(line))
-        for note in python_version_notes(form["said"], file, number)
+        for note in python_version_notes(form["text"], file, number)
     ]
 
 
@@ -89,7 +89,7 @@ def _rewrite_places(
     text: str, file: str, places: Iterable[RequirementPlace], *, with_tools: bool
 ) -> tuple[str, list[MigrationNote]]:
     lines, notes = text.splitlines(keepends=True), list[MigrationNote]()
-    requirements = [(place, item) for place in places if (item := parse_requirement(place.said)) is not None]
+    requirements = [(place, item) for place in places if (item := parse_requirement(place.text)) is not None]
     has_tools = any(entry.is_tools for _, entry in requirements)
     for place, item in reversed(requirements):
         line = lines[place.line - 1]
@@ -99,7 +99,7 @@ def _rewrite_places(
             notes.append(
                 MigrationNote(file, place.line, f"crewgraph is installed with pip: write `{OURS}` below `- pip:`.")
             )
-        elif place.said.endswith("\\") or "--hash" in place.said:
+        elif place.text.endswith("\\") or "--hash" in place.text:
             message = f"left unchanged because it is pinned by hashes or continued below: write `{OURS}` in this file's source."
             notes.append(MigrationNote(file, place.line, message))
         else:
@@ -159,8 +159,8 @@ def _rewrite_python(text: str, file: str, notes: list[MigrationNote]) -> str:
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines, 1):
         if form := _REQUIRES_PYTHON.match(line):
-            now, more_notes = raised_python_bound(form["said"], file, number)
-            lines[number - 1] = f"{line[: form.start('said')]}{now}{line[form.end('said') :]}"
+            now, more_notes = raised_python_bound(form["text"], file, number)
+            lines[number - 1] = f"{line[: form.start('text')]}{now}{line[form.end('text') :]}"
             notes += more_notes
     return "".join(lines)
 
@@ -173,7 +173,7 @@ def _table_notes(text: str, data: dict[str, Any], file: str) -> list[MigrationNo
         notes.append(MigrationNote(file, _line_of(text, "[tool.crewai]"), message))
     if "crewai" in tools.get("uv", {}).get("sources", {}):
         below = _line_of(text, "[tool.uv.sources")
-        line = next((at for at, said in enumerate(text.splitlines(), 1) if at >= below and "crewai" in said), below)
+        line = next((at for at, text in enumerate(text.splitlines(), 1) if at >= below and "crewai" in text), below)
         notes.append(MigrationNote(file, line, "`[tool.uv.sources]` has a source for crewai; remove it."))
     return notes
 

@@ -85,7 +85,7 @@ def requirement_lists(document: Any) -> Iterator[Any]:
     yield from tool.get("pdm", {}).get("dev-dependencies", {}).values()
 
 
-_LINE = re.compile(r"^\s*+(?P<said>[^#\s]++(?:\s++[^#\s]++)*+)\s*+(?:#.*)?$")
+_LINE = re.compile(r"^\s*+(?P<text>[^#\s]++(?:\s++[^#\s]++)*+)\s*+(?:#.*)?$")
 _SECTION = re.compile(r"^\s*+\[++\s*+([^\]\s]++(?:\s++[^\]\s]++)*+)\s*+\]")
 _KEY = re.compile(r"^(?P<key>[\w.-]+)\s*[=:](?P<value>.*)$")
 _POETRY = re.compile(r"^tool\.poetry\.(?:dev-)?(?:group\.[^.]+\.)?dependencies$|^tool\.poetry\.dev-dependencies$")
@@ -98,7 +98,7 @@ _TABLE_LINE = re.compile(
 )
 _PIP = re.compile(r"^(?P<indent>\s*)-\s*pip\s*:\s*(?:#.*)?$")
 _ITEM = re.compile(
-    r"""^(?P<indent>\s*+)-\s++(?P<quote>["']?)\s*+(?P<said>[^"'#\s]++(?:\s++[^"'#\s]++)*+)\s*+(?P=quote)\s*+(?:#.*)?$"""
+    r"""^(?P<indent>\s*+)-\s++(?P<quote>["']?)\s*+(?P<text>[^"'#\s]++(?:\s++[^"'#\s]++)*+)\s*+(?P=quote)\s*+(?:#.*)?$"""
 )
 
 
@@ -111,7 +111,7 @@ class RequirementPlace:
 
     start: int
     end: int
-    said: str
+    text: str
     is_alone: bool = True
     """Whether another requirement can be added on a line of its own below it."""
 
@@ -123,7 +123,7 @@ def requirements_places(text: str) -> Iterator[RequirementPlace]:
     """Yield the requirements of a requirements file."""
     for number, line in enumerate(text.splitlines(), 1):
         if form := _LINE.match(line):
-            yield RequirementPlace(number, form.start("said"), form.end("said"), form["said"])
+            yield RequirementPlace(number, form.start("text"), form.end("text"), form["text"])
 
 
 def setup_cfg_places(text: str) -> Iterator[RequirementPlace]:
@@ -139,10 +139,10 @@ def setup_cfg_places(text: str) -> Iterator[RequirementPlace]:
             if is_listing and (form := _LINE.match(key["value"])):
                 first = key.start("value")
                 yield RequirementPlace(
-                    number, first + form.start("said"), first + form.end("said"), form["said"], is_alone=False
+                    number, first + form.start("text"), first + form.end("text"), form["text"], is_alone=False
                 )
         elif is_listing and (form := _LINE.match(line)):
-            yield RequirementPlace(number, form.start("said"), form.end("said"), form["said"])
+            yield RequirementPlace(number, form.start("text"), form.end("text"), form["text"])
 
 
 def environment_places(text: str) -> Iterator[RequirementPlace]:
@@ -156,7 +156,7 @@ def environment_places(text: str) -> Iterator[RequirementPlace]:
                 below = None
             alone = not form["quote"]
             yield RequirementPlace(
-                number, form.start("said"), form.end("said"), form["said"], is_alone=alone, is_of_pip=below is not None
+                number, form.start("text"), form.end("text"), form["text"], is_alone=alone, is_of_pip=below is not None
             )
 
 

@@ -104,9 +104,9 @@ def _rewrite(text: str, file: str, notes: list[MigrationNote], found: _Lines, *,
         line = lines[number - 1]
         end = line[len(line.rstrip("\r\n")) :]
         if form["name"] == "python":
-            now, told = _python(form["value"], file, number)
+            now, more_notes = _python(form["value"], file, number)
             lines[number - 1] = f"{form['start']}python{form['mid']}{now}{form['end']}{end}"
-            notes += told
+            notes += more_notes
         elif form["name"] == TOOLS:
             notes.append(MigrationNote(file, number, TOOLS_NOTE))
         elif form["value"].count("[") != form["value"].count("]"):

@@ -102,15 +102,15 @@ def json_uses(text: str, file: str) -> list[Use]:
 def _json_entries(data: Any) -> Iterator[tuple[str, list[str]]]:
     if not isinstance(data, dict):
         return
-    held = cast("dict[str, Any]", data)
-    tasks = held.get("tasks")
-    if isinstance(tasks, list) and "agents" in held:
-        yield _CREW, list(held)
+    document = cast("dict[str, Any]", data)
+    tasks = document.get("tasks")
+    if isinstance(tasks, list) and "agents" in document:
+        yield _CREW, list(document)
         for task in cast("list[Any]", tasks):
             if isinstance(task, dict):
                 yield _TASK, list(cast("dict[str, Any]", task))
-    elif {"role", "goal", "backstory"} <= set(held):
-        yield _AGENT, [*held, *cast("dict[str, Any]", held.get("settings") or {})]
+    elif {"role", "goal", "backstory"} <= set(document):
+        yield _AGENT, [*document, *cast("dict[str, Any]", document.get("settings") or {})]
 
 
 def _line_of(text: str, word: str) -> int:
@@ -128,14 +128,14 @@ def pyproject_uses(text: str, file: str) -> list[Use]:
         use
         for number, line in enumerate(text.splitlines(), 1)
         for reply in _QUOTED.findall(line)
-        if reply in listed and (use := _asked(reply, file, number)) is not None
+        if reply in listed and (use := _required(reply, file, number)) is not None
     ]
     return sorted([*results, *table_uses(poetry_lines, text, file)])
 
 
 def table_uses(lines: Callable[[str], Iterator[tuple[int, re.Match[str]]]], text: str, file: str) -> list[Use]:
     """Return the requirements on CrewAI in tables that have a key per package."""
-    results = [_asked(form["name"], file, number) for number, form in lines(text)]
+    results = [_required(form["name"], file, number) for number, form in lines(text)]
     return [use for use in results if use is not None]
 
 
@@ -145,11 +145,11 @@ def placed_uses(places: Callable[[str], Iterable[RequirementPlace]], text: str, 
     Raises:
         SyntaxError: A setup.py is not valid Python.
     """
-    results = [_asked(place.said, file, place.line) for place in places(text)]
+    results = [_required(place.text, file, place.line) for place in places(text)]
     return [use for use in results if use is not None]
 
 
-def _asked(text: str, file: str, line: int) -> Use | None:
+def _required(text: str, file: str, line: int) -> Use | None:
     requirement = parse_requirement(text)
     if requirement is None:
         return None

@@ -35,7 +35,7 @@ _LEFT_OUT = frozenset(
 )
 """Folders without sources of the project; hidden folders and virtual environments are skipped, too."""
 
-_TOLD = frozenset({".circleci", ".devcontainer", ".github"})
+_VISIBLE = frozenset({".circleci", ".devcontainer", ".github"})
 """Hidden folders that are read nevertheless, as they configure how a program is installed and run."""
 
 _LARGEST = 5_000_000
@@ -188,7 +188,7 @@ def _is_read(file: Path, kind: FileKind) -> bool:
 
 
 def _is_own(folder: Path) -> bool:
-    hidden = folder.name.startswith(".") and folder.name not in _TOLD
+    hidden = folder.name.startswith(".") and folder.name not in _VISIBLE
     return not (hidden or folder.name in _LEFT_OUT or (folder / "pyvenv.cfg").exists())
 
 

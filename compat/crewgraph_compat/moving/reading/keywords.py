@@ -18,7 +18,7 @@ def takes_any_keyword(node: ast.ClassDef, path: Callable[[ast.expr], str | None]
     """
     return (
         any(path(base) is None and _last_name(base) not in _WITHOUT_FIELDS for base in node.bases)
-        or any(_reads_given(function) for function in _functions(node))
+        or any(_reads_keyword(function) for function in _functions(node))
         or any(_allows_extra(item) for item in ast.walk(node))
     )
 
@@ -27,7 +27,7 @@ def _functions(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
     return (item for item in node.body if isinstance(item, ast.FunctionDef))
 
 
-def _reads_given(function: ast.FunctionDef) -> bool:
+def _reads_keyword(function: ast.FunctionDef) -> bool:
     """Whether a function sees keywords by name: a validator that runs before, or one that uses its `**kwargs` itself."""
     if any(_last_name(each) in ("model_validator", "root_validator") for each in function.decorator_list):
         return True
@@ -46,7 +46,7 @@ def _reads_given(function: ast.FunctionDef) -> bool:
 
 
 def _allows_extra(item: ast.AST) -> bool:
-    """Whether an `extra="allow"` stands in the configuration of a model."""
+    """Whether a node is the `extra="allow"` of a model's configuration."""
     if isinstance(item, ast.keyword):
         return item.arg == "extra" and _is_allow(item.value)
     if isinstance(item, ast.Dict):

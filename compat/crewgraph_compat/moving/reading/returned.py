@@ -27,7 +27,7 @@ def _learn(classes: dict[str, OwnClass], named: "_Named", kind: str) -> bool:
     owner, name = named
     if owner not in classes:
         return False
-    into = classes[owner].holds if name in classes[owner].properties else classes[owner].makes
+    into = classes[owner].attributes if name in classes[owner].properties else classes[owner].makes
     return name not in into and into.setdefault(name, kind) == kind
 
 
@@ -52,7 +52,7 @@ def merge_classes(classes: dict[str, OwnClass], more: Iterable[tuple[str, OwnCla
 
 def informative_classes(classes: dict[str, OwnClass]) -> dict[str, OwnClass]:
     """Return the classes that derive from, create or hold CrewAI's objects."""
-    return {name: own for name, own in classes.items() if own.base or own.makes or own.holds}
+    return {name: own for name, own in classes.items() if own.base or own.makes or own.attributes}
 
 
 def _both(first: OwnClass, other: OwnClass) -> OwnClass:
@@ -60,7 +60,7 @@ def _both(first: OwnClass, other: OwnClass) -> OwnClass:
         first.base if first.base == other.base else "",
         first.own | other.own,
         dict(first.makes.items() & other.makes.items()),
-        dict(first.holds.items() & other.holds.items()),
+        dict(first.attributes.items() & other.attributes.items()),
         first.properties & other.properties,
         first.takes_any or other.takes_any,
     )

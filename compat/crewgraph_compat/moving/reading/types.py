@@ -18,7 +18,7 @@ _FLOW = "crewgraph.definitions.flow.flow:Flow"
 _TASK = "crewgraph.definitions.task.task:Task"
 _TASK_OUTPUT = "crewgraph.definitions.task.output:TaskOutput"
 
-_MADE: Mapping[tuple[str, str], str] = {
+_METHOD_RESULTS: Mapping[tuple[str, str], str] = {
     (_AGENT, "kickoff"): "crewgraph.definitions.agent.lite_agent:LiteAgentOutput",
     (_AGENT, "kickoff_async"): "crewgraph.definitions.agent.lite_agent:LiteAgentOutput",
     (_CREW, "copy"): _CREW,
@@ -32,7 +32,7 @@ _MADE: Mapping[tuple[str, str], str] = {
 }
 """Return types of methods; a leading `[]` marks a list of the type."""
 
-_HELD: Mapping[tuple[str, str], str] = {
+_ATTRIBUTE_TYPES: Mapping[tuple[str, str], str] = {
     (_CREW, "agents"): f"[]{_AGENT}",
     (_CREW, "tasks"): f"[]{_TASK}",
     (_CREW, "usage_metrics"): "crewgraph.llm.usage:UsageMetrics",
@@ -50,7 +50,7 @@ MAY_STREAM = "?"
 _STREAMS = "~"
 """Ends the type of a crew that streams."""
 
-_MADE_BY_ROLE = {"agent": _AGENT, "task": _TASK, "crew": _CREW}
+_RESULT_BY_ROLE = {"agent": _AGENT, "task": _TASK, "crew": _CREW}
 """Return types of a project's methods, by their decorators."""
 
 
@@ -85,8 +85,8 @@ class Imports:
             return None  # crewai's modules also re-export other packages, which may not be installed
         return name.target
 
-    def made(self, call: ast.Call) -> str | None:
-        """Return the type of what a call of a class makes; of a crew, with whether it streams."""
+    def result_type(self, call: ast.Call) -> str | None:
+        """Return the type of the object that a call of a class creates; for a crew, also whether it streams."""
         kind = self.target(call.func)
         if kind != _CREW:
             return kind
@@ -95,11 +95,11 @@ class Imports:
 
 def _streaming(call: ast.Call) -> str:
     """Return the ending of a crew's type: empty if the crew certainly does not stream."""
-    given = [item for item in call.keywords if item.arg in ("stream", None)]
-    if not given:
+    stream_keywords = [item for item in call.keywords if item.arg in ("stream", None)]
+    if not stream_keywords:
         return ""
-    value = given[0].value
-    if len(given) > 1 or given[0].arg is None or not isinstance(value, ast.Constant):
+    value = stream_keywords[0].value
+    if len(stream_keywords) > 1 or stream_keywords[0].arg is None or not isinstance(value, ast.Constant):
         return MAY_STREAM
     return _STREAMS if value.value else ""
 
@@ -117,7 +117,7 @@ class OwnClass:
     makes: dict[str, str] = field(default_factory=dict[str, str])
     """Return types of its methods."""
 
-    holds: dict[str, str] = field(default_factory=dict[str, str])
+    attributes: dict[str, str] = field(default_factory=dict[str, str])
     """Types of its instances' attributes."""
 
     properties: set[str] = field(default_factory=set[str])
@@ -155,7 +155,7 @@ def _own_class(node: ast.ClassDef, imports: Imports, base: str) -> OwnClass:
         elif isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Store) and _is_self(item.value):
             result.own.add(item.attr)
         elif isinstance(item, ast.Assign) and isinstance(item.value, ast.Call):
-            _learn_held(result, item.targets, imports.made(item.value))
+            _learn_attribute_types(result, item.targets, imports.result_type(item.value))
     return result
 
 
@@ -166,16 +166,18 @@ def _learn_method(result: OwnClass, item: ast.FunctionDef | ast.AsyncFunctionDef
     if any(_last_name(each) in _PROPERTIES for each in item.decorator_list):
         result.properties.add(item.name)
     roles = {(imports.path(each) or "").rpartition(".")[2] for each in item.decorator_list}
-    target = imports.target(item.returns) or next((_MADE_BY_ROLE[each] for each in roles & set(_MADE_BY_ROLE)), None)
+    target = imports.target(item.returns) or next(
+        (_RESULT_BY_ROLE[each] for each in roles & set(_RESULT_BY_ROLE)), None
+    )
     if target is not None:
         result.makes[item.name] = target if target != _CREW else _returned_crew(item, imports)
 
 
-def _learn_held(result: OwnClass, targets: Sequence[ast.expr], kind: str | None) -> None:
+def _learn_attribute_types(result: OwnClass, targets: Sequence[ast.expr], kind: str | None) -> None:
     for each in targets:
         if kind is not None and isinstance(each, ast.Attribute) and _is_self(each.value):
-            held = result.holds.get(each.attr, kind)
-            result.holds[each.attr] = kind if held == kind or not _is_crew(kind) else _CREW + MAY_STREAM
+            known_type = result.attributes.get(each.attr, kind)
+            result.attributes[each.attr] = kind if known_type == kind or not _is_crew(kind) else _CREW + MAY_STREAM
 
 
 def _is_crew(kind: str) -> bool:
@@ -185,7 +187,11 @@ def _is_crew(kind: str) -> bool:
 def _returned_crew(function: ast.FunctionDef | ast.AsyncFunctionDef, imports: Imports) -> str:
     """Return the type of the crew that a function returns, from the crews that it creates."""
     calls = [item for item in ast.walk(function) if isinstance(item, ast.Call)]
-    crews = {made for call in calls if (made := imports.made(call)) is not None and _is_crew(made)}
+    crews = {
+        result_type
+        for call in calls
+        if (result_type := imports.result_type(call)) is not None and _is_crew(result_type)
+    }
     return crews.pop() if len(crews) == 1 else _CREW + MAY_STREAM
 
 
@@ -256,13 +262,13 @@ class TypeScope:
             return next((scope[node.id] for scope in reversed(self._scopes) if node.id in scope), None)
         if isinstance(node, ast.Call):
             return (
-                self._imports.made(node)
+                self._imports.result_type(node)
                 or self._own(node.func)
                 or self._returned(node.func)
                 or self._by_function(node.func)
             )
         if isinstance(node, ast.Attribute):
-            return self._held(self.of(node.value), node.attr)
+            return self._attribute_type(self.of(node.value), node.attr)
         if isinstance(node, ast.Subscript):
             return self.item(self.of(node.value))
         return None
@@ -284,26 +290,26 @@ class TypeScope:
             return None
         if kind in self.classes and func.attr in self.classes[kind].makes:
             return self.classes[kind].makes[func.attr]
-        made = _MADE.get((self.base(kind), func.attr))
-        return made if made is None or self.base(kind) != _CREW else self._from_crew(kind, made)
+        result_type = _METHOD_RESULTS.get((self.base(kind), func.attr))
+        return result_type if result_type is None or self.base(kind) != _CREW else self._from_crew(kind, result_type)
 
-    def _from_crew(self, kind: str, made: str) -> str:
+    def _from_crew(self, kind: str, result_type: str) -> str:
         """Return the type of what a crew's method returns: outputs, or streams of a crew that streams."""
-        if kind.endswith(_STREAMS) and not made.startswith("[]"):
-            return f"{made}{_STREAMS}" if made == _CREW else _CREW_STREAM
+        if kind.endswith(_STREAMS) and not result_type.startswith("[]"):
+            return f"{result_type}{_STREAMS}" if result_type == _CREW else _CREW_STREAM
         may_stream = kind.endswith((MAY_STREAM, _STREAMS)) or kind in self.classes or self._imports.sets_stream
-        return f"{made}{MAY_STREAM}" if may_stream else made
+        return f"{result_type}{MAY_STREAM}" if may_stream else result_type
 
     def _by_function(self, func: ast.expr) -> str | None:
         if not isinstance(func, ast.Name) or any(func.id in scope for scope in self._scopes):
             return None
         return self._functions.get(func.id)
 
-    def _held(self, kind: str | None, name: str) -> str | None:
+    def _attribute_type(self, kind: str | None, name: str) -> str | None:
         if kind is None:
             return None
-        if kind in self.classes and name in self.classes[kind].holds:
-            return self.classes[kind].holds[name]
+        if kind in self.classes and name in self.classes[kind].attributes:
+            return self.classes[kind].attributes[name]
         if kind.endswith(MAY_STREAM) and name == "result":
             return None
-        return _HELD.get((self.base(kind), name))
+        return _ATTRIBUTE_TYPES.get((self.base(kind), name))

@@ -27,9 +27,9 @@ _JSON = '{"type": "json_object"}'
 def rewrite_model(reading: SourceTree, call: libcst.Call) -> None:
     """Rewrite former keywords of a model."""
     args = {arg.keyword.value: arg for arg in call.args if arg.keyword is not None}
-    gone = [*_without_azure(reading, call, args), *_without_format(reading, args)]
-    if gone:
-        reading.change(call, without_arguments(call, gone))
+    dropped_arguments = [*_without_azure(reading, call, args), *_without_format(reading, args)]
+    if dropped_arguments:
+        reading.change(call, without_arguments(call, dropped_arguments))
 
 
 def _without_azure(reading: SourceTree, call: libcst.Call, args: dict[str, libcst.Arg]) -> list[libcst.Arg]:
@@ -114,7 +114,7 @@ def _is_without_effect(reading: SourceTree, arg: libcst.Arg, target: str) -> boo
     if (named, word) in WITHOUT_EFFECT:
         return _is_plain(arg.value)
     is_ours = (named, word) in KEYWORDS or _is_known(target, word)
-    return not is_ours and _tell_unknown(reading, arg, named, accepted_keywords(target))
+    return not is_ours and _note_unknown(reading, arg, named, accepted_keywords(target))
 
 
 def _is_known(target: str, word: str) -> bool:
@@ -128,7 +128,7 @@ def _rewrite_number(reading: SourceTree, arg: libcst.Arg) -> None:
         reading.change(arg.value, lambda _: truth)
 
 
-def _tell_unknown(reading: SourceTree, arg: libcst.Arg, named: str, known: Sequence[str]) -> bool:
+def _note_unknown(reading: SourceTree, arg: libcst.Arg, named: str, known: Sequence[str]) -> bool:
     """Add a note on an unknown keyword; whether it can be removed without any effect."""
     word = str(arg.keyword and arg.keyword.value)
     near = difflib.get_close_matches(word, sorted(known), n=1)

@@ -229,7 +229,7 @@ def _rewrite(reading: SourceTree, call: libcst.Call) -> None:
         return
     reading.change(call, lambda updated: updated.with_changes(func=_now(updated.func), args=()))
     if known is not None:
-        reading.change(statement, lambda updated: libcst.FlattenSentinel([_kept(known), updated]))
+        reading.change(statement, lambda updated: libcst.FlattenSentinel([_stored_attribute(known), updated]))
 
 
 def _now(func: Any) -> libcst.Attribute:
@@ -242,7 +242,7 @@ def _known(args: Sequence[libcst.Arg]) -> libcst.BaseExpression | None:
     return None if text in ("None", "{}", "self.metadata") else args[0].value
 
 
-def _kept(known: libcst.BaseExpression) -> libcst.Assign:
+def _stored_attribute(known: libcst.BaseExpression) -> libcst.Assign:
     """`self.metadata = {**self.metadata, **(known or {})}`."""
     value: Any = known
     if not isinstance(known, libcst.Dict):

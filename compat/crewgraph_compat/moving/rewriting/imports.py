@@ -53,7 +53,7 @@ def absent_note(path: str) -> str:
 
 def rewrite_imports(reading: SourceTree) -> None:
     """Rewrite every `from ... import` of crewai names, and of names that have moved."""
-    _tell_tools(reading)
+    _note_tools(reading)
     for line in reading.of(libcst.SimpleStatementLine, libcst.SimpleStatementSuite):
         built: dict[Any, list[_MovedName]] = {
             statement: moved
@@ -67,10 +67,10 @@ def rewrite_imports(reading: SourceTree) -> None:
             reading.change(line, lambda updated, moved=moved: _lines(updated, moved))
         else:
             places = [built.get(statement) for statement in line.body]
-            reading.change(line, lambda updated, places=places: _beside(updated, places))
+            reading.change(line, lambda updated, places=places: _next_to(updated, places))
 
 
-def _tell_tools(reading: SourceTree) -> None:
+def _note_tools(reading: SourceTree) -> None:
     """Add one note that a file needs the tools package."""
     for statement in reading.of(libcst.ImportFrom):
         module = dotted_path(statement.module) or ""
@@ -131,7 +131,7 @@ def _lines(line: libcst.SimpleStatementLine, moved: Sequence[_MovedName]) -> Any
     return libcst.FlattenSentinel(lines)
 
 
-def _beside(line: Any, places: Sequence[Sequence[_MovedName] | None]) -> Any:
+def _next_to(line: Any, places: Sequence[Sequence[_MovedName] | None]) -> Any:
     """Return the statements of a line that contains several."""
     body: list[Any] = []
     for statement, moved in zip(line.body, places, strict=True):
@@ -213,7 +213,7 @@ def rewrite_strings(reading: SourceTree) -> None:
             reading.change(text, lambda updated, spelled=spelled: updated.with_changes(value=spelled))
             if value != "crewai":
                 reading.note(text, f"`{value}` is used as a module; `{module}` may not have all of its names.")
-        elif value != "crewai" or _is_asked_for(reading, text):
+        elif value != "crewai" or _is_requested(reading, text):
             here = "crewgraph has its own" if module is None else f"it is `{module}` in crewgraph"
             left = _imported_by(reading, text) in _IMPORTING
             reading.note(text, f'the string "{value}" is left unchanged; if it names a module, {here}.', left=left)
@@ -238,7 +238,7 @@ def _imported_by(reading: SourceTree, text: libcst.SimpleString) -> str | None:
     return reading.path(call.func) or dotted_path(call.func)
 
 
-def _is_asked_for(reading: SourceTree, text: libcst.SimpleString) -> bool:
+def _is_requested(reading: SourceTree, text: libcst.SimpleString) -> bool:
     """Whether the function called with a name imports, finds or logs it."""
     parent = reading.parent(text)
     call = reading.parent(parent) if isinstance(parent, libcst.Arg) else None

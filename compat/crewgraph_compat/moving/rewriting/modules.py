@@ -65,7 +65,7 @@ def split_module_imports(reading: SourceTree) -> None:
             if parts is None:
                 continue
             if isinstance(line, libcst.SimpleStatementLine) and len(line.body) == 1:
-                reading.change(line, lambda updated, parts=parts: _apart(updated, parts))
+                reading.change(line, lambda updated, parts=parts: _separated(updated, parts))
             else:
                 reading.change(statement, lambda _, parts=parts: libcst.FlattenSentinel(parts))
 
@@ -81,12 +81,12 @@ def _parts(statement: libcst.CSTNode) -> tuple[libcst.ImportFrom, libcst.ImportF
     if not modules or not names:
         return None
     names[-1] = names[-1].with_changes(comma=statement.names[-1].comma)
-    apart = [item.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for item in modules]
+    separate = [item.with_changes(comma=libcst.MaybeSentinel.DEFAULT) for item in modules]
     first = statement.with_changes(names=names, semicolon=libcst.MaybeSentinel.DEFAULT)
-    return first, libcst.ImportFrom(path_expression(module), apart, semicolon=statement.semicolon)
+    return first, libcst.ImportFrom(path_expression(module), separate, semicolon=statement.semicolon)
 
 
-def _apart(line: libcst.SimpleStatementLine, parts: tuple[libcst.ImportFrom, libcst.ImportFrom]) -> Any:
+def _separated(line: libcst.SimpleStatementLine, parts: tuple[libcst.ImportFrom, libcst.ImportFrom]) -> Any:
     first, second = parts
     return libcst.FlattenSentinel([line.with_changes(body=[first]), libcst.SimpleStatementLine([second])])
 
@@ -133,7 +133,7 @@ def _find_uses(reading: SourceTree, bindings: list[_Binding]) -> None:
     roots = {binding.root for binding in bindings}
     inside = {id(node) for binding in bindings for node in _below(binding.statement)}
     for name in reading.of(libcst.Name):
-        if name.value not in roots or id(name) in inside or not _is_looked_up(reading, name):
+        if name.value not in roots or id(name) in inside or not _is_loaded_by_name(reading, name):
             continue
         known = [by_statement.get((id(node), name.value)) for node in reading.assigned(name, name.value)]
         first = known[0] if known else None
@@ -147,7 +147,7 @@ def _below(node: libcst.CSTNode) -> Iterator[libcst.CSTNode]:
         yield from _below(child)
 
 
-def _is_looked_up(reading: SourceTree, name: libcst.Name) -> bool:
+def _is_loaded_by_name(reading: SourceTree, name: libcst.Name) -> bool:
     """Whether a name is a variable reference: not an attribute, keyword or parameter."""
     parent = reading.parent(name)
     if isinstance(parent, (libcst.Attribute, libcst.Arg)):
@@ -196,10 +196,10 @@ def _spelled_out(reading: SourceTree, group: list[_Binding]) -> _Plan:
         else:
             stays = True
             reading.note(node, absent_note(path), left=True)
-    return {binding.alias: _wanted(reading, binding, tuple(modules), stays=stays) for binding in group}
+    return {binding.alias: _needed_names(reading, binding, tuple(modules), stays=stays) for binding in group}
 
 
-def _wanted(reading: SourceTree, binding: _Binding, modules: tuple[str, ...], *, stays: bool) -> _NeededImports:
+def _needed_names(reading: SourceTree, binding: _Binding, modules: tuple[str, ...], *, stays: bool) -> _NeededImports:
     if modules or stays:
         return _NeededImports(modules, stays=stays)
     if binding.imported not in TABLE:  # unused, but the module may not exist in crewgraph

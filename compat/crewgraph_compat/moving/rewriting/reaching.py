@@ -39,7 +39,7 @@ def reaching_assignment(
         if statement is not None:
             inside = _assigning(parent, statement, assigned)
             return inside[0] if len(inside) == 1 and _is_plain(parent, inside[0], statement) else None
-        if not isinstance(above, (libcst.Assign, libcst.AnnAssign, *_BLOCKS)) and _is_assigned_beside(
+        if not isinstance(above, (libcst.Assign, libcst.AnnAssign, *_BLOCKS)) and _is_assigned_elsewhere(
             parent, above, child, assigned
         ):
             return None
@@ -87,7 +87,7 @@ def _is_plain(parent: _Parent, item: libcst.CSTNode, statement: libcst.CSTNode) 
     return above is statement or parent(above) is statement and isinstance(statement, libcst.SimpleStatementLine)
 
 
-def _is_assigned_beside(
+def _is_assigned_elsewhere(
     parent: _Parent, above: libcst.CSTNode, child: libcst.CSTNode, assigned: Sequence[libcst.CSTNode]
 ) -> bool:
     """Whether another part of the same statement may assign the name before it is used: a target, a walrus, a `try`."""

@@ -27,7 +27,7 @@ A2UI_EXTENSION_URI = "https://a2ui.org/a2a-extension/a2ui/v0.8"
 A2UI_MIME_TYPE = "application/json+a2ui"
 A2UI_STANDARD_CATALOG_ID = "https://a2ui.org/specification/v0_8/standard_catalog_definition.json"
 
-_TOLD = (
+_MESSAGE_KEYS = (
     "Surfaces are shown for messages of A2UI 0.8 in an answer: JSON objects with `beginRendering` (surfaceId, root), "
     "`surfaceUpdate` (surfaceId, components: id and component), `dataModelUpdate` (surfaceId, contents) or `deleteSurface` "
     "(surfaceId). Catalog: {catalog}. Components: {components}."
@@ -68,7 +68,7 @@ class A2UIConversationState:
 
     def take(self, message: Mapping[str, Any]) -> None:
         """Update the state with a message."""
-        begun, gone = message.get("beginRendering"), message.get("deleteSurface")
+        begun, deleted = message.get("beginRendering"), message.get("deleteSurface")
         update, data = message.get("surfaceUpdate"), message.get("dataModelUpdate")
         if begun:
             self.active_surfaces[begun["surfaceId"]] = dict(begun)
@@ -77,10 +77,10 @@ class A2UIConversationState:
             self.active_surfaces.setdefault(update["surfaceId"], {})
         if data:
             self.data_models.setdefault(data["surfaceId"], []).extend(data["contents"])
-        if gone:
-            self.active_surfaces.pop(gone["surfaceId"], None)
-            self.data_models.pop(gone["surfaceId"], None)
-            self.initialized_surfaces.discard(gone["surfaceId"])
+        if deleted:
+            self.active_surfaces.pop(deleted["surfaceId"], None)
+            self.data_models.pop(deleted["surfaceId"], None)
+            self.initialized_surfaces.discard(deleted["surfaceId"])
 
 
 class A2UIClientExtension:
@@ -119,7 +119,7 @@ class A2UIClientExtension:
     def augment_prompt(self, base_prompt: str, _conversation_state: A2UIConversationState | None) -> str:
         """Return the prompt with instructions for showing surfaces."""
         known = _STANDARD_COMPONENTS if self._allowed is None else self._allowed
-        return f"{base_prompt}\n\n{_TOLD.format(catalog=self._catalog_id, components=', '.join(known))}"
+        return f"{base_prompt}\n\n{_MESSAGE_KEYS.format(catalog=self._catalog_id, components=', '.join(known))}"
 
     def process_response(self, agent_response: Any, conversation_state: A2UIConversationState | None) -> Any:
         """Return the response, wrapped in an `A2UIResponse` if it contains well-formed messages."""
@@ -147,9 +147,9 @@ class A2UIClientExtension:
 def _messages(message: Any) -> list[dict[str, Any]]:
     """Return the well-formed A2UI messages in the parts of a message (a dict or an a2a-sdk object)."""
     dump = getattr(message, "model_dump", None)
-    told: Any = dump(mode="json", by_alias=True) if callable(dump) else message
+    dumped: Any = dump(mode="json", by_alias=True) if callable(dump) else message
     results: list[dict[str, Any]] = []
-    for part in cast("Mapping[str, Any]", told).get("parts") or () if isinstance(told, Mapping) else ():
+    for part in cast("Mapping[str, Any]", dumped).get("parts") or () if isinstance(dumped, Mapping) else ():
         data = part.get("data")
         if not isinstance(data, dict):
             continue

@@ -112,7 +112,7 @@ _NEEDED = ("initial_output", "human_feedback", "improved_output")
 
 
 class Entity(BaseModel):
-    """Somebody or something that a result tells of."""
+    """A person or thing that a result says something about."""
 
     name: str = Field(description="Its name")
     """Its name."""
@@ -128,7 +128,7 @@ class Entity(BaseModel):
 
 
 class TaskEvaluation(BaseModel):
-    """What a model says of a result."""
+    """A model's evaluation of a result."""
 
     suggestions: list[str] = Field(description="What is to be done better next time, as short instructions")
     """What is to be done better next time."""

@@ -160,7 +160,7 @@ class CrewAgentExecutor(BaseAgentExecutor):
         engagement = self._engagement()
         opening = _opening(self.prompt, self._texts(inputs))
         done = yield from self._worked(engagement, opening)
-        while self.ask_for_human_input and (feedback := (yield CallBack(_asked, done["answer"]))):
+        while self.ask_for_human_input and (feedback := (yield CallBack(_ask_for_feedback, done["answer"]))):
             message = engagement.book.slice("human_feedback", human_feedback=feedback)
             again: list[Message] = [*done["said"], {"role": "user", "content": message}]
             done = yield from self._worked(engagement, again)
@@ -307,7 +307,7 @@ class AgentExecutorState(BaseModel):
     """The log of executed steps."""
 
 
-def _asked(answer: str) -> str:
+def _ask_for_feedback(answer: str) -> str:
     """Ask for feedback on an answer at the terminal; an empty reply accepts it."""
     return input(default_book().slice("getting_input", final_answer=answer) + "\n").strip()
 

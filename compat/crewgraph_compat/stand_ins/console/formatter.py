@@ -218,8 +218,8 @@ class ConsoleFormatter(ConsolePanel):
         self, lite_agent_role: str, status: str = "started", error: Any = None, **fields: Any
     ) -> None:
         """Report that a standalone agent has started or ended."""
-        told = {"Agent": lite_agent_role, "Status": status, "Failed": error, **fields}
-        self._print_fields("Agent", _style_of(status), told)
+        shown = {"Agent": lite_agent_role, "Status": status, "Failed": error, **fields}
+        self._print_fields("Agent", _style_of(status), shown)
 
     def handle_llm_tool_usage_started(self, tool_name: str, tool_args: dict[str, Any] | str) -> None:
         """Report that a model has called a tool."""

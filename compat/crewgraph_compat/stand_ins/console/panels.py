@@ -50,7 +50,7 @@ class ConsolePanel:
 
         Args:
             title: the heading.
-            name: whose status it is.
+            name: the object that has the status.
             status_style: the colour of the heading.
             tool_args: the arguments of a tool.
             fields: more, by what they are called.

@@ -117,8 +117,8 @@ class Prompts(BaseModel):
         return self.i18n.book.slice("task")
 
     def _in_templates(self, system: str, prompt: str) -> str:
-        told = render_template(system, "System", self._system_text, self._texts)
-        full = f"{told}\n{render_template(prompt, 'Prompt', self._user_text, self._texts)}"
+        prompt_text = render_template(system, "System", self._system_text, self._texts)
+        full = f"{prompt_text}\n{render_template(prompt, 'Prompt', self._user_text, self._texts)}"
         if not self.response_template:
             return full
         return f"{full}\n{split_at_slot(self.response_template, 'Response')[0]}"

@@ -242,8 +242,8 @@ def _chunk(event: LLMStreamChunkEvent, info: TaskInfo) -> StreamChunk:
     about |= {"agent_role": event.agent_role or info["agent_role"], "agent_id": event.agent_id or info["agent_id"]}
     if event.tool_call is None:
         return StreamChunk(content=event.chunk, **about)
-    wanted, called = event.tool_call.function, event.tool_call
-    tool = ToolCallChunk(tool_id=called.id, tool_name=wanted.name, arguments=wanted.arguments, index=called.index)
+    function, called = event.tool_call.function, event.tool_call
+    tool = ToolCallChunk(tool_id=called.id, tool_name=function.name, arguments=function.arguments, index=called.index)
     return StreamChunk(content=event.chunk, chunk_type=StreamChunkType.TOOL_CALL, tool_call=tool, **about)
 
 

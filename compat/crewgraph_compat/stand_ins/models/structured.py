@@ -53,7 +53,7 @@ class InternalInstructor(Generic[T]):
         return self.to_pydantic().model_dump_json(indent=2)
 
 
-_ASKED = """\
+_REQUEST = """\
 Take one thing out of this text: {meaning} (`{name}`). Reply with that alone, a list with one entry on each line.
 
 {text}"""
@@ -72,16 +72,18 @@ class TrainingConverter(Converter):
         """
         try:
             return super().to_pydantic(current_attempt)
-        except ConverterError as whole:
+        except ConverterError as first_error:
             fields = {name: self._field(name) for name in self.model.model_fields}
             try:
                 return self.model.model_validate(fields)
             except ValidationError as error:
-                raise ConverterError(f"{whole} Asked for each field separately, the model gave: {error}") from error
+                raise ConverterError(
+                    f"{first_error} Asked for each field separately, the model gave: {error}"
+                ) from error
 
     def _field(self, name: str) -> Any:
         field = self.model.model_fields[name]
-        prompt = _ASKED.format(name=name, meaning=field.description or name, text=self.text)
+        prompt = _REQUEST.format(name=name, meaning=field.description or name, text=self.text)
         answer = str(as_llm(self.llm).call([{"role": "user", "content": prompt}])).strip()
         kind: Any = field.annotation
         if kind in (int, float):

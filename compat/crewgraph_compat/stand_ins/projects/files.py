@@ -240,12 +240,12 @@ def _faults(project: JSONCrewProject) -> Iterator[str]:
             yield f"{where}: agent '{name}' not found in {project.agents_dir}: there is neither {name}.jsonc nor {name}.json"
     for agent in project.agents.values():
         yield from _unknown(Agent, agent.kwargs, str(agent.path))
-        yield from _lacking(agent.kwargs, ("role", "goal", "backstory"), str(agent.path))
+        yield from _missing(agent.kwargs, ("role", "goal", "backstory"), str(agent.path))
     before: set[str] = set()
     for number, task in enumerate(project.task_definitions):
         place = f"{where}: tasks[{number}]"
         yield from _unknown(Task, task, place, "type")
-        yield from _lacking(task, ("description", "expected_output"), place)
+        yield from _missing(task, ("description", "expected_output"), place)
         if task.get("agent") is not None and task["agent"] not in project.agents:
             yield f"{place} is for the agent '{task['agent']}', which the crew does not list"
         yield from (
@@ -262,7 +262,7 @@ def _unknown(kind: type[BaseModel], values: Mapping[str, Any], where: str, *allo
         yield f"{where}: unsupported field(s): {', '.join(unknown)}"
 
 
-def _lacking(values: Mapping[str, Any], required: tuple[str, ...], where: str) -> Iterator[str]:
+def _missing(values: Mapping[str, Any], required: tuple[str, ...], where: str) -> Iterator[str]:
     yield from (f"{where}: missing required field '{item}'" for item in required if values.get(item) is None)
 
 

@@ -191,12 +191,12 @@ class ChromaDBClient:
         await self.client.reset()
 
     def _creating(self, params: ChromaDBCollectionCreateParams) -> Program[None]:
-        yield _Asked(
+        yield _Request(
             self.client.create_collection, **self._described(params), get_or_create=params.get("get_or_create", False)
         )
 
     def _getting(self, params: ChromaDBCollectionCreateParams) -> Program[Any]:
-        return (yield _Asked(self.client.get_or_create_collection, **self._described(params)))
+        return (yield _Request(self.client.get_or_create_collection, **self._described(params)))
 
     def _adding(self, params: BaseCollectionAddParams) -> Program[None]:
         if not params["documents"]:
@@ -207,13 +207,13 @@ class ChromaDBClient:
         for start in range(0, len(prepared.ids), size):
             ids, texts, metadatas = batch_slice(prepared, start, size)
             stored = metadatas and [item or None for item in metadatas]  # an empty one is refused
-            yield _Asked(collection.upsert, ids=ids, documents=texts, metadatas=stored)
+            yield _Request(collection.upsert, ids=ids, documents=texts, metadatas=stored)
 
     def _searching(self, given: ChromaDBCollectionSearchParams) -> Program[list[SearchResult]]:
         usual = {"limit": self.default_limit, "score_threshold": self.default_score_threshold}
         params = extracted_params(cast("ChromaDBCollectionSearchParams", {**usual, **given}))
         collection = yield self._collection(params.collection_name)
-        results = yield _Asked(
+        results = yield _Request(
             collection.query,
             query_texts=[params.query],
             n_results=params.limit,
@@ -224,7 +224,7 @@ class ChromaDBClient:
         return query_results(collection, results, params)
 
     def _collection(self, name: str) -> Operation:
-        return _Asked(
+        return _Request(
             self.client.get_or_create_collection,
             name=collection_name(name),
             embedding_function=for_chroma(self.embedding_function),
@@ -251,17 +251,17 @@ class ChromaDBClient:
         return lock(self._lock_name) if self._lock_name else nullcontext()
 
 
-class _Asked(Operation):
+class _Request(Operation):
     """A ChromaDB call that runs synchronously or asynchronously, depending on the client."""
 
-    def __init__(self, function: Callable[..., Any], **given: Any) -> None:
-        self.function, self.given = function, given
+    def __init__(self, function: Callable[..., Any], **arguments: Any) -> None:
+        self.function, self.arguments = function, arguments
 
     def run(self) -> Any:
-        return self.function(**self.given)
+        return self.function(**self.arguments)
 
     async def arun(self) -> Any:
-        return await self.function(**self.given)
+        return await self.function(**self.arguments)
 
 
 def is_sync_client(client: object) -> bool:

@@ -80,7 +80,7 @@ def build_embedder_from_provider(provider: BaseEmbeddingsProvider[Any]) -> Any:
         EmbedderError: A setting is invalid.
         MissingExtra: The provider's package is not installed.
     """
-    return provider.made()
+    return provider.create()
 
 
 def _built(provider: str, config: dict[str, Any]) -> Any:

@@ -56,7 +56,7 @@ class BaseEmbeddingsProvider(BaseModel, Generic[T]):
     embedding_callable: type[T]
     """The embedding class, created with the other fields."""
 
-    def made(self) -> T:
+    def create(self) -> T:
         """Create the embedder from all fields.
 
         Raises:
@@ -68,7 +68,7 @@ class BaseEmbeddingsProvider(BaseModel, Generic[T]):
     @property
     def embedder(self) -> NamedEmbedder:
         """Return the embedder, for any `embedder` parameter."""
-        return embedder_of(self.made())
+        return embedder_of(self.create())
 
     @model_validator(mode="before")
     @classmethod

@@ -215,22 +215,22 @@ class _Shelf:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: dict[UUID, tuple[float, _Files]] = {}
+        self._entries: dict[UUID, tuple[float, _Files]] = {}
 
     def put(self, owner: UUID, files: _Files, seconds: float) -> None:
         now = time.monotonic()
         with self._lock:
-            self._held = {item: held for item, held in self._held.items() if held[0] > now}
-            self._held[owner] = (now + seconds, dict(files))
+            self._entries = {item: held for item, held in self._entries.items() if held[0] > now}
+            self._entries[owner] = (now + seconds, dict(files))
 
     def get(self, owner: UUID) -> _Files | None:
         with self._lock:
-            until, files = self._held.get(owner, (0.0, {}))
+            until, files = self._entries.get(owner, (0.0, {}))
             return dict(files) if files and until > time.monotonic() else None
 
     def clear(self, owner: UUID) -> None:
         with self._lock:
-            self._held.pop(owner, None)
+            self._entries.pop(owner, None)
 
 
 _of_runs = _Shelf()

@@ -89,7 +89,7 @@ class CrewJSONEncoder(json.JSONEncoder):
         """Return a JSON value for an object.
 
         Raises:
-            TypeError: JSON has nothing for it.
+            TypeError: the value has no JSON representation.
         """
         if isinstance(obj, BaseModel):
             return obj.model_dump(mode="json")

@@ -10,7 +10,7 @@ __all__ = ["CodeInterpreterSchema", "CodeInterpreterTool"]
 
 
 class CodeInterpreterSchema(BaseModel):
-    """What a model fills in."""
+    """The arguments of the tool."""
 
     code: str = Field(description="A complete Python program; what it prints is the result")
     libraries_used: list[str] = Field(

@@ -271,8 +271,8 @@ def build_schema_hint(args_schema: type[BaseModel]) -> str:
 
 def format_description_for_llm(name: str, args_schema: type[BaseModel] | None, description: str) -> str:
     """Return the name, arguments and description of a tool."""
-    takes = json.dumps(json_schema(args_schema), indent=2) if args_schema is not None else "{}"
-    return f"Tool Name: {sanitize_tool_name(name)}\nTool Arguments: {takes}\n{_MARK}{description}"
+    parameters_text = json.dumps(json_schema(args_schema), indent=2) if args_schema is not None else "{}"
+    return f"Tool Name: {sanitize_tool_name(name)}\nTool Arguments: {parameters_text}\n{_MARK}{description}"
 
 
 def strip_composite_description_prefix(description: str) -> str:

@@ -153,7 +153,7 @@ def create_model_from_schema(
     except KeyError as error:
         raise ValueError(f"a `$ref` leads to nothing: {error.args[0]}") from error
     name = model_name or full.get("title") or _NAMELESS
-    fields = _Made(enrich_descriptions).fields(full)
+    fields = _GeneratedModel(enrich_descriptions).fields(full)
     settings: dict[str, Any] = {"__module__": __module__, "__validators__": __validators__}
     settings |= {"__cls_kwargs__": __cls_kwargs__}
     if __base__ is not None:
@@ -163,7 +163,7 @@ def create_model_from_schema(
     return create_model(name, **settings, **fields)
 
 
-class _Made:
+class _GeneratedModel:
     """Create model fields from schemas."""
 
     def __init__(self, is_rich: bool) -> None:

@@ -126,7 +126,7 @@ class ToolUsage:
         self.agent, self.crew, self.function_calling_llm = agent, crew, function_calling_llm
         self.fingerprint_context = fingerprint_context or {}
         self._given: list[Any] = []
-        result = [_Noted(as_tool(tool), self._given) for tool in self.tools]
+        result = [_RecordedTool(as_tool(tool), self._given) for tool in self.tools]
         handler = tools_handler.cache if tools_handler else None
         cached = {item.name: item if handler is None else CachedTool(item, handler) for item in result}
         self._guarded = {item.name: item for item in result}
@@ -230,7 +230,7 @@ class ToolUsage:
         }
 
 
-class _Noted(GuardedTool):
+class _RecordedTool(GuardedTool):
     """A tool whose results are recorded."""
 
     def __init__(self, tool: AdaptedTool, results: list[Any]) -> None:
@@ -238,12 +238,12 @@ class _Noted(GuardedTool):
         self._given = results
 
     def run(self, args: dict[str, Any], config: Any) -> Outcome:
-        return self._noted(super().run(args, config))
+        return self._recorded(super().run(args, config))
 
     async def arun(self, args: dict[str, Any], config: Any) -> Outcome:
-        return self._noted(await super().arun(args, config))
+        return self._recorded(await super().arun(args, config))
 
-    def _noted(self, outcome: Outcome) -> Outcome:
+    def _recorded(self, outcome: Outcome) -> Outcome:
         if outcome["ok"]:
             self._given.append(outcome["result"])
         return outcome
