@@ -256,9 +256,7 @@ def test_callbacks_of_other_libraries_are_left_out_with_a_warning(
 
     llm = LLM("openai/test", base_url=serve(lambda request: "high").url, api_key="k")
     callbacks = [Counter()]
-    said = (
-        llm.call("?", callbacks=callbacks) if mode == "sync" else asyncio.run(llm.acall("?", callbacks=callbacks))
-    )
+    said = llm.call("?", callbacks=callbacks) if mode == "sync" else asyncio.run(llm.acall("?", callbacks=callbacks))
     assert said == "high"
     assert "ignoring a callback of type `Counter`, which is not a LangChain callback handler" in caplog.text
 

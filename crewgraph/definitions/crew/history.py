@@ -257,7 +257,15 @@ class CrewSteps(StepTable[CrewStep]):
     def _coming(last: CrewStep) -> Iterator[tuple[str, ...]]:
         for task in last.next:
             if (output := last.finished.get(task)) is not None:
-                yield "", task, one_line(output.agent), "done", one_line(output.raw), f"{output.usage.total_tokens:,}", ""
+                yield (
+                    "",
+                    task,
+                    one_line(output.agent),
+                    "done",
+                    one_line(output.raw),
+                    f"{output.usage.total_tokens:,}",
+                    "",
+                )
                 continue
             status = "failed" if task in last.errors else "waiting" if task in last.waits else "next"
             yield "", task, "", status, one_line(last.errors.get(task, "")), "", ""

@@ -313,7 +313,9 @@ def validate_inputs(inputs: object) -> PlainDict:
         raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
     for name in cast("Mapping[object, object]", inputs):
         if not isinstance(name, str):
-            raise TypeError(f"`inputs` has the key {name!r:.80}; names of inputs are texts, as they are in `{{placeholders}}`")
+            raise TypeError(
+                f"`inputs` has the key {name!r:.80}; names of inputs are texts, as they are in `{{placeholders}}`"
+            )
     return dict(inputs)  # pyright: ignore[reportUnknownArgumentType]
 
 
