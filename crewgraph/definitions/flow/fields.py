@@ -45,7 +45,7 @@ def set_declared_fields(flow: Any, names: frozenset[str], values: Mapping[str, o
 
 
 def _set_default(flow: Any, name: str) -> None:
-    default: object = getattr(type(flow), name, None)
+    default: object = getattr(cast("type[Any]", type(flow)), name, None)
     if isinstance(default, FieldInfo):
         value = default.get_default(call_default_factory=True, validated_data={})
         if value is PydanticUndefined:
