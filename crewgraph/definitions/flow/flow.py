@@ -15,6 +15,7 @@ from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, run_extensio
 from crewgraph.definitions.flow.conversation import FlowConversation
 from crewgraph.definitions.flow.declaration import FlowDeclarations
 from crewgraph.definitions.flow.definition import FlowDefinition, build_definition
+from crewgraph.definitions.flow.fields import declared_fields, set_declared_fields
 from crewgraph.definitions.flow.memories import FlowMemories
 from crewgraph.definitions.flow.method import FlowMethod, events_of
 from crewgraph.definitions.flow.persistence import validate_persistence
@@ -95,12 +96,14 @@ class Flow(
     needs only the latest. During a run there may be a few more."""
 
     _definition: ClassVar[FlowDefinition]
+    _fields: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if isinstance(stream := vars(cls).get("stream"), bool):
             cls.streaming = stream
             delattr(cls, "stream")
+        cls._fields = declared_fields(cls, Flow)
         cls.define()
 
     @classmethod
@@ -137,11 +140,13 @@ class Flow(
             memory: What `remember` and `recall` of the flow use.
             checkpoint: Whether runs make checkpoints from which another process can continue.
             input_provider: Answers questions of `self.ask`.
-            values: Values for fields of the state.
+            values: Values for fields that the class declares, and for fields of the state.
 
         Raises:
             DefinitionError: The state cannot be created, `persistence` is not a backend, or `memory` is not a memory.
         """
+        if self._fields:
+            values = set_declared_fields(self, self._fields, values)
         self._apply_options(
             initial_state=initial_state,
             suppress_flow_events=suppress_flow_events,
