@@ -162,7 +162,8 @@ def main() -> None:
     )
     rule = "|" + "---|" * head.count(" | ") + "---|"
     title = (
-        "# Kills\n\nWritten by `make kills`: a process is killed with SIGKILL at every point, and the run resumed in a new one.\n\n"
+        "# Kills\n\nWritten by `make kills`: a process is killed with SIGKILL at every point, and the run resumed in a new "
+        "one.\n\n"
     )
     text = f"{title}{head}\n{rule}\n"
     note = f"\nPostgreSQL was left out: {reason}.\n" if reason else ""
