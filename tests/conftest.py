@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ _SECRET_ENDINGS = (
 )
 _SECRET_BEGINNINGS = ("LANGSMITH", "LANGCHAIN", "VERTEXAI", "AWS_", "AZURE", "CREWAI_", "CREWGRAPH_STORAGE")
 
+_numbers = count()
+
 # Tests make and drop many objects: collected at its usual pace, garbage takes a tenth of their time.
 gc.set_threshold(10_000, 20, 20)
 
@@ -53,7 +56,8 @@ def mode(request: pytest.FixtureRequest) -> Mode:
 @pytest.fixture(autouse=True)
 def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A storage folder of the test's own, no keys and no tracing from the developer's environment."""
-    folder = tmp_path_factory.mktemp("storage")
+    folder = tmp_path_factory.getbasetemp() / "storages" / str(next(_numbers))  # `mktemp` lists all earlier folders
+    folder.mkdir(parents=True)
     for name in list(os.environ):
         if name.upper().endswith(_SECRET_ENDINGS) or name.startswith(_SECRET_BEGINNINGS):
             monkeypatch.delenv(name)

@@ -210,12 +210,9 @@ TWO_MEANINGS = {
         "summarize_messages",
         "tool",
     ),
-    "Mark",  # the one of tests of crews is in the schema that a model is shown
-    "Tool",  # the class of tools, and the protocol that the core knows it by
     "forbid_model_requests",  # the fixture of the pytest plugin is named after what it does
     "pytest_addoption",  # a hook of pytest
     "main",  # of `python -m crewgraph` and of `python -m crewgraph_compat`
-    "register",  # called by its module: `prices.register`, and CrewAI's of hooks
 }
 """The only public names that are defined at the top of more than one file."""
 

@@ -20,7 +20,7 @@ from crewgraph.core.digests import Transcript, digest
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
-from crewgraph.core.protocols import Model, Tool
+from crewgraph.core.protocols import AgentTool, Model
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import Documents, aretrieved, aspanned, retrieved, spanned
 from crewgraph.errors import RunError
@@ -33,12 +33,12 @@ __all__ = [
     "Effect",
     "EffectFailed",
     "Enter",
-    "Mark",
     "ModelCall",
     "Notify",
     "OutcomeUnknown",
     "Recorded",
     "Scope",
+    "StepMark",
     "Together",
     "ToolCall",
 ]
@@ -143,7 +143,7 @@ class ToolCall(Recorded):
 
     kind: ClassVar[str] = "tools"
     asks: ClassVar[bool] = True
-    tool: Tool
+    tool: AgentTool
     args: PlainDict
     former_name: str = ""
     """The name that earlier versions gave the tool, if it differs."""
@@ -258,7 +258,7 @@ class Call(Recorded):
 
 
 @dataclass(kw_only=True, eq=False)
-class Mark(Effect):
+class StepMark(Effect):
     """The beginning of a step; recorded among the steps of a task only."""
 
     kind: ClassVar[str] = "mark"

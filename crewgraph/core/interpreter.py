@@ -19,11 +19,11 @@ from crewgraph.core.effects import (
     Effect,
     EffectFailed,
     Enter,
-    Mark,
     Notify,
     OutcomeUnknown,
     Recorded,
     Scope,
+    StepMark,
     Together,
 )
 from crewgraph.core.journal import Journal, JournalError, Record
@@ -172,7 +172,7 @@ def _perform(effect: Effect, frame: _Frame, here: str) -> Program[object]:
         return _perform_recorded(effect, frame, here)
     if isinstance(effect, Scope):
         return _run_scope(effect, frame, here)
-    if isinstance(effect, Mark):
+    if isinstance(effect, StepMark):
         return frame.journal.mark(here, effect)
     if isinstance(effect, Together):
         return _perform_together(effect, frame, here)

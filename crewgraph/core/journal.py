@@ -17,7 +17,7 @@ from uuid import uuid4
 from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.claims import CLAIM, ThreadClaim, VerifyClaim
-from crewgraph.core.effects import Mark, Recorded
+from crewgraph.core.effects import Recorded, StepMark
 from crewgraph.core.limits import METER, SPENT, Meter
 from crewgraph.core.operations import Program, Saving, Sleep
 from crewgraph.core.pregel import Place, place_of, written_since_start
@@ -176,7 +176,7 @@ class Journal:
         record = self.known.get(_key(here, effect))
         return self.known.get(f"{here}@{effect.former_key}") if record is None and effect.former_key else record
 
-    def mark(self, here: str, mark: Mark) -> Program[None]:
+    def mark(self, here: str, mark: StepMark) -> Program[None]:
         """Record the start of a step. Only `StepJournal` does."""
         yield from ()
 

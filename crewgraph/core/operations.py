@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up
-from crewgraph.core.effects import Mark, Recorded, Scope
+from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.replay import is_traced
@@ -112,9 +112,9 @@ class Sleep(Operation):
 class Boundary(Operation):
     """The boundary between two steps of a task: does nothing, unless the driver stops there."""
 
-    def __init__(self, stage: str, effects: Mapping[str, Mark | Recorded | Scope] | None = None) -> None:
+    def __init__(self, stage: str, effects: Mapping[str, StepMark | Recorded | Scope] | None = None) -> None:
         self.stage = stage
-        self.effects: Mapping[str, Mark | Recorded | Scope] = effects or {}
+        self.effects: Mapping[str, StepMark | Recorded | Scope] = effects or {}
         """The effects after it, by path."""
 
     def run(self) -> None:

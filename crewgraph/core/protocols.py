@@ -9,7 +9,7 @@ from crewgraph.schema import PlainDict, PlainMapping
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["Model", "Tool"]
+__all__ = ["AgentTool", "Model"]
 
 
 class Model(Protocol):
@@ -51,7 +51,7 @@ class Model(Protocol):
         ...
 
 
-class Tool(Protocol):
+class AgentTool(Protocol):
     """A tool that an agent may call."""
 
     @property

@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.draining import active_nodes, tracked_node
-from crewgraph.core.effects import Body, Mark, Recorded
+from crewgraph.core.effects import Body, Recorded, StepMark
 from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import CHANNEL, Journal, Record, with_spent
 from crewgraph.core.limits import SPENT
@@ -76,7 +76,7 @@ class StepJournal(Journal):
                 return {name: entry[name] for name in _RESULT_KEYS if name in entry}
         return None
 
-    def mark(self, here: str, mark: Mark) -> Program[None]:
+    def mark(self, here: str, mark: StepMark) -> Program[None]:
         """Stop before a step, and record its beginning."""
         if here not in self._filed:
             yield Boundary(mark.stage, {here: mark})

@@ -16,8 +16,7 @@ from crewgraph.hooks.llm_hooks import (
 from crewgraph.hooks.points import EXECUTION_BOUNDARY_POINTS, HookAborted, InterceptionPoint
 from crewgraph.hooks.registry import clear as clear_hooks
 from crewgraph.hooks.registry import clear_all as clear_all_hooks
-from crewgraph.hooks.registry import dispatch, get_hooks, scoped_hooks
-from crewgraph.hooks.registry import register as register_hook
+from crewgraph.hooks.registry import dispatch, get_hooks, register_hook, scoped_hooks
 from crewgraph.hooks.registry import unregister as unregister_hook
 from crewgraph.hooks.tool_hooks import (
     ToolCallHookContext,

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, overload, runtime_checkable
 
 from crewgraph.hooks.llm_hooks import LLMCallHookContext
 from crewgraph.hooks.points import InterceptionPoint
-from crewgraph.hooks.registry import HookFn, register
+from crewgraph.hooks.registry import HookFn, register_hook
 from crewgraph.hooks.tool_hooks import ToolCallHookContext
 from crewgraph.text import model_name
 
@@ -199,7 +199,7 @@ def _hooked(function: H, point: InterceptionPoint, agents: list[str] | None, too
         hook = only_for(function, agents, tools)
         if hook is not function:
             vars(function)["_registered_hook"] = hook
-        register(point, hook)
+        register_hook(point, hook)
     return function
 
 

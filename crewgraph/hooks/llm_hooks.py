@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from crewgraph.hooks.points import Asking, InterceptionPoint, LegacyHookBlocked
-from crewgraph.hooks.registry import clear, get_hooks, register, unregister
+from crewgraph.hooks.registry import clear, get_hooks, register_hook, unregister
 from crewgraph.schema import PlainDict
 
 __all__ = [
@@ -104,12 +104,12 @@ def after_llm_call_reducer(context: LLMCallHookContext, result: object) -> bool:
 
 def register_before_llm_call_hook(hook: _BeforeHook) -> None:
     """Call a hook before each request to a model; one that returns False blocks it."""
-    register(_PRE, hook)
+    register_hook(_PRE, hook)
 
 
 def register_after_llm_call_hook(hook: _AfterHook) -> None:
     """Call a hook after each answer of a model; a text that it returns replaces the answer."""
-    register(_POST, hook)
+    register_hook(_POST, hook)
 
 
 def get_before_llm_call_hooks() -> list[_BeforeHook]:

@@ -28,10 +28,10 @@ __all__ = [
     "get_hooks",
     "get_scoped_hooks",
     "has_hooks",
-    "hold",
     "hooks_at",
     "is_owner",
-    "register",
+    "register_for_owner",
+    "register_hook",
     "register_scoped",
     "run_hooks",
     "scoped_hooks",
@@ -50,7 +50,7 @@ _scope: ContextVar[_HookTable | None] = ContextVar("crewgraph_hooks", default=No
 _by_owner: WeakKeyDictionary[Any, _HookTable] = WeakKeyDictionary()
 
 
-def register(point: InterceptionPoint, hook: HookFn) -> None:
+def register_hook(point: InterceptionPoint, hook: HookFn) -> None:
     """Register a hook for everything in this process, after those registered before."""
     _everywhere[point].append(hook)
 
@@ -121,7 +121,7 @@ def register_scoped(point: InterceptionPoint, hook: HookFn) -> None:
     table.setdefault(point, []).append(hook)
 
 
-def hold(owner: Any, point: InterceptionPoint, hook: HookFn) -> None:
+def register_for_owner(owner: Any, point: InterceptionPoint, hook: HookFn) -> None:
     """Register a hook for the runs of one owner, a crew, after all others."""
     _by_owner.setdefault(owner, {}).setdefault(point, []).append(hook)
 

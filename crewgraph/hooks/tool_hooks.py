@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from crewgraph.hooks.points import Asking, HookAborted, InterceptionPoint, LegacyHookBlocked
-from crewgraph.hooks.registry import clear, dispatch, get_hooks, register, unregister
+from crewgraph.hooks.registry import clear, dispatch, get_hooks, register_hook, unregister
 from crewgraph.schema import PlainDict
 
 __all__ = [
@@ -107,12 +107,12 @@ def run_after_tool_call_hooks(context: ToolCallHookContext) -> str | None:
 
 def register_before_tool_call_hook(hook: _BeforeHook) -> None:
     """Call a hook before each call of a tool; one that returns False blocks it."""
-    register(_PRE, hook)
+    register_hook(_PRE, hook)
 
 
 def register_after_tool_call_hook(hook: _AfterHook) -> None:
     """Call a hook after each call of a tool; a text that it returns replaces the result."""
-    register(_POST, hook)
+    register_hook(_POST, hook)
 
 
 def get_before_tool_call_hooks() -> list[_BeforeHook]:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import DefinitionError
 from crewgraph.hooks.decorators import hook_filters, hook_points, only_for
-from crewgraph.hooks.registry import hold, is_owner
+from crewgraph.hooks.registry import is_owner, register_for_owner
 from crewgraph.project.configuration import load_configurations
 from crewgraph.project.roles import Role, mark_role, memoize, names_with_role, resolve_awaitable
 
@@ -116,7 +116,7 @@ def _add_hooks(project: object, crew: Crew) -> None:
     for name, member in members.items():
         for point in hook_points(member):
             method = _unbound(getattr(project, name))
-            hold(crew, point, only_for(method, *hook_filters(member)))
+            register_for_owner(crew, point, only_for(method, *hook_filters(member)))
 
 
 def _unbound(method: Callable[..., Any]) -> Callable[..., object]:

@@ -162,8 +162,8 @@ def _page(rows: list[tuple[str, Ends]], seed: int) -> str:
     lines = [
         "# Process ends",
         "",
-        f"Written by `python -m kills.ends --seed {seed}`, a part of `make kills`: runs of three tasks with nine effects, ended at",
-        "random moments and resumed in new processes, sync and async, with clocks that are up to forty days off.",
+        f"Written by `python -m kills.ends --seed {seed}`, a part of `make kills`: runs of three tasks with nine effects,",
+        "ended at random moments and resumed in new processes, sync and async, with clocks that are up to forty days off.",
         "",
         "| | " + " | ".join(name for name, _ in rows) + " |",
         "|---|" + "---|" * len(rows),

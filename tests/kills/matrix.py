@@ -161,7 +161,10 @@ def main() -> None:
         "| effects unrecorded when killed |"
     )
     rule = "|" + "---|" * head.count(" | ") + "---|"
-    title = "# Kills\n\nWritten by `make kills`: a process is killed with SIGKILL at every point, and the run resumed in a new one.\n\n"
+    title = (
+        "# Kills\n\nWritten by `make kills`: a process is killed with SIGKILL at every point, and the run resumed in a new "
+        "one.\n\n"
+    )
     text = f"{title}{head}\n{rule}\n"
     note = f"\nPostgreSQL was left out: {reason}.\n" if reason else ""
     (ROOT / "tests" / "kills" / "results.md").write_text(text + "\n".join(rows) + "\n" + note, "utf-8")

@@ -185,8 +185,8 @@ def _page(rates: dict[int, float], robbed: Outcome, killed: Outcome, seed: int) 
     lines = [
         "# Queue: throughput and a trial",
         "",
-        "Written by `python -m queues.trial`, a part of `make kills`: `crewgraph worker` processes with four runs at a time each,",
-        f"on a machine with {os.cpu_count()} cores, and a PostgreSQL server of their own. A run has three tasks, each with",
+        "Written by `python -m queues.trial`, a part of `make kills`: `crewgraph worker` processes with four runs at a time",
+        f"each, on a machine with {os.cpu_count()} cores, and a PostgreSQL server of their own. A run has three tasks, each with",
         "a tool that takes 0.2 s.",
         "",
         "| workers | runs per second | ideal | share of ideal |",

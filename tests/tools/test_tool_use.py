@@ -27,21 +27,21 @@ from crewgraph.tools.results import observation
 from crewgraph.tools.structured import CrewStructuredTool
 from crewgraph.tools.use import GuardedTool, Outcome, unknown_tool_message
 
-Mode = Callable[[protocols.Tool, dict[str, Any], RunnableConfig], Any]
+Mode = Callable[[protocols.AgentTool, dict[str, Any], RunnableConfig], Any]
 
 
-def sync(used: protocols.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
+def sync(used: protocols.AgentTool, args: dict[str, Any], config: RunnableConfig) -> Any:
     return used.run(args, config)
 
 
-def later(used: protocols.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
+def later(used: protocols.AgentTool, args: dict[str, Any], config: RunnableConfig) -> Any:
     async def whole() -> Any:
         return await used.arun(args, config)
 
     return asyncio.run(whole())
 
 
-def inside_a_loop(used: protocols.Tool, args: dict[str, Any], config: RunnableConfig) -> Any:
+def inside_a_loop(used: protocols.AgentTool, args: dict[str, Any], config: RunnableConfig) -> Any:
     async def cell() -> Any:
         return used.run(args, config)
 
@@ -125,8 +125,8 @@ def test_every_kind_of_tool_works_sync_and_async(source: Any, result: str, mode:
 
 
 def test_an_adapted_tool_is_a_tool_of_the_core():
-    adapted: protocols.Tool = as_tool(Repeat(once=True))
-    guarded: protocols.Tool = GuardedTool(as_tool(Repeat()))
+    adapted: protocols.AgentTool = as_tool(Repeat(once=True))
+    guarded: protocols.AgentTool = GuardedTool(as_tool(Repeat()))
     assert (adapted.name, adapted.once) == ("repeat_it", True)
     assert guarded.spec["parameters"]["required"] == ["text"]
     assert as_tool(as_tool(shout)).spec == {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.toolbox import ToolOutcome
-from crewgraph.core.effects import Body, Call, EffectFailed, Mark, Notify, Scope
+from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope, StepMark
 from crewgraph.core.messages import ToolSpec
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.errors import OutputInvalid, TimeLimitReached
@@ -80,7 +80,7 @@ class Delegation(EventTool):
         """Return the effect of running the coworker."""
         self.team.count += 1
         allowed = self.team.count <= self.team.max_delegations
-        begin = Mark(
+        begin = StepMark(
             stage="tools", shown={"what": f"a call of the tool `{self.name}`", "tool": self.name, "args": args}
         )
         body = partial(self._body, begin, args, allowed)
@@ -90,7 +90,7 @@ class Delegation(EventTool):
     def _roles(self) -> Sequence[str]:
         return [self.team.role_of(agent) for agent in self.source.agents]
 
-    def _body(self, begin: Mark, args: PlainDict, allowed: bool) -> Body[ToolOutcome]:
+    def _body(self, begin: StepMark, args: PlainDict, allowed: bool) -> Body[ToolOutcome]:
         yield begin
         started, hooks = (yield Notify(partial(self.report_start, args))), self.hooks
         if not hooks:

@@ -8,7 +8,7 @@ from typing import NotRequired, Protocol, TypedDict
 
 from crewgraph.core.effects import Effect
 from crewgraph.core.messages import ToolSpec
-from crewgraph.core.protocols import Tool
+from crewgraph.core.protocols import AgentTool
 from crewgraph.schema import PlainDict
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
@@ -38,7 +38,7 @@ class ToolOutcome(TypedDict):
     """Further content blocks for the model, such as images."""
 
 
-class PreparedTool(Tool, Protocol):
+class PreparedTool(AgentTool, Protocol):
     """A tool that validates the arguments a model wrote; its results are `ToolOutcome`s."""
 
     @property

@@ -13,7 +13,7 @@ from crewgraph.contrib.a2a.answer import RemoteAnswer
 from crewgraph.contrib.a2a.session import afollow_task, asend_message, follow_task, send_message
 from crewgraph.contrib.a2a.tool import RemoteAgentTool, is_final, reply_message
 from crewgraph.contrib.a2a.wire import emit_a2a_event
-from crewgraph.core.effects import Body, Call, Mark, Notify, Scope
+from crewgraph.core.effects import Body, Call, Notify, Scope, StepMark
 from crewgraph.core.replay import is_replayed
 from crewgraph.errors import ToolFailed
 from crewgraph.events.a2a import (
@@ -55,7 +55,9 @@ class BoundRemoteAgent(EventTool):
 
     def effect(self, args: PlainDict) -> Scope:
         """Return the effect of sending a message and waiting for the answer."""
-        mark = Mark(stage="tools", shown={"what": f"a call of the tool `{self.name}`", "tool": self.name, "args": args})
+        mark = StepMark(
+            stage="tools", shown={"what": f"a call of the tool `{self.name}`", "tool": self.name, "args": args}
+        )
         conversation = self._conversation(str(args.get("conversation") or ""))
         if conversation is not None:
             conversation.turns += 1
@@ -69,7 +71,9 @@ class BoundRemoteAgent(EventTool):
             return self.conversations[-1]
         return next((item for item in self.conversations if str(item.number) == number.strip()), None)
 
-    def _body(self, mark: Mark, args: PlainDict, conversation: _Conversation | None, turn: int) -> Body[ToolOutcome]:
+    def _body(
+        self, mark: StepMark, args: PlainDict, conversation: _Conversation | None, turn: int
+    ) -> Body[ToolOutcome]:
         yield mark
         started, hooks = (yield Notify(partial(self.report_start, args))), self.hooks
         if not hooks:

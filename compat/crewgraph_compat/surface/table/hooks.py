@@ -53,9 +53,9 @@ MODULES: dict[str, dict[str, str]] = {
         **rows(
             "crewgraph.hooks.registry",
             "get_hooks",
+            "register_hook",
             clear_all_hooks="clear_all",
             clear_hooks="clear",
-            register_hook="register",
             unregister_hook="unregister",
         ),
         **rows(_HOOKS, "clear_all_global_hooks"),
@@ -83,10 +83,10 @@ MODULES: dict[str, dict[str, str]] = {
             "clear_all",
             "get_hooks",
             "get_scoped_hooks",
-            "register",
             "register_scoped",
             "scoped_hooks",
             "unregister",
+            register="register_hook",
         ),
     },
     "crewai.hooks.llm_hooks": {
