@@ -111,7 +111,7 @@ def event_lines(event: events.BaseEvent) -> Line | None:
 
 def _scope(event: events.BaseEvent) -> str:
     task = getattr(event, "from_task", None) or getattr(event, "task", None)
-    parent = getattr(task, "whole", None)
+    parent = getattr(task, "original", None)
     if parent is not None:  # a coworker works on a delegated part of the task
         return f"{attribute(parent, 'name') or attribute(parent, 'description')} > {attribute(task, 'coworker_role')}"
     return event.task_name or event.agent_role or "run"

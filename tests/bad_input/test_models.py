@@ -68,7 +68,8 @@ GARBLED = [
 @pytest.mark.parametrize("native", [False, True], ids=["text", "native"])
 def test_garbled_requests_for_tools_are_reported_to_the_model_which_may_mend_them(mode: Mode, native: bool):
     right = 'Thought: now\nAction: look\nAction Input: {"i": 1}'
-    llm = ScriptedLLM([*GARBLED, right, "Final Answer: done"], native_tools=native)
+    garbled = GARBLED[1:] if native else GARBLED  # where tools are called natively, a lone thought is an answer
+    llm = ScriptedLLM([*garbled, right, "Final Answer: done"], native_tools=native)
     assert mode.kickoff(crew(task("a", agent(llm, tools=[look])))).raw == "done"
     assert asked(llm)[-1].endswith("<1>")
 
