@@ -196,8 +196,8 @@ _MODULES = {
     "UsageMetrics": "crewgraph.llm.usage",
     "Memory": "crewgraph.memory.memory",
     "tool": "crewgraph.tools.base",
-    "unload_ipython_extension": "crewgraph_compat",
     "load_ipython_extension": "crewgraph_compat",  # IPython looks for it in `%load_ext crewgraph`
+    "unload_ipython_extension": "crewgraph_compat",
 }
 """The module of each name, imported when the name is first used."""
 

@@ -44,7 +44,7 @@ class Meter(UsageCounter):
     """
 
     def __init__(self, around: "Meter | None" = None) -> None:
-        self._sums = {}  # as the counter does: a task has several meters, and most count one request
+        super().__init__()
         self.around = around
         self.at = 0.0
         """Seconds from the start of the run to the end of the last counted part."""
@@ -73,8 +73,8 @@ class Meter(UsageCounter):
     def record_fields(self) -> dict[str, object]:
         """The "spent" item for a record or an output; empty if nothing was spent."""
         spent: dict[str, object] = {}
-        if self._sums:
-            spent["used"] = self.plain_entries
+        if used := self.entries:
+            spent["used"] = [[*entry] for entry in used]
         if at := round(self.at, 3):
             spent["at"] = at
         return {SPENT: spent} if spent else {}

@@ -44,9 +44,3 @@ class UsageCounter:
         """A copy of the sums so far, in the order of the first requests."""
         with _lock:
             return [(who, model, dict(sums)) for (who, model), sums in self._sums.items()]
-
-    @property
-    def plain_entries(self) -> list[list[object]]:
-        """The same as plain data, as records hold it."""
-        with _lock:
-            return [[who, model, dict(sums)] for (who, model), sums in self._sums.items()]

@@ -148,10 +148,7 @@ class Fingerprint(BaseModel):
     @property
     def uuid_str(self) -> str:
         """The identity as a string."""
-        private = (
-            self.__pydantic_private__ or {}
-        )  # pydantic's own access takes several times as long, and events read it
-        return private["_identity"]
+        return self._identity
 
     @property
     def uuid(self) -> UUID:

@@ -49,6 +49,7 @@ __all__ = [
     "interruption",
     "is_watched",
     "require_async_methods",
+    "resume_advice",
     "with_run_config",
 ]
 
@@ -88,19 +89,20 @@ class _Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a run; the text says how to continue it."""
 
 
-def interruption(error: BaseException, run: str, resume: str | None) -> BaseException | None:
+def resume_advice(resume: str | None) -> str:
+    """Return what to say of a run that was interrupted: the call that continues it, or, for None, that it was not stored."""
+    return "its progress was not stored" if resume is None else f"its progress is stored, and `{resume}` continues it"
+
+
+def interruption(error: BaseException, run: str, advice: str) -> BaseException | None:
     """Return the exception to raise if Ctrl-C ended a run, else None.
 
     Args:
         error: the exception that ended the run.
         run: the run, for the message.
-        resume: the call that continues it; None if the run is not stored, empty if the caller says how to continue.
+        advice: how to continue, as from `resume_advice`; empty if the caller says it.
     """
-    text = f"{run} was interrupted"
-    if resume is None:
-        text += "; its progress was not stored"
-    elif resume:
-        text += f"; its progress is stored, and `{resume}` continues it"
+    text = f"{run} was interrupted; {advice}" if advice else f"{run} was interrupted"
     if isinstance(error, KeyboardInterrupt):
         return _Interrupted(text)
     return asyncio.CancelledError(text) if isinstance(error, asyncio.CancelledError) and is_interrupted() else None

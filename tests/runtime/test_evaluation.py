@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from crewgraph.events import (
     CrewTestStartedEvent,
     LLMCallStartedEvent,
 )
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 from runtime.parts import agent, asked, crew, served, task
 
 
@@ -266,3 +268,12 @@ def test_a_memory_that_is_not_there_is_reported(kind: str, caplog: pytest.LogCap
 def test_a_memory_of_no_name_is_refused(kind: Any):
     with pytest.raises(ValueError, match="there is no memory .*; there are `short`, `long`"):
         two().reset_memories(kind)
+
+
+def test_a_round_that_fails_is_not_offered_to_be_resumed_by_itself(mode: Mode, tmp_path: Path):
+    def broken(messages: Any) -> Any:
+        raise RuntimeError("the line is dead")
+
+    with pytest.raises(RuntimeError, match="the line is dead") as failed:
+        examined(mode, two(broken), 1, judge_of(dive=mark(8)), checkpointer=SqliteCheckpointer(tmp_path / "runs.db"))
+    assert not any("resume" in note for note in failed.value.__notes__)

@@ -102,7 +102,7 @@ def parse_reply(reply: Reply, *, tools_offered: bool, natively: bool = False) ->
     Args:
         reply: the reply.
         tools_offered: whether the model was told of any tools.
-        natively: whether that was not by the text protocol: then a reply that only begins like one is an answer.
+        natively: whether they were offered as native tool calls; a thought without an action is then an answer.
     """
     text = reply_text(reply["content"])
     if reply["tool_calls"]:

@@ -12,7 +12,7 @@ from langgraph.types import StateSnapshot
 
 from crewgraph.compiler.agent.external_tools import ExternalResourceCheck
 from crewgraph.compiler.agent.knowledge import LoadKnowledge
-from crewgraph.compiler.agent.memory_calls import check_memories
+from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY, check_memories
 from crewgraph.compiler.crew.metered_graph import check_prices
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.flow.running import Parked
@@ -62,6 +62,7 @@ from crewgraph.runtime.execution import (
     interruptible,
     interruption,
     is_watched,
+    resume_advice,
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import (
@@ -435,11 +436,13 @@ class CrewRun:
             except BaseException as error:
                 drop_graph_notes(error)
                 emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
-                resume = self._resume_call()
-                interrupted = interruption(error, f"the run of crew `{crew.name}`", resume)
+                thread = self.place.shown_thread
+                resume = None if thread is None else f"crew.resume({thread!r})"
+                advice = "" if self._is_round else resume_advice(resume)
+                interrupted = interruption(error, f"the run of crew `{crew.name}`", advice)
                 if interrupted is not None:
                     raise interrupted from error
-                if resume and self.place.detached:
+                if resume is not None and self.place.detached and not self._is_round:
                     note_once(error, f"`{resume}` continues the run")
                 raise
             if isinstance(output, PendingCrew):
@@ -457,12 +460,10 @@ class CrewRun:
                 output = output if changed is None else changed
         return output
 
-    def _resume_call(self) -> str | None:
-        """Return the call that continues the run; None if it is not stored, empty in a training, which says so itself."""
-        if self.crew.training:
-            return ""
-        thread = self.place.shown_thread
-        return None if thread is None else f"crew.resume({thread!r})"
+    @property
+    def _is_round(self) -> bool:
+        """Whether the run is a round of a training or a test, which is not continued by itself."""
+        return self.crew.training or CREW_WITHOUT_MEMORY.get() is self.crew
 
     def _run_graph(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         place, crew, notes = self.place, self.crew, RunNotes(crew=self.crew)

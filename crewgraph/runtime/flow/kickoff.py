@@ -48,6 +48,7 @@ from crewgraph.runtime.execution import (
     configured,
     interruptible,
     interruption,
+    resume_advice,
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_failure_hooks, with_run_hooks
@@ -564,7 +565,7 @@ def _execute(
                 extra.failed(run, failure)
             thread = str(thread_id) if run.stored else None
             resume = None if thread is None else f"flow.resume({thread!r})"
-            interrupted = interruption(error, f"the run of flow `{run.name}`", resume)
+            interrupted = interruption(error, f"the run of flow `{run.name}`", resume_advice(resume))
             if interrupted is not None:
                 raise interrupted from error
             raise
