@@ -127,9 +127,9 @@ MEASURES: tuple[Measure, ...] = (
         cases={"process": ""},
         contenders=(
             _import("`import langgraph.graph`", "import langgraph.graph"),
-            _import("`import crewgraph`", "import crewgraph"),
-            _import("`import crewai` 1.2.1", "import crewai", CREWAI_121),
-            _import("`import crewai` 1.15", "import crewai", CREWAI_115),
+            _import("`from crewgraph import Agent, Crew, Task`", "from crewgraph import Agent, Crew, Task"),
+            _import("`from crewai import Agent, Crew, Task` 1.2.1", "from crewai import Agent, Crew, Task", CREWAI_121),
+            _import("`from crewai import Agent, Crew, Task` 1.15", "from crewai import Agent, Crew, Task", CREWAI_115),
             _import("no import", "pass"),
         ),
         goal="at most 350 ms, and no thread is started (asserted).",
