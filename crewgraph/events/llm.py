@@ -33,7 +33,7 @@ class LLMCallType(Enum):
     LLM_CALL = "llm_call"
 
 
-class FunctionCall(BaseModel):
+class FunctionCall(BaseModel, defer_build=True):
     """A function that a model wants to have called."""
 
     arguments: str
@@ -43,7 +43,7 @@ class FunctionCall(BaseModel):
     """The function's name; None where only more arguments arrive."""
 
 
-class ToolCall(BaseModel):
+class ToolCall(BaseModel, defer_build=True):
     """A tool call within a streamed answer."""
 
     id: str | None = None

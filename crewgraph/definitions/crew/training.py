@@ -94,7 +94,7 @@ _log = redacted_logger("crewgraph")
 _NO_PICKLE = "nothing is pickled here"
 
 
-class TrainedAgent(BaseModel):
+class TrainedAgent(BaseModel, defer_build=True):
     """The lessons that an agent learned in training."""
 
     suggestions: list[str] = Field(description="Actionable instructions for future work, one sentence each")
@@ -109,7 +109,7 @@ class TrainedAgent(BaseModel):
     """What it is to do differently, as a text."""
 
 
-class Feedback(BaseModel):
+class Feedback(BaseModel, defer_build=True):
     """Human feedback on an answer."""
 
     iteration: int
@@ -131,7 +131,7 @@ class Feedback(BaseModel):
     """The improved answer."""
 
 
-class Training(BaseModel):
+class Training(BaseModel, defer_build=True):
     """Progress of a call of `train`."""
 
     crew: str
@@ -172,7 +172,7 @@ class Training(BaseModel):
         ]
 
 
-class TrainingFile(BaseModel):
+class TrainingFile(BaseModel, defer_build=True):
     """Contents of a training file."""
 
     model_config = ConfigDict(extra="forbid")
