@@ -93,7 +93,7 @@ _TOO_LONG = re.compile(
     r"|reduce the length of the (?:messages|prompt|input)"
     r"|too many tokens:"
     r"|`inputs` tokens \+ `max_new_tokens`"
-    r"|context[ _]window[ _](?:exceeded|overflow)",
+    r"|context[ _]window[ _](?:exceeded|overflow|(?:is )?full)",
     re.IGNORECASE,
 )
 _TOO_MANY_REQUESTS = 429

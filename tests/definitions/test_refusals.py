@@ -221,6 +221,11 @@ def test_an_output_file_that_leaves_it_or_looks_like_a_shell_command_is_refused(
     assert "; give a" in text
 
 
+def test_an_output_file_with_a_placeholder_that_no_input_can_fill_is_refused():
+    (text,) = messages(lambda: task(output_file="{bad-name}/report.md"))
+    assert "`output_file` '{bad-name}/report.md': 'bad-name' cannot be the name of an input" in text
+
+
 def test_what_is_no_tool_is_refused_with_a_list_of_what_is():
     assert refused(lambda: task(tools=[1])) == [("value_error", ("tools",))]
     assert refused(lambda: agent(tools=[1])) == [("value_error", ("tools",))]

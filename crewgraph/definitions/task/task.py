@@ -1,5 +1,6 @@
 """Tasks: `Task`, and `ConditionalTask`, which may be skipped."""
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -324,6 +325,9 @@ class Task(TaskVerbs, TemplatedDefinition):
             raise ValueError(f"`output_file` {path!r} is not expanded; give a path below the working directory")
         if any(character in path for character in "|<>&;"):
             raise ValueError(f"`output_file` {path!r} holds a shell's sign; give a plain path")
+        for name in re.findall(r"{([^{}]*)}", path):
+            if not name.isidentifier():
+                raise ValueError(f"`output_file` {path!r}: {name!r} cannot be the name of an input; use letters, digits and `_`")
         # An absolute path is below the working directory unless it has placeholders: both as CrewAI has it.
         if placeholders(path) or not path.startswith("/"):
             return path
