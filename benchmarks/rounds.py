@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.measure import Contender, Measure
-from benchmarks.workplace import Workplace
+from benchmarks.peer_process import Workplace
 
 __all__ = ["Results", "cell", "played"]
 

@@ -9,7 +9,7 @@ import crewai.flow.flow as words
 
 from benchmarks.peers.clock import printed, timed
 from benchmarks.peers.flow_shapes import chain, fan, loop, race
-from benchmarks.peers.work import repeats
+from benchmarks.peers.workload import repeats
 
 SHAPES = {"chain": (chain, 1, 0), "loop": (loop, 2, 0), "fan": (fan, 1, 2)}
 """What builds each, and how many methods run: so many for each of its size, and so many more."""

@@ -11,7 +11,7 @@ from typing import Any
 import crewgraph.flow as words
 from benchmarks.peers.clock import printed, timed
 from benchmarks.peers.flow_shapes import chain, fan, loop, race
-from benchmarks.peers.work import repeats
+from benchmarks.peers.workload import repeats
 
 
 def flow_of(shape: str, size: int, verb: str, granularity: str) -> type[Any]:

@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypedDict
 from uuid import uuid4
 
 from benchmarks.peers.clock import printed, timed
+from benchmarks.peers.crews_of_langgraph import saver_at
 from benchmarks.peers.flow_shapes import QUICK, SLOW
-from benchmarks.peers.of_langgraph import saver_at
-from benchmarks.peers.work import repeats
+from benchmarks.peers.workload import repeats
 
 
 class Counted(TypedDict, total=False):

@@ -9,8 +9,8 @@ from typing import Any
 import faiss
 import numpy as np
 
-from benchmarks.peers.clustered import DIMS, NEAREST, Clustered
-from benchmarks.peers.recollection import main
+from benchmarks.peers.clustered_vectors import DIMS, NEAREST, Clustered
+from benchmarks.peers.vector_benchmark import main
 
 _FILE = Path("flat.db")
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
 from runtime.parts import agent, crew, task
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import MissingInput
+from crewgraph.testing import record_events
 
 
 def about(text: str, llm: ScriptedLLM, **more: Any) -> Crew:
@@ -79,7 +79,7 @@ def test_what_was_inserted_is_not_filled_again(mode: Mode):
 )
 def test_inputs_that_are_no_dict_of_names_are_refused(mode: Mode, inputs: Any, told: str):
     llm = ScriptedLLM([])
-    with heard() as events, pytest.raises(TypeError, match=told):
+    with record_events() as events, pytest.raises(TypeError, match=told):
         mode.kickoff(about("do", llm), inputs)
     assert llm.requests == []
     assert [event.type for event in events] == ["crew_kickoff_started", "crew_kickoff_failed"]

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
 from pydantic import BaseModel
 from runtime.parts import agent, asked, crew, task
 
 from crewgraph import ScriptedLLM, ToolUse
 from crewgraph.errors import ModelError, NoModelError, OutputInvalid
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 
@@ -76,7 +76,7 @@ def test_garbled_requests_for_tools_are_reported_to_the_model_which_may_mend_the
 
 def test_an_unknown_tool_is_answered_with_the_known_ones(mode: Mode):
     llm = ScriptedLLM([ToolUse("search", {}), "done"])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("a", agent(llm, tools=[look]))))
     assert "There is no tool `search`. Use one of: `look`." in asked(llm)[1]
     assert [event.type for event in events].count("tool_usage_error") == 1
@@ -116,7 +116,7 @@ class Number(BaseModel):
 @pytest.mark.parametrize("form", ["output_json", "output_pydantic"])
 def test_json_that_never_fits_keeps_the_text_and_is_reported(mode: Mode, form: str, caplog: pytest.LogCaptureFixture):
     llm = ScriptedLLM(['{"m": 1}', "no JSON", '{"n": "one"}', "[]"])
-    with heard() as events:
+    with record_events() as events:
         result = mode.kickoff(crew(task("a", agent(llm), **{form: Number})))
     assert (result.raw, result.pydantic, result.json_dict) == ('{"m": 1}', None, None)
     assert len(llm.requests) == 4

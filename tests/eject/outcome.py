@@ -1,4 +1,4 @@
-"""Runs an ejected program's graph: a job of `warm.py`."""
+"""Runs an ejected program's graph: a job of `fork_server.py`."""
 
 import asyncio
 import importlib.util

@@ -1,4 +1,4 @@
-"""Runs a program on crewgraph, and ejects the crew or flow that it kicks off first: a job of `warm.py`.
+"""Runs a program on crewgraph, and ejects the crew or flow that it kicks off first: a job of `fork_server.py`.
 
 Into the folder go `ejected.py` and `reference.json`: what the first run was given, what it gave, asked and used.
 """

@@ -11,7 +11,7 @@ from typing import Any
 
 import processes
 import pytest
-from until import LONG
+from waiting import LONG
 
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.events import (

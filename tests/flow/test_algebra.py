@@ -14,7 +14,7 @@ from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition
 from crewgraph.errors import FlowLoopError
 
-from .drawn import LARGE, Naive, computed, flows, plainly, values
+from .random_flows import LARGE, Naive, computed, flows, plainly, values
 
 
 @pytest.fixture(autouse=True)

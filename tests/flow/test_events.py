@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
@@ -31,13 +30,14 @@ from crewgraph.events import (
 )
 from crewgraph.flow import Flow, and_, human_feedback, listen, router, start
 from crewgraph.hooks import HookAborted, InterceptionPoint, scoped_hooks
+from crewgraph.testing import record_events
 
 from .parts import kickoff, resume
 
 
 @pytest.fixture
 def events() -> Iterator[list[BaseEvent]]:
-    with heard() as found:
+    with record_events() as found:
         yield found
 
 

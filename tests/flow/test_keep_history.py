@@ -220,7 +220,7 @@ def played(folder: Path, mode: Mode, rounds: int, point: int) -> tuple[int, str]
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     own = {"LEDGER": str(folder / "ledger"), "RUNS": str(folder / "runs.db"), "GRANULARITY": Flow.granularity}
     env = {**os.environ, "PYTHONPATH": path, **own}
-    command = [sys.executable, "-W", "ignore", "-m", "flow.looping", mode.name, str(rounds), str(point)]
+    command = [sys.executable, "-W", "ignore", "-m", "flow.killed_loop", mode.name, str(rounds), str(point)]
     ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env)
     return ran.returncode, ran.stdout.strip() or ran.stderr
 

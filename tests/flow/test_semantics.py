@@ -11,14 +11,14 @@ import time
 from typing import Any, Literal
 
 import pytest
-from heard import heard
 from modes import Mode
-from until import LONG, auntil
+from waiting import LONG, wait_until_async
 
 from crewgraph.compiler.flow import scheduler
 from crewgraph.errors import DefinitionError, FlowLoopError, RunError
 from crewgraph.events import FlowFinishedEvent, MethodExecutionFailedEvent, MethodExecutionStartedEvent
 from crewgraph.flow import Flow, and_, listen, or_, router, start
+from crewgraph.testing import record_events
 
 from .parts import kickoff
 
@@ -46,7 +46,7 @@ def test_or_of_two_starts_fires_once_for_the_first(mode: Mode):
 
         @start()
         async def b(self):
-            await auntil(lambda: self.noted("h1"))
+            await wait_until_async(lambda: self.noted("h1"))
             self.note("b")
             return 2
 
@@ -73,7 +73,7 @@ def test_the_loser_of_an_or_race_runs_on_and_feeds_its_own_listeners(mode: Mode)
 
         @listen(s)
         async def b(self):
-            await auntil(lambda: self.noted("hA"))
+            await wait_until_async(lambda: self.noted("hA"))
             self.note("b")
             return "B"
 
@@ -103,7 +103,7 @@ def test_the_loser_of_an_or_race_is_not_cancelled_where_nobody_else_listens(mode
 
         @listen(s)
         async def b(self):
-            await auntil(lambda: self.noted("hA"))
+            await wait_until_async(lambda: self.noted("hA"))
             self.note("b")
             return "B"
 
@@ -515,13 +515,13 @@ def test_router_and_listener_of_one_event_run_side_by_side(mode: Mode):
         @listen(s)
         async def lis(self):
             self.note("l begins")
-            await auntil(lambda: self.noted("x1"))
+            await wait_until_async(lambda: self.noted("x1"))
             self.note("l")
 
         @router(s)
         async def r(self):
             self.note("r begins")
-            await auntil(lambda: self.noted("l begins"))
+            await wait_until_async(lambda: self.noted("l begins"))
             self.note("r")
             return "x"
 
@@ -549,7 +549,7 @@ def test_the_router_of_an_event_is_begun_before_its_listeners(mode: Mode):
         async def r(self):
             await asyncio.sleep(0.01)
 
-    with heard() as events:
+    with record_events() as events:
         kickoff(mode, RouterFirst())
     begun = [event.method_name for event in events if isinstance(event, MethodExecutionStartedEvent)]
     assert begun == ["s", "r", "a"]
@@ -579,7 +579,7 @@ def test_and_is_given_the_result_of_its_last_arm(mode: Mode):
 
         @start()
         async def b(self):
-            await auntil(lambda: "A" in self.method_outputs)
+            await wait_until_async(lambda: "A" in self.method_outputs)
             return "B"
 
         @listen(and_(a, b))
@@ -639,7 +639,7 @@ def test_the_result_is_what_the_method_returned_that_completed_last(mode: Mode):
 
         @listen(a)
         async def a2(self):
-            await auntil(lambda: "B" in self.method_outputs)
+            await wait_until_async(lambda: "B" in self.method_outputs)
             return "A2"
 
         @start()
@@ -846,7 +846,7 @@ def test_a_listener_does_not_wait_for_what_runs_alongside_its_trigger(mode: Mode
 
         @start()
         async def b(self):
-            await auntil(lambda: self.noted("a2"))
+            await wait_until_async(lambda: self.noted("a2"))
             self.note("b")
 
     flow = Beside()
@@ -911,7 +911,7 @@ def test_an_exception_carries_the_name_of_its_method(mode: Mode):
         def b(self):
             raise Boom("it broke")
 
-    with heard() as events, pytest.raises(Boom, match="it broke") as caught:
+    with record_events() as events, pytest.raises(Boom, match="it broke") as caught:
         kickoff(mode, Failing())
     assert "in method `b` of flow `Failing`" in caught.value.__notes__
     assert [event.method_name for event in events if isinstance(event, MethodExecutionFailedEvent)] == ["b"]
@@ -924,7 +924,7 @@ def test_a_failing_method_cancels_what_runs_alongside_it(mode: Mode):
 
         @start()
         async def a(self):
-            await auntil(self.begun.is_set)
+            await wait_until_async(self.begun.is_set)
             raise Boom
 
         @start()
@@ -992,7 +992,7 @@ def test_what_was_completed_before_a_failure_is_not_lost(mode: Mode):
 
         @listen(a)
         async def slow(self):
-            await auntil(lambda: "Q" in self.method_outputs)
+            await wait_until_async(lambda: "Q" in self.method_outputs)
             raise Boom
 
         @listen(a)
@@ -1128,7 +1128,7 @@ def test_a_run_that_is_cancelled_cancels_its_methods():
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
-        await auntil(lambda: len(flow.notes) == 4)
+        await wait_until_async(lambda: len(flow.notes) == 4)
         return list(flow.notes)
 
     assert asyncio.run(cancelled()) == ["a", "b", "a is cancelled", "b is cancelled"]
@@ -1292,7 +1292,7 @@ def test_an_async_method_is_cancelled_at_once_when_a_sync_one_alongside_it_fails
                 raise
 
     begun = time.monotonic()
-    with pytest.raises(ValueError, match="bad") as caught, heard() as events:
+    with pytest.raises(ValueError, match="bad") as caught, record_events() as events:
         kickoff(mode, Fails())
     assert caught.value.__notes__ == ["in method `bad` of flow `Fails`"]
     assert ended == ["cancelled"] and time.monotonic() - begun < LONG

@@ -11,7 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
-from until import auntil, until
+from waiting import wait_until, wait_until_async
 
 from crewgraph.definitions.flow.state import StateDict
 from crewgraph.errors import DefinitionError, RunError, StateInvalid, StorageError
@@ -211,7 +211,7 @@ def test_of_methods_in_parallel_the_one_that_put_it_fails(mode: Mode, saver: Sql
         async def wrong(self) -> None:
             state: Any = self.state
             state.n = 1 if self.good else "soon mended, or not"
-            await auntil(lambda: has_completed(self, "right"))
+            await wait_until_async(lambda: has_completed(self, "right"))
 
         @start()
         def right(self) -> None:
@@ -254,13 +254,13 @@ class Beside(Flow[Any]):
     def slow(self) -> None:
         self.put("a", 1)
         self.put("shared", 1)
-        until(lambda: has_completed(self, "quick"))
+        wait_until(lambda: has_completed(self, "quick"))
         if dead:
             raise ConnectionError("slow")
 
     @start()
     def quick(self) -> None:
-        until(lambda: self.get("shared"))
+        wait_until(lambda: self.get("shared"))
         self.put("b", 10)
         self.put("shared", 10)
 
@@ -314,7 +314,7 @@ def test_a_field_that_is_taken_away_waits_too(mode: Mode, saver: SqliteCheckpoin
         @start()
         async def slow(self) -> None:
             del self.state["gone"]
-            await auntil(lambda: has_completed(self, "quick"))
+            await wait_until_async(lambda: has_completed(self, "quick"))
             raise ConnectionError("slow")
 
         @start()

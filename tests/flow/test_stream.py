@@ -9,12 +9,11 @@ from contextlib import aclosing, closing
 from typing import Any, TypeVar
 
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from modes import Mode
 from servers.openai_api import OpenAIServer, call
-from until import LONG
+from waiting import LONG
 
 import crewgraph.flow
 from crewgraph import (
@@ -56,6 +55,7 @@ from crewgraph.flow import (
     router,
     start,
 )
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import kickoff, resume, told
@@ -275,7 +275,7 @@ def test_nothing_runs_before_the_first_item_is_requested(mode: Mode):
 
 
 def test_a_flow_whose_events_are_suppressed_streams_all_the_same(mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         items = list(told(mode, Plain(suppress_flow_events=True), {"n": 1}))
     assert len(items) == 8
     assert events == []
@@ -535,7 +535,7 @@ def test_crews_in_parallel_methods_all_end(mode: Mode, serve: Serve):
     flow = Writes(checkpointer=InMemorySaver())
     seen: set[str | None] = set()
     items: Any = told(mode, flow)
-    with heard() as events, closing(items):
+    with record_events() as events, closing(items):
         for item in items:
             if isinstance(item, Token):
                 seen.add(item.method)
@@ -700,7 +700,7 @@ def test_a_run_that_waits_is_the_result_of_its_stream(mode: Mode):
 
 
 def test_a_method_of_a_flow_begins_once_although_somebody_reads(mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         list(told(mode, Both()))
     begun = [event.method_name for event in events if isinstance(event, MethodExecutionStartedEvent)]
     assert sorted(begun) == ["end", "moon", "sea"]

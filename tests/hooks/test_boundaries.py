@@ -12,7 +12,7 @@ from crewgraph.events.hooks import HookDispatchedEvent
 from crewgraph.flow import Flow, listen, start
 from crewgraph.hooks import HookAborted, InterceptionPoint, before_llm_call, get_hooks, on, register_hook
 from crewgraph.project import CrewBase, agent, crew, task
-from hooks.pilots import crew_of, fin
+from hooks.sample_crew import crew_of, fin
 
 POINT = InterceptionPoint
 

@@ -21,7 +21,7 @@ from crewgraph.tools.failure import (
     resolve_tool_failure_policy,
     tool_failure_collector,
 )
-from hooks.pilots import TideTable, act, crew_of, fin
+from hooks.sample_crew import TideTable, act, crew_of, fin
 
 
 class Gauge(BaseTool):

@@ -15,7 +15,7 @@ from crewgraph.hooks import (
     register_after_tool_call_hook,
     register_before_tool_call_hook,
 )
-from hooks.pilots import TideTable, act, crew_of, fin
+from hooks.sample_crew import TideTable, act, crew_of, fin
 
 
 def pilots(table: Any) -> tuple[ScriptedLLM, Crew]:

@@ -84,7 +84,7 @@ class Office(RuleBasedStateMachine):
             "ledger": str(self.folder / "ledger"),
             "database": str(self.folder / "runs.db"),
         }
-        return [sys.executable, "-m", "kills.office", json.dumps(order)]
+        return [sys.executable, "-m", "kills.crew_with_approval", json.dumps(order)]
 
     def env(self) -> dict[str, str]:
         return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])}

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 from extent import CREW_MODES
-from heard import heard
 from langchain_core.documents import Document
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
@@ -19,8 +18,9 @@ from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage
+from crewgraph.testing import record_events
 
-from .test_own_sources import Fixed
+from .test_custom_sources import Fixed
 
 MILL = "The mill closes at noon."
 HARBOUR = "The harbour opens at six."
@@ -55,7 +55,7 @@ INPUTS = {"place": "mill"}
 def test_what_is_found_stands_in_the_prompt_and_is_reported(mode: Mode):
     worker = clerk(WORDS, "noon", knowledge_sources=[MILL])
     crew = asking(worker, knowledge_sources=[HARBOUR])
-    with heard() as events:
+    with record_events() as events:
         output = mode.kickoff(crew, INPUTS)
     wording, work = told(worker)
     assert "When does the mill close?\n\nA time" in wording and "query" in wording
@@ -91,7 +91,7 @@ def test_the_config_says_how_much_is_reported(mode: Mode):
 @pytest.mark.parametrize("answer", [ConnectionError("down"), " "])
 def test_a_query_that_cannot_be_worded_is_the_task_itself(mode: Mode, answer: Any):
     worker = clerk(answer, "noon", knowledge_sources=[MILL])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(asking(worker), INPUTS)
     assert "knowledge_query_failed" in [event.type for event in events]
     assert worker.knowledge_search_query == "When does the mill close?" and MILL in told(worker)[1]
@@ -119,7 +119,7 @@ class Shelf(BaseKnowledgeStorage):
 
 def test_a_storage_that_fails_is_reported_and_the_work_continues(mode: Mode, caplog: pytest.LogCaptureFixture):
     worker = clerk(WORDS, "noon", knowledge=Knowledge("mill", [MILL], storage=Shelf(fails=True)))
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(asking(worker), INPUTS).raw == "noon"
     assert "knowledge_search_query_failed" in [event.type for event in events]
     assert "could not be searched, it continues without" in caplog.text and "the shelf is gone" in caplog.text

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from langgraph.store.memory import InMemoryStore
 
 from crewgraph.errors import StorageError
@@ -19,6 +18,7 @@ from crewgraph.memory.items import EntityMemoryItem, ExternalMemoryItem, LongTer
 from crewgraph.memory.long_term import LongTermMemory
 from crewgraph.memory.short_term import ShortTermMemory, StoredMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, RAGStorage, Storage
+from crewgraph.testing import record_events
 
 
 class Noted(Storage):
@@ -133,7 +133,10 @@ def test_an_entity_that_cannot_be_kept_does_not_keep_the_others_away():
 
     storage = Picky()
     items = [EntityMemoryItem(name, "t", "d", "") for name in ("Bonn", "Ada")]
-    with heard() as events, pytest.raises(StorageError, match="1 of 2 entities could not be saved: Bonn: no towns"):
+    with (
+        record_events() as events,
+        pytest.raises(StorageError, match="1 of 2 entities could not be saved: Bonn: no towns"),
+    ):
         EntityMemory(storage=storage).save(items)
     assert storage.calls == [("save", "Ada(t): d", {"relationships": ""})]
     assert told(events) == [("memory_save_started", "entity_memory"), ("memory_save_failed", "entity_memory")]
@@ -141,7 +144,7 @@ def test_an_entity_that_cannot_be_kept_does_not_keep_the_others_away():
 
 def test_how_many_entities_were_kept_is_reported():
     items = [EntityMemoryItem(name, "t", "d", "") for name in ("Bonn", "Ada")]
-    with heard() as events:
+    with record_events() as events:
         EntityMemory(storage=Noted()).save(items)
         EntityMemory(storage=Noted()).save(items[0])
     saved: list[Any] = [event for event in events if event.type == "memory_save_completed"]
@@ -155,7 +158,7 @@ def test_events_report_everything_with_how_long_it_took():
     memory: Any = ShortTermMemory(storage=Noted({"content": "tea"}))
     memory.agent, memory.task = "an agent", "a task"
     began = time.perf_counter()
-    with heard() as events:
+    with record_events() as events:
         memory.save("v", {"a": 1})
         memory.search("q", 2)
     took = (time.perf_counter() - began) * 1000
@@ -176,7 +179,7 @@ def test_events_report_everything_with_how_long_it_took():
 
 def test_what_a_storage_raises_is_reported_and_raised():
     memory = ExternalMemory(storage=Full())
-    with heard() as events:
+    with record_events() as events:
         with pytest.raises(OSError, match="full"):
             memory.save({"not": "a text"})
         with pytest.raises(OSError, match="gone"):
@@ -320,7 +323,7 @@ def test_it_takes_the_words_of_the_other_memories(long_term: LongTermMemory):
 
 
 def test_events_of_the_long_term_memory(long_term: LongTermMemory):
-    with heard() as events:
+    with record_events() as events:
         asyncio.run(long_term.asave(item("look", "1.5", 5)))
         long_term.search("look", latest_n=2)
     assert told(events) == [

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from langgraph.store.memory import InMemoryStore
 from modes import Mode
 from pydantic import ValidationError
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from crewgraph import Memory
 from crewgraph.errors import RunError, StorageError
 from crewgraph.memory import MemoryConfig, MemoryMatch, MemoryRecord, MemoryScope, MemorySlice, compute_composite_score
+from crewgraph.testing import record_events
 
 from .unified_parts import words
 
@@ -129,7 +129,7 @@ def test_several_things_are_kept_when_it_returns(memory: Memory, mode: Mode):
     ],
 )
 def test_what_cannot_be_kept_is_refused(memory: Memory, said: dict[str, Any], error: type[Exception], told: str):
-    with heard() as events, pytest.raises(error, match=told):
+    with record_events() as events, pytest.raises(error, match=told):
         memory.remember("x", **said)
     assert events == []
     assert memory.list_records() == []
@@ -362,7 +362,7 @@ def test_words_that_a_memory_does_not_know_are_reported():
 
 
 def test_events_report_saves_and_queries(memory: Memory, mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         mode.run(memory.remember, memory.aremember, "The ferry", None, None, {"k": 1})
         memory.remember_many(["a", "b"])
         mode.run(memory.recall, memory.arecall, "ferry")
@@ -384,7 +384,7 @@ def test_events_report_saves_and_queries(memory: Memory, mode: Mode):
 def test_a_storage_that_fails_is_reported_and_raised(mode: Mode, tmp_path: Path):
     (tmp_path / "memory.db").write_bytes(b"this is a letter, no database at all" * 200)
     memory = Memory(storage=tmp_path)
-    with heard() as events:
+    with record_events() as events:
         for verb, twin in ((memory.remember, memory.aremember), (memory.recall, memory.arecall)):
             with pytest.raises(StorageError):
                 mode.run(verb, twin, "ferry")

@@ -1,4 +1,4 @@
-"""`python -m parity.record`: play the programs on CrewAI and on crewgraph, store the traces, write `results.md`.
+"""`python -m parity.record`: run the programs on CrewAI and on crewgraph, store the traces, write `results.md`.
 
 The environments with CrewAI are made below `PARITY_ENVIRONMENTS` (default `.venv-parity`); `PARITY_CREWAI_121` and
 `PARITY_CREWAI_115` may name a Python that has one.
@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.environment import Environment
 from parity.compare import ASPECTS, NEW, OLD, follows, known, recording, relation, whole
-from parity.play import CREWGRAPH, Implementation, play, programs, source
+from parity.run_program import CREWGRAPH, Implementation, programs, source, trace_program
 
 __all__ = ["main"]
 
@@ -57,8 +57,8 @@ def _asked() -> argparse.Namespace:
 
 def _recorded(them: dict[str, Implementation], name: str) -> dict[str, Any]:
     """Play a program everywhere, store what is to be stored, and compare."""
-    traces = {**recording(name), **{version: play(name, one) for version, one in them.items()}}
-    ours = play(name, CREWGRAPH)
+    traces = {**recording(name), **{version: trace_program(name, one) for version, one in them.items()}}
+    ours = trace_program(name, CREWGRAPH)
     found = {aspect: relation(ours, traces, aspect) for aspect in ASPECTS}
     row: dict[str, Any] = {"program": name, "relations": found, "faults": _faults(name, found)}
     pinned: dict[str, Any] = {}
@@ -116,7 +116,7 @@ def _tabled(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
     head = [
         "# Parity",
         "",
-        f"{len(rows)} programs, played unchanged on CrewAI {versions[OLD]}, CrewAI {versions[NEW]} and crewgraph; made by",
+        f"{len(rows)} programs, run unchanged on CrewAI {versions[OLD]}, CrewAI {versions[NEW]} and crewgraph; made by",
         "`make parity`. `=`: as on both; `1.15` or `1.2.1`: they differ, and it is as there; `≠`: as on neither. Why is in",
         "`differences.toml`; letters say what is meant: b on purpose, m not there yet, x a bug of ours.",
         "",

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from parity.compare import ASPECTS, NEW, OLD, differences, recording
 from parity.model import literal
-from parity.play import programs, source
+from parity.run_program import programs, source
 from parity.test_parity import SAMPLE
 from parity.trace import PHRASES
 

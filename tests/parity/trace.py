@@ -55,32 +55,32 @@ PHRASES = ("failed guardrail validation after",)
 """Parts of messages that programs look for."""
 
 
-def trace_of(played: dict[str, Any], asked: list[dict[str, Any]], program: Path, *, parallel: bool) -> dict[str, Any]:
+def trace_of(record: dict[str, Any], asked: list[dict[str, Any]], program: Path, *, parallel: bool) -> dict[str, Any]:
     """The trace of a program.
 
     Args:
-        played: what the harness wrote down.
+        record: what the harness wrote down.
         asked: what the model noted.
         program: the program's file: marks and words that stand in it are its own.
         parallel: whether the program does things at once, so that their order means nothing.
     """
-    if "broken" in played:
-        return {"broken": played["broken"], "requests": _requests(asked)}
+    if "broken" in record:
+        return {"broken": record["broken"], "requests": _requests(asked)}
     words = program.read_text("utf-8")
-    events = cast("list[dict[str, Any]]", played["events"])
+    events = cast("list[dict[str, Any]]", record["events"])
     told = [_told(one) for one in events if one["event"] in _EVENTS]
     trace: dict[str, Any] = {
-        "printed": sorted(played["printed"]) if parallel else played["printed"],
-        "results": _own(played["results"], words),
-        "raised": _raised(played["raised"], words),
+        "printed": sorted(record["printed"]) if parallel else record["printed"],
+        "results": _own(record["results"], words),
+        "raised": _raised(record["raised"], words),
         "tasks": _about(events, "Task", "task", words),
         "tools": _tools(events, words),
         "requests": _requests(asked),
         "conversations": {key: [one["roles"] for one in asked if str(one["for"]) == key] for key in _keys(asked)},
         "events": told,
         "other_events": dict(sorted(Counter(one["event"] for one in events if one["event"] not in _EVENTS).items())),
-        "files": {name: _own(content, words) for name, content in played["files"].items()},
-        "warnings": sorted({one.partition(":")[0] for one in played["warnings"]}),
+        "files": {name: _own(content, words) for name, content in record["files"].items()},
+        "warnings": sorted({one.partition(":")[0] for one in record["warnings"]}),
     }
     if remembered := [_remembered(one, words) for one in events if one["event"] in _REMEMBERED]:
         trace["memory"] = remembered

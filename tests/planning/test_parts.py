@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from crewgraph_compat.stand_ins.agents.planning import PlannerObserver, StepExecutionContext, StepExecutor, StepResult
-from heard import heard
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanningConfig, StepObservation, TodoItem, TodoList
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 
@@ -69,7 +69,7 @@ def test_an_observer_looks_at_an_outcome():
     }
     agent = clerk(json.dumps(said))
     observer = PlannerObserver(agent, kickoff_input="The tide?")
-    with heard() as events:
+    with record_events() as events:
         seen = observer.observe(item(1), "high", [item(1)], rest := [item(2)])
     assert seen.step_completed_successfully
     assert "1. d1" in agent.llm.requests[0].text

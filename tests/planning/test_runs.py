@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from extent import CREW_MODES
-from heard import heard
 from modes import Mode
-from until import LONG
+from waiting import LONG
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
@@ -20,6 +19,7 @@ from crewgraph.events.planning import (
     PlanStepCompletedEvent,
     PlanStepEvent,
 )
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 
@@ -232,7 +232,7 @@ def test_a_task_that_is_done_early_ends():
 
 @pytest.mark.parametrize("answer", ["I do not know", ConnectionError("down")])
 def test_an_observation_that_cannot_be_read_is_reported_and_the_step_counts(answer: Any):
-    with heard() as events:
+    with record_events() as events:
         done = kicked(Clerk(observations=[answer, answer]), HIGH)
     assert [todo.status for todo in done.todos] == ["completed", "completed"]
     assert "step_observation_failed" in [event.type for event in events]
@@ -240,7 +240,7 @@ def test_an_observation_that_cannot_be_read_is_reported_and_the_step_counts(answ
 
 def test_events_report_each_step():
     model = Clerk([PLAN, AGAIN], [seen(key_information_learned="K"), seen(False)], {"LOOK up the table": look})
-    with heard() as events:
+    with record_events() as events:
         crew_of(agent_of(model, HIGH)).kickoff()
     told = [event for event in events if isinstance(event, (PlanStepEvent, ObservationEvent))]
     assert [event.type for event in told][:8] == [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import processes
 
-from .office import TASKS, Effect, effects
+from .sample_crew import TASKS, Effect, effects
 
 __all__ = ["TESTS", "Workers", "made_once"]
 
@@ -31,7 +31,7 @@ class Workers:
         self._folder, self.running = folder, list[subprocess.Popen[str]]()
 
     def start(
-        self, *options: str, target: str = "queues.office:office", seconds: float = 0.2
+        self, *options: str, target: str = "queues.sample_crew:office", seconds: float = 0.2
     ) -> "subprocess.Popen[str]":
         """Start one; it is ready when it has registered itself."""
         command = [sys.executable, "-m", "crewgraph", "worker", "--target", target, *options]

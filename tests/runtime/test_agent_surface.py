@@ -15,7 +15,7 @@ from modes import Mode
 from pydantic import BaseModel
 from servers.a2a_server import RemoteServer, says
 from servers.docker_program import put_docker
-from until import Held
+from waiting import BlockedCall
 
 from crewgraph import Agent, Converter, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.compiler import preflight
@@ -27,8 +27,8 @@ from crewgraph.definitions.task.conversion import convert_with_instructions
 from crewgraph.errors import CompileError, GuardrailFailed, TimeLimitReached
 from crewgraph.llm.errors import ContextLengthExceeded
 
-from .crew_seen import BONN, FAR, LOOK, Town
 from .parts import agent, asked, crew, task
+from .sample_run import BONN, FAR, LOOK, Town
 from .test_base_agent_surface import BASE_AGENT
 
 AGENT = """
@@ -127,7 +127,7 @@ def _guarded(seen: Seen) -> bool:
 
 
 def _limited(seen: Seen) -> bool:
-    with Held() as late, pytest.raises(TimeLimitReached):
+    with BlockedCall() as late, pytest.raises(TimeLimitReached):
         seen.ran(agent(ScriptedLLM(late), max_execution_time=0.1))
     return True
 

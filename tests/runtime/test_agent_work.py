@@ -10,10 +10,9 @@ from typing import Any
 
 import openai
 import pytest
-from heard import heard
 from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, call, calls, error, text
-from until import LIMITS, Held
+from waiting import LIMITS, BlockedCall
 
 from crewgraph import LLM, Crew, ScriptedLLM
 from crewgraph.events import (
@@ -24,6 +23,7 @@ from crewgraph.events import (
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import default_book
 from crewgraph.runtime.agent.standalone import AgentReasoning
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from crewgraph.tools.base import Tool
 
@@ -111,7 +111,7 @@ def planned(**more: Any) -> tuple[ScriptedLLM, Crew]:
 
 def test_plans_are_made_and_reported(mode: Mode):
     model, made = planned()
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(made).raw == "done"
     plans = [
         (type(event).__name__, event.attempt, getattr(event, "plan", None), getattr(event, "ready", None))
@@ -131,7 +131,7 @@ def test_plans_are_made_and_reported(mode: Mode):
 
 def test_a_plan_that_cannot_be_made_is_reported_and_the_task_is_done(mode: Mode):
     made = crew(task("a", agent(ScriptedLLM([RuntimeError("no plan"), "done"]), reasoning=True)))
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(made).raw == "done"
     (failed,) = [event for event in events if isinstance(event, AgentReasoningFailedEvent)]
     assert (failed.attempt, failed.error) == (1, "RuntimeError: no plan")
@@ -156,7 +156,7 @@ def test_a_plan_that_failed_is_not_asked_for_again_when_the_run_is_resumed(mode:
 
 def test_planning_takes_from_the_time_for_the_task(mode: Mode):
     for seconds in LIMITS:
-        with Held() as plan:
+        with BlockedCall() as plan:
             model = ScriptedLLM([plan, "done"])
             made = crew(task("a", agent(model, reasoning=True, max_execution_time=seconds)))
             told = rf"not done after its `max_execution_time` of {seconds:g} seconds"

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from heard import heard
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
@@ -16,6 +15,7 @@ from pydantic import BaseModel
 from crewgraph import Crew, CrewQuestion, PendingCrew, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events import ToolUsageErrorEvent
+from crewgraph.testing import record_events
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.structured import CrewStructuredTool
@@ -81,7 +81,7 @@ def test_a_call_waits_until_a_person_allows_these_very_arguments(mode: Mode, nat
 def test_a_refusal_is_reported_to_the_model_with_the_reason(mode: Mode, answer: Any):
     made, llm = mailing(ANNA)
     mode.kickoff(made, thread_id="t")
-    with heard() as events:
+    with record_events() as events:
         assert mode.resume(made, "t", answer=answer).raw == "done"
     why = "no" if answer in (False, "no") else "too early"
     assert observed(llm) == (

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from heard import heard
 from modes import Mode
 from servers.mcp_process import over_stdio
-from until import LIMITS
+from waiting import LIMITS
 
 from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.compiler import preflight
@@ -28,12 +27,13 @@ from crewgraph.events import LLMCallDelayedEvent
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.memory.memory import Memory
 from crewgraph.prompts.i18n import I18N
+from crewgraph.testing import record_events
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.failure import ToolExecutionFailedError
 from crewgraph.tools.mcp import MCPServerStdio
 
-from .crew_seen import LOOK, Gate, Shelf
 from .parts import asked, crew, task, using_a_broken_tool
+from .sample_run import LOOK, Gate, Shelf
 
 BASE_AGENT = """
 adapted_agent agent_executor allow_delegation apps backstory cache cache_handler callbacks config crew goal i18n id knowledge
@@ -201,7 +201,7 @@ def _gated(seen: Seen) -> bool:
 def _waits(seen: Seen) -> bool:
     waits = list[int]()
     for seconds in LIMITS:
-        with heard() as events, pytest.raises(BudgetExceeded):
+        with record_events() as events, pytest.raises(BudgetExceeded):
             seen.work(seen.made(LOOK, "x", tools=[seen.look], max_rpm=1), max_seconds=seconds)
         waits += [one.max_rpm for one in events if isinstance(one, LLMCallDelayedEvent)]
         if waits:

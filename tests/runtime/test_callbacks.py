@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
-from until import until
+from waiting import wait_until
 
 from crewgraph import CrewOutput, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.events import TaskCompletedEvent, crewai_event_bus
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
@@ -131,7 +131,7 @@ def test_an_after_callback_may_give_anything(mode: Mode):
     def text(output: CrewOutput) -> str:
         return f"just {output.raw}"
 
-    with heard() as events:
+    with record_events() as events:
         given: Any = mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), after_kickoff_callbacks=[text]))
     assert given == "just x"
     assert events[-1].type == "crew_kickoff_completed"
@@ -189,7 +189,7 @@ def test_blocking_functions_do_not_hold_up_the_event_loop():
     ticks: list[float] = []
 
     def callback(output: TaskOutput) -> None:
-        until(lambda: len(ticks) > 5)
+        wait_until(lambda: len(ticks) > 5)
 
     made = crew(task("a", agent(ScriptedLLM(["x"])), callback=callback))
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from heard import heard
 from modes import Mode
-from until import LIMITS
+from waiting import LIMITS
 
 from crewgraph import Crew, CrewOutput, Process, ScriptedLLM, Task, TaskOutput
 from crewgraph.compiler import preflight
@@ -33,10 +32,11 @@ from crewgraph.memory.long_term import LongTermMemory
 from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.memory.storage import RAGStorage
 from crewgraph.prompts.i18n import I18N
+from crewgraph.testing import record_events
 from crewgraph.tools.failure import ToolExecutionFailedError
 
-from .crew_seen import BONN, FAR, LOOK, Gate, Seen, Shelf, Town
 from .parts import agent, assessing, crew, is_assessment, task, using_a_broken_tool
+from .sample_run import BONN, FAR, LOOK, Gate, Seen, Shelf, Town
 
 OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
 
@@ -123,7 +123,7 @@ def _waits(seen: Seen) -> bool:
     waits = list[int]()
     for seconds in LIMITS:
         made = seen.one(LOOK, "x", of_agent={"tools": [seen.look], "max_execution_time": seconds}, max_rpm=1)
-        with heard() as events, pytest.raises(TimeLimitReached):
+        with record_events() as events, pytest.raises(TimeLimitReached):
             seen.mode.kickoff(made)
         waits += [one.max_rpm for one in events if isinstance(one, LLMCallDelayedEvent)]
         if waits:

@@ -10,7 +10,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from modes import Mode
-from until import LIMITS, LONG, Held
+from waiting import LIMITS, LONG, BlockedCall
 
 from crewgraph import Agent, BaseAgent, Crew, PendingCrew, ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.agent.delegation_tools import AgentTools, AskQuestionTool, DelegateTaskTool
@@ -305,7 +305,7 @@ def test_a_run_continues_inside_a_delegation(mode: Mode, saver: str, tmp_path: P
 
 def test_a_coworker_without_time_is_told_to_whoever_asked(mode: Mode):
     for seconds in LIMITS:
-        with Held() as late:
+        with BlockedCall() as late:
             lead = ScriptedLLM([handed("x", "Hand"), "did it myself"])
             boss, hand = agent(lead, "Lead", allow_delegation=True), agent(ScriptedLLM(late), "Hand")
             hand.max_execution_time = seconds

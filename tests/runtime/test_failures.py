@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
-from until import LONG
+from waiting import LONG
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import GuardrailFailed, MissingInput, OutputInvalid, OutputNotSaved
 from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent, ToolUsageErrorEvent
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from crewgraph.tools.adapt import as_tool
 
@@ -28,7 +28,7 @@ def two(llm: ScriptedLLM, **more: Any) -> Crew:
 
 
 def test_a_failure_carries_the_tasks_name_and_is_told_to_the_audience(mode: Mode):
-    with heard() as events, pytest.raises(Broken, match="the model broke") as caught:
+    with record_events() as events, pytest.raises(Broken, match="the model broke") as caught:
         mode.kickoff(two(ScriptedLLM(["one", Broken("the model broke")])))
     assert caught.value.__notes__[0] == "in task `second` of agent `Senior Writer`"
     task_failed = next(event for event in events if isinstance(event, TaskFailedEvent))
@@ -46,7 +46,7 @@ def broken_depth(place: str) -> str:
 @pytest.mark.parametrize("cache", [True, False])
 def test_the_event_of_a_failed_tool_holds_what_the_tool_raised(mode: Mode, cache: bool):
     llm = ScriptedLLM([ToolUse(as_tool(broken_depth).name, {"place": "Brest"}), "done"])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("a", agent(llm, tools=[broken_depth])), cache=cache))
     (failed,) = [event for event in events if isinstance(event, ToolUsageErrorEvent)]
     assert type(failed.error) is Broken
@@ -93,7 +93,7 @@ def test_a_cancelled_run_ends_at_once_and_can_be_resumed():
         with pytest.raises(asyncio.CancelledError):
             await running
 
-    with heard() as events:
+    with record_events() as events:
         asyncio.run(asyncio.wait_for(cut_short(), LONG))
     assert [event.type for event in events][-1] == "crew_kickoff_failed"
     made.agents[1].llm = ScriptedLLM(["in time"])
@@ -276,7 +276,7 @@ def test_a_retry_policy_of_langgraph_does_not_repeat_what_was_done(mode: Mode):
 
 def test_a_failure_names_the_agent_by_its_role_in_that_run(mode: Mode):
     made = crew(task("explore", agent(ScriptedLLM([Broken("no"), "", "", ""]), role="{sea} expert")))
-    with heard() as events, pytest.raises(Broken) as caught:
+    with record_events() as events, pytest.raises(Broken) as caught:
         mode.kickoff(made, {"sea": "Baltic"})
     assert caught.value.__notes__[0] == "in task `explore` of agent `Baltic expert`"
     failed = next(event for event in events if isinstance(event, TaskFailedEvent))

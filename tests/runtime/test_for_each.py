@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from heard import heard
 from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from pydantic import BaseModel, ValidationError
-from until import LONG
+from waiting import LONG
 
 from crewgraph import Crew, CrewOutput, ScriptedLLM, UsageMetrics
 from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffStartedEvent
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.testing import record_events
 
 from .parts import agent, by_prompt, crew, task
 
@@ -165,7 +165,7 @@ def test_callbacks_and_events_are_those_of_each_run(mode: Mode):
         told.append(output.tasks_output[0].raw)
 
     made = echo(before_kickoff_callbacks=[before], after_kickoff_callbacks=[after])
-    with heard() as events:
+    with record_events() as events:
         for_each(mode, made, [{"x": "one"}, {"x": "two"}])
     assert sorted(told) == ["ONE", "TWO"]
     assert sum(isinstance(event, CrewKickoffStartedEvent) for event in events) == 2

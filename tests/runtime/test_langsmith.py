@@ -18,7 +18,7 @@ from modes import Mode
 from pydantic import BaseModel
 from servers.langsmith_api import LangSmithServer, traced
 from servers.openai_api import OpenAIServer, call, text
-from until import LIMITS, LONG, Held, until
+from waiting import LIMITS, LONG, BlockedCall, wait_until
 
 from crewgraph import LLM, BaseLLM, ConditionalTask, Crew, Knowledge, Memory, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import TimeLimitReached
@@ -446,14 +446,14 @@ def test_a_sync_run_waits_for_the_neighbour_of_a_failed_task(langsmith: LangSmit
 
 def test_the_run_of_a_request_that_takes_too_long_ends(mode: Mode, langsmith: LangSmithServer, serve: Serve):
     for seconds in LIMITS:
-        with Held() as late:
+        with BlockedCall() as late:
             slow = agent(gpt(serve(late).url), "slow", max_execution_time=seconds)
             with pytest.raises(TimeLimitReached):
                 mode.kickoff(crew(task("text", slow)))
         if late.begun.is_set():
             break
     line = "      gpt-4o-mini [llm]" + (" !" if mode.asynchronous else "")
-    until(lambda: line in langsmith.tree().splitlines())  # nobody waits for the thread that asks
+    wait_until(lambda: line in langsmith.tree().splitlines())  # nobody waits for the thread that asks
 
 
 # ----------------------------------------------------------------------------------------------- what is shown

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from heard import heard
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
@@ -25,6 +24,7 @@ from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, Storage
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.store import FaissStore
+from crewgraph.testing import record_events
 
 from .parts import agent, assessing, crew, is_assessment, task
 
@@ -149,7 +149,7 @@ def test_a_later_run_and_another_process_remember(mode: Mode, tmp_path: Path):
 def test_events_report_who_remembers_for_which_task(mode: Mode):
     model = assessing("done", FOUND)
     made = crew(task("one", agent(model, "Clerk")), memory=True, external_memory=ExternalMemory(storage=Shelf("tea")))
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(made)
     kinds = ("long_term", "short_term", "entity", "external")
     queries = [(f"query_{what}", kind) for kind in kinds for what in ("started", "completed")]
@@ -312,7 +312,7 @@ def test_overridden_verbs_are_what_the_run_calls_and_their_use_is_reported(mode:
         long_term_memory=Long(storage=shelf),
         entity_memory=Entities(storage=shelf),
     )
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(made)
     assert calls == [
         ("long?", "do one", 2),
@@ -356,7 +356,7 @@ def test_a_storage_that_fails_is_reported_once_and_the_run_continues(mode: Mode)
         short_term_memory=ShortTermMemory(storage=Broken()),
         external_memory=ExternalMemory(storage=Broken()),
     )
-    with heard() as events, pytest.warns(MemoryFailed) as warned:
+    with record_events() as events, pytest.warns(MemoryFailed) as warned:
         assert mode.kickoff(made).raw == "done"
     texts = sorted(str(one.message) for one in warned)
     assert [text.partition(": ")[2].partition(":")[0] for text in texts] == [
@@ -410,7 +410,7 @@ def test_memory_that_is_switched_off_is_off(mode: Mode):
     model = assessing("x")
     made = crew(task("one", agent(model)), memory=True)
     made.memory = False
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(made).token_usage.successful_requests == 1
     assert told(events) == []
 
@@ -510,7 +510,7 @@ def test_a_resumed_run_neither_searches_nor_saves_again(mode: Mode, tmp_path: Pa
     with pytest.raises(ConnectionError):
         mode.kickoff(made, thread_id="t")
     broken[0] = False
-    with heard() as events:
+    with record_events() as events:
         assert mode.resume(made, "t").raw == "x"
     assert (len(shelf.queries), len(shelf.kept), len(model.requests)) == (1, 1, 2)
     assert told(events) == []

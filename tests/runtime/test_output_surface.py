@@ -13,8 +13,8 @@ from modes import Mode
 
 from crewgraph import UsageMetrics
 
-from .crew_seen import BONN, USED, Seen, Town
 from .parts import using_a_broken_tool
+from .sample_run import BONN, USED, Seen, Town
 
 CREW_OUTPUT = """
 json_dict pydantic raw tasks_output token_usage

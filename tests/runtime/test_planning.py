@@ -10,7 +10,6 @@ from typing import Any, TypedDict
 
 import processes
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from modes import Mode
@@ -20,6 +19,7 @@ from crewgraph import ConditionalTask, Crew, Process, ScriptedLLM, Task, TaskOut
 from crewgraph.definitions.crew.plan import CrewPlan
 from crewgraph.errors import NoModelError, OutputInvalid, StorageError
 from crewgraph.events import BaseEvent, CrewKickoffStartedEvent, TaskCompletedEvent, TaskStartedEvent
+from crewgraph.testing import record_events
 from runtime.parts import agent, asked, crew, task
 
 ROOT = Path(__file__).parents[2]
@@ -128,7 +128,7 @@ def test_a_plan_that_cannot_be_read_is_asked_for_again(mode: Mode):
 def test_without_any_plan_that_can_be_read_no_task_is_begun(mode: Mode):
     team, planner, worker = planned("dive", plan=["no", "no", "no plan"])
     with (
-        heard() as events,
+        record_events() as events,
         pytest.raises(OutputInvalid, match=r"no plan that can be parsed(.|\n)*'no plan'(.|\n)*planning_llm"),
     ):
         mode.kickoff(team)
@@ -162,7 +162,7 @@ def test_a_planner_without_a_key_is_reported_before_anything_is_paid_for(mode: M
 
 def test_the_planner_is_heard_before_the_tasks(mode: Mode):
     team, _, _ = planned("dive", plan=[plan_of("PLAN-1")])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(team)
     assert isinstance(events[0], CrewKickoffStartedEvent)
     assert names(events, TaskStartedEvent) == ["planning", "dive"]

@@ -12,7 +12,7 @@ import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
-from until import until
+from waiting import wait_until
 
 from crewgraph import Agent, Crew, CrewOutput, Process, ScriptedLLM, Task, ToolUse
 from crewgraph.errors import RunError, UnknownTask
@@ -328,7 +328,7 @@ def test_a_run_that_is_continuing_in_another_process_is_replayed_as_far_as_it_is
         try:
             team = three(counting())
             team.agents[0].role = "clerk"
-            until(lambda: any(run.last == "one" for run in team.runs()))
+            wait_until(lambda: any(run.last == "one" for run in team.runs()))
             with pytest.raises(
                 RunError, match=r"has no output of `two`.* Tasks done: `one`. The run is in progress, has failed"
             ):

@@ -17,7 +17,7 @@ from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from pydantic import BaseModel, SecretStr
 from servers.openai_api import OpenAIServer, call, calls, error, text
-from until import LONG
+from waiting import LONG
 
 import crewgraph
 import crewgraph.flow

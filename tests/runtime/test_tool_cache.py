@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from heard import heard
 from langchain_core.tools import tool as langchain_tool
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from modes import Mode
@@ -19,6 +18,7 @@ from pydantic import ValidationError
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
+from crewgraph.testing import record_events
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.cache import CacheHandler
 from runtime.parts import agent, asked, crew, task
@@ -58,7 +58,7 @@ def from_cache(events: list[Any]) -> list[bool]:
 def test_the_same_call_in_two_tasks_is_made_once_and_the_model_sees_the_same(mode: Mode):
     depth = Depth(found={"metres": 12})
     one = agent(ScriptedLLM([BREST, "a", BREST, "b"]), tools=[depth])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(made := crew(task("a", one), task("b", one)))
     assert depth.used == ["Brest"] and depth.current_usage_count == 1
     assert from_cache(events) == [False, True]
@@ -165,7 +165,7 @@ def test_parallel_tasks_share_results_with_those_before_them(mode: Mode):
     depth = Depth()
     others = [worker([depth], BREST, role=f"other {n}") for n in range(3)]
     beside = [task(f"t{n}", one, async_execution=True) for n, one in enumerate(others)]
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("first", worker([depth], BREST)), *beside, task("last", agent(ScriptedLLM(["x"])))))
     assert depth.used == ["Brest"]
     assert sorted(from_cache(events)) == [False, True, True, True]
@@ -253,7 +253,7 @@ def test_langchain_tools_and_plain_functions_are_cached_too(mode: Mode):
 
 def test_failures_are_not_kept(mode: Mode):
     depth, nowhere = Depth(), ToolUse("depth", {"place": "nowhere"})
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("a", worker([depth], nowhere, nowhere))))
     assert depth.used == ["nowhere", "nowhere"]
     assert sum(isinstance(event, ToolUsageErrorEvent) for event in events) == 2
@@ -409,7 +409,7 @@ def test_what_the_cache_answered_is_on_record(mode: Mode):
         mode.kickoff(made, thread_id="t")
     # In another process there would be nothing in the cache.
     again = Crew(agents=made.agents, tasks=made.tasks)
-    with heard() as events:
+    with record_events() as events:
         assert mode.resume(again, "t").raw == "b"
     assert depth.used == ["Brest"] and from_cache(events) == []
 

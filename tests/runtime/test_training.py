@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import processes
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, text
@@ -25,6 +24,7 @@ from crewgraph.events import (
     CrewTrainFailedEvent,
     CrewTrainStartedEvent,
 )
+from crewgraph.testing import record_events
 from runtime.parts import agent, asked, crew, served, task
 
 ROOT = Path(__file__).parents[2]
@@ -388,7 +388,7 @@ def test_data_that_teach_nothing_are_reported(mode: Mode):
 
 
 def test_without_anybody_to_ask_nothing_is_paid_for(mode: Mode):
-    with heard() as events, pytest.raises(RunError, match=r"no terminal(.|\n)*feedback="):
+    with record_events() as events, pytest.raises(RunError, match=r"no terminal(.|\n)*feedback="):
         train(mode, two(ScriptedLLM([])), 1, "x.json")
     assert (events, os.listdir()) == ([], [])
 
@@ -400,7 +400,7 @@ def test_a_crew_that_says_it_is_in_training_is_not_kicked_off(mode: Mode):
 
 # ------------------------------------------------------------------------------------------------- going on
 def test_events_report_the_training(mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         train(mode, two(ScriptedLLM(taught)), 2, "x.json", {"a": 1}, feedback=lambda output: "")
     started, completed = events[0], events[-1]
     assert isinstance(started, CrewTrainStartedEvent) and isinstance(completed, CrewTrainCompletedEvent)
@@ -412,7 +412,7 @@ def test_events_report_the_training(mode: Mode):
 def test_a_failure_is_reported_and_what_was_said_is_kept(mode: Mode):
     llm = ScriptedLLM(["a", "b", ConnectionError("down")])
     team = two(llm)
-    with heard() as events, pytest.raises(ConnectionError):
+    with record_events() as events, pytest.raises(ConnectionError):
         train(mode, team, 1, "x.json", feedback=lambda output: "deeper")
     failed = [event for event in events if isinstance(event, CrewTrainFailedEvent)]
     assert len(failed) == 1 and "down" in failed[0].error
@@ -558,7 +558,7 @@ def test_somebody_at_a_terminal_is_shown_each_answer_and_asked(folder: Path):
 
 def test_an_agent_completes_once_with_the_answer_that_was_improved(mode: Mode):
     team = crew(task("do a", agent(ScriptedLLM(taught), role="worker")))
-    with heard() as events:
+    with record_events() as events:
         train(mode, team, 1, "x", feedback=says("longer")[0])
     told = [one.output for one in events if isinstance(one, AgentExecutionCompletedEvent)]
     assert told == ["better: longer"]

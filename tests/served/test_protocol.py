@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from until import until
+from waiting import wait_until
 
 from .conftest import Client
 
@@ -191,9 +191,9 @@ def test_a_run_in_the_background_is_joined(client: Client):
 def test_a_run_is_cancelled(client: Client):
     thread, name = client.thread(), uuid4().hex
     run = client("runs.create", thread, "slow", input={"name": name})
-    until(lambda: f"{name} first" in client.served.notes)
+    wait_until(lambda: f"{name} first" in client.served.notes)
     client("runs.cancel", thread, run["run_id"], wait=True)
-    until(lambda: client("runs.get", thread, run["run_id"])["status"] == "interrupted")
+    wait_until(lambda: client("runs.get", thread, run["run_id"])["status"] == "interrupted")
     time.sleep(0.3)
     assert f"{name} second" not in client.served.notes
 

@@ -16,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel, field_validator
-from until import LONG, Held
+from waiting import LONG, BlockedCall
 
 from crewgraph.core import protocols
 from crewgraph.errors import DefinitionError
@@ -336,7 +336,7 @@ def test_any_number_of_blocking_tools_run_in_parallel(kind: str):
 
 
 def test_an_abandoned_tool_does_not_hold_the_run():
-    with Held() as held:
+    with BlockedCall() as held:
 
         def stuck() -> str:
             """Hang."""

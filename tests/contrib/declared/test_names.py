@@ -9,7 +9,7 @@ import pytest
 from flow.parts import kickoff
 from modes import Mode
 from pydantic import ValidationError
-from until import until
+from waiting import wait_until
 
 from crewgraph.contrib.declared.names import import_reference
 from crewgraph.definitions.base import UnknownKeyword
@@ -45,7 +45,7 @@ def test_threads_that_load_modules_of_one_folder_do_not_hinder_one_another(tmp_p
     threads = [Thread(target=load, args=(name,)) for name in ("ferry_fast", "ferry_slow")]
     for thread in threads:
         thread.start()
-        until(begun.exists)
+        wait_until(begun.exists)
     for thread in threads:
         thread.join()
     assert sorted(values) == [1, 2]

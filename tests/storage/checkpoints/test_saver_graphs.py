@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from storage.checkpoints.saver_graphs import MODES, Looped, Mode, State, chain, looped, on, run, told
-from until import until
+from waiting import wait_until
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -100,7 +100,7 @@ def test_a_failed_node_runs_again_and_its_siblings_do_not(tmp_path: Path):
     def shaky(state: State) -> State:
         ran.append("shaky")
         if ran.count("shaky") == 1:
-            until(lambda: is_stored(SqliteCheckpointer(tmp_path / "runs.sqlite"), "steady"))
+            wait_until(lambda: is_stored(SqliteCheckpointer(tmp_path / "runs.sqlite"), "steady"))
             raise RuntimeError("first time")
         return {"log": ["shaky"]}
 

@@ -7,8 +7,8 @@ import pytest
 from modes import Mode
 
 from crewgraph.storage.store import FaissStore
-from storage.store.bag import Bag
-from storage.store.faces import Face
+from storage.store.bag_of_words import Bag
+from storage.store.store_face import Face
 
 
 @pytest.fixture

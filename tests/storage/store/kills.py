@@ -20,7 +20,7 @@ from pathlib import Path
 from langgraph.store.base import PutOp
 
 from crewgraph.storage.store import FaissStore, search_space
-from storage.store.bag import Bag
+from storage.store.bag_of_words import Bag
 
 __all__ = ["killed"]
 

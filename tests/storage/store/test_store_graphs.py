@@ -13,7 +13,7 @@ from langgraph.store.base import BaseStore
 from modes import Mode
 
 from crewgraph.storage.store import FaissStore
-from storage.store.bag import Bag
+from storage.store.bag_of_words import Bag
 
 
 class State(TypedDict, total=False):

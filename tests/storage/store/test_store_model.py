@@ -23,7 +23,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from crewgraph.storage.store import FaissStore
-from storage.store.bag import Bag
+from storage.store.bag_of_words import Bag
 
 LABELS = st.sampled_from(["a", "ab", "b", "a_b", "ü"])
 NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
