@@ -13,7 +13,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*(ROOT / "crewgraph").rglob("*.py"), *(ROOT / "compat").rglob("*.py")])
 LOOKS_UPWARDS = {
-    ("definitions", "runtime"),  # the verbs of definitions
+    ("definitions", "runtime"),  # the run methods of definitions
     ("definitions", "plot"),  # `Flow.plot`
     ("compiler", "runtime"),  # whoever reviews an answer may let the agent continue, outside of the graph
 }

@@ -159,19 +159,19 @@ def each(keep: str) -> dict[str, float]:
     return {"rate": len(INPUTS) / waited(lambda: asyncio.run(several()))}
 
 
-def beside(count: str, verb: str) -> dict[str, float]:
+def beside(count: str, method_name: str) -> dict[str, float]:
     """So many asynchronous tasks, and a synchronous one behind them."""
     crew = crew_of(int(count) + 1, SlowLLM("slow"))
     for task in crew.tasks[:-1]:
         task.async_execution = True
 
-    verbs = {
+    method_names = {
         "kickoff": lambda: crew.kickoff(checkpointer=False),
         "akickoff": lambda: asyncio.run(crew.akickoff(checkpointer=False)),
     }
 
     def run() -> None:
-        result = verbs[verb]()
+        result = method_names[method_name]()
         assert len(result.tasks_output) == len(crew.tasks)
 
     return {"wall": waited(run)}

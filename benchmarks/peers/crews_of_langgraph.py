@@ -217,7 +217,7 @@ def each() -> dict[str, float]:
     return {"rate": len(INPUTS) / waited(lambda: asyncio.run(several()))}
 
 
-def beside(count: str, verb: str) -> dict[str, float]:
+def beside(count: str, method_name: str) -> dict[str, float]:
     """So many nodes beside each other, and one behind them."""
     from langchain_core.runnables import RunnableLambda
     from langgraph.graph import START, StateGraph
@@ -243,7 +243,7 @@ def beside(count: str, verb: str) -> dict[str, float]:
     app, config = graph.compile(), {"max_concurrency": len(names) + 1}
 
     def run() -> None:
-        result = asyncio.run(app.ainvoke({}, config)) if verb == "akickoff" else app.invoke({}, config)
+        result = asyncio.run(app.ainvoke({}, config)) if method_name == "akickoff" else app.invoke({}, config)
         assert len(result) == len(names) + 1
 
     return {"wall": waited(run)}

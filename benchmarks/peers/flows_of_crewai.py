@@ -44,9 +44,9 @@ def _timed(case: str, told: str, kept: Any) -> dict[str, float]:
     return timed(work, units=count, repeats=repeats(count))
 
 
-def starts(verb: str) -> dict[str, float]:
+def starts(method_name: str) -> dict[str, float]:
     """When the listener of the quick method begins, beside the slow one; the second of two runs."""
-    is_async, begun = verb == "akickoff", 0.0
+    is_async, begun = method_name == "akickoff", 0.0
     kind = race(words, is_async)
     for _ in range(2):
         flow, kicked_off = kind(suppress_flow_events=True), time.perf_counter()

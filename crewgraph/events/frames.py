@@ -189,7 +189,7 @@ class Pieces(Generic[Piece, Result]):
 
     async def _aiterate(self) -> AsyncGenerator[Piece]:
         if self._async_iterator is None:
-            raise RunError("this run is on no event loop: take its pieces with `for`, or `await` the asynchronous verb")
+            raise RunError("this run is on no event loop: take its pieces with `for`, or `await` the async method")
         while not self.is_completed:
             try:
                 piece = await anext(self._async_iterator, None)

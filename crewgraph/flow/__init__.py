@@ -31,8 +31,8 @@ from crewgraph.definitions.flow.method import (
     StartMethod,
 )
 from crewgraph.definitions.flow.persistence import FlowPersistence, persist
+from crewgraph.definitions.flow.run_methods import FlowPlot
 from crewgraph.definitions.flow.state import FlowState
-from crewgraph.definitions.flow.verbs import FlowPlot
 from crewgraph.definitions.stream import (
     Asked,
     CrewFailed,

@@ -36,8 +36,8 @@ from crewgraph.definitions.flow.method import RouterMethod as RouterMethod
 from crewgraph.definitions.flow.method import StartMethod as StartMethod
 from crewgraph.definitions.flow.persistence import FlowPersistence as FlowPersistence
 from crewgraph.definitions.flow.persistence import persist as persist
+from crewgraph.definitions.flow.run_methods import FlowPlot as FlowPlot
 from crewgraph.definitions.flow.state import FlowState as FlowState
-from crewgraph.definitions.flow.verbs import FlowPlot as FlowPlot
 from crewgraph.definitions.stream import Asked as Asked
 from crewgraph.definitions.stream import CrewFailed as CrewFailed
 from crewgraph.definitions.stream import CrewFinished as CrewFinished

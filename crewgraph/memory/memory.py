@@ -474,9 +474,9 @@ class MemoryWrites(MemoryReads):
         )
         return deletion_program(self._memory_ref(), record_filter)
 
-    def _refuse_read_only(self, verb: str) -> None:
+    def _refuse_read_only(self, method_name: str) -> None:
         if self._memory_ref().read_only:
-            raise RunError(f"`{verb}` on a read-only memory: create it with `read_only=False` to change it")
+            raise RunError(f"`{method_name}` on a read-only memory: create it with `read_only=False` to change it")
 
 
 class MemoryScope(MemoryWrites, BaseModel):

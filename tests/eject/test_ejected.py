@@ -101,8 +101,17 @@ def test_routers_that_change_the_state_select_the_next_node_themselves_and_pass_
 def test_ejected_programs_keep_to_the_linter(compare: Compare, tmp_path: Path):
     for name in ALL:
         (tmp_path / f"{name}.py").write_text(compare(name).source, "utf-8")
-    for verb in (("check",), ("format", "--check")):
-        command = [sys.executable, "-m", "ruff", *verb, "--no-cache", "--config", str(ROOT / "pyproject.toml"), "."]
+    for subcommand in (("check",), ("format", "--check")):
+        command = [
+            sys.executable,
+            "-m",
+            "ruff",
+            *subcommand,
+            "--no-cache",
+            "--config",
+            str(ROOT / "pyproject.toml"),
+            ".",
+        ]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 

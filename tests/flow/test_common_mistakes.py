@@ -170,12 +170,12 @@ class Others(Asks):
 def test_a_run_of_another_flow_is_not_taken_for_one_of_this(mode: Mode):
     saver = InMemorySaver()
     waiting = kickoff(mode, Asks(checkpointer=saver))
-    for flow_verb in (
+    for method in (
         lambda: resume(mode, Others(checkpointer=saver), waiting.flow_id, "yes"),
         lambda: kickoff(mode, Others(checkpointer=saver), {"id": waiting.flow_id}),
     ):
         with pytest.raises(RunError, match="is an unfinished run of flow `Asks`, which flow `Others` cannot resume"):
-            flow_verb()
+            method()
     assert resume(mode, Asks(checkpointer=saver), waiting.flow_id, "yes") == "posted"
 
 

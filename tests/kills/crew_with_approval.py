@@ -58,14 +58,14 @@ def run_order(order: dict[str, Any]) -> str:
     crew = office(ledger, order["number"])
     with watched(SqliteCheckpointer, ledger)(order["database"]) as saver:
         keep: Any = {"checkpointer": saver}
-        verbs: dict[str, Any] = {
+        method_names: dict[str, Any] = {
             "kickoff": (crew.kickoff, crew.akickoff, [{"number": order["number"]}], {"thread_id": "t", **keep}),
             "resume": (crew.resume, crew.aresume, ["t"], keep),
             "approve": (crew.resume, crew.aresume, ["t", True], keep),
             "reject": (crew.resume, crew.aresume, ["t", {"approved": False, "reason": "no"}], keep),
             "fork": (crew.fork, crew.afork, ["note"], {"thread_id": "t", **keep}),
         }
-        sync, asynchronous, args, named = verbs[order["verb"]]
+        sync, asynchronous, args, named = method_names[order["method"]]
 
         async def within() -> Any:
             return await asyncio.wait_for(asynchronous(*args, **named), order["seconds"])

@@ -385,9 +385,9 @@ def test_a_storage_that_fails_is_reported_and_raised(mode: Mode, tmp_path: Path)
     (tmp_path / "memory.db").write_bytes(b"this is a letter, no database at all" * 200)
     memory = Memory(storage=tmp_path)
     with record_events() as events:
-        for verb, twin in ((memory.remember, memory.aremember), (memory.recall, memory.arecall)):
+        for method, async_method in ((memory.remember, memory.aremember), (memory.recall, memory.arecall)):
             with pytest.raises(StorageError):
-                mode.run(verb, twin, "ferry")
+                mode.run(method, async_method, "ferry")
     assert [event.type for event in events][1::2] == ["memory_save_failed", "memory_query_failed"]
 
 

@@ -44,8 +44,8 @@ fingerprint last_messages planning_enabled
 NAMES = set(AGENT.split())
 OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
 
-_RULE = "a rule that pydantic applies when the agent is made, no verb; what it checks is checked here, too"
-NO_VERBS: dict[str, str] = {
+_RULE = "a rule that pydantic applies when the agent is made, not a method; what it checks is checked here, too"
+NO_METHODS: dict[str, str] = {
     "post_init_setup": _RULE,
     "validate_from_repository": _RULE,
 }
@@ -328,7 +328,7 @@ def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 def test_every_public_name_works_or_is_listed_and_none_is_both():
-    lists = [WORKS, NO_VERBS, REFUSED]
+    lists = [WORKS, NO_METHODS, REFUSED]
     assert {name for names in lists for name in names} == NAMES
     assert sum(map(len, lists)) == len(NAMES)
 
@@ -348,4 +348,4 @@ def test_what_is_not_offered_is_refused_by_name(seen: Seen, name: str):
 
 
 def test_what_is_listed_as_absent_is_absent():
-    assert [name for name in NO_VERBS if name in Agent.model_fields or hasattr(Agent, name)] == []
+    assert [name for name in NO_METHODS if name in Agent.model_fields or hasattr(Agent, name)] == []

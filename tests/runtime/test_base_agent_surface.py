@@ -49,8 +49,8 @@ key last_tool_failures rpm_controller
 NAMES = set(BASE_AGENT.split())
 OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
 
-_RULE = "a rule that pydantic applies when the agent is made, no verb; what it checks is checked here, too"
-NO_VERBS: dict[str, str] = {
+_RULE = "a rule that pydantic applies when the agent is made, not a method; what it checks is checked here, too"
+NO_METHODS: dict[str, str] = {
     **{name: _RULE for name in NAMES if name.startswith("validate_")},
     "process_model_config": _RULE,
     "set_private_attrs": _RULE,
@@ -105,9 +105,9 @@ class Seen:
         self.work(self.made(LOOK, LOOK, "done", tools=[self.look], **fields))
         return self.looked - before
 
-    def granting(self, **verbs: Any) -> type[BaseAgent]:
-        """A class of its own with these verbs."""
-        return type("Own", (self.kind,), verbs)
+    def granting(self, **methods: Any) -> type[BaseAgent]:
+        """A subclass with these methods."""
+        return type("Own", (self.kind,), methods)
 
 
 Row = Callable[[Seen], Any]
@@ -345,14 +345,14 @@ def _begun_with(seen: Seen) -> bool:
     return worker.checkpoint_kickoff_event_id is not None
 
 
-def _taken_up(verb: str) -> Row:
+def _taken_up(method_name: str) -> Row:
     def taken_up(seen: Seen) -> bool:
-        config = CheckpointConfig(location=str(seen.folder / verb), on_events=["lite_agent_execution_completed"])
+        config = CheckpointConfig(location=str(seen.folder / method_name), on_events=["lite_agent_execution_completed"])
         one = Agent(role="r", goal="g", backstory="b", llm="openai/gpt-4o-mini", checkpoint=config, max_iter=7)
         RuntimeState([one]).set_progress([{"thread_id": None, "database": None, "inputs": {}}]).checkpoint(
             config.location
         )
-        made = getattr(Agent, verb)(config)
+        made = getattr(Agent, method_name)(config)
         return made is not one and (made.role, made.max_iter) == ("r", 7)
 
     return taken_up
@@ -434,7 +434,7 @@ def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: p
 
 
 def test_every_public_name_works_or_is_listed_and_none_is_both():
-    lists = [WORKS, NO_VERBS, IDLE]
+    lists = [WORKS, NO_METHODS, IDLE]
     assert {name for names in lists for name in names} == NAMES
     assert sum(map(len, lists)) == len(NAMES)
 
@@ -454,5 +454,5 @@ def test_what_has_no_effect_says_so(seen: Seen, name: str):
 
 
 def test_what_is_listed_as_absent_is_absent():
-    assert [name for name in NO_VERBS if name in Agent.model_fields] == []
-    assert [name for name in NO_VERBS if hasattr(Agent, name)] == ["model_post_init"]
+    assert [name for name in NO_METHODS if name in Agent.model_fields] == []
+    assert [name for name in NO_METHODS if hasattr(Agent, name)] == ["model_post_init"]

@@ -171,7 +171,7 @@ from crewgraph.errors import RunError, ThreadBusy
 from crewgraph.flow import Flow, listen, start
 from crewgraph.tools import tool
 
-kind, verb, name = sys.argv[1:]
+kind, method_name, name = sys.argv[1:]
 
 def record(what):
     with open("effects.txt", "a") as effects:
@@ -203,14 +203,14 @@ class Journey(Flow[dict]):
         return team().kickoff().raw
 
 flow = Journey(checkpointer=True)
-verbs = {
+method_names = {
     "crew kickoff": lambda: team().kickoff(thread_id="t").raw,
     "crew resume": lambda: team().resume("t").raw,
     "flow kickoff": lambda: flow.kickoff(inputs={"id": "t"}),
     "flow resume": lambda: flow.resume("t"),
 }
 try:
-    print(verbs[kind + " " + verb]())
+    print(method_names[kind + " " + method_name]())
 except ThreadBusy as error:
     print("busy:", error)
 """
@@ -220,15 +220,15 @@ except ThreadBusy as error:
 def test_of_processes_that_run_one_thread_one_does_the_work(tmp_path: Path, storage: Path, kind: str):
     (tmp_path / "runner.py").write_text(RUNNER)
 
-    def runner(verb: str, name: str) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-W", "ignore", "runner.py", kind, verb, name]
+    def runner(method_name: str, name: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-W", "ignore", "runner.py", kind, method_name, name]
         return processes.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     first = runner("kickoff", "one")
     while not (tmp_path / "paying-one").exists():
         assert first.poll() is None, first.communicate()
-    for verb in ("resume", "kickoff"):
-        told, error = runner(verb, "two").communicate(timeout=250)
+    for method_name in ("resume", "kickoff"):
+        told, error = runner(method_name, "two").communicate(timeout=250)
         assert told.startswith(f"busy: thread `t` is being run by process {first.pid} on "), (told, error)
     first.kill()
     first.communicate()
@@ -350,14 +350,14 @@ def test_a_graph_by_hand_that_lost_its_thread_on_postgres_records_nothing(mode: 
     assert len(llm.requests) == 1
 
 
-async def on_postgres(mode: Mode, dsn: str, verb: str, made: Crew) -> str:
+async def on_postgres(mode: Mode, dsn: str, method_name: str, made: Crew) -> str:
     if mode.asynchronous:
         async with AsyncPostgresSaver.from_conn_string(dsn) as saver:
-            if verb == "kickoff":
+            if method_name == "kickoff":
                 return (await made.akickoff(thread_id="lost", checkpointer=saver)).raw
             return (await made.aresume("lost", checkpointer=saver)).raw
     with PostgresSaver.from_conn_string(dsn) as saver:
-        if verb == "kickoff":
+        if method_name == "kickoff":
             return made.kickoff(thread_id="lost", checkpointer=saver).raw
         return made.resume("lost", checkpointer=saver).raw
 

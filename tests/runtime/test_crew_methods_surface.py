@@ -17,7 +17,7 @@ from crewgraph.contrib.snapshots import RuntimeState
 from .parts import agent, crew, task
 from .sample_run import Forgets, Seen
 
-VERBS = """
+METHOD_NAMES = """
 akickoff akickoff_for_each aquery_knowledge calculate_usage_metrics check_config check_config_type check_manager_llm copy
 create_crew_knowledge create_crew_memory fetch_inputs fork from_checkpoint kickoff kickoff_async kickoff_for_each
 kickoff_for_each_async model_post_init query_knowledge replay reset_knowledge reset_memories set_private_attrs test train
@@ -26,9 +26,9 @@ validate_context_no_future_tasks validate_end_with_at_most_one_async_task valida
 validate_must_have_non_conditional_task validate_tasks
 fingerprint key
 """
-NAMES = set(VERBS.split())
+NAMES = set(METHOD_NAMES.split())
 
-_RULE = "a rule that pydantic applies when the crew is made, no verb; what it checks is checked here, too"
+_RULE = "a rule that pydantic applies when the crew is made, not a method; what it checks is checked here, too"
 NOT_HERE: dict[str, str] = {
     **{name: _RULE for name in NAMES if name.startswith(("check_", "validate_"))},
     "set_private_attrs": _RULE,
@@ -39,10 +39,10 @@ Row = Callable[[Seen], Any]
 
 
 def _for_each(seen: Seen) -> bool:
-    verbs = (Crew.kickoff_for_each, Crew.kickoff_for_each_async), (Crew.kickoff_for_each, Crew.akickoff_for_each)
-    for sync, asynchronous in verbs:
+    pairs = (Crew.kickoff_for_each, Crew.kickoff_for_each_async), (Crew.kickoff_for_each, Crew.akickoff_for_each)
+    for sync, asynchronous in pairs:
         made = seen.one("one", "two")
-        # The runs of the asynchronous verb are beside each other.
+        # The runs of the async method run in parallel.
         outputs = seen.mode.run(sync, asynchronous, made, [{"place": "Bonn"}, {"place": "Kiel"}])
         assert sorted(one.raw for one in outputs) == ["one", "two"]
         assert made.calculate_usage_metrics().successful_requests == 2

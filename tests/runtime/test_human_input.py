@@ -405,7 +405,7 @@ def test_what_a_model_wrote_cannot_play_tricks_on_the_terminal():
     assert said == r"fine\x1b[2K\u202eabc" "\tx\n"
 
 
-def test_tools_that_interrupt_are_answered_by_the_same_verbs(mode: Mode):
+def test_tools_that_interrupt_are_answered_by_the_same_methods(mode: Mode):
     @tool
     def dig(where: str) -> str:
         """Dig."""

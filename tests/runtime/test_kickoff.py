@@ -1,4 +1,4 @@
-"""The verbs of a crew: kickoff, resume and compile, from scripts, threads and running event loops."""
+"""`kickoff`, `resume` and `compile` of a crew, called from scripts, threads and running event loops."""
 
 import asyncio
 import threading

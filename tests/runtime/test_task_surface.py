@@ -54,7 +54,7 @@ NAMES = {
     *(("ConditionalTask", name) for name in CONDITIONAL_TASK.split()),
 }
 
-_RULE = "a rule that pydantic applies when the task is made, no verb; what it checks is checked here, too"
+_RULE = "a rule that pydantic applies when the task is made, no method_name; what it checks is checked here, too"
 NOT_HERE: dict[tuple[str, str], str] = {
     **{
         ("Task", name): _RULE

@@ -1,4 +1,4 @@
-"""Tasks and agents at work outside of a crew, and users' own versions of the verbs inside of one."""
+"""Tasks and agents that run outside of a crew, and overridden methods inside of one."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""An agent working on a task: through an override of its verb, the built-in loop, or its executor."""
+"""An agent working on a task: through an overridden method, the built-in loop, or its executor."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

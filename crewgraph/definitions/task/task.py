@@ -19,7 +19,7 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.definitions.task.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task.prompt import process_content
-from crewgraph.definitions.task.verbs import TaskVerbs
+from crewgraph.definitions.task.run_methods import TaskRunMethods
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.prompts.book import default_book
 from crewgraph.prompts.i18n import I18N
@@ -64,7 +64,7 @@ _RUN_FIELDS = frozenset(
 )
 
 
-class Task(TaskVerbs, TemplatedDefinition):
+class Task(TaskRunMethods, TemplatedDefinition):
     """A piece of work for an agent, with the result that is expected."""
 
     _ignored_keywords: ClassVar[frozenset[str]] = frozenset({"i18n"})

@@ -103,11 +103,11 @@ def restored(what: str) -> Any:
 
 
 def main() -> None:
-    what, verb = sys.argv[1:3]
+    what, method_name = sys.argv[1:3]
     os.chdir(PLACE)
-    made = started(what) if verb == "run" else restored(what)
+    made = started(what) if method_name == "run" else restored(what)
     given: list[Any] = (
-        ["SECOND"] if what == "agent" else [{"what": "tides"}] if verb == "run" and what == "crew" else []
+        ["SECOND"] if what == "agent" else [{"what": "tides"}] if method_name == "run" and what == "crew" else []
     )
     done = asyncio.run(made.akickoff(*given)) if os.environ.get("ASYNC") else made.kickoff(*given)
     print(getattr(done, "raw", done))

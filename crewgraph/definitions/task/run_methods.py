@@ -20,10 +20,10 @@ else:
     execute = lazy("crewgraph.runtime.agent.standalone:execute")
     prompt = lazy("crewgraph.runtime.agent.standalone:prompt")
 
-__all__ = ["TaskVerbs"]
+__all__ = ["TaskRunMethods"]
 
 
-class TaskVerbs:
+class TaskRunMethods:
     """Methods that run a task. A crew's graph calls the overrides of a subclass or a patch."""
 
     @overridable

@@ -6,7 +6,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 
 from crewgraph.core.loops.bridge import call
-from crewgraph.definitions.checkpoints import CheckpointSettings, ForkVerb
+from crewgraph.definitions.checkpoints import CheckpointSettings, ForkMethod
 from crewgraph.definitions.crew.pending import RunFilter, RunInfo, StatusFilter
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
 from crewgraph.definitions.flow.step import FlowStep, FlowSteps
@@ -72,7 +72,7 @@ else:
     pending = lazy("crewgraph.runtime.runs.index:pending")
     waiting_flow_runs = lazy("crewgraph.runtime.flow.kickoff:waiting_flow_runs")
 
-__all__ = ["FlowDrawings", "FlowPlot", "FlowVerbs", "PendingFlowVerbs", "hybridmethod"]
+__all__ = ["FlowDrawings", "FlowPlot", "FlowRunMethods", "PendingFlowMethods", "hybridmethod"]
 
 
 Arguments = ParamSpec("Arguments")
@@ -147,7 +147,7 @@ class FlowDrawings:
         return display_flow(cast("Flow", self))
 
 
-class FlowVerbs(FlowDrawings):
+class FlowRunMethods(FlowDrawings):
     """Methods that run a flow."""
 
     streaming: bool
@@ -473,7 +473,7 @@ class FlowVerbs(FlowDrawings):
         """Return the steps of a stored run, on the current event loop; see `history`."""
         return await aread_flow_history(cast("Flow", self), flow_id)
 
-    @ForkVerb
+    @ForkMethod
     @traced_to_the_caller
     def fork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
         """Continue a run from an earlier step, optionally with a changed state; later work of the run is set aside.
@@ -517,7 +517,7 @@ def _merge_inputs(inputs: Any, more: dict[str, object], config: "RunnableConfig 
     return merged if thread_id is None or input_id is not None else {**merged, "id": thread_id}
 
 
-class PendingFlowVerbs:
+class PendingFlowMethods:
     """Methods of flows that wait for an answer."""
 
     input_provider: Any = None

@@ -12,10 +12,10 @@ from crewgraph.extras import require
 if TYPE_CHECKING:
     from crewgraph.contrib.queue import Job, Queue
 
-__all__ = ["QueueVerbs"]
+__all__ = ["QueueMethods"]
 
 
-class QueueVerbs:
+class QueueMethods:
     """Methods that add runs to a queue."""
 
     def enqueue(

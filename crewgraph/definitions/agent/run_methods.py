@@ -34,10 +34,10 @@ else:
     MCPToolResolver = lazy("crewgraph.tools.mcp.tool:MCPToolResolver")
     AgentTools = lazy("crewgraph.definitions.agent.delegation_tools:AgentTools")
 
-__all__ = ["AgentContract", "AgentVerbs", "KickoffVerbs"]
+__all__ = ["AgentContract", "AgentRunMethods", "KickoffMethods"]
 
 
-class AgentVerbs:
+class AgentRunMethods:
     """Methods that work on a task. Tasks call the overrides of a subclass or a patch."""
 
     @overridable
@@ -81,7 +81,7 @@ class AgentVerbs:
         return self
 
 
-class KickoffVerbs:
+class KickoffMethods:
     """Methods that answer a conversation without a task or a crew."""
 
     @traced_to_the_caller

@@ -58,10 +58,10 @@ else:
     astream_crew = lazy("crewgraph.runtime.streaming.crew:astream_crew")
     stream_crew = lazy("crewgraph.runtime.streaming.crew:stream_crew")
 
-__all__ = ["CrewVerbs"]
+__all__ = ["CrewRunMethods"]
 
 
-class CrewVerbs:
+class CrewRunMethods:
     """Methods that run a crew."""
 
     @overridable
@@ -158,7 +158,7 @@ class CrewVerbs:
         if own is not None:
             apply_from_checkpoint(self, from_checkpoint)
             return await in_thread(own, with_files(inputs, input_files))
-        return await CrewVerbs.akickoff(
+        return await CrewRunMethods.akickoff(
             self,
             inputs,
             input_files,
