@@ -1,4 +1,4 @@
-"""What `crewgraph.flow` offers, for type checkers: it imports extras when they are used."""
+"""The names of this package, each with its module: for type checkers, and for `__init__.py`, which imports them lazily."""
 
 from crewgraph.contrib.conversations.config import ConversationalConfig as ConversationalConfig
 from crewgraph.contrib.conversations.config import ConversationConfig as ConversationConfig
