@@ -58,4 +58,5 @@ from crewgraph.llm.usage import UsageMetrics as UsageMetrics
 from crewgraph.memory.memory import Memory as Memory
 from crewgraph.tools.base import tool as tool
 
+__all__: list[str]
 __version__: str

@@ -200,17 +200,15 @@ def test_what_is_loaded_by_name_is_not_our_own():
 
 TWO_MEANINGS = {
     # CrewAI has the name in several of its modules, and programs import each of them.
-    *("AgentAction", "CodeInterpreterTool", "ConversationState", "FlowMethod", "FunctionCall", "HTTPTransport"),
+    *("AgentAction", "CodeInterpreterTool", "FlowMethod", "HTTPTransport"),
     *(
         "ListenMethod",
         "RouterMethod",
         "StartMethod",
-        "ToolCall",
         "generate_model_description",
         "summarize_messages",
         "tool",
     ),
-    "forbid_model_requests",  # the fixture of the pytest plugin is named after what it does
     "pytest_addoption",  # a hook of pytest
     "main",  # of `python -m crewgraph` and of `python -m crewgraph_compat`
 }

@@ -139,3 +139,5 @@ from crewgraph.events.training import CrewTestStartedEvent as CrewTestStartedEve
 from crewgraph.events.training import CrewTrainCompletedEvent as CrewTrainCompletedEvent
 from crewgraph.events.training import CrewTrainFailedEvent as CrewTrainFailedEvent
 from crewgraph.events.training import CrewTrainStartedEvent as CrewTrainStartedEvent
+
+__all__: list[str]

@@ -50,3 +50,5 @@ from crewgraph.definitions.stream import MethodFinished as MethodFinished
 from crewgraph.definitions.stream import MethodItem as MethodItem
 from crewgraph.definitions.stream import MethodStarted as MethodStarted
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence as SQLiteFlowPersistence
+
+__all__: list[str]

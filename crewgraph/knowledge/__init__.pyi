@@ -18,3 +18,5 @@ from crewgraph.knowledge.source.text_files import MarkdownKnowledgeSource as Mar
 from crewgraph.knowledge.source.url import URLKnowledgeSource as URLKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage as BaseKnowledgeStorage
 from crewgraph.knowledge.storage import KnowledgeStorage as KnowledgeStorage
+
+__all__: list[str]

@@ -19,3 +19,5 @@ from crewgraph.project.decorators import output_pydantic as output_pydantic
 from crewgraph.project.decorators import task as task
 from crewgraph.project.decorators import tool as tool
 from crewgraph.project.env_file import load_env as load_env
+
+__all__: list[str]

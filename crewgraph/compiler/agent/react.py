@@ -40,7 +40,7 @@ from crewgraph.core.effects import (
     Notify,
     OutcomeUnknown,
     Together,
-    ToolCall,
+    ToolCallEffect,
 )
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
@@ -510,7 +510,9 @@ def _with_state(context: ReActContext, dialogue: Dialogue, effects: Sequence[Eff
         return {**inputs, "inputs": inputs, "messages": convert_to_messages(openai_messages(messages))}
 
     configure = partial(with_agent_state, state=state)
-    return [replace(effect, configure=configure) if isinstance(effect, ToolCall) else effect for effect in effects]
+    return [
+        replace(effect, configure=configure) if isinstance(effect, ToolCallEffect) else effect for effect in effects
+    ]
 
 
 def _run_calls(context: ReActContext, calls: list[Effect]) -> Body[list[ToolOutcome]]:

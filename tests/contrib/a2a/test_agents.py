@@ -22,7 +22,7 @@ from waiting import wait_until
 from crewgraph import Agent, BaseAgent, ScriptedLLM, ToolUse
 from crewgraph.contrib.a2a import A2AClientConfig, PollingConfig, PushNotificationConfig
 from crewgraph.contrib.a2a.config import ClientTransportConfig
-from crewgraph.contrib.a2a.extension import ConversationState
+from crewgraph.contrib.a2a.extension import ExtensionState
 from crewgraph.errors import CompileError, RemoteAgentError
 from crewgraph.events.a2a import (
     A2AAgentCardFetchedEvent,
@@ -298,7 +298,7 @@ def test_notifications_are_asked_for_and_waited_for(mode: Mode):
 class Loud:
     def inject_tools(self, agent: Any) -> None: ...
 
-    def extract_state_from_history(self, conversation_history: Any) -> ConversationState | None:
+    def extract_state_from_history(self, conversation_history: Any) -> ExtensionState | None:
         return None
 
     def augment_prompt(self, base_prompt: str, conversation_state: Any) -> str:
@@ -320,7 +320,7 @@ class MessageCount:
 
 
 class Listening(Loud):
-    def extract_state_from_history(self, conversation_history: Any) -> ConversationState | None:
+    def extract_state_from_history(self, conversation_history: Any) -> ExtensionState | None:
         said = [(message["role"], message["parts"][0]["text"]) for message in conversation_history]
         return MessageCount(len(said)) if said[:2] == [("user", "When?"), ("agent", "Which day?")] else None
 
