@@ -1,4 +1,4 @@
-"""Classes that moved: where those are now that stored documents name by their former modules."""
+"""Current modules of classes that stored documents name by their former modules."""
 
 from typing import Final
 
@@ -192,11 +192,11 @@ _MOVED: Final[dict[str, str]] = {
     "crewgraph.tools.mcp.resolver": "crewgraph.tools.mcp.tool",
     "crewgraph.tools.untyped": "crewgraph.tools.base",
 }
-"""The module of today, by the former module, or by a class in it."""
+"""The current module by former module, or by former module and class."""
 
 
 def current_name(name: str) -> str:
-    """The name of a class as it is today.
+    """Return the current name of a class.
 
     Args:
         name: "module:Class", as a document holds it.

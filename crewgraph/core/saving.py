@@ -1,4 +1,4 @@
-"""LangGraph's loop, saving on the thread that runs it, with what belongs together in one transaction.
+"""A subclass of LangGraph's loop that saves on the thread that runs it, with related saves in one transaction.
 
 LangGraph saves in threads (or asyncio tasks) of its own and then, with `durability="sync"`, waits for them. Where the saver says
 that its saves are short (`InlineSaver`), handing them over costs more than saving. Two more things are saved together that
