@@ -182,7 +182,7 @@ class Pieces(Generic[Piece, Result]):
         while not self.is_completed:
             try:
                 piece = next(self._iterator, None)
-            except BaseException as error:
+            except BaseException as error:  # raised again, and again by `result`
                 self._failure, self._over = error, True
                 raise
             yield from self._record(piece)
@@ -193,7 +193,7 @@ class Pieces(Generic[Piece, Result]):
         while not self.is_completed:
             try:
                 piece = await anext(self._async_iterator, None)
-            except BaseException as error:
+            except BaseException as error:  # raised again, and again by `result`
                 self._failure, self._over = error, True
                 raise
             for recorded in self._record(piece):

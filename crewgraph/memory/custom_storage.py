@@ -127,7 +127,7 @@ class BackendRecords:
             return (yield operation)
         except CrewgraphError:
             raise
-        except Exception as error:
+        except Exception as error:  # any error of the user's storage
             name = type(self.backend).__name__
             raise StorageError(
                 f"`{action}` for the storage `{name}` failed: {type(error).__name__}: {error}"

@@ -118,7 +118,7 @@ class GuardedTool:
             _log.warning("%s", error)
             reason = ToolFailureReason.MCP_ERROR if isinstance(self.tool.source, MCPTool) else None
             self._failed(outcome, str(error), _failure_of(error, reason), error)
-        except Exception as error:
+        except Exception as error:  # whatever a tool raises is shown to the model
             if isinstance(error, self._passing) or is_control_flow(error):
                 raise
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)

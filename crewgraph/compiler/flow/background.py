@@ -99,7 +99,7 @@ class WaitForAny(Operation):
     def run(self) -> None:
         try:
             futures.wait(self.works, return_when=futures.FIRST_COMPLETED)
-        except BaseException:
+        except BaseException:  # also KeyboardInterrupt
             for work in self.everything:
                 work.cancel()
             raise

@@ -35,7 +35,7 @@ def _storage_errors(backend: object, failure: str, remedy: str = "") -> Generato
     """
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # any error of the user's backend
         message = f"{failure} by backend `{type(backend).__name__}`: {type(error).__name__}: {error}"
         raise StorageError(f"{message}. {remedy}" if remedy else message) from error
 

@@ -232,7 +232,7 @@ class _TaskExecution:
             yield from self.run_callbacks(output)
             if self.briefing.output_file is not None:
                 yield from self.save_file(self.briefing.output_file, output)
-        except Exception as failure:
+        except Exception as failure:  # whatever fails the task is reported, then raised again
             yield Notify(partial(self.report.fail, failure))
             raise
         yield Notify(partial(self.report.complete, output))

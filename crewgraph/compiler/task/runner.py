@@ -221,7 +221,7 @@ class TaskRunner:
         runner = TaskRunner(assignment, briefing, report, usage, assignment.book, self._inputs, self._depth + 1)
         try:
             answer = yield from runner.answer()
-        except Exception as failure:
+        except Exception as failure:  # whatever fails the coworker is reported, then raised again
             yield Notify(partial(report.agent_failed, failure))
             raise
         finally:

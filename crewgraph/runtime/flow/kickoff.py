@@ -558,7 +558,7 @@ def _execute(
             result = yield from _finish(run, ran, retention)
         except (GeneratorExit, GraphBubbleUp, Parked):
             raise
-        except BaseException as error:
+        except BaseException as error:  # also Ctrl-C and a cancellation: the event of the end is emitted
             failure = _without_machinery(error)
             emit_flow_event(flow, FlowFailedEvent, lambda: {"error": failure})
             if (extra := run_extension(run.inputs)) is not None:
