@@ -41,10 +41,10 @@ class BlockedCall:
     """
 
     def __init__(self) -> None:
-        self.begun, self.ended, self._released = Event(), Event(), Event()
+        self.started, self.ended, self._released = Event(), Event(), Event()
 
     def __call__(self, *_: object) -> str:
-        self.begun.set()
+        self.started.set()
         self._released.wait(LONG)
         self.ended.set()
         return "late"

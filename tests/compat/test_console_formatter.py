@@ -47,12 +47,12 @@ def office(**more: Any) -> Crew:
 
 def test_a_formatter_prints_panels_where_it_is_verbose_or_about_a_flow():
     loud, quiet = ConsoleFormatter(verbose=True), ConsoleFormatter()
-    said, kept = shown(loud), shown(quiet)
+    said, stored = shown(loud), shown(quiet)
     for formatter in (loud, quiet):
         formatter.handle_crew_status("port", "7", "failed")
         formatter.print_panel(Text("the tide"), "Flow", is_flow=True)
     assert "Status: failed" in said.getvalue() and "the tide" in said.getvalue()
-    assert "failed" not in kept.getvalue() and "the tide" in kept.getvalue()
+    assert "failed" not in stored.getvalue() and "the tide" in stored.getvalue()
     status = loud.create_status_content("Crew", "port", "green", tool_args={"a": 1}, ID="7").plain
     assert status == "Crew\nName: port\nID: 7\nTool Args: {'a': 1}\n"
     loud.handle_llm_stream_chunk("the ti")
@@ -90,51 +90,51 @@ def test_every_method_prints_what_it_is_told():
             method = getattr(formatter, name)
             names = method.__func__.__code__.co_varnames[1 : method.__func__.__code__.co_argcount]
             numbers = ("number", "count", "turns", "time_ms", "seconds", "attempt")
-            told = {one: 3 if one.endswith(numbers) or one.startswith("replan") else one for one in names}
-            if "refinements" in told:
-                told["refinements"] = ["anew"]
-            method(**told)
+            shown_text = {one: 3 if one.endswith(numbers) or one.startswith("replan") else one for one in names}
+            if "refinements" in shown_text:
+                shown_text["refinements"] = ["anew"]
+            method(**shown_text)
             assert "─" in said.getvalue(), name
 
 
 def test_a_custom_formatter_is_told_about_runs(monkeypatch: pytest.MonkeyPatch):
-    told: list[Any] = []
+    shown_text: list[Any] = []
 
     class Mine(ConsoleFormatter):
         def handle_crew_started(self, crew_name: str, source_id: str) -> None:
-            told.append(("crew", crew_name))
+            shown_text.append(("crew", crew_name))
 
         def handle_tool_usage_finished(self, tool_name: str, output: str, run_attempts: int | None = None) -> None:
-            told.append((tool_name, output))
+            shown_text.append((tool_name, output))
 
     event_listener = listening.event_listener
     assert EventListener() is event_listener and event_listener.formatter.verbose
     monkeypatch.setattr(event_listener, "formatter", Mine())
     office().kickoff()
-    assert told == [("crew", "port"), ("depth", "11 m")]
+    assert shown_text == [("crew", "port"), ("depth", "11 m")]
 
 
 def test_a_patched_method_is_called_too(monkeypatch: pytest.MonkeyPatch):
-    told: list[Any] = []
+    shown_text: list[Any] = []
 
     def patched(*given: Any) -> None:
-        told.append(given[2:4])
+        shown_text.append(given[2:4])
 
     monkeypatch.setattr(ConsoleFormatter, "handle_task_status", patched)
     assert listening.event_listener
     office().kickoff()
-    assert told == [("Pilot", "completed")]
+    assert shown_text == [("Pilot", "completed")]
 
 
 def test_a_listener_for_memories_tells_a_formatter_of_its_own(monkeypatch: pytest.MonkeyPatch):
     class Mine(ConsoleFormatter):
         def handle_memory_save_failed(self, error: str, source_type: str) -> None:
-            told.append((error, source_type))
+            shown_text.append((error, source_type))
 
-    told: list[Any] = []
+    shown_text: list[Any] = []
     MemoryListener(Mine())
     crewai_event_bus.emit(None, MemorySaveFailedEvent(error="full", source_type="short_term_memory"))
-    assert told == [("full", "short_term_memory")]
+    assert shown_text == [("full", "short_term_memory")]
 
 
 def test_nothing_of_a_context_that_is_to_be_quiet_comes_onto_the_console(capsys: pytest.CaptureFixture[str]):

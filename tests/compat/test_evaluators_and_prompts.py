@@ -225,9 +225,9 @@ def test_the_outputs_of_the_latest_kickoff_are_read(tmp_path: Path, monkeypatch:
     agent = clerk("high")
     task = work(agent)
     Crew(agents=[agent], tasks=[task]).kickoff(inputs={"port": "Ostend"})
-    (kept,) = TaskOutputStorageHandler().load()
-    assert (kept["task_id"], kept["task_index"], kept["inputs"]) == (str(task.id), 0, {"port": "Ostend"})
-    assert kept["output"]["raw"] == "high"
+    (stored,) = TaskOutputStorageHandler().load()
+    assert (stored["task_id"], stored["task_index"], stored["inputs"]) == (str(task.id), 0, {"port": "Ostend"})
+    assert stored["output"]["raw"] == "high"
 
 
 def test_outputs_are_added_and_changed_by_hand():
@@ -238,5 +238,5 @@ def test_outputs_are_added_and_changed_by_hand():
     assert handler.load()[0]["was_replayed"] is False
     output = TaskOutput(description="d", agent="a", raw="low")
     handler.update(0, {"task": task, "output": output, "was_replayed": True})
-    (kept,) = handler.load()
-    assert (kept["output"]["raw"], kept["inputs"], kept["was_replayed"]) == ("low", {}, True)
+    (stored,) = handler.load()
+    assert (stored["output"]["raw"], stored["inputs"], stored["was_replayed"]) == ("low", {}, True)

@@ -41,7 +41,7 @@ def apart(work: Callable[[], T]) -> T:
 def test_the_platforms_token_is_the_one_of_the_block_then_of_the_context_then_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    def told() -> list[str | None]:
+    def reported() -> list[str | None]:
         found = [get_platform_integration_token()]
         set_platform_integration_token("set")
         with platform_context("block"):
@@ -49,9 +49,9 @@ def test_the_platforms_token_is_the_one_of_the_block_then_of_the_context_then_of
         return [*found, get_platform_integration_token()]
 
     monkeypatch.delenv("CREWAI_PLATFORM_INTEGRATION_TOKEN", raising=False)
-    assert apart(told) == [None, "block", "set"]
+    assert apart(reported) == [None, "block", "set"]
     monkeypatch.setenv("CREWAI_PLATFORM_INTEGRATION_TOKEN", "variable")
-    assert apart(told) == ["variable", "block", "set"] and get_platform_integration_token() == "variable"
+    assert apart(reported) == ["variable", "block", "set"] and get_platform_integration_token() == "variable"
 
 
 def test_code_knows_the_task_it_works_on():
@@ -166,7 +166,7 @@ def test_handlers_are_called_in_steps_in_the_order_of_what_they_depend_on():
 
 
 def test_handlers_that_wait_for_one_another_are_named_and_one_that_is_not_there_holds_nobody_up():
-    with pytest.raises(CircularDependencyError, match="`first`, `second` wait for one another") as told:
+    with pytest.raises(CircularDependencyError, match="`first`, `second` wait for one another") as reported:
         build_execution_plan([first, second, third], {first: [Depends(second)], second: [Depends(first)]})
-    assert told.value.handlers == [first, second]
+    assert reported.value.handlers == [first, second]
     assert build_execution_plan([second], {second: [Depends(first)]}) == [{second}]

@@ -120,7 +120,7 @@ def usage(wish: str, given: str = "{}", handler: ToolsHandler | None = None) -> 
 
 
 @pytest.mark.parametrize(
-    ("wish", "given", "arguments", "told"),
+    ("wish", "given", "arguments", "reported"),
     [
         ("add", '{"a": 2, "b": 3}', {"a": 2, "b": 3}, "5"),
         ("Add", '{"a": 5}', {"a": 5}, "6"),
@@ -128,9 +128,9 @@ def usage(wish: str, given: str = "{}", handler: ToolsHandler | None = None) -> 
         ("add", '```json\n{"a": 9}\n```', {"a": 9}, "10"),
     ],
 )
-def test_a_wish_becomes_a_call_and_what_the_model_is_shown(wish: str, given: str, arguments: Any, told: str):
+def test_a_wish_becomes_a_call_and_what_the_model_is_shown(wish: str, given: str, arguments: Any, reported: str):
     calling, shown = usage(wish, given)
-    assert (calling.tool_name, calling.arguments, shown) == ("add", arguments, told)
+    assert (calling.tool_name, calling.arguments, shown) == ("add", arguments, reported)
 
 
 @pytest.mark.parametrize(
@@ -193,14 +193,14 @@ def test_a_tool_gives_what_is_kept():
 
 def test_listeners_are_told_by_hand():
     made, calling = ToolUsage(None, [add], None, None), ToolCalling(tool_name="add", arguments={"a": 2})
-    heard: list[Any] = []
+    received: list[Any] = []
     with crewai_event_bus.scoped_handlers():
-        crewai_event_bus.register_handler(ToolUsageErrorEvent, lambda _, event: heard.append(event.error))
-        crewai_event_bus.register_handler(ToolUsageFinishedEvent, lambda _, event: heard.append(event.output))
+        crewai_event_bus.register_handler(ToolUsageErrorEvent, lambda _, event: received.append(event.error))
+        crewai_event_bus.register_handler(ToolUsageFinishedEvent, lambda _, event: received.append(event.output))
         made.on_tool_error(add, calling, ValueError("no"))
         made.on_tool_use_finished(add, calling, False, 0.0, "3")
         crewai_event_bus.flush()
-    assert sorted(heard) == ["3", "no"]
+    assert sorted(received) == ["3", "no"]
 
 
 # ---------------------------------------------------------------- words

@@ -91,7 +91,7 @@ def test_a_manager_of_a_definition_is_none_of_those_who_work():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reported"),
     [
         ({"agents": {}}, "<inline crew>: `agents` must be an object"),
         ({"foo": 1}, "`Crew` has no `foo`"),
@@ -99,8 +99,8 @@ def test_a_manager_of_a_definition_is_none_of_those_who_work():
         ({"agents": {"pilot": {**PILOT, "type": "Robot"}}}, "`pilot` has an unknown `type`; available: Agent"),
     ],
 )
-def test_faults_of_a_definition_are_reported(change: dict[str, Any], told: str):
-    with pytest.raises(DefinitionError, match=told):
+def test_faults_of_a_definition_are_reported(change: dict[str, Any], reported: str):
+    with pytest.raises(DefinitionError, match=reported):
         load_crew_from_definition({"agents": {"pilot": PILOT}, "tasks": [GUIDE], **change})
 
 
@@ -172,9 +172,9 @@ def test_a_crew_is_described_and_is_a_tool_of_who_speaks_for_it():
     plain = chat.generate_crew_chat_inputs(harbour(None), "harbour", None, generate_descriptions=False)
     assert [one.name for one in plain.inputs] == ["ship"] and plain.crew_description == "A CrewAI crew."
     model = ScriptedLLM(["a ship's name", "guides ships"])
-    told = chat.generate_crew_chat_inputs(harbour(None), "harbour", model)
-    assert (told.inputs[0].description, told.crew_description) == ("a ship's name", "guides ships")
-    assert chat.generate_crew_tool_schema(told)["function"] == {
+    reported = chat.generate_crew_chat_inputs(harbour(None), "harbour", model)
+    assert (reported.inputs[0].description, reported.crew_description) == ("a ship's name", "guides ships")
+    assert chat.generate_crew_tool_schema(reported)["function"] == {
         "name": "harbour",
         "description": "guides ships",
         "parameters": {
@@ -183,7 +183,7 @@ def test_a_crew_is_described_and_is_a_tool_of_who_speaks_for_it():
             "required": ["ship"],
         },
     }
-    assert "guides ships" in chat.build_system_message(told)
+    assert "guides ships" in chat.build_system_message(reported)
     run = chat.create_tool_function(harbour(ScriptedLLM(["It is in."])), [{"role": "user", "content": "Ann, please"}])
     assert run(ship="Ann") == "It is in."
 
@@ -253,9 +253,9 @@ def test_failures_of_servers_are_reported_by_their_status():
     assert failures.tool_execution_error_type(around) == "authentication"
     lost = ConnectionError("gone")
     assert failures.find_transport_failure(ValueError(), lost) is lost
-    with pytest.raises(MCPServerError, match="no answer: gone") as told:
+    with pytest.raises(MCPServerError, match="no answer: gone") as reported:
         failures.raise_connection_failure("no answer", lost)
-    assert told.value.status_code is None and told.value.__cause__ is lost
+    assert reported.value.status_code is None and reported.value.__cause__ is lost
     assert failures.content_blocks_to_text([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]) == "a\nb"
 
 

@@ -80,8 +80,8 @@ def test_no_call_is_separated_from_its_result():
     run = run_task(fetching(model))
     assert run.result["raw"] == "wet"
     for messages in run.requests:
-        wanted = [call["id"] for message in messages for call in message.get("tool_calls", [])]
-        assert [message["tool_call_id"] for message in messages if "tool_call_id" in message] == wanted
+        expected = [call["id"] for message in messages for call in message.get("tool_calls", [])]
+        assert [message["tool_call_id"] for message in messages if "tool_call_id" in message] == expected
 
 
 def test_it_is_condensed_again_together_with_the_previous_summary():

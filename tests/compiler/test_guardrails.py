@@ -172,9 +172,9 @@ def test_an_output_replaces_the_output_as_it_is():
     assert (run.result["raw"], run.result["pydantic"]) == ("better", {"x": 9})
 
 
-@pytest.mark.parametrize("kept", [None, 5, {"x": 1}, "good"])
-def test_other_results_leave_the_output_unchanged(kept: Any):
-    judge: Judge = lambda output: (True, kept)  # noqa: E731
+@pytest.mark.parametrize("stored", [None, 5, {"x": 1}, "good"])
+def test_other_results_leave_the_output_unchanged(stored: Any):
+    judge: Judge = lambda output: (True, stored)  # noqa: E731
     assert answered(run_task(guarded("good", guardrail=judge))) == "good"
 
 

@@ -51,8 +51,8 @@ class Stream:
 def test_a_stream_that_nobody_holds_any_more_is_closed_when_the_collector_is_through(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    told = list[Any]()
-    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    reported = list[Any]()
+    monkeypatch.setattr(sys, "unraisablehook", reported.append)
     loop, closing, closed = start_loop("crewgraph-tested"), threading.Event(), list[str]()
 
     async def read() -> None:
@@ -67,7 +67,7 @@ def test_a_stream_that_nobody_holds_any_more_is_closed_when_the_collector_is_thr
     finally:
         gc.enable()
     wait_until(lambda: closed == ["inner", "outer"])
-    assert told == []
+    assert reported == []
     loop.call_soon_threadsafe(loop.stop)
     wait_until(lambda: not loop.is_running())
     loop.close()

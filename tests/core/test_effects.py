@@ -210,11 +210,11 @@ def test_an_answer_is_used_only_for_the_identical_request(mode: Mode):
     counting, question, crashes = Counting(), ["old"], ["crash"]
 
     def body(state: dict[str, Any]) -> Body[Any]:
-        kept = yield use(counting.tool("kept"))
+        retained = yield use(counting.tool("kept"))
         reply = yield ask(counting.model(answer=lambda messages: f"to {messages[-1]['content']}"), question[0])
         if crashes:
             raise RuntimeError(crashes.pop())
-        return {"outputs": {"r": [kept, reply["content"]]}}
+        return {"outputs": {"r": [retained, reply["content"]]}}
 
     graph = chain(("task", body), checkpointer=InMemorySaver())
     with pytest.raises(RuntimeError, match="crash"):
@@ -328,13 +328,13 @@ def test_a_result_that_cannot_be_kept_is_an_error_that_names_its_source(mode: Mo
 
 
 def test_notices_are_reported_each_time_and_take_no_place_in_the_paths(mode: Mode):
-    counting, told, crashes = Counting(), list[str](), ["crash"]
+    counting, reported, crashes = Counting(), list[str](), ["crash"]
 
     def body(state: dict[str, Any]) -> Body[Any]:
-        yield Notify(lambda: told.append("begin"))
+        yield Notify(lambda: reported.append("begin"))
         yield use(counting.tool("tool"))
         if crashes:
-            yield Notify(lambda: told.append("crashing"))
+            yield Notify(lambda: reported.append("crashing"))
             raise RuntimeError(crashes.pop())
         last = yield use(counting.tool("last"))
         return {"outputs": {"r": last}}
@@ -343,7 +343,7 @@ def test_notices_are_reported_each_time_and_take_no_place_in_the_paths(mode: Mod
     with pytest.raises(RuntimeError, match="crash"):
         mode.invoke(graph, {"outputs": {}}, at())
     mode.invoke(graph, None, at())
-    assert told == ["begin", "crashing", "begin"]
+    assert reported == ["begin", "crashing", "begin"]
     assert counting.taken() == {"tool": 1, "last": 1}
 
 

@@ -56,10 +56,10 @@ def test_no_model_is_needed_before_there_is_work(monkeypatch: pytest.MonkeyPatch
 
 def test_a_model_is_told_in_json_by_what_makes_it_again_and_without_its_key():
     agent = Agent(**SELF, llm=LLM("gpt-4o", temperature=0.5, api_key="secret"))
-    told = json.loads(agent.model_dump_json())
-    assert told["llm"] == {"model": "openai/gpt-4o", "temperature": 0.5}
-    assert told["function_calling_llm"] is None
-    assert Agent(**SELF, llm=told["llm"]).llm.temperature == 0.5
+    reported = json.loads(agent.model_dump_json())
+    assert reported["llm"] == {"model": "openai/gpt-4o", "temperature": 0.5}
+    assert reported["function_calling_llm"] is None
+    assert Agent(**SELF, llm=reported["llm"]).llm.temperature == 0.5
 
 
 def test_a_manager_is_made_anew_where_its_model_was_changed_and_only_then():

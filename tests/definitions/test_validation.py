@@ -191,7 +191,7 @@ def test_an_id_stays():
 
 
 @pytest.mark.parametrize(
-    ("path", "kept"),
+    ("path", "stored"),
     [
         ("report.md", "report.md"),
         ("out/report.md", "out/report.md"),
@@ -200,14 +200,16 @@ def test_an_id_stays():
         ("a..b.md", "a..b.md"),
     ],
 )
-def test_an_output_file_lies_below_the_working_directory(path: str, kept: str):
-    assert task(output_file=path).output_file == kept
+def test_an_output_file_lies_below_the_working_directory(path: str, stored: str):
+    assert task(output_file=path).output_file == stored
 
 
-@pytest.mark.parametrize(("path", "kept"), [("/tmp/report.md", "tmp/report.md"), ("//report.md", "report.md")])
-def test_an_absolute_output_file_lies_there_too_and_this_is_reported(path: str, kept: str):
-    with pytest.warns(UserWarning, match=f"`output_file` '{path}' is below the working directory: `{kept}` is written"):
-        assert task(output_file=path).output_file == kept
+@pytest.mark.parametrize(("path", "stored"), [("/tmp/report.md", "tmp/report.md"), ("//report.md", "report.md")])
+def test_an_absolute_output_file_lies_there_too_and_this_is_reported(path: str, stored: str):
+    with pytest.warns(
+        UserWarning, match=f"`output_file` '{path}' is below the working directory: `{stored}` is written"
+    ):
+        assert task(output_file=path).output_file == stored
 
 
 @pytest.mark.parametrize(

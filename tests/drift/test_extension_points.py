@@ -92,13 +92,13 @@ def with_tool(kinds: Kinds, **more: Any) -> Crew:
 
 def with_memory(kinds: Kinds, tmp_path: Path) -> Crew:
     model = assessing("noon", {"suggestions": [], "quality": 9, "entities": [ENTITY]})
-    kept = {
+    stored = {
         "short_term_memory": kinds(ShortTermMemory)(path=str(tmp_path / "short")),
         "long_term_memory": kinds(LongTermMemory)(path=str(tmp_path / "long.db")),
         "entity_memory": kinds(EntityMemory)(path=str(tmp_path / "entity")),
         "external_memory": kinds(ExternalMemory)(storage=Shelf()),
     }
-    return crew_of(kinds, llm=model, memory=True, **kept)
+    return crew_of(kinds, llm=model, memory=True, **stored)
 
 
 ENTITY: dict[str, Any] = {"name": "Brest", "type": "port", "description": "A port", "relationships": []}
@@ -108,16 +108,16 @@ class Shelf:
     """An external storage, as programs write them."""
 
     def __init__(self) -> None:
-        self.kept: list[Any] = []
+        self.stored: list[Any] = []
 
-    def save(self, text: Any, noted: Any) -> None:
-        self.kept.append((text, noted))
+    def save(self, text: Any, recorded: Any) -> None:
+        self.stored.append((text, recorded))
 
     def search(self, query: str, limit: int = 3, score_threshold: float = 0.5) -> list[Any]:
         return []
 
     def reset(self) -> None:
-        self.kept.clear()
+        self.stored.clear()
 
 
 class Rounds(Flow[dict[str, Any]]):

@@ -84,8 +84,10 @@ class ComparisonRunner:
                 typed,
             )
             asked = _of_conversations(server)
-        told, source = place / "reference.json", place / "ejected.py"
-        reference = json.loads(told.read_text("utf-8")) if told.exists() else {"refused": ["broken", output[-600:]]}
+        reported, source = place / "reference.json", place / "ejected.py"
+        reference = (
+            json.loads(reported.read_text("utf-8")) if reported.exists() else {"refused": ["broken", output[-600:]]}
+        )
         found = Comparison(reference, reference_requests=asked, output=output)
         if not source.exists():
             return found

@@ -181,6 +181,6 @@ def test_files_are_written_and_callbacks_called_by_an_ejected_crew(
             "harbour": "Brest",
             "height": 6.5,
         }
-    told = [(place / work / "notes.txt").read_text("utf-8").splitlines() for work in ("work", "work2")]
-    assert sorted(told[0]) == sorted(told[1])
-    assert told[1][-1] == "Writer: END-2"
+    reported = [(place / work / "notes.txt").read_text("utf-8").splitlines() for work in ("work", "work2")]
+    assert sorted(reported[0]) == sorted(reported[1])
+    assert reported[1][-1] == "Writer: END-2"

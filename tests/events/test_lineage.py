@@ -35,7 +35,7 @@ def crew(**given: Any) -> Crew:
     return Crew(agents=[clerk], tasks=[Task(name="t", description="d", expected_output="e", agent=clerk)], **given)
 
 
-def told(events: list[BaseEvent]) -> list[str]:
+def describe(events: list[BaseEvent]) -> list[str]:
     """Each event with the numbers of its parent, of what it began with, and of what set it off."""
     numbers = {one.event_id: one.emission_sequence for one in events}
 
@@ -74,7 +74,7 @@ OF_A_CREW = [
 def test_what_happens_in_a_crew_is_in_the_scope_of_what_began_it(mode: str):
     with record_events() as events:
         Mode(mode).kickoff(crew(), checkpointer=False)
-    assert told(events) == OF_A_CREW
+    assert describe(events) == OF_A_CREW
     assert [one.previous_event_id for one in events] == [None, *(one.event_id for one in events[:-1])]
     assert lineage.open_scopes() == () and lineage.run_id() is None
 
@@ -82,9 +82,9 @@ def test_what_happens_in_a_crew_is_in_the_scope_of_what_began_it(mode: str):
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_a_stream_leaves_the_code_around_it_where_it_stood(mode: str):
     with record_events() as events:
-        for _ in Mode(mode).told(crew(), checkpointer=False):
+        for _ in Mode(mode).stream_items(crew(), checkpointer=False):
             assert lineage.open_scopes() == ()
-    assert told([one for one in events if one.type != "llm_stream_chunk"]) == OF_A_CREW
+    assert describe([one for one in events if one.type != "llm_stream_chunk"]) == OF_A_CREW
 
 
 @pytest.mark.parametrize("mode", CREW_MODES)
@@ -166,7 +166,7 @@ def test_a_run_that_failed_leaves_no_scope_open():
     failing = Crew(agents=[clerk], tasks=[Task(description="d", expected_output="e", agent=clerk)])
     with record_events() as events, pytest.raises(Exception):  # noqa: B017
         failing.kickoff(checkpointer=False)
-    assert told(events)[-1].startswith(f"{len(events)} crew_kickoff_failed - 1")
+    assert describe(events)[-1].startswith(f"{len(events)} crew_kickoff_failed - 1")
     assert lineage.open_scopes() == ()
 
 

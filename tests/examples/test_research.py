@@ -38,5 +38,5 @@ def test_the_analyst_is_told_what_the_sources_say(tmp_path: Path):
 
 
 def test_a_custom_question_needs_a_model(tmp_path: Path):
-    told = run_command(copy_example("research", tmp_path), "python", "main.py", "Why?", fails=1)
-    assert told == "The stand-in knows one question. Set MODEL or OPENAI_API_KEY to ask your own.\n"
+    reported = run_command(copy_example("research", tmp_path), "python", "main.py", "Why?", fails=1)
+    assert reported == "The stand-in knows one question. Set MODEL or OPENAI_API_KEY to ask your own.\n"

@@ -66,12 +66,12 @@ def test_opening_a_ticket_again_shows_its_question_and_later_its_result(tmp_path
 
 def test_a_server_is_told_about_the_flow_and_the_crew(monkeypatch: pytest.MonkeyPatch):
     folder = EXAMPLES / "support_triage"
-    told: dict[str, Any] = json.loads((folder / "langgraph.json").read_text("utf-8"))
-    assert [(folder / place).resolve() for place in told["dependencies"]] == [folder, EXAMPLES.parent]
+    reported: dict[str, Any] = json.loads((folder / "langgraph.json").read_text("utf-8"))
+    assert [(folder / place).resolve() for place in reported["dependencies"]] == [folder, EXAMPLES.parent]
     monkeypatch.syspath_prepend(str(folder))  # what the server does with its dependencies
     monkeypatch.delitem(sys.modules, "stand_in", raising=False)
     graphs: dict[str, Any] = {}
-    for name, place in told["graphs"].items():
+    for name, place in reported["graphs"].items():
         path, _, function = place.partition(":")
         made = runpy.run_path(str(folder / path))[function]()
         graphs[name] = made.copy(update={"checkpointer": InMemorySaver()})  # as a server does

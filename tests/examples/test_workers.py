@@ -83,6 +83,6 @@ def test_the_parts_of_the_compose_file_fit_together():
 def test_the_image_copies_what_is_there_and_what_is_not_left_out():
     copied_lines = re.findall(r"^COPY (.*) \S+$", (WORKERS / "Dockerfile").read_text("utf-8"), re.MULTILINE)
     sources = [source for line in copied_lines for source in line.split()]
-    kept = re.findall(r"^!(.*)$", (WORKERS / "Dockerfile.dockerignore").read_text("utf-8"), re.MULTILINE)
+    stored = re.findall(r"^!(.*)$", (WORKERS / "Dockerfile.dockerignore").read_text("utf-8"), re.MULTILINE)
     assert [source for source in sources if not list(ROOT.glob(source))] == []
-    assert [source for source in sources if not any(source.startswith(name) for name in kept)] == []
+    assert [source for source in sources if not any(source.startswith(name) for name in stored)] == []

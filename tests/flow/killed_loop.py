@@ -19,14 +19,14 @@ from crewgraph.storage.checkpoints import SqliteCheckpointer
 __all__ = ["Rounds"]
 
 
-def noted(line: str) -> None:
+def record_line(line: str) -> None:
     with open(os.environ["LEDGER"], "a", encoding="utf-8") as ledger:
         ledger.write(f"{line}\n")
 
 
 def answer(messages: Sequence[dict[str, Any]]) -> str:
     word = str(messages[-1]["content"]).partition("say ")[2].split("\n")[0]
-    noted(f"model {word}")
+    record_line(f"model {word}")
     return word
 
 
@@ -37,7 +37,7 @@ class Rounds(Flow[dict[str, Any]]):
     @start("again")
     def step(self) -> str:
         number = self.state["n"] = self.state.get("n", 0) + 1
-        noted(f"step {number}")
+        record_line(f"step {number}")
         if number % 5:
             return "nothing"
         sailor = Agent(role="sailor", goal="g", backstory="b", llm=ScriptedLLM(answer))

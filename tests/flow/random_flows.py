@@ -108,7 +108,7 @@ class Naive:
     definition: FlowDefinition
     runs: list[Ran] = field(default_factory=list[Ran])
     inflight: list[Ran] = field(default_factory=list[Ran])
-    heard: dict[tuple[str, str], list[Signal]] = field(default_factory=dict[tuple[str, str], list[Signal]])
+    received: dict[tuple[str, str], list[Signal]] = field(default_factory=dict[tuple[str, str], list[Signal]])
     answered: dict[str, tuple[int, Signal]] = field(default_factory=dict[str, tuple[int, Signal]])
 
     def __post_init__(self) -> None:
@@ -174,11 +174,11 @@ class Naive:
         for way, condition in ways:
             if signal.name not in leaves(condition) or (way == "trigger" and self._is_answered(name, signal)):
                 continue
-            heard = self.heard.setdefault((name, way), [])
-            heard.append(signal)
-            if holds(condition, {one.name for one in heard}):
-                self.heard[name, way] = []
-                return [self._answer(name, heard, signal)]
+            received = self.received.setdefault((name, way), [])
+            received.append(signal)
+            if holds(condition, {one.name for one in received}):
+                self.received[name, way] = []
+                return [self._answer(name, received, signal)]
         return []
 
     def _is_answered(self, name: str, signal: Signal) -> bool:
@@ -196,8 +196,8 @@ class Naive:
         several = isinstance(condition, OrCondition) and len(condition.conditions) > 1
         return several and not self.definition.methods[name].is_router
 
-    def _answer(self, name: str, heard: list[Signal], signal: Signal) -> Ran:
-        number = max(one.round for one in {one.name: one for one in heard}.values())
+    def _answer(self, name: str, received: list[Signal], signal: Signal) -> Ran:
+        number = max(one.round for one in {one.name: one for one in received}.values())
         if self._races(name):
             self.answered[name] = (number, signal)
         set_off = (signal.routed_in or signal.by) if self.definition.methods[name].is_router else None

@@ -264,11 +264,11 @@ def test_a_save_that_fails_stops_the_flow_and_loses_no_method(mode: Mode, saver:
     shelf = Shelf()
     broken.append("disk")
     flow = Fishing(persistence=shelf, checkpointer=saver)
-    told = "state of flow `Fishing` could not be saved after method `cast` by backend `Shelf`: OSError: disk full"
-    with pytest.raises(RuntimeError, match=told) as caught:
+    reported = "state of flow `Fishing` could not be saved after method `cast` by backend `Shelf`: OSError: disk full"
+    with pytest.raises(RuntimeError, match=reported) as caught:
         kickoff(mode, flow)
     assert isinstance(caught.value, StorageError) and isinstance(caught.value.__cause__, OSError)
-    with pytest.raises(RuntimeError, match=told):
+    with pytest.raises(RuntimeError, match=reported):
         resume(mode, Fishing(persistence=shelf, checkpointer=saver), flow.flow_id)
     assert [step.completed for step in flow.history()] == [None, "cast"]
     assert [run.status for run in flow.runs()] == ["failed"]

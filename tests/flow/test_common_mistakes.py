@@ -72,8 +72,8 @@ def test_verbs_that_runs_do_without_may_be_methods(mode: Mode):
             return "long ago"
 
         @listen("history")
-        def compile(self, told: str) -> str:  # type: ignore[override]
-            return f"compiled: {told}"
+        def compile(self, reported: str) -> str:  # type: ignore[override]
+            return f"compiled: {reported}"
 
     assert kickoff(mode, Report()) == "compiled: long ago"
 
@@ -101,13 +101,13 @@ class Fits(Flow[Sized]):
 
 
 def test_inputs_that_lead_nowhere_are_reported(mode: Mode):
-    told = (
+    reported = (
         "the input `sise` is neither a field of the state `Sized` of flow `Fits` nor a parameter of a method. "
         "Did you mean `size`?"
     )
-    with pytest.warns(UserWarning, match=says(told)):
+    with pytest.warns(UserWarning, match=says(reported)):
         assert kickoff(mode, Fits(), {"sise": 3}) == "0 red"
-    with pytest.raises(RunError, match=says(told)):  # nobody reads warnings of a server
+    with pytest.raises(RunError, match=says(reported)):  # nobody reads warnings of a server
         mode.invoke(Fits().compile(), {"inputs": {"sise": 3}})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -121,16 +121,16 @@ def test_inputs_that_are_no_dict_are_refused(mode: Mode, inputs: Any):
 
 
 class Two(Flow[Any]):
-    begun = threading.Barrier(2, timeout=LONG)
+    started = threading.Barrier(2, timeout=LONG)
 
     @start()
     def one(self) -> None:
-        self.begun.wait()
+        self.started.wait()
         raise ValueError("the first")
 
     @start()
     def other(self) -> None:
-        self.begun.wait()
+        self.started.wait()
         raise KeyError("the second")
 
 
@@ -192,8 +192,9 @@ def test_answers_to_questions_that_nobody_asked_are_refused(mode: Mode):
 def test_a_run_that_waits_tells_what_may_be_answered_and_that_an_answer_was_refused(mode: Mode):
     saver = InMemorySaver()
     waiting = kickoff(mode, Asks(checkpointer=saver))
-    told = f"flow `Asks` waits for an answer: `draft` asks `Good?` (yes / no). Answer with `resume('{waiting.flow_id}', ...)`."
-    assert str(waiting) == told
+    reported = "flow `Asks` waits for an answer: `draft` asks `Good?` (yes / no). "
+    reported += f"Answer with `resume('{waiting.flow_id}', ...)`."
+    assert str(waiting) == reported
     still = resume(mode, Asks(checkpointer=saver), waiting.flow_id, "perhaps")
     assert isinstance(still, PendingFlow)
     assert "asks `Good?` (yes / no) again, because the last answer could not be used. Answer with" in str(still)

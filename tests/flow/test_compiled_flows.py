@@ -127,13 +127,13 @@ def test_what_a_server_shows_of_a_graph(graph: Any):
 
 
 def test_events_of_a_graph_name_the_methods_and_no_machinery(graph: Any):
-    async def told() -> list[str]:
+    async def reported() -> list[str]:
         events = graph.astream_events({"inputs": {}}, version="v2")
         return [
             f"{event['event']} {event['name']}" async for event in events if "langsmith:hidden" not in event["tags"]
         ]
 
-    ended = [one for one in asyncio.run(told()) if one.startswith("on_chain_end")]
+    ended = [one for one in asyncio.run(reported()) if one.startswith("on_chain_end")]
     assert ended == [f"on_chain_end {name}" for name in ("first", "way", "end", "Flow: Count")]
 
 
@@ -178,11 +178,11 @@ WORDS = {(text, *whose) for text in ("high", " tide") for whose in (("sea", "tid
 
 
 @pytest.mark.parametrize("subgraphs", [True, False])
-@pytest.mark.parametrize("kept", [True, False])
-def test_words_of_crews_in_methods_arrive_as_messages_with_their_method(mode: Mode, kept: bool, subgraphs: bool):
-    graph = Two().compile(checkpointer=InMemorySaver() if kept else None)
+@pytest.mark.parametrize("stored", [True, False])
+def test_words_of_crews_in_methods_arrive_as_messages_with_their_method(mode: Mode, stored: bool, subgraphs: bool):
+    graph = Two().compile(checkpointer=InMemorySaver() if stored else None)
     modes = ["updates", "messages", "custom"]
-    parts = mode.stream(graph, {"inputs": {}}, at("t") if kept else None, stream_mode=modes, subgraphs=subgraphs)
+    parts = mode.stream(graph, {"inputs": {}}, at("t") if stored else None, stream_mode=modes, subgraphs=subgraphs)
     assert words(parts) == (WORDS if subgraphs else set())
     updated = [name for part in parts if part[-2] == "updates" for name in part[-1]]
     assert {"sea", "moon", "draft"} <= set(updated) or updated == ["flow"]

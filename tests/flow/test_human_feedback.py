@@ -264,8 +264,10 @@ def test_what_people_said_is_kept_with_the_run(mode: Mode, saver: SqliteCheckpoi
     last = Twice(checkpointer=saver)
     for _ in range(2):  # to its end, and once it is done
         assert resume(mode, last, waiting.flow_id) == "ended"
-        told = [(said.method_name, said.output, said.feedback, said.outcome) for said in last.human_feedback_history]
-        assert told == [("first", "one", "good", None), ("second", "two", "yes", "yes")]
+        reported = [
+            (said.method_name, said.output, said.feedback, said.outcome) for said in last.human_feedback_history
+        ]
+        assert reported == [("first", "one", "good", None), ("second", "two", "yes", "yes")]
         assert last.last_human_feedback.feedback == "yes"
         last = Twice(checkpointer=saver)
     again = Twice(checkpointer=saver)
@@ -276,9 +278,10 @@ def test_what_people_said_is_kept_with_the_run(mode: Mode, saver: SqliteCheckpoi
 
 
 @pytest.mark.parametrize(
-    ("typed", "seconds", "told"), [("", 0.4, "hello None in time: False"), ("Anna\n", 30, "hello Anna in time: True")]
+    ("typed", "seconds", "reported"),
+    [("", 0.4, "hello None in time: False"), ("Anna\n", 30, "hello Anna in time: True")],
 )
-def test_a_terminal_is_read_for_some_time_only(tmp_path: Path, typed: str, seconds: float, told: str):
+def test_a_terminal_is_read_for_some_time_only(tmp_path: Path, typed: str, seconds: float, reported: str):
     program = tmp_path / "program.py"
     program.write_text(
         "import time\n"
@@ -308,7 +311,7 @@ def test_a_terminal_is_read_for_some_time_only(tmp_path: Path, typed: str, secon
     finally:
         os.close(reading)
         os.close(writing)
-    assert "Your name?" in ran.stdout and told in ran.stdout, ran.stdout + ran.stderr
+    assert "Your name?" in ran.stdout and reported in ran.stdout, ran.stdout + ran.stderr
 
 
 def test_without_a_terminal_a_question_waits_for_as_long_as_it_takes(mode: Mode, saver: SqliteCheckpointer):

@@ -181,7 +181,7 @@ def test_crew_resumes_from_its_latest_checkpoint(mode: Mode, saver: SqliteCheckp
     assert mode.resume(team, "t").raw == "b"
     assert mode.kickoff(crew("a", "b", keep_history=3), thread_id="u", checkpointer=saver).raw == "b"
     assert stored_checkpoints(saver, "u") == 3
-    assert len(list(mode.told(crew("a", "b", keep_history=1), thread_id="v", checkpointer=saver))) > 2
+    assert len(list(mode.stream_items(crew("a", "b", keep_history=1), thread_id="v", checkpointer=saver))) > 2
     assert stored_checkpoints(saver, "v") == 1
 
 

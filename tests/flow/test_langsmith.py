@@ -18,7 +18,7 @@ from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.flow import Flow, and_, human_feedback, listen, router, start
 from crewgraph.tools import tool
 
-from .parts import kickoff, resume, told
+from .parts import kickoff, resume, stream_items
 
 
 @pytest.fixture
@@ -74,9 +74,9 @@ class Post(Flow[dict[str, Any]]):
         return "published"
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_flow_reads_method_crew_task_agent_model_and_tool(mode: Mode, kept: bool, langsmith: LangSmithServer):
-    kickoff(mode, Post(checkpointer=InMemorySaver() if kept else None), {"topic": "tides"})
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_flow_reads_method_crew_task_agent_model_and_tool(mode: Mode, stored: bool, langsmith: LangSmithServer):
+    kickoff(mode, Post(checkpointer=InMemorySaver() if stored else None), {"topic": "tides"})
     inner = "\n".join("    " + line for line in TEAM.format(name="desk").splitlines())
     methods = ["  research [chain]", "  write [chain]", inner, "  judge [chain]", "  publish [chain]"]
     assert langsmith.tree() == "\n".join(["Flow: Post [chain]", *methods])
@@ -262,7 +262,7 @@ def test_what_a_method_returns_is_left_as_it_is(mode: Mode, langsmith: LangSmith
 
 
 def test_a_run_whose_reader_leaves_ends_in_the_trace(mode: Mode, langsmith: LangSmithServer):
-    items: Any = told(mode, Both())
+    items: Any = stream_items(mode, Both())
     for item in items:
         if item.kind == "task_started":
             break

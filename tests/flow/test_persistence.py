@@ -38,8 +38,8 @@ def played(folder: Path, mode: str, point: str) -> tuple[int, str]:
 @pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("point", ["leave", "model wave", "model alone", "arrive", "model anchor", "walk"])
 def test_a_killed_run_continues_where_it_stopped(tmp_path: Path, mode: str, point: str):
-    status, told = played(tmp_path, mode, point)
-    assert status == -9, told
+    status, reported = played(tmp_path, mode, point)
+    assert status == -9, reported
     before = Counter((tmp_path / "ledger").read_text().splitlines())
     assert played(tmp_path, mode, "") == (0, RESULT)
     after = Counter((tmp_path / "ledger").read_text().splitlines())
@@ -179,16 +179,16 @@ def test_a_fork_runs_on_from_a_step_with_another_state(mode: Mode, saver: Sqlite
 
 class Shelf(FlowPersistence):
     def __init__(self) -> None:
-        self.kept: list[tuple[str, str, dict[str, Any]]] = []
+        self.retained: list[tuple[str, str, dict[str, Any]]] = []
 
     def init_db(self) -> None:
         return None
 
     def save_state(self, flow_uuid: str, method_name: str, state_data: dict[str, Any] | BaseModel) -> None:
-        self.kept.append((flow_uuid, method_name, dict(state_data)))
+        self.retained.append((flow_uuid, method_name, dict(state_data)))
 
     def load_state(self, flow_uuid: str) -> dict[str, Any] | None:
-        return next((state for name, _, state in reversed(self.kept) if name == flow_uuid), None)
+        return next((state for name, _, state in reversed(self.retained) if name == flow_uuid), None)
 
 
 def test_a_custom_backend_is_given_each_state_and_asked_for_it(mode: Mode, saver: SqliteCheckpointer):
@@ -201,12 +201,12 @@ def test_a_custom_backend_is_given_each_state_and_asked_for_it(mode: Mode, saver
             return self.state["n"]
 
         @listen(count)
-        def told(self) -> int:
+        def reported(self) -> int:
             return self.state["n"]
 
     flow = Counting(persistence=shelf, checkpointer=saver)
     assert kickoff(mode, flow) == 1
-    assert [(method, state["n"]) for _, method, state in shelf.kept] == [("count", 1), ("told", 1)]
+    assert [(method, state["n"]) for _, method, state in shelf.retained] == [("count", 1), ("reported", 1)]
     elsewhere = Counting(persistence=shelf, checkpointer=saver)
     saver.delete_thread(flow.flow_id)
     assert kickoff(mode, elsewhere, {"id": flow.flow_id}) == 2
@@ -228,7 +228,7 @@ def test_saves_of_chosen_methods_are_reported(
             self.state["b"] = 2
 
     kickoff(mode, Chosen(checkpointer=saver))
-    assert [method for _, method, _ in shelf.kept] == ["first"]
+    assert [method for _, method, _ in shelf.retained] == ["first"]
     assert capsys.readouterr().out.count("Flow state is saved") == 1
 
 

@@ -53,20 +53,20 @@ class Watched(InMemorySaver):
     async def aput_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
         self.put_writes(config, writes, task_id, task_path)
 
-    def _seen(self, told: Any) -> Any:
+    def _seen(self, reported: Any) -> Any:
         held = {"storage": self.storage, "writes": self.writes, "blobs": self.blobs}
         self.moments.append((deepcopy({name: _plain(one) for name, one in held.items()}), list(ran)))
-        return told
+        return reported
 
     @classmethod
     def at(cls, held: dict[str, Any]) -> "Watched":
         """A saver that holds what another one held."""
         made = cls()
         for thread, spaces in held["storage"].items():
-            for space, kept in spaces.items():
-                made.storage[thread][space] = deepcopy(kept)
-        for key, kept in held["writes"].items():
-            made.writes[key] = deepcopy(kept)
+            for space, stored in spaces.items():
+                made.storage[thread][space] = deepcopy(stored)
+        for key, stored in held["writes"].items():
+            made.writes[key] = deepcopy(stored)
         made.blobs.update(held["blobs"])
         return made
 
@@ -149,12 +149,12 @@ def test_a_run_continues_from_its_every_write(mode: Mode, definition: FlowDefini
     check(definition, table, list(ran), ended)
     chance = Random(data.draw(st.integers(0, 10**6)))  # how many moments there are is a matter of time
     for held, before in chance.sample(saver.moments, min(SAMPLE, len(saver.moments))):
-        kept = Watched.at(held)
-        open_ones = in_flight(kind, kept)
+        stored = Watched.at(held)
+        open_ones = in_flight(kind, stored)
         if not open_ones:
             continue
         ran.clear()
-        ended = run_on(mode, kind(checkpointer=kept))
+        ended = run_on(mode, kind(checkpointer=stored))
         completed = [name for name in before if name not in open_ones]
         assert not set(completed) & set(ran)  # nothing that has completed runs again
         check(definition, table, completed + ran, ended)

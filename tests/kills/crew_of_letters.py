@@ -89,10 +89,10 @@ def run_order(order: dict[str, Any]) -> str:
         with _saver(order["where"]) as saver:
             if order["end"] != "exit under a daemon thread":
                 return crew.run_or_resume(order["thread"], checkpointer=saver).raw
-            told: list[str] = []
+            reported: list[str] = []
 
             def work() -> None:
-                told.append(crew.run_or_resume(order["thread"], checkpointer=saver).raw)
+                reported.append(crew.run_or_resume(order["thread"], checkpointer=saver).raw)
 
             thread = threading.Thread(target=work, daemon=True)
             thread.start()
@@ -101,7 +101,7 @@ def run_order(order: dict[str, Any]) -> str:
                 sys.stdout.write("left\n")
                 sys.stdout.flush()
                 raise SystemExit(0)
-            return told[0] if told else "failed"
+            return reported[0] if reported else "failed"
     except TimeoutError:
         return "cancelled"
     except ThreadBusy:

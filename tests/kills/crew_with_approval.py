@@ -35,9 +35,9 @@ def office(ledger: Ledger, number: int) -> Crew:
         return "sent"
 
     def said(messages: Any) -> Any:
-        told = str(messages)
-        name = "pay" if "Pay bill" in told else "note"
-        bill = told.partition("bill <")[2].partition(">")[0]
+        reported = str(messages)
+        name = "pay" if "Pay bill" in reported else "note"
+        bill = reported.partition("bill <")[2].partition(">")[0]
         answered = [message for message in messages if message["role"] == "assistant"]
         ledger.effect(f"model {name} {len(answered)} {bill}")
         return f"Final Answer: {name} {bill}" if answered else ToolUse(name, {"bill": bill})

@@ -58,10 +58,10 @@ class _Own(Storage):
         self._ledger.effect(f"own-{value}".replace(" ", "_"))
 
     def search(self, query: str, limit: int, score_threshold: float) -> list[Any]:
-        return self.kept
+        return self.stored
 
     @property
-    def kept(self) -> list[str]:
+    def stored(self) -> list[str]:
         """What it holds."""
         return self._path.read_text().splitlines() if self._path.exists() else []
 
@@ -110,7 +110,7 @@ def main(folder: Path, kill: str) -> None:
                     "short": sorted(one["content"] for one in short.search("boats", limit=50, score_threshold=-1)),
                     "entities": [one["content"] for one in entities.search("boats", limit=50, score_threshold=-1)],
                     "long": [len(crew.long_term_memory.search(task.description)) for task in crew.tasks],
-                    "own": crew.external_memory.storage.kept,
+                    "own": crew.external_memory.storage.stored,
                 }
             )
         )

@@ -76,11 +76,11 @@ class _Run:
         for _ in range(self.chance.randint(1, _MOST_ENDS)):
             if self._ended(self.chance.choice(ENDS)):
                 break
-        told = self._process("none", 0.0).communicate(timeout=120)[0].strip().splitlines()
+        reported = self._process("none", 0.0).communicate(timeout=120)[0].strip().splitlines()
         effects = [line.rpartition(" ")[0] for line in self.log.read_text().splitlines()]
         collapsed = [name for name, _ in itertools.groupby(effects)]
-        if told[-1:] != ["third is stamped"] or set(effects) != set(EFFECTS):
-            self.outcome.lost.append(f"seed {self.seed}: {told[-1:]}")
+        if reported[-1:] != ["third is stamped"] or set(effects) != set(EFFECTS):
+            self.outcome.lost.append(f"seed {self.seed}: {reported[-1:]}")
         elif collapsed != EFFECTS:
             self.outcome.repeated.append(f"seed {self.seed}: {collapsed}")
         self.outcome.again = len(effects) - len(collapsed)
@@ -91,16 +91,16 @@ class _Run:
         seconds = self.chance.uniform(0.0, _LONGEST)
         if end == "two at once":
             both = [self._process(end, seconds), self._process(end, seconds)]
-            told = [one.communicate(timeout=120)[0].strip() for one in both]
+            reported = [one.communicate(timeout=120)[0].strip() for one in both]
             self.outcome.ends[end] += 1
-            return "third is stamped" in told
+            return "third is stamped" in reported
         process = self._process(end, seconds)
         if end in _SIGNALS:
             time.sleep(seconds)
             if process.poll() is None:
                 process.send_signal(_SIGNALS[end])
-        told = process.communicate(timeout=120)[0].strip()
-        is_done = told.endswith("third is stamped")
+        reported = process.communicate(timeout=120)[0].strip()
+        is_done = reported.endswith("third is stamped")
         self.outcome.ends[end] += not is_done
         return is_done
 

@@ -140,9 +140,9 @@ def test_a_disk_that_gets_full_is_reported_and_the_run_continues_when_there_is_r
         )
         return done.stdout.splitlines()
 
-    told = run_program(full=True)
-    assert told[0].startswith("raised ") and "runs.db" in told[0], told
-    assert told[-1] == "made first second"
+    reported = run_program(full=True)
+    assert reported[0].startswith("raised ") and "runs.db" in reported[0], reported
+    assert reported[-1] == "made first second"
     assert run_program(full=False) == ["gave third", "made second third"]
 
 

@@ -122,7 +122,7 @@ class Office(RuleBasedStateMachine):
         assert result in ("waits", "killed", "cancelled"), result
         self.expect(result, "kickoff")
         stored = (self.folder / "runs.db").exists() and "C" in self.ledger_kinds()
-        if result != "waits" and not self.begun():
+        if result != "waits" and not self.has_started():
             # It died before anything of it was stored: the thread has what it had.
             self.status = "lost" if stored else "none"
 
@@ -130,7 +130,7 @@ class Office(RuleBasedStateMachine):
         path = self.folder / "ledger"
         return {line[:1] for line in path.read_text().splitlines()} if path.exists() else set()
 
-    def begun(self) -> bool:
+    def has_started(self) -> bool:
         return any(line.endswith(f" {self.number}") for line in self.lines())
 
     def lines(self) -> list[str]:
@@ -165,9 +165,9 @@ class Office(RuleBasedStateMachine):
         ended = [process.communicate(timeout=250) for process in started]
         assert all(process.returncode == 0 for process in started), ended
         results = [printed.strip() for printed, _ in ended]
-        told = [result for result in results if result != "busy" and not result.startswith("refused")]
-        assert told or self.status != "waiting", results
-        for result in told[-1:]:
+        reported = [result for result in results if result != "busy" and not result.startswith("refused")]
+        assert reported or self.status != "waiting", results
+        for result in reported[-1:]:
             if self.status != "done":
                 self.expect(result, method_name)
 

@@ -9,7 +9,7 @@ from modes import Mode
 from crewgraph import Memory
 from crewgraph.errors import StorageError
 from crewgraph.memory.backend import EmbeddingDimensionMismatchError, StorageBackend
-from crewgraph.memory.embedding import embed_text, embed_texts
+from crewgraph.memory.custom_storage import embed_text, embed_texts
 from crewgraph.memory.records import MemoryRecord, ScopeInfo
 
 from .unified_parts import knowing, words

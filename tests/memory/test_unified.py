@@ -120,7 +120,7 @@ def test_several_things_are_kept_when_it_returns(memory: Memory, mode: Mode):
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "told"),
+    ("said", "error", "reported"),
     [
         ({"importance": 7}, ValidationError, "less than or equal to 1"),
         ({"categories": "sea"}, ValidationError, "valid list"),
@@ -128,8 +128,8 @@ def test_several_things_are_kept_when_it_returns(memory: Memory, mode: Mode):
         ({"metadata": {"nan": float("nan")}}, TypeError, "not JSON data"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(memory: Memory, said: dict[str, Any], error: type[Exception], told: str):
-    with record_events() as events, pytest.raises(error, match=told):
+def test_what_cannot_be_kept_is_refused(memory: Memory, said: dict[str, Any], error: type[Exception], reported: str):
+    with record_events() as events, pytest.raises(error, match=reported):
         memory.remember("x", **said)
     assert events == []
     assert memory.list_records() == []

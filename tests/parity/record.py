@@ -67,12 +67,12 @@ def _recorded(them: dict[str, Implementation], name: str) -> dict[str, Any]:
             pinned.update(_pinned(ours, aspect))
     if row["faults"]:
         pinned = traces.get("crewgraph", {})  # what is not understood is not to be expected from now on
-    kept = {OLD: traces[OLD], NEW: traces[NEW], **({"crewgraph": pinned} if pinned else {})}
+    retained = {OLD: traces[OLD], NEW: traces[NEW], **({"crewgraph": pinned} if pinned else {})}
     target = HERE / "recordings" / f"{name}.json"
-    target.write_text(json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
+    target.write_text(json.dumps(retained, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
     shown = " ".join(f"{aspect} {_MARKS[one]}" for aspect, one in found.items() if one != "both")
-    told = f"  UNKNOWN: {', '.join(row['faults'])}" if row["faults"] else ""
-    print(f"{name:28} {shown or 'equal to both'}{told}", flush=True)
+    reported = f"  UNKNOWN: {', '.join(row['faults'])}" if row["faults"] else ""
+    print(f"{name:28} {shown or 'equal to both'}{reported}", flush=True)
     return row
 
 
@@ -97,9 +97,11 @@ def _pinned(ours: dict[str, Any], aspect: str) -> dict[str, Any]:
 def _versions() -> dict[str, str]:
     """The releases that recordings are made with."""
     folder = Path(os.environ.get("PARITY_ENVIRONMENTS", ".venv-parity"))
-    told = "import importlib.metadata as m; print(m.version('crewai'))"
+    reported = "import importlib.metadata as m; print(m.version('crewai'))"
     return {
-        name: subprocess.run([one.python(folder.absolute()), "-c", told], capture_output=True, text=True).stdout.strip()
+        name: subprocess.run(
+            [one.python(folder.absolute()), "-c", reported], capture_output=True, text=True
+        ).stdout.strip()
         for name, one in _REQUIRED.items()
     }
 
@@ -153,8 +155,8 @@ def _cell(name: str, aspect: str, found: str) -> str:
 
 
 def _about(name: str) -> str:
-    told = ast.get_docstring(ast.parse(source(name).read_text("utf-8"))) or ""
-    return " ".join(told.split()).replace("|", "\\|")
+    reported = ast.get_docstring(ast.parse(source(name).read_text("utf-8"))) or ""
+    return " ".join(reported.split()).replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -80,9 +80,9 @@ def trace_program(name: str, implementation: Implementation, program: Path | Non
         (place / "work").mkdir()
         command = [*implementation.command, str(implementation.harness), str(program), str(place / "trace.json")]
         with _somebody(literal(program, "typed"), at_terminal=implementation.asks_at_terminals) as given:
-            told = _ran(command, place, _environment(place, server.url, implementation.path), given)
+            reported = _ran(command, place, _environment(place, server.url, implementation.path), given)
         trace = place / "trace.json"
-        found = json.loads(trace.read_text("utf-8")) if trace.exists() else {"broken": told}
+        found = json.loads(trace.read_text("utf-8")) if trace.exists() else {"broken": reported}
         return trace_of(found, list(model.asked), program, parallel=bool(literal(program, "parallel")))
 
 

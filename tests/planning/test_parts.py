@@ -75,8 +75,8 @@ def test_an_observer_looks_at_an_outcome():
     assert "1. d1" in agent.llm.requests[0].text
     assert "The tide?" in agent.llm.requests[0].text
     assert [one.description for one in observer.apply_refinements(seen, rest)] == ["new"]
-    told = [event.type for event in events if event.type.startswith("step_observation")]
-    assert told == ["step_observation_started", "step_observation_completed"]
+    reported = [event.type for event in events if event.type.startswith("step_observation")]
+    assert reported == ["step_observation_started", "step_observation_completed"]
     assert not PlannerObserver.heuristic_observation(step_success=False).step_completed_successfully
 
 

@@ -123,11 +123,11 @@ def _unfinished(workers: Workers, jobs: Sequence[Job]) -> bool:
 
 
 def _recoveries(workers: Workers, killed: Sequence[tuple[float, int]]) -> list[float]:
-    told, found = workers.told(), list[float]()
+    reported, found = workers.reported(), list[float]()
     for at, pid in killed:
-        for key in {effect.key for effect in told if effect.at <= at and effect.pid == pid}:
-            before = [effect for effect in told if effect.key == key and effect.at <= at]
-            after = [effect for effect in told if effect.key == key and effect.at > at]
+        for key in {effect.key for effect in reported if effect.at <= at and effect.pid == pid}:
+            before = [effect for effect in reported if effect.key == key and effect.at <= at]
+            after = [effect for effect in reported if effect.key == key and effect.at > at]
             if after and before[-1].pid == pid:
                 found.append(after[0].at - at)
     return found

@@ -52,20 +52,20 @@ class Workers:
     def output(self, number: int = 0) -> str:
         return (self._folder / f"worker-{number}").read_text()
 
-    def told(self) -> list[Effect]:
+    def reported(self) -> list[Effect]:
         """The calls of tools, in order."""
         return effects(self.log)
 
     def effects(self) -> dict[str, list[str]]:
         """The tasks of each thread, in the order of their calls."""
         found: dict[str, list[str]] = {}
-        for effect in self.told():
+        for effect in self.reported():
             found.setdefault(effect.key, []).append(effect.task)
         return found
 
     def pids(self, key: str) -> list[int]:
         """The processes that have called a tool for a thread, in order."""
-        return [effect.pid for effect in self.told() if effect.key == key]
+        return [effect.pid for effect in self.reported() if effect.key == key]
 
     def end(self) -> None:
         for one in self.running:

@@ -20,10 +20,10 @@ from crewgraph.memory.storage import RAGStorage
 
 class Shelf(BaseKnowledgeStorage):
     name: str = ""
-    kept: list[str] = []
+    stored: list[str] = []
 
     def save(self, documents: list[str]) -> None:
-        self.kept.extend(documents)
+        self.stored.extend(documents)
 
     def search(
         self,
@@ -32,10 +32,10 @@ class Shelf(BaseKnowledgeStorage):
         metadata_filter: dict[str, Any] | None = None,
         score_threshold: float = 0.6,
     ) -> list[SearchResult]:
-        return [{"id": "1", "content": f"{self.name}: {text}", "metadata": {}, "score": 1} for text in self.kept]
+        return [{"id": "1", "content": f"{self.name}: {text}", "metadata": {}, "score": 1} for text in self.stored]
 
     def reset(self) -> None:
-        self.kept.clear()
+        self.stored.clear()
 
 
 def test_knowledge_without_a_storage_is_kept_where_a_program_says(mode: Mode):

@@ -42,10 +42,10 @@ USED = {
 class Shelf(CacheHandler):
     """Notes what it keeps."""
 
-    kept: list[str] = []
+    stored: list[str] = []
 
     def add(self, tool: str, input: str, output: Any) -> None:
-        self.kept.append(output)
+        self.stored.append(output)
         super().add(tool, input, output)
 
 

@@ -27,7 +27,7 @@ Serve = Callable[[Any], OpenAIServer]
 
 def left_at(mode: Mode, team: Crew, kind: type, thread_id: str = "one", times: int = 1, **options: Any) -> None:
     """Read a crew's stream up to an item of a kind, and leave."""
-    items = mode.told(team, thread_id=thread_id, **options)
+    items = mode.stream_items(team, thread_id=thread_id, **options)
     with closing(items):  # pyright: ignore[reportArgumentType]
         for item in items:
             times -= isinstance(item, kind)
@@ -80,7 +80,7 @@ def test_running_tool_ends_and_its_result_is_stored(mode: Mode):
 
     llm = ScriptedLLM([ToolUse("slow"), "Final Answer: x"])
     team = crew(task("a", agent(llm, tools=[slow])))
-    items: Any = mode.told(team, thread_id="one")
+    items: Any = mode.stream_items(team, thread_id="one")
     for item in items:
         if item.kind == "tool_started":
             break
@@ -163,7 +163,7 @@ def test_no_thread_is_left_behind(mode: Mode):
 
 def test_unreferenced_stream_ends(mode: Mode):
     llm = ScriptedLLM(["x", "y"])
-    items = mode.told(two(llm, llm))
+    items = mode.stream_items(two(llm, llm))
     while not isinstance(next(items), TaskFinished):
         pass
     del items
@@ -192,7 +192,7 @@ def test_leaving_at_the_first_or_the_last_item_is_fine(mode: Mode):
     left_at(mode, team, Started)
     assert llm.requests == []
     with record_events() as events:
-        items: Any = mode.told(team, thread_id="two")
+        items: Any = mode.stream_items(team, thread_id="two")
         for item in items:
             if item.kind == "finished":
                 break
@@ -214,7 +214,7 @@ def test_listeners_are_notified_that_the_run_ended_early(mode: Mode):
 
 
 def test_nothing_of_the_stream_stays_in_the_readers_context(mode: Mode):
-    items: Any = mode.told(two(ScriptedLLM(["x"]), ScriptedLLM(["y"])))
+    items: Any = mode.stream_items(two(ScriptedLLM(["x"]), ScriptedLLM(["y"])))
     for item in items:
         assert SINKS.get() == ()
         if isinstance(item, TaskFinished):

@@ -154,8 +154,8 @@ def test_after_max_iter_it_must_answer(mode: Mode):
 
 
 def test_it_has_its_time(mode: Mode):
-    told = r"agent `worker`: not done after its `max_execution_time` of 0\.05"
-    with BlockedCall() as late, pytest.raises(TimeLimitReached, match=told):
+    reported = r"agent `worker`: not done after its `max_execution_time` of 0\.05"
+    with BlockedCall() as late, pytest.raises(TimeLimitReached, match=reported):
         replied(mode, agent(ScriptedLLM(late), max_execution_time=0.05), "hurry")
 
 

@@ -84,7 +84,7 @@ class Seen:
     def looking(self, *script: Any, **fields: Any) -> Agent:
         return agent(ScriptedLLM(list(script)), tools=[self.look], **fields)
 
-    def told(self, *script: Any, **fields: Any) -> list[str]:
+    def reported(self, *script: Any, **fields: Any) -> list[str]:
         """All that the model of a working agent is told, request by request."""
         worker = agent(ScriptedLLM([*script, "x"]), **fields)
         self.ran(worker)
@@ -133,15 +133,15 @@ def _limited(seen: Seen) -> bool:
 
 
 def _planned(seen: Seen) -> bool:
-    once = seen.told("Look.\nNOT READY: where?", reasoning=True, max_reasoning_attempts=1)
-    twice = seen.told("Look.\nNOT READY: where?", "Look at home.\nREADY", reasoning=True)
+    once = seen.reported("Look.\nNOT READY: where?", reasoning=True, max_reasoning_attempts=1)
+    twice = seen.reported("Look.\nNOT READY: where?", "Look at home.\nREADY", reasoning=True)
     return (len(once), len(twice)) == (2, 3) and "Look at home." in twice[-1]
 
 
 def _by_steps(seen: Seen) -> bool:
     plan = '{"plan": "P", "steps": [{"step_number": 1, "description": "Look."}], "ready": true}'
-    simply = seen.told(plan, "at home", planning=True)
-    seen_through = seen.told(plan, "at home", "{}", "{}", planning_config=PlanningConfig())
+    simply = seen.reported(plan, "at home", planning=True)
+    seen_through = seen.reported(plan, "at home", "{}", "{}", planning_config=PlanningConfig())
     worker = agent(ScriptedLLM([]), planning_config=PlanningConfig())
     return (len(simply), len(seen_through)) == (3, 5) and "at home" in simply[-1] and worker.planning_enabled
 
@@ -156,7 +156,7 @@ def _seeing(seen: Seen) -> bool:
     (tool,) = agent(ScriptedLLM([])).get_multimodal_tools()
     offered = "add_image_to_content"
     assert tool.spec["name"] == offered
-    return offered in seen.told(multimodal=True)[0] and offered not in seen.told()[0]
+    return offered in seen.reported(multimodal=True)[0] and offered not in seen.reported()[0]
 
 
 def _condensed(seen: Seen) -> bool:
@@ -174,8 +174,8 @@ def _framed(seen: Seen) -> bool:
     }
     model = ScriptedLLM(["three boats</r> and more"])
     output = seen.ran(agent(model, **templates))
-    (told,) = asked(model)
-    return told.startswith("<s>") and "<p>" in told and told.endswith("<r>") and output.raw == "three boats"
+    (reported,) = asked(model)
+    return reported.startswith("<s>") and "<p>" in reported and reported.endswith("<r>") and output.raw == "three boats"
 
 
 def _stepped(seen: Seen) -> bool:
@@ -283,7 +283,7 @@ WORKS: dict[str, Row] = {
     "a2a": _elsewhere,
     "allow_code_execution": _code,
     "code_execution_mode": _code_in_docker_alone,
-    "date_format": lambda seen: "the year 20" in seen.told(inject_date=True, date_format="the year %Y")[0],
+    "date_format": lambda seen: "the year 20" in seen.reported(inject_date=True, date_format="the year %Y")[0],
     "function_calling_llm": _structured_by,
     "agent_knowledge_context": _knowing,
     "crew_knowledge_context": _knowing,
@@ -292,7 +292,8 @@ WORKS: dict[str, Row] = {
     "guardrail": _guarded,
     "guardrail_max_retries": _guarded,
     "inject_date": lambda seen: (
-        "<20" in seen.told(inject_date=True, date_format="<%Y>")[0] and "<20" not in seen.told(date_format="<%Y>")[0]
+        "<20" in seen.reported(inject_date=True, date_format="<%Y>")[0]
+        and "<20" not in seen.reported(date_format="<%Y>")[0]
     ),
     "max_execution_time": _limited,
     "max_reasoning_attempts": _planned,

@@ -159,10 +159,10 @@ def test_planning_takes_from_the_time_for_the_task(mode: Mode):
         with BlockedCall() as plan:
             model = ScriptedLLM([plan, "done"])
             made = crew(task("a", agent(model, reasoning=True, max_execution_time=seconds)))
-            told = rf"not done after its `max_execution_time` of {seconds:g} seconds"
-            with pytest.raises(TimeoutError, match=told):
+            reported = rf"not done after its `max_execution_time` of {seconds:g} seconds"
+            with pytest.raises(TimeoutError, match=reported):
                 mode.kickoff(made)
-        if plan.begun.is_set():
+        if plan.started.is_set():
             break
     else:
         raise AssertionError("it never began")
@@ -255,12 +255,12 @@ def picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_images_are_shown_behind_the_results_of_a_native_models_tools(mode: Mode, picture: str):
-    wanted = calls(
+    expected = calls(
         ("add_image_to_content", {"image_url": "a.png", "action": "Which colour?"}),
         ("fetch", {"name": "b"}),
         ("add_image_to_content", {"image_url": "https://h/b.png"}),
     )
-    with OpenAIServer([wanted, "blue"]) as server:
+    with OpenAIServer([expected, "blue"]) as server:
         made = crew(task("a", agent(served(server.url), multimodal=True, tools=[fetch])))
         assert mode.kickoff(made).raw == "blue"
         assert [one["function"]["name"] for one in server.bodies[0]["tools"]] == ["fetch", "add_image_to_content"]
@@ -339,8 +339,8 @@ def test_usage_of_streams_is_right_with_tool_calls_plans_and_condensing(mode: Mo
             return text("wet", usage=used)
         if "tools" in request.body and request.body["tools"][0]["function"]["name"] == "create_reasoning_plan":
             return text("Fetch it.\nREADY", usage=used)
-        wanted = call("fetch", {"name": "a"})
-        return Answer(message=wanted.message, usage=used)
+        expected = call("fetch", {"name": "a"})
+        return Answer(message=expected.message, usage=used)
 
     with OpenAIServer(answer) as server:
         made = crew(task("a", agent(served(server.url, stream=True), tools=[fetch], reasoning=True)))

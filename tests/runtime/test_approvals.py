@@ -65,7 +65,7 @@ def test_a_call_waits_until_a_person_allows_these_very_arguments(mode: Mode, nat
     made, llm = mailing(ANNA, native=native)
     question = asked(mode.kickoff(made, thread_id="t"))
     assert (question.kind, question.tool, question.args) == ("approval", "send_mail", {"to": "anna"})
-    assert question.told() == "agent `worker` in task `post` asks whether it may call `send_mail(to='anna')`"
+    assert question.summary() == "agent `worker` in task `post` asks whether it may call `send_mail(to='anna')`"
     assert question.text == (
         'worker wants to call the tool send_mail with these arguments:\n\n{\n  "to": "anna"\n}\n\n'
         "Allow it? Answer yes, no (with a reason if you like), or give other arguments as a JSON object."

@@ -89,7 +89,7 @@ class Seen:
         given: dict[str, Any] = {"tasks": [task("one", worker)], "checkpointer": False, **of_crew}
         return self.mode.kickoff(Crew(agents=[worker, *others], **given), {"place": "Bonn"}).raw
 
-    def told(self, worker: BaseAgent) -> str:
+    def reported(self, worker: BaseAgent) -> str:
         """All that its model was told at first."""
         return cast("ScriptedLLM", worker.llm).requests[0].text
 
@@ -97,7 +97,7 @@ class Seen:
         """What the model of a working agent is told."""
         worker = self.made("x", **fields)
         self.work(worker, *others)
-        return self.told(worker)
+        return self.reported(worker)
 
     def looks(self, **fields: Any) -> int:
         """How often it is really looked, where the model wants to twice."""
@@ -188,7 +188,7 @@ def _shelved(seen: Seen) -> bool:
     with pytest.raises(ValueError, match="read"):
         worker.set_cache_handler(object())
     seen.work(worker)
-    return seen.looks(cache_handler=shelf) == 1 and shelf.kept == other.kept == ["three boats"]
+    return seen.looks(cache_handler=shelf) == 1 and shelf.stored == other.stored == ["three boats"]
 
 
 def _gated(seen: Seen) -> bool:
@@ -247,7 +247,7 @@ def _executed(seen: Seen) -> bool:
     one = Task(description="count", expected_output="e")
     return (
         seen.mode.run(worker.execute_task, worker.aexecute_task, one, "the sea is calm") == "the answer"
-        and "the sea is calm" in seen.told(worker)
+        and "the sea is calm" in seen.reported(worker)
         and one.output is None
     )
 
@@ -280,7 +280,7 @@ def _no_results(seen: Seen) -> bool:
 
 
 def _knowing(seen: Seen) -> bool:
-    def told(**fields: Any) -> str:
+    def reported(**fields: Any) -> str:
         worker = seen.made("boats", "x", **fields)
         seen.work(worker)
         return cast("ScriptedLLM", worker.llm).requests[1].text
@@ -290,9 +290,9 @@ def _knowing(seen: Seen) -> bool:
     asked.knowledge_sources = ["a lake"]
     before, _ = asked.knowledge, asked.set_knowledge()
     assert isinstance(asked.knowledge, Knowledge) and asked.knowledge is not before
-    found = told(knowledge=Knowledge(sources=["three boats"])), told(knowledge_sources=["three boats"])
+    found = reported(knowledge=Knowledge(sources=["three boats"])), reported(knowledge_sources=["three boats"])
     config = {"results_limit": 1, "score_threshold": 0}
-    one = told(knowledge_sources=["three boats", "two boats in the harbour"], knowledge_config=config)
+    one = reported(knowledge_sources=["three boats", "two boats in the harbour"], knowledge_config=config)
     return all("three boats" in text for text in found) and "harbour" not in one
 
 
@@ -318,8 +318,10 @@ def _remembering(seen: Seen) -> bool:
     first, second = (seen.made("three boats at Bonn", memory=memory) for _ in range(2))
     for worker in (first, second):
         seen.work(worker)
-    told = ["three boats at Bonn" in str(worker.llm.requests[0].messages[-1]["content"]) for worker in (first, second)]
-    return told == [False, True]
+    reported = [
+        "three boats at Bonn" in str(worker.llm.requests[0].messages[-1]["content"]) for worker in (first, second)
+    ]
+    return reported == [False, True]
 
 
 def _resolved(seen: Seen) -> bool:

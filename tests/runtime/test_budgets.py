@@ -206,18 +206,18 @@ def test_what_works_alongside_a_task_that_is_stopped_comes_to_its_own_stop(mode:
     @tool
     def slow(what: str) -> str:
         """Take a while."""
-        begun.set()
+        started.set()
         wait_until(lambda: len(llm.requests) == 3)
         time.sleep(0.3)  # what works beside is about to stop
         slow_done.append(what)
         return "done"
 
-    begun = threading.Event()
+    started = threading.Event()
 
     def reply(messages: Any) -> Any:
         if "slow" in str(messages):
             return SLOW
-        begun.wait(LONG)
+        started.wait(LONG)
         return "Final Answer: quick"
 
     llm = ScriptedLLM(reply, usage=ELEVEN)
@@ -366,7 +366,7 @@ def test_a_stream_ends_with_the_stop(mode: Mode):
     made = chain(counted("one", "two"), max_tokens=5)
     kinds: list[str] = []
     with pytest.raises(BudgetExceeded) as stopped:
-        kinds.extend(item.kind for item in mode.told(made, thread_id="s"))
+        kinds.extend(item.kind for item in mode.stream_items(made, thread_id="s"))
     assert len(kinds) > 2
     assert stopped.value.spent == 11 and stopped.value.thread_id == "s"
     assert [one.raw for one in stopped.value.output.tasks_output] == ["one"]
@@ -405,9 +405,9 @@ def test_a_model_without_a_price_is_refused_before_anything_is_paid_for(mode: Mo
 
 def test_a_model_that_does_not_tell_its_tokens_is_warned_of_once(mode: Mode):
     made = chain(ScriptedLLM(["a", "b", "c"], usage={}), max_tokens=5)
-    with pytest.warns(UserWarning, match="`scripted` does not report how many tokens it uses") as told:
+    with pytest.warns(UserWarning, match="`scripted` does not report how many tokens it uses") as reported:
         mode.kickoff(made)
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_time_is_bounded_while_a_model_is_waited_for_and_over_all_parts_of_a_run(mode: Mode):
@@ -475,7 +475,7 @@ def test_a_tool_that_is_under_way_when_the_time_is_up_is_not_waited_for(mode: Mo
             made = crew(task("t", agent(model, tools=[slow])), max_seconds=seconds)
             with pytest.raises(BudgetExceeded):
                 mode.kickoff(made)
-        if work.begun.is_set():
+        if work.started.is_set():
             break
     else:
         raise AssertionError("it never began")

@@ -36,14 +36,14 @@ class Work:
     """A tool in a thread, which works until it is let go, and notes its beginnings and ends."""
 
     def __init__(self) -> None:
-        self.noted: list[str] = []
+        self.recorded_lines: list[str] = []
         self.going, self.free = threading.Event(), threading.Event()
 
     def do(self, name: str = "work") -> str:
-        self.noted.append(f"{name} begins")
+        self.recorded_lines.append(f"{name} begins")
         self.going.set()
         assert self.free.wait(60)
-        self.noted.append(f"{name} ends")
+        self.recorded_lines.append(f"{name} ends")
         return f"{name} is done"
 
     @property
@@ -89,7 +89,7 @@ def test_what_a_tool_has_done_is_not_done_again(saver: Any, granularity: Any, ti
         return (await made.aresume("t", checkpointer=saver)).raw
 
     assert asyncio.run(runs()) == "end"
-    assert (work.noted, len(llm.requests)) == (["work begins", "work ends"], 2)
+    assert (work.recorded_lines, len(llm.requests)) == (["work begins", "work ends"], 2)
 
 
 def test_it_is_recorded_on_postgres_too(postgres: Postgres):
@@ -102,7 +102,7 @@ def test_it_is_recorded_on_postgres_too(postgres: Postgres):
             return (await made.aresume("cancelled", checkpointer=saver)).raw
 
     assert asyncio.run(runs()) == "end"
-    assert work.noted == ["work begins", "work ends"]
+    assert work.recorded_lines == ["work begins", "work ends"]
 
 
 def test_parallel_tasks_are_all_waited_for(saver: Any):
@@ -127,7 +127,7 @@ def test_parallel_tasks_are_all_waited_for(saver: Any):
         return (await made.aresume("t", checkpointer=saver)).raw
 
     assert asyncio.run(runs()) == "end"
-    assert [work.noted for work in works] == [["work begins", "work ends"]] * 2
+    assert [work.recorded_lines for work in works] == [["work begins", "work ends"]] * 2
 
 
 def test_until_it_has_ended_its_thread_is_run_by_nobody_else(saver: Any):
@@ -147,36 +147,36 @@ def test_until_it_has_ended_its_thread_is_run_by_nobody_else(saver: Any):
         assert (await made.aresume("t", checkpointer=saver)).raw == "end"
 
     asyncio.run(runs())
-    assert work.noted == ["work begins", "work ends"]
+    assert work.recorded_lines == ["work begins", "work ends"]
 
 
 def test_async_tools_and_runs_that_are_not_kept_are_cancelled_at_once(saver: Any):
-    noted: list[str] = []
+    recorded_lines: list[str] = []
 
     @tool("work")
     async def work() -> str:
         """Work."""
-        noted.append("begins")
+        recorded_lines.append("begins")
         try:
             await asyncio.sleep(60)
         finally:
-            noted.append("stops")
+            recorded_lines.append("stops")
         return "never"
 
     made = crew(task("a", agent(ScriptedLLM(said), tools=[work])), name="desk")
     slow = Work()
     unkept = crew(task("a", agent(ScriptedLLM(said), tools=[slow.tool])), name="desk")
 
-    async def runs(run: Awaitable[object], begun: Callable[[], bool]) -> None:
+    async def runs(run: Awaitable[object], started: Callable[[], bool]) -> None:
         running = asyncio.ensure_future(run)
-        while not begun():
+        while not started():
             await asyncio.sleep(0.01)
         running.cancel()
         await asyncio.wait([running], timeout=20)
         assert running.cancelled()
 
-    asyncio.run(runs(made.akickoff(thread_id="t", checkpointer=saver), lambda: bool(noted)))
-    assert noted == ["begins", "stops"]
+    asyncio.run(runs(made.akickoff(thread_id="t", checkpointer=saver), lambda: bool(recorded_lines)))
+    assert recorded_lines == ["begins", "stops"]
     try:
         asyncio.run(runs(unkept.akickoff(checkpointer=False), slow.going.is_set))
     finally:
@@ -186,7 +186,7 @@ def test_async_tools_and_runs_that_are_not_kept_are_cancelled_at_once(saver: Any
 def test_an_effect_whose_time_is_up_is_not_waited_for(saver: Any):
     work = Work()
     made = crew(task("a", agent(ScriptedLLM(said), tools=[work.tool], max_execution_time=1)), name="desk")
-    begun = time.monotonic()
+    started = time.monotonic()
 
     async def runs() -> None:
         running = asyncio.ensure_future(made.akickoff(thread_id="t", checkpointer=saver))
@@ -201,8 +201,8 @@ def test_an_effect_whose_time_is_up_is_not_waited_for(saver: Any):
         asyncio.run(runs())
     finally:
         work.free.set()
-    assert time.monotonic() - begun < 30
-    assert work.noted[0] == "work begins"
+    assert time.monotonic() - started < 30
+    assert work.recorded_lines[0] == "work begins"
 
 
 class Journey(Flow[dict[str, Any]]):
@@ -251,7 +251,7 @@ def test_a_method_in_a_thread_ends_and_is_not_called_again(saver: Any, granulari
         return await flow.aresume(flow.flow_id)
 
     result = asyncio.run(runs())
-    assert work.noted == ["first begins", "first ends"]
+    assert work.recorded_lines == ["first begins", "first ends"]
     if kind is Journey:
         assert result == "first is done, then second"
     else:
@@ -264,7 +264,7 @@ def test_a_flow_that_is_cancelled_as_its_methods_begin_waits_for_those_in_thread
     flow: Any = Parallel(checkpointer=saver, granularity=granularity)
     flow.work, flow.waited = work, []
     asyncio.run(cancelled(flow.kickoff_async(), work))
-    assert work.noted == ["first begins", "first ends"]
+    assert work.recorded_lines == ["first begins", "first ends"]
 
 
 class Office(Flow[dict[str, Any]]):
@@ -290,7 +290,7 @@ def test_a_crew_in_a_methods_thread_stops_after_its_tool_and_continues_there(sav
         return await flow.aresume(flow.flow_id)
 
     assert asyncio.run(runs()) == "end"
-    assert (work.noted, flow.called, len(llm.requests)) == (["work begins", "work ends"], ["work", "work"], 2)
+    assert (work.recorded_lines, flow.called, len(llm.requests)) == (["work begins", "work ends"], ["work", "work"], 2)
 
 
 def test_wait_for_and_timeout_raise_what_they_always_raise(saver: Any):
@@ -305,7 +305,7 @@ def test_wait_for_and_timeout_raise_what_they_always_raise(saver: Any):
 
     crew(task("warm", agent(ScriptedLLM(["up"])))).kickoff(checkpointer=False)
     asyncio.run(runs())
-    assert work.noted in (["work begins", "work ends"], [])
+    assert work.recorded_lines in (["work begins", "work ends"], [])
 
 
 def test_a_sync_run_in_a_thread_that_nobody_awaits_continues_and_holds_its_thread(saver: Any):
@@ -326,4 +326,4 @@ def test_a_sync_run_in_a_thread_that_nobody_awaits_continues_and_holds_its_threa
     asyncio.run(runs())
     wait_until(lambda: [run.status for run in made.runs(checkpointer=saver)] == ["done"])
     assert made.resume("t", checkpointer=saver).raw == "end"
-    assert work.noted == ["work begins", "work ends"]
+    assert work.recorded_lines == ["work begins", "work ends"]

@@ -23,7 +23,7 @@ class Lake:
     """A crew of one task, and what its model was asked."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.noted = folder, list[Any]()
+        self.folder, self.recorded = folder, list[Any]()
         self.asked: list[str] = []
         self.agent: Any = Agent(role="Clerk", goal="Measure", backstory="You measure.", llm=ScriptedLLM(self._answer))
         self.task: Any = Task(description="Measure the lake", expected_output="A depth", agent=self.agent)
@@ -64,15 +64,15 @@ def a_tool_of_the_task(lake: Lake) -> None:
 
 
 def a_callback(lake: Lake) -> None:
-    lake.task.callback = lake.noted.append
+    lake.task.callback = lake.recorded.append
 
 
 def a_callback_of_the_crew(lake: Lake) -> None:
-    lake.crew.task_callback = lake.noted.append
+    lake.crew.task_callback = lake.recorded.append
 
 
 def a_step_callback(lake: Lake) -> None:
-    lake.agent.step_callback = lake.noted.append
+    lake.agent.step_callback = lake.recorded.append
 
 
 def a_template(lake: Lake) -> None:
@@ -92,7 +92,7 @@ def another_text(lake: Lake) -> None:
 
 
 def another_model(lake: Lake) -> None:
-    lake.agent.llm = ScriptedLLM(lambda messages: lake.noted.append(messages) or "Final Answer: 8")
+    lake.agent.llm = ScriptedLLM(lambda messages: lake.recorded.append(messages) or "Final Answer: 8")
 
 
 def a_limit(lake: Lake) -> None:
@@ -106,7 +106,7 @@ def training_data(lake: Lake) -> None:
 def an_override(lake: Lake) -> None:
     class Own(Agent):
         def execute_task(self, task: Any, context: Any = None, tools: Any = None) -> str:
-            lake.noted.append(task)
+            lake.recorded.append(task)
             return "9"
 
     lake.agent.__class__ = Own
@@ -114,7 +114,7 @@ def an_override(lake: Lake) -> None:
 
 def an_executor(lake: Lake) -> None:
     def executor(inputs: Any) -> dict[str, str]:
-        lake.noted.append(inputs)
+        lake.recorded.append(inputs)
         return {"output": "9"}
 
     lake.agent.agent_executor = executor
@@ -132,7 +132,7 @@ def prompts_of_its_own(lake: Lake) -> None:
 
 
 def is_noted(lake: Lake) -> bool:
-    return bool(lake.noted)
+    return bool(lake.recorded)
 
 
 def is_structured(lake: Lake) -> bool:
@@ -188,7 +188,7 @@ def test_what_is_switched_on_between_two_runs_works_in_the_second(
     monkeypatch.chdir(tmp_path)
     lake = Lake(tmp_path)
     mode.kickoff(lake.crew)
-    assert not lake.noted
+    assert not lake.recorded
     assert len(lake.asked) == 1
     switch(lake)
     mode.kickoff(lake.crew)
@@ -199,9 +199,9 @@ def test_a_hook_and_a_listener_that_come_later_are_called(mode: Mode, tmp_path: 
     lake = Lake(tmp_path)
     mode.kickoff(lake.crew)
     points = [InterceptionPoint.PRE_STEP, InterceptionPoint.PRE_MODEL_CALL, InterceptionPoint.EXECUTION_START]
-    with crewai_event_bus.scoped_handlers(), scoped_hooks({point: [lake.noted.append] for point in points}):
-        crewai_event_bus.register_handler(TaskCompletedEvent, lambda source, event: lake.noted.append(event))
+    with crewai_event_bus.scoped_handlers(), scoped_hooks({point: [lake.recorded.append] for point in points}):
+        crewai_event_bus.register_handler(TaskCompletedEvent, lambda source, event: lake.recorded.append(event))
         mode.kickoff(lake.crew)
-    assert len(lake.noted) == 4
+    assert len(lake.recorded) == 4
     mode.kickoff(lake.crew)
-    assert len(lake.noted) == 4
+    assert len(lake.recorded) == 4

@@ -105,7 +105,7 @@ def test_a_run_that_failed_or_waits_leaves_its_thread(mode: Mode, saver: Any):
 def test_a_stream_holds_its_thread_until_it_is_closed(mode: Mode, saver: Any):
     made = crew(task("a", agent(ScriptedLLM(["one", "two"]))), task("b", agent(ScriptedLLM(["end"]))), name="desk")
     other = crew(task("a", agent(ScriptedLLM([]))), task("b", agent(ScriptedLLM(["end"]))), name="desk")
-    items = mode.told(made, thread_id="t", checkpointer=saver)
+    items = mode.stream_items(made, thread_id="t", checkpointer=saver)
     for item in items:
         if item.kind == "task_finished":
             break
@@ -228,8 +228,8 @@ def test_of_processes_that_run_one_thread_one_does_the_work(tmp_path: Path, stor
     while not (tmp_path / "paying-one").exists():
         assert first.poll() is None, first.communicate()
     for method_name in ("resume", "kickoff"):
-        told, error = runner(method_name, "two").communicate(timeout=250)
-        assert told.startswith(f"busy: thread `t` is being run by process {first.pid} on "), (told, error)
+        reported, error = runner(method_name, "two").communicate(timeout=250)
+        assert reported.startswith(f"busy: thread `t` is being run by process {first.pid} on "), (reported, error)
     first.kill()
     first.communicate()
     (tmp_path / "go").touch()
@@ -308,8 +308,8 @@ def test_of_processes_that_answer_a_graph_by_hand_at_once_one_continues(
         while not (tmp_path / "effects.txt").exists():
             assert first.poll() is None, first.communicate()
             time.sleep(0.02)
-        told, error = answerer(database, "no").communicate(timeout=250)
-        assert told.startswith(f"busy: thread `t` is being run by process {first.pid} on "), (told, error)
+        reported, error = answerer(database, "no").communicate(timeout=250)
+        assert reported.startswith(f"busy: thread `t` is being run by process {first.pid} on "), (reported, error)
         (tmp_path / "go").touch()
         assert first.communicate(timeout=250) == ("yes\n", "")
         assert answerer(database, "no").communicate(timeout=250) == ("yes\n", "")

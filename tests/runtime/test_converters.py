@@ -159,11 +159,11 @@ def test_with_a_guardrail_that_is_a_refused_attempt(mode: Mode):
 
 
 def test_what_it_made_is_kept_and_not_made_again(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
 
     def callback(output: TaskOutput) -> None:
-        told.append(output.raw)
-        if len(told) == 1:
+        reported.append(output.raw)
+        if len(reported) == 1:
             raise RuntimeError("busy")
 
     one = task("one", agent(ScriptedLLM(["five"])), output_pydantic=Point, converter_cls=Own, callback=callback)

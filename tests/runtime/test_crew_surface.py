@@ -84,7 +84,7 @@ def _after(seen: Seen) -> bool:
 
 def _shelved(seen: Seen) -> bool:
     shelf = Shelf()
-    return seen.looks(cache_handler=shelf) == 1 and shelf.kept == ["three boats"]
+    return seen.looks(cache_handler=shelf) == 1 and shelf.stored == ["three boats"]
 
 
 def _talked_with(seen: Seen) -> bool:
@@ -150,11 +150,11 @@ def _remembering(**fields: Any) -> Row:
     return works
 
 
-def _remembering_one(field: str, memory: Callable[[], Any], told: str) -> Row:
+def _remembering_one(field: str, memory: Callable[[], Any], reported: str) -> Row:
     def works(seen: Seen) -> bool:
         first, last = _remembers(seen, **{field: memory()})
         kinds = ("three boats", "LOOK CLOSER", "Ada(boat)")
-        return told not in first and [one for one in kinds if one in last] == [told]
+        return reported not in first and [one for one in kinds if one in last] == [reported]
 
     return works
 
@@ -200,9 +200,9 @@ def _stepped(seen: Seen) -> bool:
 
 
 def _called_back(seen: Seen) -> bool:
-    told: list[TaskOutput] = []
-    seen.ran("x", task_callback=told.append)
-    return [one.raw for one in told] == ["x"]
+    reported: list[TaskOutput] = []
+    seen.ran("x", task_callback=reported.append)
+    return [one.raw for one in reported] == ["x"]
 
 
 def _streamed(seen: Seen) -> bool:
@@ -225,15 +225,15 @@ def _lessons(seen: Seen) -> bool:
 
 
 def _in_training(seen: Seen) -> bool:
-    noted: list[bool] = []
+    recorded: list[bool] = []
 
     def say(output: TaskOutput) -> str:
-        noted.append(made.training)
+        recorded.append(made.training)
         return ""
 
     made = seen.one("x")
     made.train(1, "x.json", feedback=say)
-    return noted == [True] and made.training is False
+    return recorded == [True] and made.training is False
 
 
 def _shown(seen: Seen) -> bool:
@@ -258,11 +258,11 @@ def _knowing(seen: Seen) -> bool:
     worker = agent(ScriptedLLM(["boats", "x", "boats", "x"]))
     given = crew(task("one", worker), checkpointer=False, knowledge=Knowledge(sources=["three boats"]))
     of_texts = crew(task("one", worker), checkpointer=False, knowledge_sources=["two boats"])
-    told: list[str] = []
+    reported: list[str] = []
     for one in (given, of_texts):
         seen.mode.kickoff(one)
-        told.append(cast("ScriptedLLM", worker.llm).requests[-1].text)
-    return "three boats" in told[0] and "two boats" in told[1] and isinstance(of_texts.knowledge, Knowledge)
+        reported.append(cast("ScriptedLLM", worker.llm).requests[-1].text)
+    return "three boats" in reported[0] and "two boats" in reported[1] and isinstance(of_texts.knowledge, Knowledge)
 
 
 def _noted_crew(seen: Seen, place: str) -> Crew:

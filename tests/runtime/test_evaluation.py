@@ -202,13 +202,13 @@ def test_planning_is_counted_with_the_round(mode: Mode):
 
 
 def test_callbacks_are_told_as_in_any_run(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
 
     def callback(output: TaskOutput) -> None:
-        told.append(output.raw)
+        reported.append(output.raw)
 
     examined(mode, two(task_callback=callback), 1, judge_of(dive=mark(8), rise=mark(6)))
-    assert told == ["done", "done"]
+    assert reported == ["done", "done"]
 
 
 # ---------------------------------------------------------------------------------------------------- memories

@@ -137,9 +137,9 @@ def test_what_is_answered_from_the_record_is_not_told_again(mode: Mode):
         mode.kickoff(made, thread_id="t")
     with record_events() as events:
         mode.resume(made, "t")
-    told = [event.type for event in events]
-    assert (told.count("llm_call_started"), told.count("tool_usage_started")) == (1, 0)
-    assert (told[0], told[-1]) == ("crew_kickoff_started", "crew_kickoff_completed")
+    reported = [event.type for event in events]
+    assert (reported.count("llm_call_started"), reported.count("tool_usage_started")) == (1, 0)
+    assert (reported[0], reported[-1]) == ("crew_kickoff_started", "crew_kickoff_completed")
 
 
 def test_a_failing_listener_does_no_harm(mode: Mode, caplog: pytest.LogCaptureFixture):
@@ -155,16 +155,16 @@ def test_a_failing_listener_does_no_harm(mode: Mode, caplog: pytest.LogCaptureFi
 
 
 def test_async_listeners_have_heard_everything_when_a_run_ends(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
     with crewai_event_bus.scoped_handlers():
 
         @crewai_event_bus.on(BaseEvent)
         async def _(source: Any, event: BaseEvent) -> None:
             await asyncio.sleep(0.001)
-            told.append(event.type)
+            reported.append(event.type)
 
         mode.kickoff(busy())
-    assert sorted(told) == sorted(WHOLE_RUN)
+    assert sorted(reported) == sorted(WHOLE_RUN)
 
 
 def test_listeners_of_a_scope_hear_only_the_runs_inside_it(mode: Mode):

@@ -448,7 +448,7 @@ def search(what: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("executor", "more", "told"),
+    ("executor", "more", "reported"),
     [
         (7, {}, r"`agent_executor` is 7, which cannot be called"),
         (dict, {}, r"`agent_executor` is `dict`, which does not know this agent"),
@@ -462,10 +462,10 @@ def search(what: str) -> str:
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_done(
-    executor: Any, more: dict[str, Any], told: str, mode: Mode
+    executor: Any, more: dict[str, Any], reported: str, mode: Mode
 ):
     first = ScriptedLLM(["never asked"])
-    with pytest.raises(CompileError, match=r"agent `Diver`: .*" + told):
+    with pytest.raises(CompileError, match=r"agent `Diver`: .*" + reported):
         mode.kickoff(crew(task("first", agent(first)), task("dive", worker(executor, **more))))
     assert not first.requests
 

@@ -127,11 +127,11 @@ def test_a_tool_that_fails_is_shown_to_the_model_and_does_not_end_the_run(mode: 
 
 
 def test_a_failing_callback_ends_the_run_and_a_resume_does_only_what_is_left(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
     broken = [True]
 
     def callback(output: TaskOutput) -> None:
-        told.append(output.raw)
+        reported.append(output.raw)
         if broken:
             broken.clear()
             raise Broken("the callback broke")
@@ -142,7 +142,7 @@ def test_a_failing_callback_ends_the_run_and_a_resume_does_only_what_is_left(mod
         mode.kickoff(made, thread_id="t")
     assert caught.value.__notes__[0] == "in task `first` of agent `worker`"
     assert mode.resume(made, "t").raw == "two"
-    assert told == ["one", "one"]
+    assert reported == ["one", "one"]
     assert len(llm.requests) == 2
 
 
@@ -232,10 +232,10 @@ def test_a_failed_save_carries_the_output_and_a_resume_repeats_only_the_save(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "reports").write_text("a file where a folder should be")
-    told: list[str] = []
+    reported: list[str] = []
 
     def note(output: TaskOutput) -> None:
-        told.append(output.raw)
+        reported.append(output.raw)
 
     llm = ScriptedLLM(["the report", "the end"])
     made = crew(
@@ -251,7 +251,7 @@ def test_a_failed_save_carries_the_output_and_a_resume_repeats_only_the_save(
     (tmp_path / "reports").unlink()
     assert mode.resume(made, "t").raw == "the end"
     assert (tmp_path / "reports" / "rain.md").read_text() == "the report"
-    assert (told, len(llm.requests)) == (["the report"], 2)
+    assert (reported, len(llm.requests)) == (["the report"], 2)
 
 
 def test_a_retry_policy_of_langgraph_does_not_repeat_what_was_done(mode: Mode):

@@ -349,12 +349,12 @@ def test_a_saver_for_sync_runs_alone_is_named(postgres: "Postgres"):
     team = in_postgres("named")
     with PostgresSaver.from_conn_string(postgres.dsn) as saver:
         team.kickoff(checkpointer=saver, thread_id="named")
-        for begun in (
+        for started in (
             team.afork("b", thread_id="named", checkpointer=saver),
             team.ahistory("named", checkpointer=saver),
         ):
             with pytest.raises(RunError, match=r"`PostgresSaver` supports sync runs only"):
-                asyncio.run(begun)
+                asyncio.run(started)
 
 
 def test_failed_fork_can_be_resumed(mode: Mode):

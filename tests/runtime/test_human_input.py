@@ -62,8 +62,8 @@ def test_a_run_waits_for_a_person_and_continues_with_what_they_say(mode: Mode):
     )
     again = pending(mode.resume(made, "t", answer="shorter"))
     assert (again.questions[0].answer, again.questions[0].id != question.id) == ("second", True)
-    told = llm.requests[1].messages[-2:]
-    assert told[0]["content"] == "first" and "feedback:\nshorter" in str(told[1]["content"])
+    reported = llm.requests[1].messages[-2:]
+    assert reported[0]["content"] == "first" and "feedback:\nshorter" in str(reported[1]["content"])
     assert mode.resume(made, "t", answer="  ").raw == "second"
     assert len(llm.requests) == 2
     assert mode.resume(made, "t").raw == "second"
@@ -165,7 +165,7 @@ def test_a_kickoff_for_each_gives_the_runs_that_wait_in_its_list(mode: Mode):
 
 def test_a_stream_ends_with_what_the_run_waits_for(mode: Mode):
     made, _ = judged("first")
-    *_, last = mode.told(made, thread_id="t")
+    *_, last = mode.stream_items(made, thread_id="t")
     assert isinstance(last, Finished) and pending(last.output).questions[0].answer == "first"
 
 
@@ -277,8 +277,8 @@ def test_of_processes_that_answer_at_once_one_is_heard(tmp_path: Path, storage: 
     ended = [process.communicate(timeout=250) for process in racing]
     assert (tmp_path / "paid.txt").read_text() == "anna\n"
     assert [printed for printed, _ in ended if printed] == ["done\n"]
-    told = ("has been answered elsewhere in the meantime", "does not wait for an answer", "is being run by process")
-    assert all(any(one in error for one in told) for printed, error in ended if not printed), ended
+    reported = ("has been answered elsewhere in the meantime", "does not wait for an answer", "is being run by process")
+    assert all(any(one in error for one in reported) for printed, error in ended if not printed), ended
 
 
 def test_where_nothing_is_kept_and_nobody_sits_at_a_terminal_no_money_is_spent(mode: Mode):
@@ -304,16 +304,16 @@ def test_in_somebodys_graph_the_question_is_that_graphs(mode: Mode, durability: 
     graph.add_node("crew", mode.compile(made))
     graph.add_edge(START, "crew")
     compiled = graph.compile(checkpointer=InMemorySaver())
-    kept = {"durability": durability}
-    asked = mode.invoke(compiled, {"inputs": {}}, AT, **kept)["__interrupt__"][0]
+    retained = {"durability": durability}
+    asked = mode.invoke(compiled, {"inputs": {}}, AT, **retained)["__interrupt__"][0]
     assert {name: asked.value[name] for name in ("kind", "task", "answer")} == {
         "kind": "feedback",
         "task": "draft",
         "answer": "first",
     }
-    asked = mode.invoke(compiled, Command(resume={asked.id: "shorter"}), AT, **kept)["__interrupt__"][0]
+    asked = mode.invoke(compiled, Command(resume={asked.id: "shorter"}), AT, **retained)["__interrupt__"][0]
     assert asked.value["answer"] == "second"
-    assert mode.invoke(compiled, Command(resume=""), AT, **kept)["draft"]["raw"] == "second"
+    assert mode.invoke(compiled, Command(resume=""), AT, **retained)["draft"]["raw"] == "second"
     assert len(llm.requests) == 2
 
 
@@ -510,10 +510,10 @@ ENDS = [
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-@pytest.mark.parametrize("kept", ["", "checkpointer=False", "granularity='step'"])
+@pytest.mark.parametrize("retained", ["", "checkpointer=False", "granularity='step'"])
 @pytest.mark.parametrize("end", ENDS)
-def test_somebody_at_a_terminal_is_asked_there(end: str, kept: str):
-    program = "import asyncio\ncrew = Crew(agents=[worker], tasks=[task])\n" + end.replace("CHECKPOINTER", kept)
+def test_somebody_at_a_terminal_is_asked_there(end: str, retained: str):
+    program = "import asyncio\ncrew = Crew(agents=[worker], tasks=[task])\n" + end.replace("CHECKPOINTER", retained)
     printed = at_terminal(program, b"perhaps\nyes\nshorter\n\n")
     asked = '[draft] worker wants to call the tool send with these arguments:\n\n{\n  "to": "a"\n}\n'
     assert printed.count(asked) == 2
@@ -594,7 +594,7 @@ def test_who_answers_at_a_terminal_is_not_told_twice_what_came_before(mode: Mode
     made = Crew(agents=[lead, helper], tasks=[task("a", lead, human_input=True)])
     with record_events() as events:
         assert mode.kickoff(made).raw == "tiny"
-    told = [event.type for event in events]
-    assert told.count("task_started") == told.count("task_completed") == 1
-    assert (told.count("agent_execution_started"), told.count("tool_usage_started")) == (2, 2)
-    assert (told.count("tool_usage_finished"), told.count("human_input_requested")) == (2, 3)
+    reported = [event.type for event in events]
+    assert reported.count("task_started") == reported.count("task_completed") == 1
+    assert (reported.count("agent_execution_started"), reported.count("tool_usage_started")) == (2, 2)
+    assert (reported.count("tool_usage_finished"), reported.count("human_input_requested")) == (2, 3)

@@ -117,7 +117,7 @@ def test_a_run_without_a_thread_name_gets_one_that_resumes_it(mode: Mode):
 
 
 def test_a_sync_kickoff_works_inside_a_running_event_loop_also_with_async_tools_and_callbacks():
-    told: list[str] = []
+    reported: list[str] = []
 
     @tool
     async def look(thing: str) -> str:
@@ -127,7 +127,7 @@ def test_a_sync_kickoff_works_inside_a_running_event_loop_also_with_async_tools_
 
     async def hear(output: Any) -> None:
         await asyncio.sleep(0.001)
-        told.append(output.raw)
+        reported.append(output.raw)
 
     worker = agent(ScriptedLLM([ToolUse("look", {"thing": "x"}), "done"]), tools=[look])
     made = crew(task("a", worker, callback=hear))
@@ -136,7 +136,7 @@ def test_a_sync_kickoff_works_inside_a_running_event_loop_also_with_async_tools_
         return made.kickoff().raw
 
     assert asyncio.run(cell()) == "done"
-    assert told == ["done"]
+    assert reported == ["done"]
 
 
 def test_a_kickoff_works_from_a_bare_thread():

@@ -338,9 +338,9 @@ def asking() -> Crew:
 
 
 def test_a_kickoff_takes_langchains_config(mode: Mode):
-    heard = Heard()
+    received = Heard()
     config: RunnableConfig = {
-        "callbacks": [heard],
+        "callbacks": [received],
         "tags": ["nightly"],
         "metadata": {"tenant": "acme"},
         "run_name": "who is it",
@@ -349,19 +349,19 @@ def test_a_kickoff_takes_langchains_config(mode: Mode):
     }
     output = mode.kickoff(asking(), config=config)
     assert (output.raw, output.thread_id) == ("user 42", "t-1")
-    assert heard.runs[0] == ("who is it", ("nightly",), "acme")
-    assert {tenant for _, _, tenant in heard.runs} == {"acme"}
-    assert all("nightly" in tags for _, tags, _ in heard.runs)
+    assert received.runs[0] == ("who is it", ("nightly",), "acme")
+    assert {tenant for _, _, tenant in received.runs} == {"acme"}
+    assert all("nightly" in tags for _, tags, _ in received.runs)
     assert asking().history("t-1")
 
 
 def test_a_config_reaches_every_run_of_a_batch_and_of_a_stream(mode: Mode):
-    heard = Heard()
-    config: RunnableConfig = {"callbacks": [heard], "run_name": "batch", "configurable": {"user_id": "42"}}
+    received = Heard()
+    config: RunnableConfig = {"callbacks": [received], "run_name": "batch", "configurable": {"user_id": "42"}}
     made = asking()
     mode.run(made.kickoff_for_each, made.akickoff_for_each, [{}, {}], config=config)
-    list(mode.told(asking(), config=config))
-    assert [name for name, _, _ in heard.runs].count("batch") == 3
+    list(mode.stream_items(asking(), config=config))
+    assert [name for name, _, _ in received.runs].count("batch") == 3
 
 
 def test_two_threads_for_one_run_are_refused(mode: Mode):
@@ -370,7 +370,7 @@ def test_two_threads_for_one_run_are_refused(mode: Mode):
 
 
 def test_the_config_of_a_node_may_be_passed_on(mode: Mode):
-    heard = Heard()
+    received = Heard()
 
     def node(state: MessagesState, config: RunnableConfig) -> dict[str, list[AnyMessage]]:
         return {"messages": [AIMessage(asking().kickoff(config=config).raw)]}
@@ -382,9 +382,9 @@ def test_the_config_of_a_node_may_be_passed_on(mode: Mode):
     graph.add_node("ask", anode if mode.asynchronous else node)
     graph.add_edge(START, "ask")
     compiled = graph.compile(checkpointer=InMemorySaver())
-    config: RunnableConfig = {"callbacks": [heard], "configurable": {"thread_id": "outer", "user_id": "42"}}
+    config: RunnableConfig = {"callbacks": [received], "configurable": {"thread_id": "outer", "user_id": "42"}}
     assert mode.invoke(compiled, ASK, config)["messages"][-1].content == "user 42"
-    assert [name for name, _, _ in heard.runs].count("Crew: desk") == 1
+    assert [name for name, _, _ in received.runs].count("Crew: desk") == 1
 
 
 class Named(Flow[dict[str, Any]]):
@@ -399,16 +399,16 @@ class Named(Flow[dict[str, Any]]):
 
 
 def test_a_flow_takes_langchains_config(mode: Mode):
-    heard = Heard()
+    received = Heard()
     flow = Report()
-    config: RunnableConfig = {"callbacks": [heard], "metadata": {"tenant": "acme"}, "run_name": "weekly"}
+    config: RunnableConfig = {"callbacks": [received], "metadata": {"tenant": "acme"}, "run_name": "weekly"}
     given = {"topic": "rain", "tone": "dry"}
     result = (
         asyncio.run(flow.akickoff(given, config=config)) if mode.asynchronous else flow.kickoff(given, config=config)
     )
     assert result == "dry: rain in 100 words"
-    assert heard.runs[0][0] == "weekly"
-    assert {tenant for _, _, tenant in heard.runs} == {"acme"}
+    assert received.runs[0][0] == "weekly"
+    assert {tenant for _, _, tenant in received.runs} == {"acme"}
 
 
 def test_a_flow_runs_on_the_thread_of_a_config_and_continues_there(mode: Mode):

@@ -47,7 +47,7 @@ def test_a_slow_tool_is_not_waited_for(mode: Mode):
             slow = agent(ScriptedLLM([ToolUse("think", {}), "done"]), tools=[think], max_execution_time=seconds)
             with pytest.raises(TimeLimitReached) as caught:
                 mode.kickoff(crew(task("slow", slow)))
-        if thought.begun.is_set():
+        if thought.started.is_set():
             break
     else:
         raise AssertionError("it never began")

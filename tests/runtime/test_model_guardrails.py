@@ -148,11 +148,11 @@ def test_a_judge_that_is_down_fails_the_task_and_a_resume_continues_with_it(mode
 
 def test_a_verdict_is_kept_and_not_asked_for_again(mode: Mode):
     judge = ScriptedLLM([GOOD])
-    told: list[str] = []
+    reported: list[str] = []
 
     def callback(output: TaskOutput) -> None:
-        told.append(output.raw)
-        if len(told) == 1:
+        reported.append(output.raw)
+        if len(reported) == 1:
             raise RuntimeError("busy")
 
     made = crew(
@@ -245,10 +245,10 @@ def test_an_output_is_held_to_a_context(mode: Mode):
 @pytest.mark.parametrize(("score", "accepted"), [(6.5, False), (7, True), ("8/10", True)])
 def test_with_a_threshold_the_score_decides(score: Any, accepted: bool):
     judge = HallucinationGuardrail("The sea.", ScriptedLLM([faith(score, "hallucinated", "colour")]), threshold=7)
-    told = (
+    reported = (
         (True, "The sea is calm.") if accepted else (False, "HALLUCINATED, 6.5 of 10, at least 7 are asked for: colour")
     )
-    assert judge(OUTPUT) == told
+    assert judge(OUTPUT) == reported
 
 
 def test_a_score_beyond_ten_is_asked_for_again():

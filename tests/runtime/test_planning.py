@@ -67,8 +67,8 @@ def test_the_planner_is_told_about_tasks_agents_and_tools(mode: Mode):
     diver = agent(worker, role="diver of {sea}", goal="breathe", tools=[sonar])
     dive = task("dive", diver, description="dive in {sea}", expected_output="pearls")
     mode.kickoff(crew(dive, planning=True, planning_llm=planner), {"sea": "RED"})
-    told = asked(planner)[0]
-    assert all(word in told for word in ("dive in RED", "pearls", "diver of RED", "breathe", "sonar"))
+    reported = asked(planner)[0]
+    assert all(word in reported for word in ("dive in RED", "pearls", "diver of RED", "breathe", "sonar"))
 
 
 def test_each_task_keeps_one_output_and_the_plan_has_its_own_place(mode: Mode):
@@ -170,23 +170,23 @@ def test_the_planner_is_heard_before_the_tasks(mode: Mode):
 
 
 def test_callbacks_are_told_about_tasks_alone(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
 
     def ended(output: TaskOutput) -> None:
-        told.append(output.name or "")
+        reported.append(output.name or "")
 
     def stepped(step: Any) -> None:
-        told.append("step")
+        reported.append("step")
 
     team, _, _ = planned("dive", plan=[plan_of("PLAN-1")], task_callback=ended, step_callback=stepped)
     mode.kickoff(team)
-    assert told == ["step", "dive"]
+    assert reported == ["step", "dive"]
 
 
 def test_the_stream_reports_the_planner(mode: Mode):
     team, _, _ = planned("dive", plan=[plan_of("PLAN-1")])
-    begun = [(item.task, item.index) for item in mode.told(team) if isinstance(item, TaskStarted)]
-    assert begun == [("planning", -1), ("dive", 0)]
+    has_started = [(item.task, item.index) for item in mode.stream_items(team) if isinstance(item, TaskStarted)]
+    assert has_started == [("planning", -1), ("dive", 0)]
 
 
 def test_a_trace_shows_the_planner_as_the_first_node():
@@ -237,8 +237,8 @@ def test_parallel_and_conditional_tasks_get_their_plans(mode: Mode):
     ]
     team = crew(*tasks, planning=True, planning_llm=ScriptedLLM([plan_of("P-1", "P-2", "P-3", "P-4")]))
     output = mode.kickoff(team)
-    told = sorted(asked(worker))
-    assert [f"P-{n}" in text for n, text in enumerate(told, 1)] == [True] * 3
+    reported = sorted(asked(worker))
+    assert [f"P-{n}" in text for n, text in enumerate(reported, 1)] == [True] * 3
     assert "P-4" in output.tasks_output[3].description and output.tasks_output[3].raw == ""
 
 

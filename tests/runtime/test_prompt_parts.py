@@ -127,10 +127,10 @@ def test_the_prompt_is_the_text_that_the_graph_sends(mode: Mode):
     model = ScriptedLLM(["x"])
     one = task("a", agent(model), description="Write about {topic}", markdown=True)
     one.interpolate_inputs_and_add_conversation_history({"topic": "rain"})
-    told = one.prompt()
+    reported = one.prompt()
     mode.kickoff(crew(one, checkpointer=False))
-    assert told in asked(model)[0]
-    assert told.startswith("Write about rain") and "a text" in told and "Markdown" in told
+    assert reported in asked(model)[0]
+    assert reported.startswith("Write about rain") and "a text" in reported and "Markdown" in reported
 
 
 def test_a_task_nobody_does_yet_has_a_prompt_too():
@@ -190,7 +190,7 @@ def triggered(mode: Mode, *allowed: bool | None, **inputs: Any) -> tuple[list[bo
 
 
 @pytest.mark.parametrize(
-    ("allowed", "told"),
+    ("allowed", "reported"),
     [
         ((None, None), [True, False]),
         ((False, None), [False, False]),
@@ -200,11 +200,11 @@ def triggered(mode: Mode, *allowed: bool | None, **inputs: Any) -> tuple[list[bo
     ],
 )
 def test_the_first_task_is_told_what_triggered_the_run_the_others_if_they_are_to_know(
-    mode: Mode, allowed: tuple[bool | None, ...], told: list[bool]
+    mode: Mode, allowed: tuple[bool | None, ...], reported: list[bool]
 ):
     seen, made = triggered(mode, *allowed, crewai_trigger_payload="a mail came")
-    assert seen == told
-    assert ["a mail came" in one.prompt() for one in made.tasks] == told
+    assert seen == reported
+    assert ["a mail came" in one.prompt() for one in made.tasks] == reported
     assert [one.description for one in made.tasks] == ["do t0", "do t1"]
 
 

@@ -127,9 +127,9 @@ def test_max_rpm_of_a_crew_holds_over_its_runs_and_the_wait_counts_as_the_agents
     assert str(caught.value).endswith(
         "Raise the limit, or make the task smaller. Waiting for `max_rpm` counts towards it."
     )
-    (told,) = [event for event in events if isinstance(event, LLMCallDelayedEvent)]
-    assert 60 - (time.monotonic() - began) < told.seconds <= 60 and told.max_rpm == 2
-    assert (told.model, told.agent_role, told.task_name) == ("scripted", "worker", "only")
+    (reported,) = [event for event in events if isinstance(event, LLMCallDelayedEvent)]
+    assert 60 - (time.monotonic() - began) < reported.seconds <= 60 and reported.max_rpm == 2
+    assert (reported.model, reported.agent_role, reported.task_name) == ("scripted", "worker", "only")
     assert not any(isinstance(event, LLMCallStartedEvent) for event in events)
     assert len(llm.requests) == 2
 
@@ -320,7 +320,7 @@ def test_runs_for_many_inputs_share_their_crews_bound(mode: Mode):
 def test_a_streamed_run_keeps_to_the_bound(mode: Mode):
     model = Bounded(1, 0.3)
     made = crew(*(task(f"t{n}", agent(model.llm)) for n in range(3)), rpm_controller=model.controller)
-    assert len(list(mode.told(made))) > 3
+    assert len(list(mode.stream_items(made))) > 3
     assert model.saw(3)
 
 

@@ -46,8 +46,8 @@ def format_names(server: OpenAIServer) -> list[str | None]:
 @pytest.mark.parametrize("field", ["output_pydantic", "output_json", "response_model"])
 def test_a_task_without_tools_asks_for_the_structure_with_the_work(serve: Serve, mode: Mode, field: str):
     server = serve(['{"metres": 7}'])
-    wanted: dict[str, Any] = {"output_pydantic": None, field: Depth}
-    result = measure(mode, llm_at(server), **wanted)
+    expected: dict[str, Any] = {"output_pydantic": None, field: Depth}
+    result = measure(mode, llm_at(server), **expected)
     assert (result.raw, format_names(server)) == ('{"metres":7}', ["Depth"])
     assert server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"] == {
         "metres": {"title": "Metres", "type": "integer"}
@@ -94,7 +94,7 @@ def test_the_pieces_of_a_structured_answer_are_streamed(serve: Serve, mode: Mode
     server = serve(['{"metres": 7}'])
     agent = Agent(role="Surveyor", goal="Measure", backstory="Careful.", llm=llm_at(server))
     task = Task(description="How deep?", expected_output="A depth", agent=agent, output_pydantic=Depth)
-    pieces = [item.text for item in mode.told(Crew(agents=[agent], tasks=[task])) if isinstance(item, Token)]
+    pieces = [item.text for item in mode.stream_items(Crew(agents=[agent], tasks=[task])) if isinstance(item, Token)]
     assert "".join(pieces) == '{"metres": 7}'
     assert (format_names(server), server.bodies[0]["stream"]) == (["Depth"], True)
 

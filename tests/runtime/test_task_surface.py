@@ -84,7 +84,7 @@ class Seen:
 
     mode: Mode
     folder: Path
-    told: list[str] = field(default_factory=list[str])
+    reported: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
         def look(where: str) -> str:
@@ -108,7 +108,7 @@ class Seen:
             agent=self.worker,
             context=[self.first],
             tools=[look],
-            callback=lambda output: self.told.append(str(output)),  # pyright: ignore[reportUnknownArgumentType,reportUnknownLambdaType]
+            callback=lambda output: self.reported.append(str(output)),  # pyright: ignore[reportUnknownArgumentType,reportUnknownLambdaType]
             output_file="out/{place}.md",
             markdown=True,
             guardrail=final,
@@ -255,7 +255,7 @@ WORKS: dict[tuple[str, str], Row] = {
     ("Task", "agent"): lambda seen: seen.output.agent == "Keeper of Bonn",
     ("Task", "allow_crewai_trigger_context"): _triggered,
     ("Task", "async_execution"): _beside,
-    ("Task", "callback"): lambda seen: seen.told == ["**three** boats"],
+    ("Task", "callback"): lambda seen: seen.reported == ["**three** boats"],
     ("Task", "config"): _configured,
     ("Task", "context"): lambda seen: "the harbour" in asked(seen.model)[1],
     ("Task", "converter_cls"): lambda seen: (

@@ -310,15 +310,15 @@ class Shelf:
 
     def __init__(self) -> None:
         self.log: list[tuple[str, ...]] = []
-        self.kept: dict[tuple[str, str], Any] = {}
+        self.stored: dict[tuple[str, str], Any] = {}
 
     def read(self, tool: str, input: str) -> Any:
         self.log.append(("read", tool, input))
-        return self.kept.get((tool, input))
+        return self.stored.get((tool, input))
 
     def add(self, tool: str, input: str, output: Any) -> None:
         self.log.append(("add", tool, input))
-        self.kept[tool, input] = output
+        self.stored[tool, input] = output
 
     def __len__(self) -> int:
         return 0
@@ -329,7 +329,7 @@ class AsyncShelf:
 
     def __init__(self) -> None:
         self._shelf = Shelf()
-        self.log, self.kept = self._shelf.log, self._shelf.kept
+        self.log, self.stored = self._shelf.log, self._shelf.stored
 
     async def read(self, tool: str, input: str) -> Any:
         await asyncio.sleep(0)
@@ -348,7 +348,7 @@ def test_crews_may_share_a_handler_of_the_users_own(mode: Mode, made: Any):
     assert depth.used == ["Brest"]
     key = ("depth", '{"place":"Brest"}')
     assert handler.log == [("read", *key), ("add", *key), ("read", *key)]
-    assert handler.kept == {key: [1, 2]}
+    assert handler.stored == {key: [1, 2]}
 
 
 def test_an_agents_handler_counts_before_its_crews(mode: Mode):
@@ -356,7 +356,7 @@ def test_an_agents_handler_counts_before_its_crews(mode: Mode):
     one = worker([depth], BREST)
     one.set_cache_handler(own)
     mode.kickoff(crew(task("a", one), task("b", worker([depth], PARIS, role="other")), cache_handler=its_crews))
-    assert len(own.kept) == len(its_crews.kept) == 1
+    assert len(own.stored) == len(its_crews.stored) == 1
 
 
 def test_an_agent_on_its_own_caches_only_where_it_was_given_a_handler(mode: Mode):

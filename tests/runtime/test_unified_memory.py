@@ -50,7 +50,7 @@ def test_kinds_that_are_given_are_used_alongside_it(mode: Mode):
     shelf, model = Shelf("tea"), stating("x")
     made = crew(task("one", agent(model)), memory=Memory(llm=False), external_memory=ExternalMemory(storage=shelf))
     mode.kickoff(made)
-    assert "- tea" in asked(model)[0] and len(shelf.kept) == 1
+    assert "- tea" in asked(model)[0] and len(shelf.stored) == 1
 
 
 def test_what_comes_out_of_a_memory_does_not_go_into_another(mode: Mode):
@@ -62,7 +62,7 @@ def test_what_comes_out_of_a_memory_does_not_go_into_another(mode: Mode):
     worker = agent(model, tools=tools)
     mode.kickoff(crew(task("one", worker), short_term_memory=ShortTermMemory(storage=shelf)))
     assert "Bonn has boats." in model.requests[1].text
-    assert [text for text, _ in shelf.kept] == ["done"]
+    assert [text for text, _ in shelf.stored] == ["done"]
 
 
 def test_a_memory_of_its_own_is_an_agents_alone(mode: Mode):
@@ -78,7 +78,7 @@ def test_a_memory_of_its_own_is_an_agents_alone(mode: Mode):
     assert ["Bonn has boats." in prompt for prompt in asked(own)] == [False, True]
     assert not any("Bonn has boats." in prompt for prompt in prompts(other))
     assert ["- tea" in prompt for prompt in (*asked(own), *asked(other))] == [False, False, True, True]
-    assert [text for text, _ in shelf.kept] == ["cars", "cars"]
+    assert [text for text, _ in shelf.stored] == ["cars", "cars"]
 
 
 def test_an_agent_on_its_own_remembers_what_was_said(mode: Mode):

@@ -60,8 +60,8 @@ def test_a_run_is_streamed(client: Client, mode: str):
     if mode == "updates":
         assert [list(update) for update in of_mode] == [["look"], ["tell"]]
     if mode == "messages-tuple":
-        told = "".join(message["content"] for message, about in of_mode if about["langgraph_node"] == "look")
-        assert told == "Final Answer: rain it is"
+        reported = "".join(message["content"] for message, about in of_mode if about["langgraph_node"] == "look")
+        assert reported == "Final Answer: rain it is"
     if mode == "messages":
         assert of_mode[-1][0]["content"] == "Final Answer: rain it is"
     assert "__crewgraph" not in str(parts)

@@ -126,8 +126,8 @@ def _method_fault(ours: Any, name: str, parameters: list[str] | None) -> str:
     taken = _signature(getattr(ours, name))
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in taken.values()):
         return ""
-    wanted = [parameter.partition("=")[0] for parameter in parameters]
-    lacking = [name for name in wanted if name not in taken and name not in ("self", "cls") and name[0] not in "*_"]
+    expected = [parameter.partition("=")[0] for parameter in parameters]
+    lacking = [name for name in expected if name not in taken and name not in ("self", "cls") and name[0] not in "*_"]
     return f"does not take {', '.join(lacking)}" if lacking else ""
 
 

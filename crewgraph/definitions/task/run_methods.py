@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.core.loops.bridge import begun
+from crewgraph.core.loops.bridge import start_in_thread
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable
@@ -56,7 +56,7 @@ class TaskRunMethods:
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "Future[TaskOutput]":
         """Run the task in a thread and return a future of its output; see `execute_sync`."""
-        return begun(partial(execute, cast("Task", self), agent, context, tools))
+        return start_in_thread(partial(execute, cast("Task", self), agent, context, tools))
 
     def execute(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None

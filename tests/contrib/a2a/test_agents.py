@@ -308,12 +308,12 @@ class Loud:
         return str(agent_response).upper()
 
     def prepare_message_metadata(self, conversation_state: Any) -> dict[str, Any]:
-        return {"volume": 11} if conversation_state is None else {"heard": conversation_state.heard}
+        return {"volume": 11} if conversation_state is None else {"heard": conversation_state.received_events}
 
 
 class MessageCount:
-    def __init__(self, heard: int) -> None:
-        self.heard = heard
+    def __init__(self, received_events: int) -> None:
+        self.received_events = received_events
 
     def is_ready(self) -> bool:
         return True

@@ -186,14 +186,14 @@ WRONG: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("vectors", "told"), WRONG)
-def test_what_are_no_vectors_is_an_error_that_says_so(vectors: Any, told: str, mode: Mode):
+@pytest.mark.parametrize(("vectors", "reported"), WRONG)
+def test_what_are_no_vectors_is_an_error_that_says_so(vectors: Any, reported: str, mode: Mode):
     def broken(texts: list[str]) -> Any:
         return vectors
 
     with pytest.raises(EmbedderError) as caught:
         documents(mode, embedder_of(broken), ["a", "b"])
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert f"{__name__}." in str(caught.value)
 
 
@@ -216,7 +216,7 @@ def test_what_a_function_raises_passes(mode: Mode):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         (7, "A `int` is not an embedder. Accepted: None (local), "),
         ({}, "this one has the keys []"),
@@ -258,7 +258,7 @@ def test_what_a_function_raises_passes(mode: Mode):
         ({"provider": "cohere"}, "`cohere` needs a model"),
     ],
 )
-def test_what_is_no_embedder_is_refused_with_what_there_is(given: Any, told: str):
+def test_what_is_no_embedder_is_refused_with_what_there_is(given: Any, reported: str):
     with pytest.raises(EmbedderError) as caught:
         embedder_of(given)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
