@@ -1,4 +1,4 @@
-"""Where measured programs run: processes with an environment of their own."""
+"""Processes of measured programs, each with its own environment."""
 
 import json
 import os

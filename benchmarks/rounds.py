@@ -1,4 +1,4 @@
-"""Rounds: each contender in turn, again and again, so that all meet the machine in the same moods."""
+"""Rounds: the contenders run in turn, repeatedly, so that all see the same load of the machine."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The ways to run, with the same calls."""
+"""The ways to run a crew or a flow (sync and async, with tasks or steps as nodes), behind the same calls."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator

@@ -1,4 +1,4 @@
-"""The rules that keep the house readable, held by a test."""
+"""The house rules of the code, enforced by tests."""
 
 import ast
 import importlib

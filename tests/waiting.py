@@ -1,4 +1,4 @@
-"""Waiting for a thing itself, where a time in which it should have happened would be a guess about the machine."""
+"""Waiting for a condition, instead of sleeping for a guessed time."""
 
 import asyncio
 import time

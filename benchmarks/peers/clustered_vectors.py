@@ -1,4 +1,4 @@
-"""Vectors that stand in clusters, always the same ones, and what is nearest to each query."""
+"""Clustered vectors with a fixed seed, and the nearest ones to each query."""
 
 import numpy as np
 

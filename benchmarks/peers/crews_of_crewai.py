@@ -1,4 +1,4 @@
-"""CrewAI itself, the same programs."""
+"""The crews of the benchmarks, with CrewAI."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""crewgraph, by its public names alone.
+"""The crews of the benchmarks, with the public names of crewgraph.
 
 What is heavy is imported where it is used: `first` measures the imports.
 """

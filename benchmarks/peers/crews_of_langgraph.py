@@ -1,4 +1,4 @@
-"""LangGraph, as one would write these graphs by hand; what is heavy is imported where it is used."""
+"""The crews of the benchmarks as hand-written LangGraph graphs; heavy packages are imported where they are used."""
 
 import asyncio
 import operator

@@ -1,4 +1,4 @@
-"""Flows of CrewAI itself, the same classes."""
+"""The flows of the benchmarks, with CrewAI."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""The same flows as graphs by hand: nodes are functions of a state; what is heavy is imported where it is used."""
+"""The flows of the benchmarks as hand-written LangGraph graphs; heavy packages are imported where they are used."""
 
 import asyncio
 import operator

@@ -1,4 +1,4 @@
-"""What is measured of whatever keeps vectors and finds them: saves, searches, and how it opens in a new process."""
+"""The measurements of a vector store: saving, searching, and opening in a new process."""
 
 import json
 import resource

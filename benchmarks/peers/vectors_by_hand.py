@@ -1,4 +1,4 @@
-"""faiss and SQLite by hand: a flat index, a table of values; the vectors are in the index's own file alone."""
+"""Hand-written store with faiss and SQLite: a flat index and a table of values; the vectors are only in the index file."""
 
 import sqlite3
 import sys

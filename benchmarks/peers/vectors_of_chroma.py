@@ -1,4 +1,4 @@
-"""What CrewAI 1.2.1 keeps memories in: Chroma."""
+"""Chroma, the store of memories in CrewAI 1.2.1."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What CrewAI 1.15 keeps memories in: LanceDB."""
+"""LanceDB, the store of memories in CrewAI 1.15."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What every peer is given to do: the same texts, the same answers, no latency."""
+"""The workload of every peer: the same texts and answers, no latency."""
 
 __all__ = [
     "ANSWER",

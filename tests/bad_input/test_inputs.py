@@ -1,4 +1,4 @@
-"""Inputs of wrong types, missing and odd ones."""
+"""Inputs of wrong types, missing inputs and unusual values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Models that are not there, are none, or answer badly."""
+"""Models that are missing, invalid, or answer badly."""
 
 from typing import Any
 

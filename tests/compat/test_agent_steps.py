@@ -1,4 +1,4 @@
-"""Steps of agents by hand, and what agents, models and tools show by CrewAI's names."""
+"""CrewAI's functions for single steps of agents, and attributes of agents, models and tools under CrewAI's names."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The panels and the listener that CrewAI's programs use by themselves."""
+"""CrewAI's console panels and event listener, used directly by programs."""
 
 import contextvars
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What stands around running code (`crewai.context`, `crewai.execution`), and the order of handlers that depend on each other."""
+"""The context of running code (`crewai.context`, `crewai.execution`), and the order of dependent event handlers."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What can be seen only in a process of its own."""
+"""Imports in a separate process."""
 
 import json
 import os

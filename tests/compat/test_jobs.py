@@ -1,4 +1,4 @@
-"""Jobs in the background of a session, as CrewAI's programs write them."""
+"""CrewAI's background jobs of a session."""
 
 import asyncio
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""What CrewAI's programs know of projects, crews in JSON and conversations, apart from running them."""
+"""CrewAI's functions for projects, JSON crews and conversations, without running them."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Outputs of tasks in an SQLite file: a file of one's own, and what the latest run gave."""
+"""Task outputs in an SQLite file: a custom file, and the outputs of the latest run."""
 
 import sqlite3
 from pathlib import Path

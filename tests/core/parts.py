@@ -1,4 +1,4 @@
-"""A model, tools and graphs for tests of the core: real implementations of its ports, that count what they do."""
+"""A model, tools and graphs for tests of the core: real implementations of its protocols that count their calls."""
 
 import asyncio
 import operator

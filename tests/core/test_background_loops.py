@@ -1,4 +1,4 @@
-"""The loops in threads of our own, and the garbage collector in any other thread."""
+"""The background event loops, and garbage collection on other threads."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Sync code that meets async functions, and async code that meets blocking ones."""
+"""Calling async functions from sync code, and blocking functions from async code."""
 
 import asyncio
 import contextvars

@@ -1,4 +1,4 @@
-"""Performing and recording: what is done once, what is answered, what is done again."""
+"""Performing and recording effects: what is performed once, what is answered from the journal, and what is repeated."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""LangGraph's private parts that `crewgraph.core.pregel` uses, held against the installed version."""
+"""The private parts of LangGraph that `crewgraph.core.pregel` uses, checked against the installed version."""
 
 import dataclasses
 import operator

@@ -1,4 +1,4 @@
-"""Runs of drawn graphs, with LangGraph's supersteps and with what replaces parts of them: the same streams, errors and rows."""
+"""Random graphs run with LangGraph's supersteps and with crewgraph's replacements: the same streams, errors and rows."""
 
 import gc
 import operator

@@ -1,4 +1,4 @@
-"""Copies: definitions of their own that share what is not theirs alone."""
+"""Copies of definitions: independent, except for the models, tools and memories that they share."""
 
 import copy
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Models as users give them to agents, and as agents show them."""
+"""The `llm` fields: the values that users pass, and what agents show."""
 
 import json
 from typing import Any

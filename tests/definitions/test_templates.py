@@ -1,4 +1,4 @@
-"""Placeholders: a definition keeps what its author wrote, and shows what the last run made of it."""
+"""Placeholders: a definition retains its templates, and shows the texts of the last run."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""What is refused when a definition is made: by which rule, where, and with what advice."""
+"""Validation of definitions: the violated rule, the place and the advice in the error."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The project's pages as programs: the python blocks of a page are one program, in the order of the page."""
+"""The documentation pages as programs: the python blocks of a page form one program."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The python blocks of README and docs are true programs, and what the pages say they print is what they print.
+"""The python blocks of README and docs run, and print what the pages say.
 
 A page's blocks are one program. A block of kind `text` or `mermaid` right behind one of kind `python` is what that one
 prints; `...` in it stands for anything. The model that the pages name answers at a loopback endpoint.

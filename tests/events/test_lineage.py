@@ -1,4 +1,4 @@
-"""Where events stand among each other."""
+"""The lineage of events: scopes, order and triggers."""
 
 import asyncio
 import threading

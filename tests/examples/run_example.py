@@ -1,4 +1,4 @@
-"""Examples as their READMEs say: each command in a copy of the folder, without a key, and what it prints.
+"""Runs examples as their READMEs say: each command in a copy of the folder, without an API key.
 
 A block of kind `sh` with a block of kind `text` right behind it is run; its lines are commands of `python` or `crewgraph`.
 Blocks of other kinds, and those without an output, are not.

@@ -1,4 +1,4 @@
-"""Short ways to run flows."""
+"""Shortcuts to run flows."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Flows drawn at random, and their rules once more, written the simplest way: what implementations are compared with."""
+"""Random flows, and a naive implementation of the trigger rules to compare others with."""
 
 from dataclasses import dataclass, field
 from enum import Enum

@@ -1,4 +1,4 @@
-"""A class whose name another one has, too."""
+"""A class with the same name as one in `test_serialization`."""
 
 from pydantic import BaseModel
 

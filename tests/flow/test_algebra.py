@@ -1,4 +1,4 @@
-"""The algebra of triggers against a second one, written from its rules, over flows, values and orders drawn at random."""
+"""The algebra of triggers, compared with a naive implementation over random flows, values and orders."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Methods in the background end whenever they like."""
+"""Methods in the background may end in any order."""
 
 from concurrent.futures import Future
 from typing import Any

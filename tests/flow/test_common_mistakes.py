@@ -1,4 +1,4 @@
-"""Mistakes that are easily made with flows, and what is said of them."""
+"""Common mistakes in flows, and their error messages."""
 
 import re
 import threading

@@ -1,4 +1,4 @@
-"""Compiled flows where others run them: agent servers, parents, LangGraph's own streams."""
+"""Compiled flows run by other code: agent servers, parent graphs, LangGraph's own streams."""
 
 import asyncio
 import importlib

@@ -1,5 +1,5 @@
 # pyright: basic
-"""What is wrong with a flow, and what is hardly meant: told when it is to run, all at once."""
+"""Errors and probable mistakes in flows: all reported together when the flow is to run."""
 
 import enum
 import warnings

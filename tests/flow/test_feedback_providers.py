@@ -1,4 +1,4 @@
-"""Providers that answer and ask, runs that are taken up with their answer, and what code below a method may ask."""
+"""Feedback and input providers, runs that resume with an answer, and questions of code called by a method."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""People in flows: outputs that somebody looks at, questions in the middle of a method, answers from elsewhere."""
+"""Human input in flows: feedback on outputs, questions inside methods, answers from other processes."""
 
 import os
 import subprocess

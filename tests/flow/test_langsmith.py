@@ -1,4 +1,4 @@
-"""What LangSmith is sent of flows: real requests of its SDK to a server on loopback."""
+"""Traces of flows in LangSmith: real requests of its SDK to a server on loopback."""
 
 import time
 from collections.abc import Iterator

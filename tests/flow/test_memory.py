@@ -1,4 +1,4 @@
-"""What flows remember."""
+"""The memory of flows."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs that are kept: killed and gone on with, loaded, looked back at, forked."""
+"""Stored runs: killed and resumed, loaded, inspected, forked."""
 
 import os
 import sys

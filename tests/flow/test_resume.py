@@ -1,4 +1,4 @@
-"""Runs of flows drawn at random, stopped at every single write of theirs and gone on with, against the rules."""
+"""Random flows, stopped after every write of theirs and resumed, compared with the rules."""
 
 import asyncio
 import os

@@ -1,5 +1,5 @@
 # pyright: basic
-"""What runs when, in which round, with what: the meaning of triggers.
+"""The semantics of triggers: which method runs when, in which round, and with which arguments.
 
 The methods of these flows note themselves in a list; the expected notes stand inline.
 """

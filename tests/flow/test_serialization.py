@@ -1,5 +1,5 @@
 # pyright: basic
-"""Values as checkpoints hold them: plain data that comes back as what it was."""
+"""Serialization of values in checkpoints: plain data that is restored to the original objects."""
 
 import datetime as dates
 import enum

@@ -1,4 +1,4 @@
-"""States that are changed in place: checked against their model, and kept with the method that has changed them."""
+"""Mutable states: validated against their model, and stored with the method that changed them."""
 
 import copy
 import json

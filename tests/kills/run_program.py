@@ -1,4 +1,4 @@
-"""A program of this folder in a process of its own."""
+"""Runs a program of this folder in a separate process."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A sample of the ends that `make kills` makes by the thousand."""
+"""A sample of the process ends that `make kills` causes by the thousand."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sources of users' own, and those that LangChain has."""
+"""Custom sources, and LangChain's loaders and retrievers as sources."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Agents at work look up what is known."""
+"""Knowledge in runs: agents query it for their tasks."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tools of MCP servers, in the hands of agents."""
+"""Tools of MCP servers, used by agents."""
 
 import asyncio
 import json

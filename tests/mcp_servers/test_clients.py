@@ -1,4 +1,4 @@
-"""Clients and tools of MCP servers that programs make by themselves, as CrewAI's do."""
+"""MCP clients and tools that programs create directly, with CrewAI's classes."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Storages of somebody's own under a memory."""
+"""Custom storages of a memory."""
 
 from datetime import datetime
 from typing import Any

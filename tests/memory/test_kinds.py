@@ -1,4 +1,4 @@
-"""The four kinds of memory by themselves: what their storages are called with, what they give and tell."""
+"""The four kinds of memory: calls of their storages, results and events."""
 
 import asyncio
 import sqlite3

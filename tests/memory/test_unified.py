@@ -1,4 +1,4 @@
-"""What a memory keeps, finds and forgets."""
+"""The unified memory: remember, recall and forget."""
 
 import asyncio
 import warnings

@@ -1,4 +1,4 @@
-"""What tests of rewriting share."""
+"""Shared functions of the tests of rewriting."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is used through modules, as `crewai.Agent` and in texts, is named where it is now."""
+"""Names used through modules, as `crewai.Agent`, and in strings get their current paths."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The parts of plans by themselves, under CrewAI's names."""
+"""The classes of plans, under CrewAI's names."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Plans in steps: made, carried out, looked at, planned anew."""
+"""Plans in steps: planning, execution, observation and replanning."""
 
 import asyncio
 import json

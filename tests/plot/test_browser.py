@@ -1,4 +1,4 @@
-"""The page in a real browser, used with mouse and keys."""
+"""The HTML page in a real browser, used with mouse and keys."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A forked Python does what one does that was started anew."""
+"""A forked Python process behaves like a newly started one."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A class under `@CrewBase` stays the class it was, and becomes a team."""
+"""`@CrewBase` turns a class into a project without replacing it."""
 
 import copy
 import threading

@@ -1,4 +1,4 @@
-"""Templates around an agent's messages."""
+"""Templates of an agent's messages."""
 
 from typing import Any
 

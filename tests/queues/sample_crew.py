@@ -1,4 +1,4 @@
-"""What the workers of the tests run: three tasks, each with one call of a tool, which leaves a line in a file.
+"""The crew that the workers run: three tasks, each with one tool call, which writes a line to a file.
 
 A line is `THREAD TASK PID TIME`; the file is `OFFICE_LOG`, and a call takes `OFFICE_SECONDS`, and as long as there is a file
 of that name that ends in `.held`.

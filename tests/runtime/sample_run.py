@@ -1,4 +1,4 @@
-"""A crew that was run, and ways to run others: for looking at every public name."""
+"""A sample run of a crew, and shortcuts to run others, for the tests of every public name."""
 
 import json
 from dataclasses import dataclass

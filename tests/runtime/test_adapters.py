@@ -1,4 +1,4 @@
-"""Agents of other frameworks, classes of users that work in their own way, and the parts that such classes are made of."""
+"""Agents of other frameworks, custom agent classes, and the base classes for them."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The functions that users hang on tasks, agents and crews: when they are called, with what, in which order."""
+"""Callbacks of tasks, agents and crews: when they are called, with which arguments, and in which order."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Async runs that are cancelled: what was begun in a thread is recorded first, and a resume goes on there."""
+"""Cancelled async runs: the result of a running thread is recorded first, and a resume continues there."""
 
 import asyncio
 import threading

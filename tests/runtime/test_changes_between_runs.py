@@ -1,4 +1,4 @@
-"""What a crew uses may change between its runs: each feature, switched on after a first run, works in the second."""
+"""Definitions may change between runs: each feature, enabled after a first run, works in the second."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One crew kicked off many times at once: no run sees anything of another."""
+"""Concurrent kickoffs of one crew: the runs are isolated from each other."""
 
 import asyncio
 import gc

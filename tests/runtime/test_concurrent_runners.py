@@ -1,4 +1,4 @@
-"""Two that run one thread: the second is told who runs it, and nothing is done twice."""
+"""Two runners of one thread: the second gets an error that names the first, and nothing is done twice."""
 
 import asyncio
 import subprocess

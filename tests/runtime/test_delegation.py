@@ -1,4 +1,4 @@
-"""Agents that hand work to others: the coworker's work is a part of theirs."""
+"""Delegation: the coworker's work is part of the delegating agent's work."""
 
 import threading
 import time

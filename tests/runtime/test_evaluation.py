@@ -1,4 +1,4 @@
-"""A crew is tested: rounds, marks, and what they cost."""
+"""`Crew.test`: rounds, scores and costs."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the audience of a run is told, and in which order."""
+"""The events of a run, and their order."""
 
 import asyncio
 import logging

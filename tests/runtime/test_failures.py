@@ -1,4 +1,4 @@
-"""Failures: what reaches the caller, what the audience is told, what a resume repeats."""
+"""Failures: the exception for the caller, the events, and what a resume repeats."""
 
 import asyncio
 import logging

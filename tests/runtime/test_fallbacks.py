@@ -1,4 +1,4 @@
-"""Models that stand in for one another: who is asked, who answered, what is counted, and what is recorded."""
+"""Fallback models: which model is asked, which answered, and what is counted and recorded."""
 
 import asyncio
 from collections.abc import Iterator

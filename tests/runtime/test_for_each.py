@@ -1,4 +1,4 @@
-"""One crew for many inputs: each a run of its own, and none lost because another one fails."""
+"""`kickoff_for_each`: a separate run for each input; a failed run does not lose the others."""
 
 import asyncio
 import threading

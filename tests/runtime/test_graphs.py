@@ -1,4 +1,4 @@
-"""The graph of a crew is kept while the crew stays what it is."""
+"""The compiled graph of a crew is cached until the crew changes."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""People who look at answers (`human_input`): asked when an answer is there, answered from anywhere, as often as it takes."""
+"""`human_input`: a person reviews each answer, from any process, until they accept it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Questions to people: a tool interrupts the run, somebody answers, the run goes on."""
+"""Interrupts in tools: the run pauses, a person answers, and the run continues."""
 
 from typing import Any, TypedDict
 

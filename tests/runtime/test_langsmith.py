@@ -1,4 +1,4 @@
-"""What LangSmith is sent of a run: real requests of its SDK to a server on loopback."""
+"""Traces of runs in LangSmith: real requests of its SDK to a server on loopback."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Bounds on an agent's work: time, and requests that failed."""
+"""Limits of an agent's work: time, and failed requests."""
 
 from typing import Any
 

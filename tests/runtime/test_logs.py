@@ -1,4 +1,4 @@
-"""What a crew tells of its last run: logs, conversations, inputs; and who told it."""
+"""What a crew reports of its last run: logs, conversations and inputs."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a crew remembers: told to its agents, kept after tools and tasks, whatever becomes of the run."""
+"""The memory of crews: searched for prompts, and written after tool calls and tasks, even if the run fails."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Crews inside of other graphs, and of other crews."""
+"""Crews inside other graphs and other crews."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What crews and their outputs show in notebooks: drawn here, escaped, and loaded from nowhere."""
+"""HTML of crews and outputs in notebooks: rendered locally, escaped, and without external resources."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A crew that plans: the plan is made first, reaches the prompts, and is kept."""
+"""Planning crews: the plan is made first, added to the prompts, and stored."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Texts filled by hand, what a task contributes to a prompt, the chat before a run, and what triggered it."""
+"""Interpolation of texts, a task's part of the prompt, the chat before a run, and the trigger payload."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""`max_rpm` of crews and agents: where requests are really made, over tasks, runs, threads and loops."""
+"""`max_rpm` of crews and agents: real requests across tasks, runs, threads and event loops."""
 
 import asyncio
 import copy

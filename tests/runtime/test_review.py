@@ -1,4 +1,4 @@
-"""Those who look at answers in a person's place (`set_provider`), and what is made of texts (`set_processor`)."""
+"""Providers that review answers in place of a person (`set_provider`), and processors of texts (`set_processor`)."""
 
 import contextvars
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The failures that the specification names for tasks and sequential crews: their types, when they come, what is left."""
+"""The errors that the specification names for tasks and sequential crews: their types, when they are raised, and what is stored."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A task as a graph of its steps: looked into, stopped, answered by hand, forked."""
+"""A task as a graph of its steps: inspected, interrupted, edited, forked."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Results of tools, kept by a crew and given again."""
+"""The cache of tool results."""
 
 import asyncio
 import copy

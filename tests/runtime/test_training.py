@@ -1,4 +1,4 @@
-"""People teach a crew: they are asked, answers are improved, lessons are drawn, and later runs keep to them."""
+"""Training: people give feedback, answers are improved, lessons are derived, and later runs apply them."""
 
 import json
 import os

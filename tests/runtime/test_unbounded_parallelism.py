@@ -1,4 +1,4 @@
-"""Nothing of ours bounds how many tasks and tools work at the same time."""
+"""crewgraph does not limit how many tasks and tools run at the same time."""
 
 import asyncio
 import threading

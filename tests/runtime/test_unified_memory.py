@@ -1,4 +1,4 @@
-"""A memory for everything in the place of the kinds: of a crew, of an agent, of an agent on its own."""
+"""The unified memory in place of the four kinds: of a crew, of an agent, and of a standalone agent."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Crews and flows behind HTTP, for people's own clients: the same tests hold for `crewgraph serve` and for LangGraph's server."""
+"""Crews and flows over HTTP: the same tests for `crewgraph serve` and for LangGraph's server."""
 
 import time
 from typing import Any

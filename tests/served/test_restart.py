@@ -1,4 +1,4 @@
-"""Servers that are killed or stopped in the midst of runs, and the ones after them; with a queue the runs go on meanwhile."""
+"""Servers that are killed or stopped during runs, and restarted; with a queue the runs continue meanwhile."""
 
 import asyncio
 import signal

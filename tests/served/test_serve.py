@@ -1,4 +1,4 @@
-"""What `crewgraph serve` does beyond the protocol: who may ask, what ends, and what the next server takes up."""
+"""`crewgraph serve` beyond the protocol: authentication, shutdown, and the runs that the next server resumes."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A server with a queue: workers are killed, streams are read from wherever a reader was, and other servers are beside it."""
+"""A server with a queue: workers are killed, streams are read from any position, and several servers run side by side."""
 
 import asyncio
 import signal

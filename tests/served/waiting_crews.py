@@ -1,4 +1,4 @@
-"""What the tests serve: crews whose tools wait until a test lets them go on."""
+"""The served crews, whose tools wait until a test releases them."""
 
 import os
 import signal

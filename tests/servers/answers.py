@@ -1,4 +1,4 @@
-"""What the endpoint of `openai_api` does with a request: answers, and the ways to misbehave."""
+"""Answers of the endpoint of `openai_api`, and its ways to misbehave."""
 
 import json
 from collections.abc import Callable, Sequence

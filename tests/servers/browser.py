@@ -1,4 +1,4 @@
-"""A browser of the tests' own: headless Chromium, spoken to through two pipes."""
+"""Headless Chromium, controlled through two pipes."""
 
 import base64
 import itertools

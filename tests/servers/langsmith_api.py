@@ -1,4 +1,4 @@
-"""LangSmith's side of its ingest protocol on loopback: takes what the SDK sends, and keeps it.
+"""A LangSmith server on loopback that stores what the SDK sends.
 
 with LangSmithServer() as server:
     ...  # with LANGSMITH_ENDPOINT=server.url

@@ -1,4 +1,4 @@
-"""The end of an interpreter under threads that still work: nothing is closed under them, and nothing that was saved is lost."""
+"""Interpreter shutdown while threads still work: nothing is closed under them, and no saved data is lost."""
 
 import os
 import subprocess

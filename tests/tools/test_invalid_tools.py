@@ -1,4 +1,4 @@
-"""What people give in `tools=[...]` that is no tool, and what the refusal recommends."""
+"""Values in `tools=[...]` that are not tools, and the advice in the error."""
 
 from typing import Any
 

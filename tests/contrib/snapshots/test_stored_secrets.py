@@ -1,4 +1,4 @@
-"""What a restored snapshot knows of secrets: the names of the environment variables that hold them."""
+"""Secrets in snapshots: only the names of the environment variables that hold them are stored."""
 
 import json
 from pathlib import Path

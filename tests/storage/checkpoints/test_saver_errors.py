@@ -1,4 +1,4 @@
-"""When the disk says no: which file, what is wrong, what to do; and nothing that was saved is harmed."""
+"""Errors of the disk: the message names the file, the problem and a remedy, and saved data stays intact."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Where threads stand, read without their past; and the past removed while a run goes on."""
+"""The latest checkpoints, read without the older ones; and removal of older ones during a run."""
 
 import sqlite3
 import time

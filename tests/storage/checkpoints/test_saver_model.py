@@ -1,4 +1,4 @@
-"""Random trees of checkpoints, random removals: what stays reads as it was put."""
+"""Random trees of checkpoints and random removals: what remains reads as it was written."""
 
 import random
 import sqlite3

@@ -1,4 +1,4 @@
-"""Bytes of strangers: a database that was tampered with runs nothing, and no text reaches the SQL."""
+"""Safety: a tampered database runs no code, and no text becomes part of the SQL."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""An embedder for tests: the words of a text, each at a place that is the same in all processes."""
+"""A bag-of-words embedder for tests, the same in all processes."""
 
 from zlib import crc32
 

@@ -1,4 +1,4 @@
-"""A store with an embedder of the tests', on a file."""
+"""A store in a file, with the embedder of the tests."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A store's sync or async face, by the same calls."""
+"""The sync or async methods of a store, behind the same calls."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Disks that are full, files that are torn, gone or not ours, and what is done wrongly."""
+"""Full disks, damaged, missing or foreign files, and wrong use."""
 
 import asyncio
 import logging

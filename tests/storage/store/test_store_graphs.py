@@ -1,4 +1,4 @@
-"""The store in LangGraph programs of one's own."""
+"""The store in plain LangGraph programs."""
 
 from pathlib import Path
 from typing import Annotated, Any, TypedDict

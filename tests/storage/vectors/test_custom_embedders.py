@@ -1,4 +1,4 @@
-"""What may be given as an embedder, without a service."""
+"""Custom embedders: functions, objects and LangChain `Embeddings`, without a service."""
 
 import asyncio
 import functools

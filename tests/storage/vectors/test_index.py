@@ -1,4 +1,4 @@
-"""An index of vectors: what it finds, what it refuses, and when it changes how it looks."""
+"""The vector index: results, rejected input, and the switch from exact to approximate search."""
 
 import subprocess
 import sys
