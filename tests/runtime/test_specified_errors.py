@@ -1,4 +1,4 @@
-"""The errors that the specification names for tasks and sequential crews: their types, when they are raised, and what is stored."""
+"""Errors that the specification names for tasks and sequential crews: their types, when they are raised, and what is stored."""
 
 import logging
 from pathlib import Path
