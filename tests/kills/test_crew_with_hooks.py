@@ -20,14 +20,14 @@ def effects(folder: Path) -> Counter[str]:
 def test_whenever_it_is_killed_only_what_was_not_on_record_happens_again(tmp_path: Path):
     whole = tmp_path / "lives"
     whole.mkdir()
-    assert run_program("hooked", whole) == (0, "04:12 UTC\n")
+    assert run_program("crew_with_hooks", whole) == (0, "04:12 UTC\n")
     lines, every = (whole / "ledger.txt").read_text().splitlines(), effects(whole)
     assert every.total() == 27 and max(every.values()) == 1
     for kill in random.Random(11).sample(points_of(lines), _SAMPLE):
         folder = tmp_path / kill.replace(" ", "_").replace("/", "_")
         folder.mkdir()
-        assert run_program("hooked", folder, kill)[0] == -9
-        assert run_program("hooked", folder) == (0, "04:12 UTC\n")
+        assert run_program("crew_with_hooks", folder, kill)[0] == -9
+        assert run_program("crew_with_hooks", folder) == (0, "04:12 UTC\n")
         died = lines.index(kill.partition(" ")[2]) + kill.startswith("after")
         recorded = max((n for n, line in enumerate(lines[:died], 1) if line.startswith("R ")), default=0)
         again = {line for line in lines[recorded:died] if line.startswith("E ")}

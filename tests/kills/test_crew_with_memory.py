@@ -28,7 +28,7 @@ EXPECTED: dict[str, Any] = {
 def points(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Every point that a run passes which lives."""
     folder = tmp_path_factory.mktemp("lives")
-    status, output = run_program("remembering", folder)
+    status, output = run_program("crew_with_memory", folder)
     assert (status, json.loads(output)) == (0, EXPECTED)
     lines = (folder / "ledger.txt").read_text().splitlines()
     assert sum(line.startswith("E ") for line in lines) == 4 + 2 + 2 + 2
@@ -42,9 +42,9 @@ def test_whenever_it_is_killed_it_remembers_everything_once(points: list[str], t
     for number, kill in enumerate([*sample.sample(saves, _SAMPLE), *sample.sample(points, _SAMPLE)]):
         folder = tmp_path / str(number)
         folder.mkdir()
-        status, _ = run_program("remembering", folder, kill)
+        status, _ = run_program("crew_with_memory", folder, kill)
         assert status == -9, kill
-        remembered = json.loads(run_program("remembering", folder)[1])
+        remembered = json.loads(run_program("crew_with_memory", folder)[1])
         own = remembered.pop("own")
         assert remembered == {name: one for name, one in EXPECTED.items() if name != "own"}, kill
         # A storage of one's own may be given again what it was given when the process died, before that was recorded.

@@ -26,15 +26,15 @@ def is_recorded(line: str) -> bool:
 def test_whenever_it_is_killed_only_what_was_not_on_record_happens_again(tmp_path: Path):
     whole = tmp_path / "lives"
     whole.mkdir()
-    assert run_program("middled", whole) == (0, "04:12 4\n")
+    assert run_program("crew_with_middleware", whole) == (0, "04:12 4\n")
     lines, every = (whole / "ledger.txt").read_text().splitlines(), effects(whole)
     assert every.total() == 6
     points = [point for point in points_of(lines) if not point.endswith(("C 1", "look-Brest"))]
     for kill in random.Random(11).sample(points, min(_SAMPLE, len(points))):
         folder = tmp_path / kill.replace(" ", "_").replace("/", "_")
         folder.mkdir()
-        assert run_program("middled", folder, kill)[0] == -9
-        assert run_program("middled", folder) == (0, "04:12 4\n"), kill
+        assert run_program("crew_with_middleware", folder, kill)[0] == -9
+        assert run_program("crew_with_middleware", folder) == (0, "04:12 4\n"), kill
         died = lines.index(kill.partition(" ")[2]) + kill.startswith("after")
         stored = max((n for n, line in enumerate(lines[:died], 1) if line.startswith("R ")), default=0)
         again = {line for line in lines[stored:died] if is_recorded(line)}

@@ -171,7 +171,7 @@ def test_listeners_of_a_scope_hear_only_the_runs_inside_it(mode: Mode):
     with record_events() as outer:
         mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])))))
         count = len(outer)
-        with record_events() as inner:
+        with crewai_event_bus.scoped_handlers(), record_events() as inner:
             mode.kickoff(crew(task("b", agent(ScriptedLLM(["x"])))))
         assert len(outer) == count
         assert len(inner) == count
