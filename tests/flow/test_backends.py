@@ -32,7 +32,7 @@ broken: list[str] = []
 
 
 @pytest.fixture(autouse=True)
-def nothing_done() -> None:
+def clear_calls() -> None:
     done.clear()
     broken.clear()
 

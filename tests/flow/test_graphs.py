@@ -19,7 +19,7 @@ by_node = pytest.mark.parametrize("granularity", ["method"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
-def nothing_done() -> None:
+def clear_calls() -> None:
     done.clear()
 
 

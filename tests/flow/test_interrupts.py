@@ -21,7 +21,7 @@ requests: list[str] = []
 
 
 @pytest.fixture(autouse=True)
-def nothing_done() -> None:
+def clear_calls() -> None:
     requests.clear()
 
 

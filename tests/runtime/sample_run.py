@@ -15,7 +15,7 @@ from crewgraph.tools.cache import CacheHandler
 
 from .parts import agent, asked, crew, task
 
-__all__ = ["BONN", "FAR", "LOOK", "USED", "Forgets", "Gate", "Seen", "Shelf", "Town"]
+__all__ = ["BONN", "FAR", "LOOK", "USED", "Forgets", "Gate", "SampleRun", "Shelf", "Town"]
 
 
 class Town(BaseModel):
@@ -76,7 +76,7 @@ class Forgets:
 
 
 @dataclass
-class Seen:
+class SampleRun:
     """A run of two tasks, and whatever else a name needs."""
 
     mode: Mode

@@ -15,7 +15,7 @@ from crewgraph import Agent, CheckpointConfig, Crew, ScriptedLLM, Task, TaskOutp
 from crewgraph.contrib.snapshots import RuntimeState
 
 from .parts import agent, crew, task
-from .sample_run import Forgets, Seen
+from .sample_run import Forgets, SampleRun
 
 METHOD_NAMES = """
 akickoff akickoff_for_each aquery_knowledge calculate_usage_metrics check_config check_config_type check_manager_llm copy
@@ -35,36 +35,36 @@ NOT_HERE: dict[str, str] = {
     "model_post_init": "a part of pydantic",
 }
 
-Row = Callable[[Seen], Any]
+Row = Callable[[SampleRun], Any]
 
 
-def _for_each(seen: Seen) -> bool:
+def _for_each(sample: SampleRun) -> bool:
     pairs = (Crew.kickoff_for_each, Crew.kickoff_for_each_async), (Crew.kickoff_for_each, Crew.akickoff_for_each)
     for sync, asynchronous in pairs:
-        made = seen.one("one", "two")
+        made = sample.one("one", "two")
         # The runs of the async method run in parallel.
-        outputs = seen.mode.run(sync, asynchronous, made, [{"place": "Bonn"}, {"place": "Kiel"}])
+        outputs = sample.mode.run(sync, asynchronous, made, [{"place": "Bonn"}, {"place": "Kiel"}])
         assert sorted(one.raw for one in outputs) == ["one", "two"]
         assert made.calculate_usage_metrics().successful_requests == 2
     return True
 
 
-def _kicked_off(seen: Seen) -> bool:
+def _kicked_off(sample: SampleRun) -> bool:
     ways = (Crew.kickoff, Crew.kickoff_async), (Crew.kickoff, Crew.akickoff)
-    return [seen.mode.run(*way, seen.one("x")).raw for way in ways] == ["x", "x"]
+    return [sample.mode.run(*way, sample.one("x")).raw for way in ways] == ["x", "x"]
 
 
-def _again(seen: Seen) -> bool:
+def _again(sample: SampleRun) -> bool:
     worker = agent(ScriptedLLM(["a", "b", "B", "c"]))
     made = crew(task("first", worker), task("second", worker))
-    seen.mode.kickoff(made)
-    replayed = seen.mode.run(made.replay, made.areplay, str(made.tasks[1].id))
-    forked = seen.mode.run(made.fork, made.afork, "second", {"first": "other"})
+    sample.mode.kickoff(made)
+    replayed = sample.mode.run(made.replay, made.areplay, str(made.tasks[1].id))
+    forked = sample.mode.run(made.fork, made.afork, "second", {"first": "other"})
     raws = [[one.raw for one in output.tasks_output] for output in (replayed, forked)]
     return raws == [["a", "B"], ["other", "c"]]
 
 
-def _trained(seen: Seen) -> bool:
+def _trained(sample: SampleRun) -> bool:
     in_training: list[bool] = []
 
     def say(output: TaskOutput) -> str:
@@ -72,23 +72,23 @@ def _trained(seen: Seen) -> bool:
         return "shorter"
 
     lesson = json.dumps({"suggestions": ["BE SHORT"], "quality": 7, "final_summary": "s"})
-    made = seen.one("long", "short", lesson)
-    seen.mode.run(lambda: made.train(1, "x.pkl", feedback=say), lambda: made.atrain(1, "x.pkl", feedback=say))
+    made = sample.one("long", "short", lesson)
+    sample.mode.run(lambda: made.train(1, "x.pkl", feedback=say), lambda: made.atrain(1, "x.pkl", feedback=say))
     taught: Any = made.training_data["worker"]
     assert taught["suggestions"] == ["BE SHORT"]
     assert in_training == [True] and made.training is False
-    return "BE SHORT" in seen.prompt(trained_agents_file="x.json")
+    return "BE SHORT" in sample.prompt(trained_agents_file="x.json")
 
 
-def _tested(seen: Seen) -> bool:
+def _tested(sample: SampleRun) -> bool:
     judge = ScriptedLLM([json.dumps({"quality": 8, "reasons": "good"})])
-    made = seen.one("x")
-    return seen.mode.run(lambda: made.test(1, judge), lambda: made.atest(1, judge)).average == 8
+    made = sample.one("x")
+    return sample.mode.run(lambda: made.test(1, judge), lambda: made.atest(1, judge)).average == 8
 
 
-def _forgot(seen: Seen) -> bool:
+def _forgot(sample: SampleRun) -> bool:
     memory = Forgets()
-    made = seen.one("x", short_term_memory=memory)
+    made = sample.one("x", short_term_memory=memory)
     made.reset_memories("short")
     made.reset_memories("all")
     with pytest.raises(ValueError, match="there is no memory `moon`"):
@@ -96,32 +96,32 @@ def _forgot(seen: Seen) -> bool:
     return memory.resets == 2
 
 
-def _remembering(seen: Seen) -> bool:
-    made = seen.one("x")
+def _remembering(sample: SampleRun) -> bool:
+    made = sample.one("x")
     kinds = ("short_term_memory", "long_term_memory", "entity_memory")
     assert [getattr(made.create_crew_memory(), kind) for kind in kinds] == [None] * 3
     made.memory = True
     return made.create_crew_memory() is made and None not in [getattr(made, kind) for kind in kinds]
 
 
-def _copied(seen: Seen) -> bool:
-    copied = seen.crew.copy()
-    shared = {id(one) for one in (*copied.agents, *copied.tasks)} & {id(one) for one in seen.crew.tasks}
-    return copied.id != seen.crew.id and not shared and copied.usage_metrics is None and copied.key == seen.crew.key
+def _copied(sample: SampleRun) -> bool:
+    copied = sample.crew.copy()
+    shared = {id(one) for one in (*copied.agents, *copied.tasks)} & {id(one) for one in sample.crew.tasks}
+    return copied.id != sample.crew.id and not shared and copied.usage_metrics is None and copied.key == sample.crew.key
 
 
-def _queried(seen: Seen) -> bool:
-    made, knows = seen.one("x"), seen.one("x", knowledge_sources=["three boats"])
+def _queried(sample: SampleRun) -> bool:
+    made, knows = sample.one("x"), sample.one("x", knowledge_sources=["three boats"])
     assert knows.create_crew_knowledge() is knows
     for _ in range(2):
-        found = seen.mode.run(knows.query_knowledge, knows.aquery_knowledge, ["boats"], 3, 0.5)
+        found = sample.mode.run(knows.query_knowledge, knows.aquery_knowledge, ["boats"], 3, 0.5)
         assert [one["content"] for one in found or ()] == ["three boats"]
         knows.reset_knowledge([knows.knowledge])
-    return seen.mode.run(made.query_knowledge, made.aquery_knowledge, ["boats"], 3, 0.5) is None
+    return sample.mode.run(made.query_knowledge, made.aquery_knowledge, ["boats"], 3, 0.5) is None
 
 
-def _taken_up(seen: Seen) -> bool:
-    config = CheckpointConfig(location=str(seen.folder / "taken"))
+def _taken_up(sample: SampleRun) -> bool:
+    config = CheckpointConfig(location=str(sample.folder / "taken"))
     by = Agent(role="r", goal="g", backstory="b", llm="openai/gpt-4o-mini")
     made = Crew(name="desk", agents=[by], tasks=[Task(description="d", expected_output="e", agent=by)])
     run: dict[str, Any] = {"thread_id": None, "database": None, "inputs": {}, "outputs": {}}
@@ -134,14 +134,14 @@ WORKS: dict[str, Row] = {
     "akickoff": _kicked_off,
     "akickoff_for_each": _for_each,
     "aquery_knowledge": _queried,
-    "calculate_usage_metrics": lambda seen: (
-        seen.crew.calculate_usage_metrics() == seen.output.token_usage
-        and seen.one().calculate_usage_metrics() == UsageMetrics()
+    "calculate_usage_metrics": lambda sample: (
+        sample.crew.calculate_usage_metrics() == sample.output.token_usage
+        and sample.one().calculate_usage_metrics() == UsageMetrics()
     ),
     "copy": _copied,
     "create_crew_knowledge": _queried,
     "create_crew_memory": _remembering,
-    "fetch_inputs": lambda seen: seen.crew.fetch_inputs() == {"place"},
+    "fetch_inputs": lambda sample: sample.crew.fetch_inputs() == {"place"},
     "fork": _again,
     "kickoff": _kicked_off,
     "kickoff_async": _kicked_off,
@@ -153,15 +153,15 @@ WORKS: dict[str, Row] = {
     "reset_memories": _forgot,
     "test": _tested,
     "train": _trained,
-    "fingerprint": lambda seen: seen.crew.fingerprint is seen.crew.security_config.fingerprint,
-    "key": lambda seen: seen.crew.key == seen.crew.copy().key != seen.one().key,
+    "fingerprint": lambda sample: sample.crew.fingerprint is sample.crew.security_config.fingerprint,
+    "key": lambda sample: sample.crew.key == sample.crew.copy().key != sample.one().key,
 }
 
 
 @pytest.fixture
-def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
+def sample(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleRun:
     monkeypatch.chdir(tmp_path)
-    return Seen(mode, tmp_path)
+    return SampleRun(mode, tmp_path)
 
 
 def test_every_public_name_works_or_is_listed_and_none_is_both():
@@ -170,8 +170,8 @@ def test_every_public_name_works_or_is_listed_and_none_is_both():
     assert sum(map(len, lists)) == len(NAMES)
 
 
-def test_every_name_works(seen: Seen):
-    assert [name for name, works in WORKS.items() if not works(seen)] == []
+def test_every_name_works(sample: SampleRun):
+    assert [name for name, works in WORKS.items() if not works(sample)] == []
 
 
 def test_what_is_listed_as_absent_is_absent():
