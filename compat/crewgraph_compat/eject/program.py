@@ -1,4 +1,4 @@
-"""Generate the formatted source of a graph_class program from a crew or flow."""
+"""Generate the formatted source of a LangGraph program from a crew or flow."""
 
 import ast
 import json
