@@ -705,7 +705,9 @@ class Memory(MemoryWrites, MemoryConfig):
             unknown = [name for name in fields if name not in cls.model_fields]
             if unknown:
                 names = ", ".join(f"`{name}`" for name in unknown)
-                warnings.warn(f"`{cls.__name__}` does not know {names}: without effect", UserWarning, stacklevel=3)
+                warnings.warn(
+                    f"unknown arguments of `{cls.__name__}`, without effect: {names}", UserWarning, stacklevel=3
+                )
         return data  # pyright: ignore[reportUnknownVariableType]
 
     @field_validator("storage")

@@ -136,7 +136,7 @@ def _text(error: Exception) -> str:
     try:
         return shorten(str(error).strip(), _MESSAGE_LIMIT)
     except Exception as failure:  # noqa: BLE001  (`__str__` of the exception failed)
-        return f"(its text cannot be had: {type(failure).__name__})"
+        return f"(its text is not available: {type(failure).__name__})"
 
 
 def _failure_of(error: Exception, reason: ToolFailureReason | None = None) -> ToolFailure:

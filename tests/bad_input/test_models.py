@@ -99,7 +99,9 @@ def test_endless_tool_calls_end_in_a_forced_answer(mode: Mode, native: bool):
 
 def test_a_model_that_calls_tools_even_when_forced_to_answer_is_given_up(mode: Mode):
     llm = ScriptedLLM([ToolUse("look", {"i": 1})], repeat_last=True, native_tools=True)
-    with pytest.raises(OutputInvalid, match="after 3 steps the model `scripted` was told to answer with what it has"):
+    with pytest.raises(
+        OutputInvalid, match="after 3 steps the model `scripted` was instructed to answer with what it has"
+    ):
         mode.kickoff(crew(task("a", agent(llm, tools=[look], max_iter=3))))
     assert [bool(request.tools) for request in llm.requests] == [True, True, True, True, False]
 

@@ -60,7 +60,7 @@ def test_all_faults_are_reported_together_whatever_is_to_be_done_with_the_flow(n
     assert str(caught.value).splitlines() == [
         "flow `Faulty` has no `@start()` method, so that nothing would run. Decorate the first method with it.",
         "method `a` of flow `Faulty` listens to `a`, which is its own name. Name the method or the label otherwise.",
-        "router `b` of flow `Faulty` waits for nothing. Give `@router` the method that it routes, or make it a `@start()`.",
+        "router `b` of flow `Faulty` has no trigger. Give `@router` the method that it routes, or make it a `@start()`.",
         "method `c` of flow `Faulty` listens to `c`, which is its own name. Name the method or the label otherwise.",
     ]
 
@@ -143,7 +143,7 @@ def test_a_listener_of_what_is_no_event_is_refused_at_once(given: Any, reported:
 
 @pytest.mark.parametrize("combined", [and_, or_])
 def test_a_combination_of_nothing_is_refused(combined: Any):
-    with pytest.raises(DefinitionError, match=rf"`{combined.__name__}\(\)` is given nothing"):
+    with pytest.raises(DefinitionError, match=rf"`{combined.__name__}\(\)` needs at least one condition"):
         combined()
     with pytest.raises(DefinitionError, match=rf"`{combined.__name__}` is given 3"):
         combined("a", 3)

@@ -350,7 +350,7 @@ def test_a_read_only_memory_is_not_written(memory: Memory, mode: Mode):
 
 # ------------------------------------------------------------------------------------------------- the rest
 def test_words_that_a_memory_does_not_know_are_reported():
-    with pytest.warns(UserWarning, match="`Memory` does not know `embeder`"):
+    with pytest.warns(UserWarning, match="unknown arguments of `Memory`, without effect: `embeder`"):
         Memory(embeder=words)  # pyright: ignore[reportCallIssue]
     with pytest.raises(ValidationError, match="is not a storage; pass a path"):
         Memory(storage=3)

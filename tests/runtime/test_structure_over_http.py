@@ -161,12 +161,13 @@ def test_other_errors_are_reported_at_once(serve: Serve, mode: Mode):
 def test_a_field_that_is_missing_says_why_and_names_the_task(serve: Serve, mode: Mode):
     result = measure(mode, llm_at(serve(["Final Answer: deep", "no", "no", "no"])))
     with pytest.raises(
-        KeyError, match="there is no `metres`: the answer of task `sound` has not the structure .* it holds no JSON"
+        KeyError,
+        match="there is no `metres`: the answer of task `sound` does not have the requested structure: .* it holds no JSON",
     ):
         result["metres"]
     result = measure(mode, llm_at(serve(["Final Answer: deep"])), output_pydantic=None)
     with pytest.raises(
-        KeyError, match="there is no `metres`: task `sound` asks for no structure; give it `output_pydantic=`"
+        KeyError, match="there is no `metres`: task `sound` requests no structured output; pass `output_pydantic=`"
     ):
         result["metres"]
     result = measure(mode, llm_at(serve(['{"metres": 7}'])))

@@ -135,7 +135,9 @@ def table(version: str) -> list[str]:
     """The coverage of a release, as rows of a Markdown table."""
     found = [*names(version)]
     inside = [*members(version)]
-    rows = [f"| area of {version} | names | work | absent with a reason | missing | fields and methods | same signature |"]
+    rows = [
+        f"| area of {version} | names | work | absent with a reason | missing | fields and methods | same signature |"
+    ]
     rows.append("|---|---|---|---|---|---|---|")
     areas = sorted({name.area for name in found})
     for area in [*areas, "all"]:

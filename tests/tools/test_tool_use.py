@@ -193,7 +193,7 @@ class Unspeakable(Exception):
         (ValueError("bad {x.__class__}"), "`repeat_it` failed: ValueError: bad {x.__class__}"),
         (KeyError(), "`repeat_it` failed: KeyError"),
         (StopIteration("end"), "`repeat_it` failed: RuntimeError: StopIteration was raised: end"),
-        (Unspeakable(), "`repeat_it` failed: Unspeakable: (its text cannot be had: RuntimeError)"),
+        (Unspeakable(), "`repeat_it` failed: Unspeakable: (its text is not available: RuntimeError)"),
         (NotImplementedError("later"), "`repeat_it` failed: NotImplementedError: later"),
     ],
 )

@@ -330,8 +330,8 @@ def _force_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSp
         output = yield from _request_answer(context, dialogue, ())
     if not output:
         raise OutputInvalid(
-            f"{context.where}: after {max(context.max_iter, 0)} steps the model `{context.model.name}` was told to answer with "
-            "what it has, and replied with nothing. Raise `max_iter`, or find out what keeps it from answering."
+            f"{context.where}: after {max(context.max_iter, 0)} steps the model `{context.model.name}` was instructed to answer "
+            "with what it has, and replied with nothing. Raise `max_iter`, or find out what keeps it from answering."
         )
     yield from _report_step(context, AgentFinish(thought="", output=output, text=output), max(context.max_iter, 0) + 1)
     return output

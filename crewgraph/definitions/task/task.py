@@ -323,7 +323,7 @@ class Task(TaskRunMethods, TemplatedDefinition):
         if path.startswith(("~", "$")):
             raise ValueError(f"`output_file` {path!r} is not expanded; give a path below the working directory")
         if any(character in path for character in "|<>&;"):
-            raise ValueError(f"`output_file` {path!r} holds a shell's sign; give a plain path")
+            raise ValueError(f"`output_file` {path!r} contains a shell metacharacter; give a plain path")
         # An absolute path is below the working directory unless it has placeholders: both as CrewAI has it.
         if placeholders(path) or not path.startswith("/"):
             return path
