@@ -58,7 +58,7 @@ kills: $(VENV)/.installed  ## run the whole kill matrix, kill writers of a store
 	PYTHONPATH=tests:compat $(BIN)/python -m kills.matrix
 	PYTHONPATH=tests:compat $(BIN)/python -m storage.store.kills
 	PYTHONPATH=tests:compat $(BIN)/python -m kills.ends
-	PYTHONPATH=tests:compat $(BIN)/python -m queues.trial
+	PYTHONPATH=tests:compat $(BIN)/python -m queues.stress
 
 parity: $(VENV)/.installed  ## run programs on both CrewAIs and here, and compare: tests/parity/results.md (many minutes)
 	PYTHONPATH=tests:compat:. $(BIN)/python -m parity.record $(ARGS)

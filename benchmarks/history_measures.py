@@ -1,4 +1,4 @@
-"""What the past of a long loop takes on disk."""
+"""The disk usage of the history of a long loop."""
 
 from benchmarks.measure import Contender, Measure
 

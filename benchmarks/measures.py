@@ -12,15 +12,15 @@ __all__ = ["MEASURES"]
 
 
 def _ours(name: str, *words: str) -> Contender:
-    return Contender(name=f"crewgraph, {name}", words=("-m", "benchmarks.peers.of_crewgraph", *words))
+    return Contender(name=f"crewgraph, {name}", words=("-m", "benchmarks.peers.crews_of_crewgraph", *words))
 
 
 def _hand(name: str, *words: str) -> Contender:
-    return Contender(name=f"LangGraph by hand, {name}", words=("-m", "benchmarks.peers.of_langgraph", *words))
+    return Contender(name=f"LangGraph by hand, {name}", words=("-m", "benchmarks.peers.crews_of_langgraph", *words))
 
 
 def _theirs(environment: Environment, *words: str, cases: Sequence[str] | None = None) -> Contender:
-    command = ("-m", "benchmarks.peers.of_crewai", *words)
+    command = ("-m", "benchmarks.peers.crews_of_crewai", *words)
     return Contender(name=environment.name, words=command, environment=environment, cases=cases)
 
 
@@ -159,7 +159,7 @@ MEASURES: tuple[Measure, ...] = (
         contenders=(
             Contender(
                 name="`langgraph.graph` and `langchain_openai` imported, nothing done",
-                words=("-m", "benchmarks.peers.of_langgraph", "first"),
+                words=("-m", "benchmarks.peers.crews_of_langgraph", "first"),
             ),
             _ours("nothing kept", "first", "nothing"),
             _ours("the default database", "first", "kept"),

@@ -1,4 +1,4 @@
-"""How often an embedder finds a text among the first three: recall@3 on fixed pairs, by what sets query and text apart.
+"""recall@3 of an embedder on fixed pairs of query and text, by the kind of difference between them.
 
 python -m benchmarks.recall            # the local embedder beside counting shared words
 python -m benchmarks.recall --write    # the table into docs/embedders.md

@@ -1,11 +1,11 @@
-"""Rounds: each contender in turn, again and again, so that all meet the machine in the same moods."""
+"""Rounds: the contenders run in turn, repeatedly, so that all see the same load of the machine."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
 from benchmarks.measure import Contender, Measure
-from benchmarks.workplace import Workplace
+from benchmarks.peer_process import Workplace
 
 __all__ = ["Results", "cell", "played"]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from benchmarks.environment import OWN, Environment
 from benchmarks.measure import Contender
 from benchmarks.measures import MEASURES
+from benchmarks.peer_process import Workplace
 from benchmarks.rounds import played
 from benchmarks.server import served
 from benchmarks.table import machine, put, tabled
-from benchmarks.workplace import Workplace
 
 __all__ = ["main"]
 

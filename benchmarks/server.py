@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from benchmarks.workplace import ROOT
+from benchmarks.peer_process import ROOT
 
 __all__ = ["served"]
 

@@ -1,4 +1,4 @@
-"""What it takes to keep vectors and to find them."""
+"""The cost of storing and searching vectors."""
 
 from collections.abc import Sequence
 

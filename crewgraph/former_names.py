@@ -1,4 +1,4 @@
-"""Classes that moved: where those are now that stored documents name by their former modules."""
+"""Current modules of classes that stored documents name by their former modules."""
 
 from typing import Final
 
@@ -9,9 +9,10 @@ _SERVER: Final = "crewgraph_compat.stand_ins.a2a_server"
 _MOVED: Final[dict[str, str]] = {
     "crewgraph.definitions.adapter_parts": "crewgraph.definitions.agent.adapters",
     "crewgraph.definitions.agent": "crewgraph.definitions.agent.agent",
+    "crewgraph.definitions.agent.verbs": "crewgraph.definitions.agent.run_methods",
     "crewgraph.definitions.agent_adapter": "crewgraph.definitions.agent.adapters",
-    "crewgraph.definitions.agent_contract": "crewgraph.definitions.agent.verbs",
-    "crewgraph.definitions.agent_verbs": "crewgraph.definitions.agent.verbs",
+    "crewgraph.definitions.agent_contract": "crewgraph.definitions.agent.run_methods",
+    "crewgraph.definitions.agent_verbs": "crewgraph.definitions.agent.run_methods",
     "crewgraph.definitions.chat_inputs": "crewgraph.contrib.conversations.crew_inputs",
     "crewgraph.definitions.checkpoint_config": "crewgraph.contrib.snapshots.config",
     "crewgraph.definitions.checkpointed": "crewgraph.definitions.checkpoints",
@@ -32,7 +33,7 @@ _MOVED: Final[dict[str, str]] = {
     "crewgraph.definitions.crew_runs": "crewgraph.definitions.crew.abilities",
     "crewgraph.definitions.crew_step": "crewgraph.definitions.crew.history",
     "crewgraph.definitions.crew_training": "crewgraph.definitions.crew.training",
-    "crewgraph.definitions.crew_verbs": "crewgraph.definitions.crew.verbs",
+    "crewgraph.definitions.crew_verbs": "crewgraph.definitions.crew.run_methods",
     "crewgraph.definitions.declared.actions": "crewgraph.contrib.declared.actions",
     "crewgraph.definitions.declared.conversation": "crewgraph.contrib.declared.config",
     "crewgraph.definitions.declared.crew": "crewgraph.contrib.declared.crew",
@@ -49,14 +50,15 @@ _MOVED: Final[dict[str, str]] = {
     "crewgraph.definitions.flow.conversation_config": "crewgraph.contrib.conversations.config",
     "crewgraph.definitions.flow.conversation_state": "crewgraph.contrib.conversations.state",
     "crewgraph.definitions.flow.flow_config": "crewgraph.definitions.flow.feedback",
-    "crewgraph.definitions.flow.flow_plot": "crewgraph.definitions.flow.verbs",
+    "crewgraph.definitions.flow.flow_plot": "crewgraph.definitions.flow.run_methods",
     "crewgraph.definitions.flow.input_provider": "crewgraph.definitions.flow.feedback",
     "crewgraph.definitions.flow.messages": "crewgraph.contrib.conversations.messages",
     "crewgraph.definitions.flow.noted": "crewgraph.definitions.flow.state",
     "crewgraph.definitions.flow.pending_feedback": "crewgraph.definitions.flow.feedback",
     "crewgraph.definitions.flow.stream": "crewgraph.definitions.stream",
     "crewgraph.definitions.flow.turn": "crewgraph.contrib.conversations.turns",
-    "crewgraph.definitions.flow.waiting": "crewgraph.definitions.flow.verbs",
+    "crewgraph.definitions.flow.verbs": "crewgraph.definitions.flow.run_methods",
+    "crewgraph.definitions.flow.waiting": "crewgraph.definitions.flow.run_methods",
     "crewgraph.definitions.fork_verb": "crewgraph.definitions.checkpoints",
     "crewgraph.definitions.former_output": "crewgraph.definitions.task.output",
     "crewgraph.definitions.given_form": "crewgraph.definitions.fields",
@@ -66,13 +68,13 @@ _MOVED: Final[dict[str, str]] = {
     "crewgraph.definitions.guardrail_verbs": "crewgraph.definitions.task.guardrail",
     "crewgraph.definitions.handed_task": "crewgraph.definitions.task.delegated",
     "crewgraph.definitions.kept": "crewgraph.definitions.base",
-    "crewgraph.definitions.kickoff_verbs": "crewgraph.definitions.agent.verbs",
+    "crewgraph.definitions.kickoff_verbs": "crewgraph.definitions.agent.run_methods",
     "crewgraph.definitions.langgraph_adapter": "crewgraph.definitions.agent.adapters",
     "crewgraph.definitions.lite_agent": "crewgraph.definitions.agent.lite_agent",
     "crewgraph.definitions.lite_agent_output": "crewgraph.definitions.agent.lite_agent",
     "crewgraph.definitions.model_guardrail": "crewgraph.definitions.task.guardrail",
     "crewgraph.definitions.noted_work": "crewgraph.definitions.agent.last_run",
-    "crewgraph.definitions.of_both": "crewgraph.definitions.flow.verbs",
+    "crewgraph.definitions.of_both": "crewgraph.definitions.flow.run_methods",
     "crewgraph.definitions.openai_adapter": "crewgraph.definitions.agent.adapters",
     "crewgraph.definitions.output": "crewgraph.definitions.task.output",
     "crewgraph.definitions.pending_crew": "crewgraph.definitions.crew.pending",
@@ -86,7 +88,7 @@ _MOVED: Final[dict[str, str]] = {
     "crewgraph.definitions.step": "crewgraph.definitions.agent.last_run",
     "crewgraph.definitions.structured_output": "crewgraph.definitions.task.output",
     "crewgraph.definitions.task": "crewgraph.definitions.task.task",
-    "crewgraph.definitions.task_verbs": "crewgraph.definitions.task.verbs",
+    "crewgraph.definitions.task_verbs": "crewgraph.definitions.task.run_methods",
     "crewgraph.definitions.templates": "crewgraph.definitions.placeholders",
     "crewgraph.definitions.training": "crewgraph.definitions.crew.training",
     "crewgraph.evaluation.agents": "crewgraph.contrib.evaluation.agents",
@@ -190,11 +192,11 @@ _MOVED: Final[dict[str, str]] = {
     "crewgraph.tools.mcp.resolver": "crewgraph.tools.mcp.tool",
     "crewgraph.tools.untyped": "crewgraph.tools.base",
 }
-"""The module of today, by the former module, or by a class in it."""
+"""The current module by former module, or by former module and class."""
 
 
 def current_name(name: str) -> str:
-    """The name of a class as it is today.
+    """Return the current name of a class.
 
     Args:
         name: "module:Class", as a document holds it.

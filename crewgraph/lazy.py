@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Lazy", "lazy", "lazy_exports", "lazy_module"]
+__all__ = ["Lazy", "lazy", "lazy_exports", "lazy_module", "stub_names"]
 
 
 def _imported(module: str) -> ModuleType:
@@ -136,3 +136,18 @@ def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], An
         raise AttributeError(f"module `{package}` has no attribute `{name}`")
 
     return find
+
+
+def stub_names(package: str) -> dict[str, str]:
+    """Return the module of each name in the stub of a package, for `lazy_exports`.
+
+    The stub, `__init__.pyi`, is the only list of these names: type checkers read it in place of `__init__.py`. Each name has a
+    line `from MODULE import NAME as NAME`.
+
+    Args:
+        package: its `__name__`; called while its `__init__.py` is imported.
+    """
+    spec: Any = sys.modules[package].__spec__
+    stub: bytes = spec.loader.get_data(f"{spec.origin}i")  # by the loader, as the package may be in a zip file
+    lines = (line.split() for line in stub.decode().splitlines())
+    return {words[3]: words[1] for words in lines if words[:1] == ["from"]}

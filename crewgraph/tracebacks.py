@@ -29,9 +29,9 @@ _LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "pl
 _GRAPH_NOTE = "During task with name "
 
 
-def traced_to_the_caller(verb: _T) -> _T:
+def traced_to_the_caller(function: _T) -> _T:
     """Decorate a method so that tracebacks of its errors start at the caller's line and continue in the user's code."""
-    method = cast("Callable[..., Any]", verb)
+    method = cast("Callable[..., Any]", function)
 
     if iscoroutinefunction(method):
 

@@ -80,12 +80,12 @@ def nothing_told_yet() -> Iterator[None]:
     from crewgraph.definitions import base
 
     sets: list[set[Any]] = [vars(base)["_warned"], vars(deprecations)["_already_warned"]]
-    before = [set(told) for told in sets]
-    for told in sets:
-        told.clear()
+    before = [set(reported) for reported in sets]
+    for reported in sets:
+        reported.clear()
     yield
-    for told, earlier in zip(sets, before, strict=True):
-        told.update(earlier)
+    for reported, earlier in zip(sets, before, strict=True):
+        reported.update(earlier)
 
 
 @pytest.fixture(scope="session")

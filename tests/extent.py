@@ -1,4 +1,4 @@
-"""How much is tested: the quick run, or everything (`make test-all`, or `ALL=1` in the environment).
+"""The extent of a test run: quick, or everything (`make test-all`, or `ALL=1` in the environment).
 
 In the quick run each way to run a thing and each granularity is passed through, but not each pair of them, random examples are
 fewer, and of long tables of kills a sample is drawn.

@@ -1,4 +1,4 @@
-"""The ways to run, with the same calls."""
+"""The ways to run a crew or a flow (sync and async, with tasks or steps as nodes), behind the same calls."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -39,7 +39,7 @@ class Mode:
             return asyncio.run(crew.akickoff(inputs, **self._of_crew(options)))
         return crew.kickoff(inputs, **self._of_crew(options))
 
-    def told(self, crew: Crew, inputs: dict[str, Any] | None = None, **options: Any) -> Iterator[StreamItem]:
+    def stream_items(self, crew: Crew, inputs: dict[str, Any] | None = None, **options: Any) -> Iterator[StreamItem]:
         """What the crew's stream tells, as it tells it; closed with the iterator."""
         if not self.asynchronous:
             return crew.stream(inputs, **self._of_crew(options))

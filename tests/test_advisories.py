@@ -73,11 +73,11 @@ def test_bytes_in_the_place_of_a_checkpoint_run_nothing_when_a_run_is_resumed(
     connection.close()
     with SqliteCheckpointer(file) as saver:
         try:
-            told = str(made.resume("t", checkpointer=saver))
+            reported = str(made.resume("t", checkpointer=saver))
         except (CrewgraphError, KeyError, TypeError, ValueError, AttributeError) as error:
-            told = str(error)
+            reported = str(error)
     assert not touched.exists(), advisory
-    assert os.environ["PATH"] not in told
+    assert os.environ["PATH"] not in reported
 
 
 def test_cve_2026_27794_a_cache_of_nodes_reads_no_pickle(tmp_path: Path):
@@ -160,9 +160,9 @@ def test_cve_2025_68664_streamed_events_hold_the_data_as_it_is():
     async def events() -> list[Any]:
         return [event async for event in graph.astream_events({"what": SECRET}, version="v2")]
 
-    told = asyncio.run(events())
-    assert told[0]["data"]["input"]["what"] == SECRET
-    assert os.environ["PATH"] not in str(told)
+    reported = asyncio.run(events())
+    assert reported[0]["data"]["input"]["what"] == SECRET
+    assert os.environ["PATH"] not in str(reported)
 
 
 @pytest.mark.parametrize("template", ["{what.__class__.__mro__}", "{what[0].__init__.__globals__}", "{what!r}"])

@@ -1,4 +1,4 @@
-"""The rules that keep the house readable, held by a test."""
+"""The house rules of the code, enforced by tests."""
 
 import ast
 import importlib
@@ -13,7 +13,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*(ROOT / "crewgraph").rglob("*.py"), *(ROOT / "compat").rglob("*.py")])
 LOOKS_UPWARDS = {
-    ("definitions", "runtime"),  # the verbs of definitions
+    ("definitions", "runtime"),  # the run methods of definitions
     ("definitions", "plot"),  # `Flow.plot`
     ("compiler", "runtime"),  # whoever reviews an answer may let the agent continue, outside of the graph
 }
@@ -200,17 +200,15 @@ def test_what_is_loaded_by_name_is_not_our_own():
 
 TWO_MEANINGS = {
     # CrewAI has the name in several of its modules, and programs import each of them.
-    *("AgentAction", "CodeInterpreterTool", "ConversationState", "FlowMethod", "FunctionCall", "HTTPTransport"),
+    *("AgentAction", "CodeInterpreterTool", "FlowMethod", "HTTPTransport"),
     *(
         "ListenMethod",
         "RouterMethod",
         "StartMethod",
-        "ToolCall",
         "generate_model_description",
         "summarize_messages",
         "tool",
     ),
-    "forbid_model_requests",  # the fixture of the pytest plugin is named after what it does
     "pytest_addoption",  # a hook of pytest
     "main",  # of `python -m crewgraph` and of `python -m crewgraph_compat`
 }

@@ -307,7 +307,7 @@ def repeated(unit: str, end: str = "") -> Callable[[int], str]:
     return lambda length: (unit * (length // len(unit) + 1))[: length - len(end)] + end
 
 
-def begun(start: str, char: str) -> Callable[[int], str]:
+def started(start: str, char: str) -> Callable[[int], str]:
     return lambda length: start + char * (length - len(start) - 1) + "\0"
 
 
@@ -322,7 +322,7 @@ def families_of(pattern: re.Pattern[Any]) -> Iterator[tuple[str, Callable[[int],
         yield f"{text!r} repeated", repeated(text)
         yield f"{text!r} on each line", repeated(f"{text}\n")
         for char in [*sorted(own)[:5], " ", "\n"]:
-            yield f"{text!r}, then {char!r} repeated", begun(text, char)
+            yield f"{text!r}, then {char!r} repeated", started(text, char)
 
 
 def reader(item: Found) -> Callable[[str], object]:

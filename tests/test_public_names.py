@@ -32,7 +32,7 @@ def test_every_public_name_resolves_to_the_same_thing_each_time(name: str):
 
 
 def test_flows_can_be_written_with_the_names_of_the_package():
-    told = python(
+    reported = python(
         """
 from crewgraph import Flow, start, listen, router, and_, or_, persist, human_feedback, tool
 from crewgraph import flow
@@ -49,7 +49,7 @@ class Greeting(Flow):
 print(Greeting().kickoff())
 """
     )
-    assert told.splitlines()[-1] == "Hello Ada"
+    assert reported.splitlines()[-1] == "Hello Ada"
 
 
 def _loaded_by(program: str) -> list[str]:

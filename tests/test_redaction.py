@@ -1,4 +1,4 @@
-"""What is a secret, by its name and by its shape, and what stands in its place."""
+"""Secrets, recognized by name or by shape, and their replacement."""
 
 import copy
 import json

@@ -65,15 +65,15 @@ def test_a_missing_input_is_named_with_its_place_and_what_was_given():
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         (Decimal(1), "`v` has type Decimal"),
         ((1, 2), "`v` has type tuple"),
         (b"x", "`v` has type bytes"),
     ],
 )
-def test_a_value_of_another_type_is_refused(value: object, told: str):
-    with pytest.raises(DefinitionError, match=told) as caught:
+def test_a_value_of_another_type_is_refused(value: object, message: str):
+    with pytest.raises(DefinitionError, match=message) as caught:
         fill("{v}", {"v": value}, where=WHERE)
     assert caught.value.faults[0].where == WHERE
 

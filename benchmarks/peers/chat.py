@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 
-from benchmarks.peers.work import ANSWER, CALLS
+from benchmarks.peers.workload import ANSWER, CALLS
 
 __all__ = ["ZeroChat"]
 

@@ -1,4 +1,4 @@
-"""Takes the time of some work and prints it as the process's last line."""
+"""Measures the time of some work and prints it as the last line of the process."""
 
 import gc
 import json

@@ -1,4 +1,4 @@
-"""Flows of CrewAI itself, the same classes."""
+"""The flows of the benchmarks, with CrewAI."""
 
 import asyncio
 import sys
@@ -9,7 +9,7 @@ import crewai.flow.flow as words
 
 from benchmarks.peers.clock import printed, timed
 from benchmarks.peers.flow_shapes import chain, fan, loop, race
-from benchmarks.peers.work import repeats
+from benchmarks.peers.workload import repeats
 
 SHAPES = {"chain": (chain, 1, 0), "loop": (loop, 2, 0), "fan": (fan, 1, 2)}
 """What builds each, and how many methods run: so many for each of its size, and so many more."""
@@ -44,9 +44,9 @@ def _timed(case: str, told: str, kept: Any) -> dict[str, float]:
     return timed(work, units=count, repeats=repeats(count))
 
 
-def starts(verb: str) -> dict[str, float]:
+def starts(method_name: str) -> dict[str, float]:
     """When the listener of the quick method begins, beside the slow one; the second of two runs."""
-    is_async, begun = verb == "akickoff", 0.0
+    is_async, begun = method_name == "akickoff", 0.0
     kind = race(words, is_async)
     for _ in range(2):
         flow, kicked_off = kind(suppress_flow_events=True), time.perf_counter()

@@ -1,4 +1,4 @@
-"""Flows of crewgraph, by its public names alone.
+"""The flows of the benchmarks, with the public names of crewgraph.
 
 What is heavy is imported where it is used: `first` measures the imports.
 """
@@ -11,44 +11,44 @@ from typing import Any
 import crewgraph.flow as words
 from benchmarks.peers.clock import printed, timed
 from benchmarks.peers.flow_shapes import chain, fan, loop, race
-from benchmarks.peers.work import repeats
+from benchmarks.peers.workload import repeats
 
 
-def flow_of(shape: str, size: int, verb: str, granularity: str) -> type[Any]:
+def flow_of(shape: str, size: int, method_name: str, granularity: str) -> type[Any]:
     shapes = {"chain": chain, "loop": loop, "fan": fan}
-    kind = shapes[shape](words, size, verb == "akickoff")
+    kind = shapes[shape](words, size, method_name == "akickoff")
     if granularity != "method":
         kind.granularity = granularity
     return kind
 
 
-def run(flow: Any, verb: str) -> Any:
-    return asyncio.run(flow.akickoff()) if verb == "akickoff" else flow.kickoff()
+def run(flow: Any, method_name: str) -> Any:
+    return asyncio.run(flow.akickoff()) if method_name == "akickoff" else flow.kickoff()
 
 
 def methods(shape: str, size: int) -> int:
     return {"chain": size, "loop": 2 * size, "fan": size + 2}[shape]
 
 
-def flows(case: str, verb: str, granularity: str) -> dict[str, float]:
+def flows(case: str, method_name: str, granularity: str) -> dict[str, float]:
     """Nothing kept. The case is as "chain 100"."""
-    return _timed(case, verb, granularity, False)
+    return _timed(case, method_name, granularity, False)
 
 
-def kept(case: str, verb: str, granularity: str) -> dict[str, float]:
+def kept(case: str, method_name: str, granularity: str) -> dict[str, float]:
     from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     with SqliteCheckpointer("kept.db") as saver:
-        return _timed(case, verb, granularity, saver)
+        return _timed(case, method_name, granularity, saver)
 
 
-def _timed(case: str, verb: str, granularity: str, checkpointer: Any) -> dict[str, float]:
+def _timed(case: str, method_name: str, granularity: str, checkpointer: Any) -> dict[str, float]:
     shape, size = case.split()[0], int(case.split()[1])
-    kind, count = flow_of(shape, size, verb, granularity), methods(shape, size)
+    kind, count = flow_of(shape, size, method_name, granularity), methods(shape, size)
 
     def work() -> None:
         flow = kind(checkpointer=checkpointer)
-        run(flow, verb)
+        run(flow, method_name)
         assert len(flow.method_outputs) == count and (shape == "fan" or flow.state["n"] == size)
 
     return timed(work, units=count, repeats=repeats(count))
@@ -68,14 +68,14 @@ def long(rounds: str, granularity: str, keep: str) -> dict[str, float]:
     return {"cpu": 1000 * cpu / methods("loop", int(rounds))}
 
 
-def starts(verb: str, granularity: str) -> dict[str, float]:
+def starts(method_name: str, granularity: str) -> dict[str, float]:
     """When the listener of the quick method begins, beside the slow one; the second of two runs."""
-    kind = race(words, verb == "akickoff")
+    kind = race(words, method_name == "akickoff")
     if granularity != "method":
         kind.granularity = granularity
-    run(kind(), verb)
+    run(kind(), method_name)
     flow, kicked_off = kind(), time.perf_counter()
-    run(flow, verb)
+    run(flow, method_name)
     return {"wall": flow.state["begun"] - kicked_off}
 
 

@@ -1,4 +1,4 @@
-"""The same flows as graphs by hand: nodes are functions of a state; what is heavy is imported where it is used."""
+"""The flows of the benchmarks as hand-written LangGraph graphs; heavy packages are imported where they are used."""
 
 import asyncio
 import operator
@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypedDict
 from uuid import uuid4
 
 from benchmarks.peers.clock import printed, timed
+from benchmarks.peers.crews_of_langgraph import saver_at
 from benchmarks.peers.flow_shapes import QUICK, SLOW
-from benchmarks.peers.of_langgraph import saver_at
-from benchmarks.peers.work import repeats
+from benchmarks.peers.workload import repeats
 
 
 class Counted(TypedDict, total=False):
@@ -81,25 +81,25 @@ SHAPES = {"chain": (chain, 1, 0), "loop": (loop, 2, 0), "fan": (fan, 1, 2)}
 """What builds each, and how many nodes run: so many for each of its size, and so many more."""
 
 
-def flows(case: str, verb: str) -> dict[str, float]:
+def flows(case: str, method_name: str) -> dict[str, float]:
     """Nothing kept. The case is as "chain 100"."""
-    return _timed(case, verb, None, {})
+    return _timed(case, method_name, None, {})
 
 
-def kept(case: str, verb: str) -> dict[str, float]:
-    return _timed(case, verb, *saver_at("kept.db", "same"))
+def kept(case: str, method_name: str) -> dict[str, float]:
+    return _timed(case, method_name, *saver_at("kept.db", "same"))
 
 
-def _timed(case: str, verb: str, saver: Any, options: dict[str, Any]) -> dict[str, float]:
+def _timed(case: str, method_name: str, saver: Any, options: dict[str, Any]) -> dict[str, float]:
     shape, size = case.split()[0], int(case.split()[1])
     build, each, more = SHAPES[shape]
     count = each * size + more
-    graph = build(size, verb == "akickoff").compile(checkpointer=saver)
+    graph = build(size, method_name == "akickoff").compile(checkpointer=saver)
 
     def work() -> None:
         config = {"recursion_limit": count + 10, "configurable": {"thread_id": str(uuid4())}}
         given = {"n": 0}
-        if verb == "akickoff":
+        if method_name == "akickoff":
             result = asyncio.run(graph.ainvoke(given, config, **options))
         else:
             result = graph.invoke(given, config, **options)
@@ -121,17 +121,17 @@ def long(rounds: str, keep: str) -> dict[str, float]:
     return {"cpu": 1000 * cpu / (2 * int(rounds))}
 
 
-def starts(verb: str, form: str) -> dict[str, float]:
+def starts(method_name: str, form: str) -> dict[str, float]:
     """When the node behind the quick one begins, beside the slow one; the second of two runs.
 
     Args:
-        verb: whether it is invoked, "kickoff", or on an event loop, "akickoff".
+        method_name: whether it is invoked, "kickoff", or on an event loop, "akickoff".
         form: "flat", or "nested", where the quick one and the node behind it are a graph of their own.
     """
     from langgraph.graph import START, StateGraph
 
     begun: list[float] = []
-    is_async = verb == "akickoff"
+    is_async = method_name == "akickoff"
 
     def sleeping(seconds: float) -> Any:
         async def asleep(state: Any) -> dict[str, Any]:

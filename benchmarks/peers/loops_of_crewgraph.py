@@ -1,4 +1,4 @@
-"""A flow that goes round, kept in SQLite."""
+"""A looping flow, stored in SQLite."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""A graph of two nodes that goes round, kept in SQLite with LangGraph's own saver."""
+"""A looping graph of two nodes, stored in SQLite with LangGraph's own saver."""
 
 import sqlite3
 import sys

@@ -1,4 +1,4 @@
-"""The beginning of a CrewAI program: what it imports, and nothing else."""
+"""The imports of a CrewAI program, and nothing else."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""The beginning of a crewgraph program: what it imports, and nothing else."""
+"""The imports of a crewgraph program, and nothing else."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""faiss and SQLite by hand: a flat index, a table of values; the vectors are in the index's own file alone."""
+"""Hand-written store with faiss and SQLite: a flat index and a table of values; the vectors are only in the index file."""
 
 import sqlite3
 import sys
@@ -9,8 +9,8 @@ from typing import Any
 import faiss
 import numpy as np
 
-from benchmarks.peers.clustered import DIMS, NEAREST, Clustered
-from benchmarks.peers.recollection import main
+from benchmarks.peers.clustered_vectors import DIMS, NEAREST, Clustered
+from benchmarks.peers.vector_benchmark import main
 
 _FILE = Path("flat.db")
 

@@ -1,4 +1,4 @@
-"""What CrewAI 1.2.1 keeps memories in: Chroma."""
+"""Chroma, the store of memories in CrewAI 1.2.1."""
 
 import sys
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ import numpy as np
 from crewai.memory.storage.rag_storage import RAGStorage
 from crewai.rag.embeddings.providers.custom.embedding_callable import CustomEmbeddingFunction
 
-from benchmarks.peers.clustered import DIMS, NEAREST, Clustered
-from benchmarks.peers.recollection import main
+from benchmarks.peers.clustered_vectors import DIMS, NEAREST, Clustered
+from benchmarks.peers.vector_benchmark import main
 
 _known: dict[str, Any] = {}
 _unknown = np.ones(DIMS, np.float32)  # RAGStorage tries its embedder with a text of its own

@@ -9,8 +9,8 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import PutOp
 
-from benchmarks.peers.clustered import DIMS, NEAREST, Clustered
-from benchmarks.peers.recollection import main
+from benchmarks.peers.clustered_vectors import DIMS, NEAREST, Clustered
+from benchmarks.peers.vector_benchmark import main
 from crewgraph.storage.store import FaissStore
 from crewgraph.storage.vectors.index import GrowingIndex
 

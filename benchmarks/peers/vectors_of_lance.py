@@ -1,4 +1,4 @@
-"""What CrewAI 1.15 keeps memories in: LanceDB."""
+"""LanceDB, the store of memories in CrewAI 1.15."""
 
 import os
 import sys
@@ -8,8 +8,8 @@ from typing import Any
 from crewai.memory.storage.lancedb_storage import LanceDBStorage
 from crewai.memory.types import MemoryRecord
 
-from benchmarks.peers.clustered import DIMS, NEAREST, Clustered
-from benchmarks.peers.recollection import main
+from benchmarks.peers.clustered_vectors import DIMS, NEAREST, Clustered
+from benchmarks.peers.vector_benchmark import main
 
 _PIECE = 1_000
 

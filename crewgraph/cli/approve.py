@@ -209,7 +209,7 @@ def _list_pending(saver: object) -> None:
     for run in runs:
         print_line(f"{run.thread_id}  {run.kind} {run.name}  since {run.updated_at.astimezone():%Y-%m-%d %H:%M %Z}")
         for question in run.questions:
-            print_line(f"  {question.id}  {question.told()}")
+            print_line(f"  {question.id}  {question.summary()}")
     if not runs:
         print_text("no pending runs")
 

@@ -120,7 +120,7 @@ class Program:
         except _ProgramNotFound as error:
             sys.stderr.write(printable(f"Error: {error}\n"))
             sys.exit(2)
-        except BaseException:
+        except BaseException:  # also SystemExit: the hook prints whatever ends the program
             sys.excepthook = traced_from(__file__, sys.excepthook)
             raise
 

@@ -147,13 +147,13 @@ def _slots(kind: ProjectKind, name: ProjectName) -> dict[str, str]:
 
 
 def _install_command() -> str:
-    """Return the command that installs a project elsewhere, with crewgraph from where it came if that is no package index."""
+    """Return the command that installs a project on another machine, with crewgraph's origin if that is not a package index."""
     source = _installed_from()
     return f"pip install {source} -e '.[dev]'" if source else "pip install -e '.[dev]'"
 
 
 def _install_note() -> str:
-    """Return what a README says of a crewgraph that came from a file or folder of this machine; empty for any other."""
+    """Return a note for the README if crewgraph was installed from a file or folder of this machine; empty otherwise."""
     source = _installed_from()
     if source is None or "://" in source:
         return ""

@@ -136,7 +136,7 @@ def giving_up() -> Generator[None]:
         before = _given_up.set(given_up)
         try:
             yield
-        except BaseException:
+        except BaseException:  # also a cancellation
             given_up.notify()
             raise
         finally:

@@ -40,7 +40,7 @@ __all__ = [
     "Scope",
     "StepMark",
     "Together",
-    "ToolCall",
+    "ToolCallEffect",
 ]
 
 T = TypeVar("T")
@@ -138,7 +138,7 @@ class ModelCall(Recorded):
 
 
 @dataclass(kw_only=True, eq=False)
-class ToolCall(Recorded):
+class ToolCallEffect(Recorded):
     """A tool call with validated arguments; the result is plain data."""
 
     kind: ClassVar[str] = "tools"

@@ -55,7 +55,7 @@ def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
         return (yield from _run(body, _Frame(journal), path))
     except GeneratorExit:
         raise
-    except BaseException as error:
+    except BaseException as error:  # also a question and a cancellation: the next attempt needs the records
         yield from journal.keep()
         if isinstance(error, (Exception, Stopped)) and not isinstance(error, JournalError):
             yield from journal.clocked()
@@ -214,7 +214,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     performing = Perform(effect, own, frame.deadline, recorded=journal.saver is not None)
     try:
         value = yield performing
-    except Exception:
+    except Exception:  # what the failed effect has spent counts, whatever failed it
         journal.spent.count(performing.spent)
         performing.raise_delayed()
         raise

@@ -305,7 +305,7 @@ class Journal:
             yield Saving(self.saver, "put_writes", self.place.home, [(CHANNEL, record)], f"{self.place.task}#{key}")
         except JournalError:
             raise
-        except Exception as error:
+        except Exception as error:  # any error of any checkpointer
             raise JournalError(f"the result of effect {key.partition('@')[0]} could not be stored: {error}") from error
 
     def _until_stored(self) -> Program[None]:

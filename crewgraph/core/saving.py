@@ -1,4 +1,4 @@
-"""LangGraph's loop, saving on the thread that runs it, with what belongs together in one transaction.
+"""A subclass of LangGraph's loop that saves on the thread that runs it, with related saves in one transaction.
 
 LangGraph saves in threads (or asyncio tasks) of its own and then, with `durability="sync"`, waits for them. Where the saver says
 that its saves are short (`InlineSaver`), handing them over costs more than saving. Two more things are saved together that
@@ -190,10 +190,8 @@ class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportInco
             entered = _enter(self)
             if self.apply_input() and self.checkpointer and self.durability == "sync":
                 self._put_checkpoint_fut.result()
-        except BaseException:
-            self.stack.__exit__(
-                *sys.exc_info()
-            )  # a Ctrl-C while the input was saved; LangGraph would leave its threads
+        except BaseException:  # also a Ctrl-C while the input was saved; LangGraph would leave its threads
+            self.stack.__exit__(*sys.exc_info())
             if claim is not None:
                 claim.close()
             raise
@@ -243,7 +241,7 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
             entered = await super().__aenter__()
             if self.apply_input() and self.checkpointer and self.durability == "sync":
                 await cast("asyncio.Future[None]", self._put_checkpoint_fut)
-        except BaseException:
+        except BaseException:  # also a cancellation: the opened resources are closed
             await self.stack.__aexit__(*sys.exc_info())
             if claim is not None:
                 claim.close()

@@ -89,7 +89,7 @@ def retrieved(
     run = get_callback_manager_for_config(config).on_retriever_start({"name": name}, query, name=name)
     try:
         result = search(patch_config(config, callbacks=run.get_child()))
-    except BaseException as error:
+    except BaseException as error:  # the run in the trace ends with whatever was raised
         run.on_retriever_error(error)
         raise
     run.on_retriever_end(_as_documents(documents(result)))
@@ -108,7 +108,7 @@ async def aretrieved(
     run = await get_async_callback_manager_for_config(config).on_retriever_start({"name": name}, query, name=name)
     try:
         result = await search(patch_config(config, callbacks=run.get_child()))
-    except BaseException as error:
+    except BaseException as error:  # the run in the trace ends with whatever was raised
         await run.on_retriever_error(error)
         raise
     await run.on_retriever_end(_as_documents(documents(result)))
@@ -141,7 +141,7 @@ async def closing_runs(config: RunnableConfig) -> AsyncGenerator[RunnableConfig]
     try:
         own: RunnableConfig = {**config, "callbacks": manager}
         yield own
-    except BaseException as error:
+    except BaseException as error:  # the runs in the trace end with whatever was raised
         await runs.end(manager, error)
         raise
 

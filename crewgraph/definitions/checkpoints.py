@@ -16,7 +16,7 @@ __all__ = [
     "CheckpointFields",
     "CheckpointSettings",
     "CrewCheckpoints",
-    "ForkVerb",
+    "ForkMethod",
     "NextRun",
     "apply_from_checkpoint",
     "validate_checkpoint",
@@ -168,7 +168,7 @@ def apply_from_checkpoint(entity: Any, config: CheckpointSettings | None) -> Non
         extension("snapshots.restore_into")(entity, config)
 
 
-class ForkVerb(Generic[Arguments, Result]):
+class ForkMethod(Generic[Arguments, Result]):
     """Descriptor of `fork`: `crew.fork(step)` runs on from a step, `Crew.fork(config)` restores a crew on a new branch."""
 
     def __init__(self, function: Callable[Concatenate[Any, Arguments], Result]) -> None:

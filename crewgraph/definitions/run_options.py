@@ -24,7 +24,7 @@ Checkpointer: TypeAlias = "BaseCheckpointSaver[Any] | Literal[False] | None"
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run of a crew is stored and built; the keywords that the verbs of crews share."""
+    """How a run of a crew is stored and built: keywords shared by the methods of crews."""
 
     thread_id: str | None = None
     """The name that the run is stored under; None generates one."""
@@ -43,7 +43,7 @@ DEFAULT_OPTIONS = RunOptions()
 
 @dataclass(frozen=True, kw_only=True)
 class FlowRunOptions:
-    """The start of a flow's run apart from its inputs; the keywords that the verbs of flows share."""
+    """The start of a flow's run apart from its inputs; keywords shared by the methods of flows."""
 
     input_files: "Mapping[str, Any] | None" = None
     """Files by name, or a list of them."""

@@ -33,18 +33,18 @@ __all__ = [
 
 
 class A2AEventBase(WorkEvent):
-    """Something that happened with an agent elsewhere."""
+    """An event of remote agents."""
 
 
 class WithMetadata(A2AEventBase):
-    """An event with room for more."""
+    """An event with additional metadata."""
 
     metadata: Metadata | None = None
-    """What else is known."""
+    """Additional metadata."""
 
 
 class AboutAgent(WithMetadata):
-    """An event of an agent elsewhere."""
+    """An event of a remote agent."""
 
     a2a_agent_name: str | None = None
     """The name of the remote agent."""
@@ -58,7 +58,7 @@ class AboutAddress(AboutAgent):
 
 
 class AboutConversation(AboutAgent):
-    """An event of a conversation with an agent elsewhere."""
+    """An event of a conversation with a remote agent."""
 
     endpoint: str | None = None
     """The address of the remote agent."""
@@ -82,7 +82,7 @@ class AboutTurn(AboutExchange):
 
 
 class A2AConversationCompletedEvent(AboutConversation, AboutExchange):
-    """A conversation with a remote agent is over."""
+    """A conversation with a remote agent has ended."""
 
     type: str = "a2a_conversation_completed"
 
@@ -130,7 +130,7 @@ class A2AConversationStartedEvent(AboutAddress, AboutExchange):
 
 
 class A2ADelegationCompletedEvent(AboutConversation, AboutTurn):
-    """A remote agent is done, or has failed."""
+    """A remote agent has completed or failed its work."""
 
     type: str = "a2a_delegation_completed"
 
@@ -151,7 +151,7 @@ class A2ADelegationCompletedEvent(AboutConversation, AboutTurn):
 
 
 class A2ADelegationStartedEvent(AboutAddress, AboutTurn):
-    """Work is handed to a remote agent."""
+    """Work is delegated to a remote agent."""
 
     type: str = "a2a_delegation_started"
 
@@ -178,12 +178,12 @@ class A2ADelegationStartedEvent(AboutAddress, AboutTurn):
 
 
 class A2AMessageSentEvent(AboutConversation, AboutTurn):
-    """A message goes to a remote agent."""
+    """A message is sent to a remote agent."""
 
     type: str = "a2a_message_sent"
 
     message: str
-    """What was said."""
+    """The text of the message."""
 
     turn_number: int
     """The number of the message, from 1."""
@@ -201,7 +201,7 @@ class A2AResponseReceivedEvent(AboutConversation, AboutTurn):
     type: str = "a2a_response_received"
 
     response: str
-    """What was answered."""
+    """The text of the answer."""
 
     turn_number: int
     """The number of the message, from 1."""
@@ -213,7 +213,7 @@ class A2AResponseReceivedEvent(AboutConversation, AboutTurn):
     """How it ended."""
 
     final: bool = False
-    """Whether this is the last one."""
+    """Whether it is the last one."""
 
 
 class A2AArtifactReceivedEvent(AboutConversation, AboutTurn):
@@ -237,7 +237,7 @@ class A2AArtifactReceivedEvent(AboutConversation, AboutTurn):
     """The size in bytes."""
 
     append: bool = False
-    """Whether to append it to what came before."""
+    """Whether it continues the previous chunk."""
 
     last_chunk: bool = False
     """Whether this is the last chunk."""
@@ -255,7 +255,7 @@ class A2APollingStartedEvent(AboutAddress):
     """The conversation."""
 
     polling_interval: float
-    """The pause in between, in seconds."""
+    """The polling interval in seconds."""
 
 
 class A2APollingStatusEvent(AboutConversation):
@@ -267,14 +267,14 @@ class A2APollingStatusEvent(AboutConversation):
     """Its state."""
 
     elapsed_seconds: float
-    """The time so far, in seconds."""
+    """The elapsed time in seconds."""
 
     poll_count: int
     """The number of polls."""
 
 
 class A2APushNotificationRegisteredEvent(AboutConversation):
-    """A remote agent knows where to report progress."""
+    """A remote agent has registered the URL for push notifications."""
 
     type: str = "a2a_push_notification_registered"
 
@@ -283,7 +283,7 @@ class A2APushNotificationRegisteredEvent(AboutConversation):
 
 
 class A2APushNotificationTimeoutEvent(AboutConversation):
-    """A remote agent has not reported for too long."""
+    """A push notification of a remote agent has not arrived in time."""
 
     type: str = "a2a_push_notification_timeout"
 
@@ -292,25 +292,25 @@ class A2APushNotificationTimeoutEvent(AboutConversation):
 
 
 class A2AStreamingChunkEvent(AboutConversation, AboutTurn):
-    """A piece of a remote agent's answer."""
+    """A chunk of a remote agent's answer has arrived."""
 
     type: str = "a2a_streaming_chunk"
 
     chunk: str
-    """The piece."""
+    """The chunk."""
 
     chunk_index: int
     """The index of the chunk, from 0."""
 
     final: bool = False
-    """Whether this is the last one."""
+    """Whether it is the last one."""
 
     turn_number: int = 1
     """The number of the message, from 1."""
 
 
 class A2AStreamingStartedEvent(AboutAddress, AboutTurn):
-    """A remote agent answers in pieces."""
+    """A remote agent starts to stream its answer."""
 
     type: str = "a2a_streaming_started"
 
@@ -348,7 +348,7 @@ class A2AAuthenticationFailedEvent(AboutAddress):
     type: str = "a2a_authentication_failed"
 
     auth_type: str | None = None
-    """The way of signing in."""
+    """The authentication scheme."""
 
     error: str
     """The error."""
@@ -375,7 +375,7 @@ class A2AConnectionErrorEvent(AboutAddress):
     """The HTTP status."""
 
     operation: str | None = None
-    """What was tried."""
+    """The operation that failed."""
 
     context_id: str | None = None
     """The conversation."""

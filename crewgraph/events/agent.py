@@ -1,4 +1,4 @@
-"""Events of agents at work."""
+"""Events of agents."""
 
 from typing import Any, ClassVar
 
@@ -62,7 +62,7 @@ class AgentExecutionErrorEvent(AgentEvent):
 
 
 class AgentStepEvent(AgentEvent):
-    """An agent made one step: it thought, and used tools or answered."""
+    """An agent completed a step: a model request, followed by tool calls or an answer."""
 
     type: str = "agent_step"
 

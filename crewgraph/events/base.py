@@ -136,7 +136,7 @@ def _task_in(fields: Mapping[str, object]) -> object:
 
 
 class BaseEvent(RedactedRepr):
-    """Something that happened in a run.
+    """An event of a run.
 
     An event holds the objects it is about (`agent`, `task`, `crew` ...) as they are, neither copied nor
     checked; who they are is filled into `task_id`, `task_name`, `agent_id` and `agent_role` unless these are
@@ -269,7 +269,7 @@ class BaseEvent(RedactedRepr):
 
 
 class WorkEvent(BaseEvent):
-    """Something that happened in the work of an agent on a task."""
+    """An event of an agent's work on a task."""
 
     from_task: Any = None
     """The task."""

@@ -566,14 +566,14 @@ def _context_handlers(event_type: type[BaseEvent]) -> list[Handler]:
 def _call(handler: Handler, source: object, event: BaseEvent) -> None:
     try:
         handler(source, event)
-    except Exception:
+    except Exception:  # any error of a user's handler is logged, and the run continues
         _logger.exception(_FAILED, handler_name(handler), event.type)
 
 
 async def _acall(handler: Handler, source: object, event: BaseEvent) -> None:
     try:
         await handler(source, event)
-    except Exception:
+    except Exception:  # any error of a user's handler is logged, and the run continues
         _logger.exception(_FAILED, handler_name(handler), event.type)
 
 

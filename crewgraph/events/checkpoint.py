@@ -19,7 +19,7 @@ __all__ = [
 
 
 class CheckpointBaseEvent(BaseEvent):
-    """Something that happened to a checkpoint."""
+    """An event of a checkpoint."""
 
     location: str
     """The location of the checkpoints."""
@@ -34,24 +34,24 @@ class CheckpointBaseEvent(BaseEvent):
     """The branch."""
 
     parent_id: str | None = None
-    """The checkpoint before it on its way."""
+    """The preceding checkpoint on its branch."""
 
 
 class CheckpointForkBaseEvent(BaseEvent):
-    """Something that happened to a branch."""
+    """An event of a branch."""
 
     branch: str
     """The branch."""
 
     parent_branch: str | None = None
-    """The branch that it comes from."""
+    """The branch that it was forked from."""
 
     parent_checkpoint_id: str | None = None
-    """The checkpoint that it comes from."""
+    """The checkpoint that it was forked from."""
 
 
 class CheckpointRestoreBaseEvent(BaseEvent):
-    """Something that happened when a checkpoint was read."""
+    """An event of restoring a checkpoint."""
 
     location: str
     """The location of the checkpoints."""
@@ -117,7 +117,7 @@ class CheckpointRestoreCompletedEvent(CheckpointRestoreBaseEvent):
     """The branch."""
 
     parent_id: str | None = None
-    """The checkpoint before it on its way."""
+    """The preceding checkpoint on its branch."""
 
     duration_ms: float
     """The duration in milliseconds."""

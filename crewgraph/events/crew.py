@@ -18,7 +18,7 @@ __all__ = [
 
 
 class CrewBaseEvent(BaseEvent):
-    """Something that happened to a crew."""
+    """An event of a crew."""
 
     crew_name: str | None = None
     """The crew's name; taken from `crew` unless given."""
@@ -52,7 +52,7 @@ class CrewKickoffStartedEvent(CrewBaseEvent):
 
 
 class CrewKickoffCompletedEvent(CrewBaseEvent):
-    """A crew is done."""
+    """A crew has completed."""
 
     type: str = "crew_kickoff_completed"
 
@@ -64,7 +64,7 @@ class CrewKickoffCompletedEvent(CrewBaseEvent):
 
 
 class CrewKickoffFailedEvent(CrewBaseEvent):
-    """A crew could not finish."""
+    """A crew has failed."""
 
     type: str = "crew_kickoff_failed"
 

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class FlowEvent(BaseEvent):
-    """Something that happened to a flow."""
+    """An event of a flow."""
 
     flow_name: str
     """The flow's name."""
@@ -55,7 +55,7 @@ class FlowStartedEvent(FlowEvent):
 
 
 class FlowFinishedEvent(FlowEvent):
-    """A flow is done."""
+    """A flow has completed."""
 
     type: str = "flow_finished"
 
@@ -90,7 +90,7 @@ class FlowPausedEvent(FlowEvent):
     """A copy of the flow's state, a dict or a pydantic model."""
 
     message: str
-    """What it asks."""
+    """The question."""
 
     emit: list[str] | None = None
     """The possible outcomes; None for a free answer."""
@@ -157,13 +157,13 @@ class MethodExecutionPausedEvent(_ExecutionEvent):
     """The run."""
 
     message: str
-    """What it asks."""
+    """The question."""
 
     emit: list[str] | None = None
     """The possible outcomes; None for a free answer."""
 
     question: Any = None
-    """The question whole, as `pending()` has it."""
+    """The question, as returned by `pending()`."""
 
 
 class HumanFeedbackRequestedEvent(_MethodEvent):
@@ -172,7 +172,7 @@ class HumanFeedbackRequestedEvent(_MethodEvent):
     type: str = "human_feedback_requested"
 
     output: Any
-    """What it returned."""
+    """The return value of the method."""
 
     message: str
     """The question."""
@@ -190,7 +190,7 @@ class HumanFeedbackReceivedEvent(_MethodEvent):
     type: str = "human_feedback_received"
 
     feedback: str
-    """What was said."""
+    """The text of the feedback."""
 
     outcome: str | None = None
     """The outcome that the answer maps to, if outcomes are defined."""
@@ -200,24 +200,24 @@ class HumanFeedbackReceivedEvent(_MethodEvent):
 
 
 class FlowInputRequestedEvent(_MethodEvent):
-    """A method asks for something."""
+    """A method asks a question with `ask`."""
 
     type: str = "flow_input_requested"
 
     message: str
-    """What it asks."""
+    """The question."""
 
     metadata: Metadata | None = None
     """Further metadata."""
 
 
 class FlowInputReceivedEvent(_MethodEvent):
-    """A method was answered."""
+    """A question of `ask` was answered."""
 
     type: str = "flow_input_received"
 
     message: str
-    """What it asked."""
+    """The question."""
 
     response: str | None = None
     """The answer."""
@@ -238,17 +238,17 @@ class ConversationMessageAddedEvent(FlowEvent):
     """The conversation."""
 
     role: Literal["user", "assistant", "system", "tool"]
-    """Who said it."""
+    """The role of the author."""
 
     content: Any
-    """What was said."""
+    """The content of the message."""
 
     message_index: int
-    """The place of the message, from 0."""
+    """The index of the message, from 0."""
 
 
 class ConversationRouteSelectedEvent(FlowEvent):
-    """A way was chosen for a message."""
+    """A route was chosen for a message."""
 
     type: str = "conversation_route_selected"
 
@@ -256,20 +256,20 @@ class ConversationRouteSelectedEvent(FlowEvent):
     """The conversation."""
 
     route: str
-    """The way that was taken."""
+    """The chosen route."""
 
     user_message: str | None = None
-    """What the user said."""
+    """The user's message."""
 
     message_index: int | None = None
-    """The place of the message, from 0."""
+    """The index of the message, from 0."""
 
     previous_intent: str | None = None
-    """The way before."""
+    """The previous route."""
 
 
 class ConversationTurnCompletedEvent(FlowEvent):
-    """A message of the user is answered."""
+    """A user message was answered."""
 
     type: str = "conversation_turn_completed"
 
@@ -278,7 +278,7 @@ class ConversationTurnCompletedEvent(FlowEvent):
 
 
 class ConversationTurnFailedEvent(FlowEvent):
-    """A message of the user could not be answered."""
+    """A user message could not be answered."""
 
     type: str = "conversation_turn_failed"
 
@@ -290,7 +290,7 @@ class ConversationTurnFailedEvent(FlowEvent):
 
 
 class ConversationTurnStartedEvent(FlowEvent):
-    """A message of the user is worked on."""
+    """The processing of a user message starts."""
 
     type: str = "conversation_turn_started"
 

@@ -182,18 +182,18 @@ class Pieces(Generic[Piece, Result]):
         while not self.is_completed:
             try:
                 piece = next(self._iterator, None)
-            except BaseException as error:
+            except BaseException as error:  # raised again, and again by `result`
                 self._failure, self._over = error, True
                 raise
             yield from self._record(piece)
 
     async def _aiterate(self) -> AsyncGenerator[Piece]:
         if self._async_iterator is None:
-            raise RunError("this run is on no event loop: take its pieces with `for`, or `await` the asynchronous verb")
+            raise RunError("this run is on no event loop: take its pieces with `for`, or `await` the async method")
         while not self.is_completed:
             try:
                 piece = await anext(self._async_iterator, None)
-            except BaseException as error:
+            except BaseException as error:  # raised again, and again by `result`
                 self._failure, self._over = error, True
                 raise
             for recorded in self._record(piece):

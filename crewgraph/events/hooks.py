@@ -13,7 +13,7 @@ class HookDispatchedEvent(BaseEvent):
     type: str = "hook_dispatched"
 
     interception_point: str
-    """Where."""
+    """The interception point."""
 
     outcome: Literal["proceeded", "modified", "aborted"]
     """Whether a hook's result was applied, or a hook aborted the operation."""
@@ -26,4 +26,4 @@ class HookDispatchedEvent(BaseEvent):
 
     abort_reason: str | None = None
     abort_source: str | None = None
-    """Who stopped it."""
+    """The source of the abort, if a hook aborted the operation."""

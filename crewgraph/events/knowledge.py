@@ -29,11 +29,11 @@ __all__ = [
 class KnowledgeEventBase(WorkEvent):
     """An event of a knowledge lookup.
 
-    A lookup has two parts: a model words the *query*, then the *retrieval* searches with it.
+    A lookup has two parts: a model writes the *query*, then the *retrieval* searches with it.
     """
 
     agent: Any = None
-    """The same agent, by its shorter name."""
+    """Alias of `from_agent`."""
 
     def model_post_init(self, context: object, /) -> None:
         super().model_post_init(context)
@@ -42,7 +42,7 @@ class KnowledgeEventBase(WorkEvent):
 
 
 class KnowledgeQueryStartedEvent(KnowledgeEventBase):
-    """A query is about to be worded."""
+    """The writing of a query starts."""
 
     type: str = "knowledge_query_started"
 
@@ -51,7 +51,7 @@ class KnowledgeQueryStartedEvent(KnowledgeEventBase):
 
 
 class KnowledgeQueryCompletedEvent(KnowledgeEventBase):
-    """A query is worded."""
+    """A query was written."""
 
     type: str = "knowledge_query_completed"
 
@@ -60,7 +60,7 @@ class KnowledgeQueryCompletedEvent(KnowledgeEventBase):
 
 
 class KnowledgeQueryFailedEvent(KnowledgeEventBase):
-    """A query could not be worded."""
+    """A query could not be written."""
 
     type: str = "knowledge_query_failed"
 
@@ -69,13 +69,13 @@ class KnowledgeQueryFailedEvent(KnowledgeEventBase):
 
 
 class KnowledgeRetrievalStartedEvent(KnowledgeEventBase):
-    """The knowledge is about to be searched."""
+    """A search in the knowledge starts."""
 
     type: str = "knowledge_search_query_started"
 
 
 class KnowledgeRetrievalCompletedEvent(KnowledgeEventBase):
-    """The knowledge has been searched."""
+    """A search in the knowledge has completed."""
 
     type: str = "knowledge_search_query_completed"
 
@@ -83,11 +83,11 @@ class KnowledgeRetrievalCompletedEvent(KnowledgeEventBase):
     """The query."""
 
     retrieved_knowledge: str
-    """What was found."""
+    """The results."""
 
 
 class KnowledgeSearchQueryFailedEvent(KnowledgeEventBase):
-    """The knowledge could not be searched."""
+    """A search in the knowledge has failed."""
 
     type: str = "knowledge_search_query_failed"
 
@@ -99,7 +99,7 @@ class KnowledgeSearchQueryFailedEvent(KnowledgeEventBase):
 
 
 class MemoryBaseEvent(WorkEvent):
-    """Something that happened to a memory."""
+    """An event of a memory."""
 
 
 class _QueryEvent(MemoryBaseEvent):
@@ -114,13 +114,13 @@ class _QueryEvent(MemoryBaseEvent):
 
 
 class MemoryQueryStartedEvent(_QueryEvent):
-    """A memory is about to be searched."""
+    """A search in a memory starts."""
 
     type: str = "memory_query_started"
 
 
 class MemoryQueryCompletedEvent(_QueryEvent):
-    """A memory has been searched."""
+    """A search in a memory has completed."""
 
     type: str = "memory_query_completed"
 
@@ -132,7 +132,7 @@ class MemoryQueryCompletedEvent(_QueryEvent):
 
 
 class MemoryQueryFailedEvent(_QueryEvent):
-    """A memory could not be searched."""
+    """A search in a memory has failed."""
 
     type: str = "memory_query_failed"
 
@@ -141,25 +141,25 @@ class MemoryQueryFailedEvent(_QueryEvent):
 
 
 class MemoryRetrievalStartedEvent(MemoryBaseEvent):
-    """All memories are about to be searched for a task."""
+    """The search in all memories for a task starts."""
 
     type: str = "memory_retrieval_started"
 
 
 class MemoryRetrievalCompletedEvent(MemoryBaseEvent):
-    """All memories have been searched for a task."""
+    """The search in all memories for a task has completed."""
 
     type: str = "memory_retrieval_completed"
 
     memory_content: str
-    """The text that the task gets about it."""
+    """The text that is added to the task's prompt."""
 
     retrieval_time_ms: float
     """The duration in milliseconds."""
 
 
 class MemoryRetrievalFailedEvent(MemoryBaseEvent):
-    """A search in the memories failed."""
+    """The search in all memories for a task has failed."""
 
     type: str = "memory_retrieval_failed"
 
@@ -168,24 +168,24 @@ class MemoryRetrievalFailedEvent(MemoryBaseEvent):
 
 
 class MemorySaveStartedEvent(MemoryBaseEvent):
-    """Something is about to be remembered."""
+    """The saving of a memory starts."""
 
     type: str = "memory_save_started"
 
     value: str | None = None
-    """What."""
+    """The value."""
 
     metadata: Metadata | None = None
     """The metadata stored with it."""
 
 
 class MemorySaveCompletedEvent(MemoryBaseEvent):
-    """Something is remembered."""
+    """A memory was saved."""
 
     type: str = "memory_save_completed"
 
     value: str
-    """What."""
+    """The value."""
 
     metadata: Metadata | None = None
     """The metadata stored with it."""
@@ -195,12 +195,12 @@ class MemorySaveCompletedEvent(MemoryBaseEvent):
 
 
 class MemorySaveFailedEvent(MemoryBaseEvent):
-    """Something could not be remembered."""
+    """A memory could not be saved."""
 
     type: str = "memory_save_failed"
 
     value: str | None = None
-    """What."""
+    """The value."""
 
     metadata: Metadata | None = None
     """The metadata to store with it."""

@@ -34,13 +34,13 @@ class LLMCallType(Enum):
 
 
 class FunctionCall(BaseModel, defer_build=True):
-    """A function that a model wants to have called."""
+    """The function of a tool call that a model requests."""
 
     arguments: str
     """The arguments as JSON text; a part of it while the answer streams."""
 
     name: str | None = None
-    """The function's name; None where only more arguments arrive."""
+    """The function's name; None in chunks with further arguments only."""
 
 
 class ToolCall(BaseModel, defer_build=True):
@@ -50,7 +50,7 @@ class ToolCall(BaseModel, defer_build=True):
     """The provider's id of the call."""
 
     function: FunctionCall
-    """What to call."""
+    """The function to call."""
 
     type: str | None = None
     """The kind of tool; providers send "function"."""
@@ -60,7 +60,7 @@ class ToolCall(BaseModel, defer_build=True):
 
 
 class LLMEventBase(WorkEvent):
-    """Something that happened between an agent and its model."""
+    """An event of a model request."""
 
     model: str | None = None
     """The model's name."""
@@ -70,7 +70,7 @@ class LLMEventBase(WorkEvent):
 
 
 class LLMCallDelayedEvent(LLMEventBase):
-    """A model is not asked yet, for `max_rpm` allows no more requests or its provider asks for patience (`Retry-After`)."""
+    """A model request waits: `max_rpm` allows no more requests now, or the provider asked to retry later (`Retry-After`)."""
 
     type: str = "llm_call_delayed"
 
@@ -90,7 +90,7 @@ class LLMFallbackEvent(LLMEventBase):
     """The model that failed."""
 
     fallback: str
-    """The person who is asked."""
+    """The model that is asked instead."""
 
     error: str
     """The error."""
@@ -99,7 +99,7 @@ class LLMFallbackEvent(LLMEventBase):
 class LLMCallStartedEvent(LLMEventBase):
     """A model is called.
 
-    The messages are the asker's own list, not a copy: histories are long, and every request is an event.
+    The messages are the caller's own list, not a copy: conversations are long, and every request emits an event.
     """
 
     type: str = "llm_call_started"
@@ -108,10 +108,10 @@ class LLMCallStartedEvent(LLMEventBase):
     """The conversation so far."""
 
     tools: SkipValidation[list[PlainDict] | None] = None
-    """The tools it may ask for."""
+    """The tools that the model may request."""
 
     callbacks: SkipValidation[list[Any] | None] = None
-    """Who else is told."""
+    """The callbacks of the request."""
 
     available_functions: SkipValidation[PlainDict | None] = None
     """The functions behind the tools, by name."""
@@ -123,7 +123,7 @@ class LLMCallStartedEvent(LLMEventBase):
     """See `temperature`."""
 
     max_tokens: int | float | None = None
-    """The most tokens of the answer."""
+    """The maximum number of tokens of the answer."""
 
     stream: bool | None = None
     """Whether the answer is streamed."""
@@ -132,7 +132,7 @@ class LLMCallStartedEvent(LLMEventBase):
     """See `temperature`."""
 
     stop_sequences: list[str] | None = None
-    """Where the answer ends."""
+    """The stop sequences."""
 
     frequency_penalty: float | None = None
     """See `temperature`."""
@@ -165,7 +165,7 @@ class LLMCallCompletedEvent(LLMEventBase):
     """Why the answer ended there, where the provider says so."""
 
     response_id: str | None = None
-    """The provider's name of the answer."""
+    """The provider's id of the answer."""
 
 
 class LLMCallFailedEvent(LLMEventBase):
@@ -178,25 +178,25 @@ class LLMCallFailedEvent(LLMEventBase):
 
 
 class LLMStreamChunkEvent(LLMEventBase):
-    """A piece of an answer has arrived."""
+    """A chunk of an answer has arrived."""
 
     type: str = "llm_stream_chunk"
 
     chunk: str
-    """The piece of text."""
+    """The chunk of text."""
 
     tool_call: ToolCall | None = None
-    """The piece of a tool call."""
+    """The chunk of a tool call."""
 
     call_type: LLMCallType | None = None
-    """The answer that the chunk belongs to."""
+    """The kind of answer that the chunk belongs to: a text or a tool call."""
 
     response_id: str | None = None
-    """The provider's name of the answer."""
+    """The provider's id of the answer."""
 
 
 class ContextWindowSummarizationEvent(WorkEvent):
-    """Something that happened when a conversation was too long for its model."""
+    """An event of a conversation that exceeds its model's context window."""
 
     model: str | None = None
     """The model."""

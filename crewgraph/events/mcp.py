@@ -18,7 +18,7 @@ __all__ = [
 
 
 class MCPEvent(WorkEvent):
-    """Something that happened to a server."""
+    """An event of a server."""
 
     server_name: str
     """The server's name, derived from its address or command."""
@@ -48,13 +48,13 @@ class MCPConnectionCompletedEvent(MCPEvent):
     type: str = "mcp_connection_completed"
 
     started_at: datetime | None = None
-    """When that began."""
+    """When the connection started."""
 
     completed_at: datetime | None = None
-    """When it had listed them."""
+    """When the tools were listed."""
 
     connection_duration_ms: float | None = None
-    """The time in between, in milliseconds."""
+    """The duration in milliseconds."""
 
     is_reconnect: bool = False
     """Whether there was a connection before."""
@@ -75,7 +75,7 @@ class MCPConnectionFailedEvent(MCPEvent):
     """The HTTP status, if any."""
 
     started_at: datetime | None = None
-    """When that began."""
+    """When the connection started."""
 
     failed_at: datetime | None = None
     """When it failed."""
@@ -108,13 +108,13 @@ class MCPToolExecutionCompletedEvent(MCPEvent):
     """The result, in recorded form."""
 
     started_at: datetime | None = None
-    """When it was asked."""
+    """When the call was sent."""
 
     completed_at: datetime | None = None
-    """When it had answered."""
+    """When the answer arrived."""
 
     execution_duration_ms: float | None = None
-    """The time in between, in milliseconds."""
+    """The duration in milliseconds."""
 
 
 class MCPToolExecutionFailedEvent(MCPEvent):
@@ -135,7 +135,7 @@ class MCPToolExecutionFailedEvent(MCPEvent):
     """The class of the error."""
 
     started_at: datetime | None = None
-    """When it was asked."""
+    """When the call was sent."""
 
     failed_at: datetime | None = None
     """When it failed."""

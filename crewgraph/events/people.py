@@ -49,7 +49,7 @@ class HumanInputReceivedEvent(_HumanInputEvent):
 
 
 class LLMGuardrailBaseEvent(WorkEvent):
-    """Something that happened while an output was checked."""
+    """An event of a guardrail's check of an output."""
 
     guardrail_type: str | None = None
     """The kind of guardrail: "function", "llm" or "hallucination"."""
@@ -59,7 +59,7 @@ class LLMGuardrailBaseEvent(WorkEvent):
 
 
 class LLMGuardrailStartedEvent(LLMGuardrailBaseEvent):
-    """An output is about to be checked."""
+    """The check of an output starts."""
 
     type: str = "llm_guardrail_started"
 

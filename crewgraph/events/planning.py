@@ -1,4 +1,4 @@
-"""Events of agents' plans: making one, carrying out its steps, and observing their results."""
+"""Events of agents' plans: planning, executing the steps, and observing their results."""
 
 from crewgraph.events.base import WorkEvent
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class ReasoningEvent(WorkEvent):
-    """Something that happened while an agent planned."""
+    """An event of an agent's planning."""
 
     attempt: int = 1
     """The number of the attempt, from 1."""
@@ -34,7 +34,7 @@ class AgentReasoningStartedEvent(ReasoningEvent):
 
 
 class AgentReasoningCompletedEvent(ReasoningEvent):
-    """An agent has a plan."""
+    """An agent has made a plan."""
 
     type: str = "agent_reasoning_completed"
 
@@ -46,7 +46,7 @@ class AgentReasoningCompletedEvent(ReasoningEvent):
 
 
 class AgentReasoningFailedEvent(ReasoningEvent):
-    """An agent could not plan."""
+    """The planning of an agent has failed."""
 
     type: str = "agent_reasoning_failed"
 
@@ -55,7 +55,7 @@ class AgentReasoningFailedEvent(ReasoningEvent):
 
 
 class PlanStepEvent(WorkEvent):
-    """Something that happened to a step of a plan."""
+    """An event of a step of a plan."""
 
     step_number: int
     """Its number, from 1."""
@@ -74,7 +74,7 @@ class PlanStepStartedEvent(PlanStepEvent):
 
 
 class PlanStepCompletedEvent(PlanStepEvent):
-    """A step is done, or has failed."""
+    """A step has completed or failed."""
 
     type: str = "plan_step_completed"
 
@@ -122,17 +122,17 @@ class StepObservationCompletedEvent(ObservationEvent):
     """Whether the remaining steps must be replanned."""
 
     replan_reason: str | None = None
-    """Why they must."""
+    """The reason for replanning."""
 
     goal_already_achieved: bool = False
     """Whether the whole task is already done."""
 
     suggested_refinements: list[str] | None = None
-    """Other words for steps to come."""
+    """Reworded descriptions of later steps."""
 
 
 class StepObservationFailedEvent(ObservationEvent):
-    """The model's answer cannot be parsed; the step counts according to its own outcome."""
+    """The model's answer cannot be parsed; the step is judged by its own status."""
 
     type: str = "step_observation_failed"
 
@@ -146,10 +146,10 @@ class PlanRefinementEvent(ObservationEvent):
     type: str = "plan_refinement"
 
     refined_step_count: int = 0
-    """How many."""
+    """The number of reworded steps."""
 
     refinements: list[str] | None = None
-    """Their numbers and words."""
+    """Their numbers and new descriptions."""
 
 
 class PlanReplanTriggeredEvent(ObservationEvent):
@@ -158,22 +158,22 @@ class PlanReplanTriggeredEvent(ObservationEvent):
     type: str = "plan_replan_triggered"
 
     replan_reason: str = ""
-    """Why."""
+    """The reason."""
 
     replan_count: int = 0
-    """The number of times, including this one."""
+    """The number of replans, including this one."""
 
     completed_steps_preserved: int = 0
-    """The number of finished steps, which stay."""
+    """The number of finished steps, which are retained."""
 
 
 class GoalAchievedEarlyEvent(ObservationEvent):
-    """The task is done, although there are steps left."""
+    """The goal is achieved although steps are left."""
 
     type: str = "goal_achieved_early"
 
     steps_remaining: int = 0
-    """How many are left."""
+    """The number of remaining steps."""
 
     steps_completed: int = 0
-    """How many are done."""
+    """The number of completed steps."""

@@ -16,7 +16,7 @@ __all__ = [
 
 
 class SkillEvent(WorkEvent):
-    """Something that happened to a skill."""
+    """An event of a skill."""
 
     skill_name: str = ""
     """The name; empty if the event is about several."""
@@ -43,7 +43,7 @@ class SkillDiscoveryCompletedEvent(SkillEvent):
     """The searched folder."""
 
     skills_found: int
-    """How many there are."""
+    """The number of skills found."""
 
     skill_names: list[str]
     """Their names."""

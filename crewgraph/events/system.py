@@ -52,7 +52,7 @@ class SigTermEvent(BaseEvent):
 
 
 class SigIntEvent(BaseEvent):
-    """Somebody pressed Ctrl-C."""
+    """The user pressed Ctrl-C (SIGINT)."""
 
     type: Literal["SIGINT"] = "SIGINT"  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -76,7 +76,7 @@ class SigHupEvent(BaseEvent):
 
 
 class SigTStpEvent(BaseEvent):
-    """Somebody pressed Ctrl-Z."""
+    """The user pressed Ctrl-Z (SIGTSTP)."""
 
     type: Literal["SIGTSTP"] = "SIGTSTP"  # pyright: ignore[reportIncompatibleVariableOverride]
 

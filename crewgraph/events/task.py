@@ -38,7 +38,7 @@ class TaskStartedEvent(_TaskEvent):
 
 
 class TaskCompletedEvent(_TaskEvent):
-    """A task is done."""
+    """A task has completed."""
 
     type: str = "task_completed"
 
@@ -47,7 +47,7 @@ class TaskCompletedEvent(_TaskEvent):
 
 
 class TaskFailedEvent(_TaskEvent):
-    """A task could not finish."""
+    """A task has failed."""
 
     type: str = "task_failed"
 

@@ -19,10 +19,10 @@ __all__ = [
 
 
 class ToolUsageEvent(WorkEvent):
-    """Something that happened to a tool call."""
+    """An event of a tool call."""
 
     agent_key: str | None = None
-    """A digest of who the agent is."""
+    """The key of the agent, a digest of its role, goal and backstory."""
 
     tool_name: str
     """The tool, by the name a model calls it by."""
@@ -40,7 +40,7 @@ class ToolUsageEvent(WorkEvent):
     """The number of tasks that the agent has delegated."""
 
     agent: Any = None
-    """The agent that calls."""
+    """The calling agent."""
 
     plan_step_number: int | None = None
     """The step of the agent's plan that it belongs to, if any."""
@@ -58,7 +58,7 @@ class ToolUsageStartedEvent(ToolUsageEvent):
 
 
 class ToolUsageFinishedEvent(ToolUsageEvent):
-    """A tool has done its work."""
+    """A tool call has completed."""
 
     type: str = "tool_usage_finished"
 
@@ -66,7 +66,7 @@ class ToolUsageFinishedEvent(ToolUsageEvent):
     """When it began."""
 
     finished_at: datetime
-    """When it was done."""
+    """When it ended."""
 
     from_cache: bool = False
     """Whether the result came from the cache."""
@@ -79,7 +79,7 @@ class ToolUsageFinishedEvent(ToolUsageEvent):
 
 
 class ToolUsageErrorEvent(ToolUsageEvent):
-    """A tool could not do its work."""
+    """A tool call has failed."""
 
     type: str = "tool_usage_error"
 
@@ -121,12 +121,12 @@ class ToolSelectionErrorEvent(ToolUsageEvent):
 
 
 class ToolExecutionErrorEvent(BaseEvent):
-    """A tool's own code raised."""
+    """A tool's own code raised an exception."""
 
     type: str = "tool_execution_error"
 
     error: Any
-    """What it raised."""
+    """The exception."""
 
     tool_name: str
     """The tool, by the name a model calls it by."""
@@ -138,6 +138,6 @@ class ToolExecutionErrorEvent(BaseEvent):
     """The tool's class or function."""
 
     agent: Any = None
-    """The agent that called."""
+    """The calling agent."""
 
     _origin: ClassVar[str | None] = "agent"

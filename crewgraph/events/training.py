@@ -29,7 +29,7 @@ class CrewTrainStartedEvent(CrewBaseEvent):
     """The number of rounds requested."""
 
     filename: str
-    """The file of the lessons."""
+    """The training file."""
 
     inputs: PlainDict | None
     """The values for the placeholders."""
@@ -44,11 +44,11 @@ class CrewTrainCompletedEvent(CrewBaseEvent):
     """The number of finished rounds."""
 
     filename: str
-    """The file of the lessons."""
+    """The training file."""
 
 
 class CrewTrainFailedEvent(CrewBaseEvent):
-    """The training of a crew broke off."""
+    """The training of a crew has failed."""
 
     type: str = "crew_train_failed"
 
@@ -65,7 +65,7 @@ class CrewTestStartedEvent(CrewBaseEvent):
     """The number of rounds requested."""
 
     eval_llm: Any
-    """The model that judges."""
+    """The evaluating model."""
 
     inputs: PlainDict | None
     """The values for the placeholders."""
@@ -78,7 +78,7 @@ class CrewTestCompletedEvent(CrewBaseEvent):
 
 
 class CrewTestFailedEvent(CrewBaseEvent):
-    """The test of a crew broke off."""
+    """The test of a crew has failed."""
 
     type: str = "crew_test_failed"
 
@@ -92,13 +92,13 @@ class CrewTestResultEvent(CrewBaseEvent):
     type: str = "crew_test_result"
 
     quality: float
-    """The mark, 0 to 10."""
+    """The score, 0 to 10."""
 
     execution_duration: float
     """The duration of the task in seconds."""
 
     model: str
-    """The model that judged."""
+    """The evaluating model."""
 
 
 class AgentEvaluationStartedEvent(BaseEvent):
@@ -111,7 +111,7 @@ class AgentEvaluationStartedEvent(BaseEvent):
 
 
 class AgentEvaluationCompletedEvent(BaseEvent):
-    """An agent's work has its mark."""
+    """An agent's work was evaluated."""
 
     type: str = "agent_evaluation_completed"
 
@@ -119,14 +119,14 @@ class AgentEvaluationCompletedEvent(BaseEvent):
     """The round of the evaluation."""
 
     metric_category: Any
-    """What was judged."""
+    """The metric."""
 
     score: Any
-    """The mark."""
+    """The score."""
 
 
 class AgentEvaluationFailedEvent(BaseEvent):
-    """An agent's work could not be judged."""
+    """An agent's work could not be evaluated."""
 
     type: str = "agent_evaluation_failed"
 

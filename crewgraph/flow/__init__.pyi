@@ -1,4 +1,4 @@
-"""What `crewgraph.flow` offers, for type checkers: it imports extras when they are used."""
+"""The names of this package, each with its module: for type checkers, and for `__init__.py`, which imports them lazily."""
 
 from crewgraph.contrib.conversations.config import ConversationalConfig as ConversationalConfig
 from crewgraph.contrib.conversations.config import ConversationConfig as ConversationConfig
@@ -36,8 +36,8 @@ from crewgraph.definitions.flow.method import RouterMethod as RouterMethod
 from crewgraph.definitions.flow.method import StartMethod as StartMethod
 from crewgraph.definitions.flow.persistence import FlowPersistence as FlowPersistence
 from crewgraph.definitions.flow.persistence import persist as persist
+from crewgraph.definitions.flow.run_methods import FlowPlot as FlowPlot
 from crewgraph.definitions.flow.state import FlowState as FlowState
-from crewgraph.definitions.flow.verbs import FlowPlot as FlowPlot
 from crewgraph.definitions.stream import Asked as Asked
 from crewgraph.definitions.stream import CrewFailed as CrewFailed
 from crewgraph.definitions.stream import CrewFinished as CrewFinished
@@ -50,3 +50,5 @@ from crewgraph.definitions.stream import MethodFinished as MethodFinished
 from crewgraph.definitions.stream import MethodItem as MethodItem
 from crewgraph.definitions.stream import MethodStarted as MethodStarted
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence as SQLiteFlowPersistence
+
+__all__: list[str]

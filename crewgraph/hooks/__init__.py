@@ -1,4 +1,4 @@
-"""Hooks: functions of yours that are called around requests to models, calls of tools, tasks, methods and whole runs."""
+"""Hooks: user functions that are called around model requests, tool calls, tasks, methods and whole runs."""
 
 from crewgraph.hooks.decorators import after_llm_call, after_tool_call, before_llm_call, before_tool_call, on
 from crewgraph.hooks.llm_hooks import (
@@ -72,7 +72,7 @@ __all__ = [
 
 
 def clear_all_global_hooks() -> dict[str, tuple[int, int]]:
-    """Take all hooks around models and tools away; how many there were before and after each, and in all."""
+    """Unregister all hooks around models and tools; return their numbers by kind, and the total."""
     models, tools = clear_all_llm_call_hooks(), clear_all_tool_call_hooks()
     return {
         "llm_hooks": models,

@@ -56,7 +56,7 @@ def on(
 ) -> Callable[[H], H]:
     """Make a function a hook of a point: `@on(InterceptionPoint.INPUT)`.
 
-    Above a method of a `@CrewBase` class it holds for the runs of that crew; else for everything in this process.
+    Above a method of a `@CrewBase` class it applies to the runs of that crew, otherwise to everything in this process.
 
     Args:
         point: the hook point.
@@ -84,7 +84,7 @@ def before_llm_call(func: Any = None, *, agents: list[str] | None = None) -> Any
     """Make a function a hook before requests to models; it takes an `LLMCallHookContext`, and False blocks the request.
 
     Args:
-        func: the function; a method of a `@CrewBase` class holds for that crew.
+        func: the function; a method of a `@CrewBase` class applies to that crew.
         agents: the roles of the agents that it is called for; None for all.
     """
     return _decorated(func, InterceptionPoint.PRE_MODEL_CALL, agents, None)
@@ -102,7 +102,7 @@ def after_llm_call(func: Any = None, *, agents: list[str] | None = None) -> Any:
     """Make a function a hook after the answers of models; a text that it returns replaces the answer.
 
     Args:
-        func: the function; a method of a `@CrewBase` class holds for that crew.
+        func: the function; a method of a `@CrewBase` class applies to that crew.
         agents: the roles of the agents that it is called for; None for all.
     """
     return _decorated(func, InterceptionPoint.POST_MODEL_CALL, agents, None)
@@ -122,7 +122,7 @@ def before_tool_call(func: Any = None, *, tools: list[str] | None = None, agents
     """Make a function a hook before calls of tools; it takes a `ToolCallHookContext`, and False blocks the call.
 
     Args:
-        func: the function; a method of a `@CrewBase` class holds for that crew.
+        func: the function; a method of a `@CrewBase` class applies to that crew.
         tools: the names of the tools that it is called for; None for all.
         agents: the roles of the agents that it is called for; None for all.
     """
@@ -143,7 +143,7 @@ def after_tool_call(func: Any = None, *, tools: list[str] | None = None, agents:
     """Make a function a hook after calls of tools; a text that it returns replaces the result.
 
     Args:
-        func: the function; a method of a `@CrewBase` class holds for that crew.
+        func: the function; a method of a `@CrewBase` class applies to that crew.
         tools: the names of the tools that it is called for; None for all.
         agents: the roles of the agents that it is called for; None for all.
     """
@@ -296,7 +296,7 @@ class BeforeLLMCallHook(Hook["LLMCallHookContext", bool | None], Protocol):
     """Called before a request to a model; False blocks it."""
 
     def __call__(self, context: "LLMCallHookContext") -> bool | None:
-        """Look at a request."""
+        """Inspect a request."""
         ...
 
 
@@ -304,7 +304,7 @@ class AfterLLMCallHook(Hook["LLMCallHookContext", str | None], Protocol):
     """Called after a model's answer; a text replaces it."""
 
     def __call__(self, context: "LLMCallHookContext") -> str | None:
-        """Look at an answer."""
+        """Inspect an answer."""
         ...
 
 
@@ -312,7 +312,7 @@ class BeforeToolCallHook(Hook["ToolCallHookContext", bool | None], Protocol):
     """Called before a tool; False blocks it."""
 
     def __call__(self, context: "ToolCallHookContext") -> bool | None:
-        """Look at a call."""
+        """Inspect a call."""
         ...
 
 
@@ -320,7 +320,7 @@ class AfterToolCallHook(Hook["ToolCallHookContext", str | None], Protocol):
     """Called after a tool; a text replaces its result."""
 
     def __call__(self, context: "ToolCallHookContext") -> str | None:
-        """Look at a result."""
+        """Inspect a result."""
         ...
 
 

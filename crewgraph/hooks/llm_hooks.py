@@ -34,12 +34,12 @@ class LLMCallHookContext(Asking):
     """A request to a model.
 
     Args:
-        executor: the executor of the agent that asks; its `messages`, `llm`, `iterations`, `agent`, `task` and `crew` take
+        executor: the executor of the calling agent; its `messages`, `llm`, `iterations`, `agent`, `task` and `crew` take
             precedence. None if a model is called directly.
         response: the text of the answer.
         messages: the conversation, entries with `role` and `content`.
         llm: the model.
-        agent: the agent that asks.
+        agent: the calling agent.
         task: its task.
         crew: its crew.
     """
@@ -53,7 +53,7 @@ class LLMCallHookContext(Asking):
     task: Any
     crew: Any
     iterations: int
-    """The number of earlier rounds of thought and action."""
+    """The number of completed iterations of the agent's loop."""
 
     response: str | None
     """The text of the answer; None before the request."""
@@ -84,7 +84,7 @@ _AfterHook = Callable[[LLMCallHookContext], str | None]
 
 
 def before_llm_call_reducer(context: LLMCallHookContext, result: object) -> bool:
-    """False stops the request.
+    """Apply the result of a hook before the request: False blocks the request.
 
     Raises:
         LegacyHookBlocked: it is False.
@@ -95,7 +95,7 @@ def before_llm_call_reducer(context: LLMCallHookContext, result: object) -> bool
 
 
 def after_llm_call_reducer(context: LLMCallHookContext, result: object) -> bool:
-    """A text is the response from now on."""
+    """Apply the result of a hook after the request: a text replaces the response."""
     if not isinstance(result, str):
         return False
     context.response = result
@@ -103,42 +103,42 @@ def after_llm_call_reducer(context: LLMCallHookContext, result: object) -> bool:
 
 
 def register_before_llm_call_hook(hook: _BeforeHook) -> None:
-    """Call a hook before each request to a model; one that returns False blocks it."""
+    """Register a hook that is called before each model request; returning False blocks the request."""
     register_hook(_PRE, hook)
 
 
 def register_after_llm_call_hook(hook: _AfterHook) -> None:
-    """Call a hook after each answer of a model; a text that it returns replaces the answer."""
+    """Register a hook that is called after each model answer; a returned text replaces the answer."""
     register_hook(_POST, hook)
 
 
 def get_before_llm_call_hooks() -> list[_BeforeHook]:
-    """The hooks before requests."""
+    """Return the hooks before model requests."""
     return get_hooks(_PRE)
 
 
 def get_after_llm_call_hooks() -> list[_AfterHook]:
-    """The hooks after answers."""
+    """Return the hooks after model answers."""
     return get_hooks(_POST)
 
 
 def unregister_before_llm_call_hook(hook: _BeforeHook) -> bool:
-    """Take a hook away; whether it was there."""
+    """Unregister a hook; return False if it was not registered."""
     return unregister(_PRE, hook)
 
 
 def unregister_after_llm_call_hook(hook: _AfterHook) -> bool:
-    """Take a hook away; whether it was there."""
+    """Unregister a hook; return False if it was not registered."""
     return unregister(_POST, hook)
 
 
 def clear_before_llm_call_hooks() -> int:
-    """Take all hooks before requests away; how many there were."""
+    """Unregister all hooks before model requests; return their number."""
     return clear(_PRE)
 
 
 def clear_after_llm_call_hooks() -> int:
-    """Take all hooks after answers away; how many there were."""
+    """Unregister all hooks after model answers; return their number."""
     return clear(_POST)
 
 

@@ -37,7 +37,7 @@ class InterceptionPoint(StrEnum):
     """The output of a crew or a flow; may be changed or replaced."""
 
     EXECUTION_END = "execution_end"
-    """A run has ended, well or badly."""
+    """A run has ended, successfully or not."""
 
     PRE_MODEL_CALL = "pre_model_call"
     """A request to a model; its messages may be changed, and it may be blocked."""
@@ -84,7 +84,7 @@ class HookAborted(RunError):
 
 
 class LegacyHookBlocked(HookAborted):
-    """A hook of the older kind aborted by returning False."""
+    """A hook with CrewAI's older interface aborted by returning False."""
 
 
 @dataclass
@@ -131,7 +131,7 @@ class ExecutionEndContext(InterceptionContext):
     output: Any = None
     status: Literal["completed", "failed"] = "completed"
     error: BaseException | None = None
-    """Why it failed."""
+    """The error of a failed run; None otherwise."""
 
 
 @dataclass

@@ -68,7 +68,7 @@ _AfterHook = Callable[[ToolCallHookContext], str | None]
 
 
 def before_tool_call_reducer(context: ToolCallHookContext, result: object) -> bool:
-    """False stops the call.
+    """Apply the result of a hook before the call: False blocks the call.
 
     Raises:
         LegacyHookBlocked: it is False.
@@ -79,7 +79,7 @@ def before_tool_call_reducer(context: ToolCallHookContext, result: object) -> bo
 
 
 def after_tool_call_reducer(context: ToolCallHookContext, result: object) -> bool:
-    """A text is the result from now on."""
+    """Apply the result of a hook after the call: a text replaces the result."""
     if not isinstance(result, str):
         return False
     context.tool_result = result
@@ -87,7 +87,7 @@ def after_tool_call_reducer(context: ToolCallHookContext, result: object) -> boo
 
 
 def run_before_tool_call_hooks(context: ToolCallHookContext) -> bool:
-    """Call the hooks before a tool; whether one blocks it."""
+    """Call the hooks before a tool call; return whether one blocks it."""
     try:
         dispatch(_PRE, context, reducer=before_tool_call_reducer)
     except HookAborted:
@@ -96,7 +96,7 @@ def run_before_tool_call_hooks(context: ToolCallHookContext) -> bool:
 
 
 def run_after_tool_call_hooks(context: ToolCallHookContext) -> str | None:
-    """Call the hooks after a tool; the text that the model is shown.
+    """Call the hooks after a tool call; return the text for the model.
 
     Raises:
         HookAborted: a hook raised it.
@@ -106,45 +106,45 @@ def run_after_tool_call_hooks(context: ToolCallHookContext) -> str | None:
 
 
 def register_before_tool_call_hook(hook: _BeforeHook) -> None:
-    """Call a hook before each call of a tool; one that returns False blocks it."""
+    """Register a hook that is called before each tool call; returning False blocks the call."""
     register_hook(_PRE, hook)
 
 
 def register_after_tool_call_hook(hook: _AfterHook) -> None:
-    """Call a hook after each call of a tool; a text that it returns replaces the result."""
+    """Register a hook that is called after each tool call; a returned text replaces the result."""
     register_hook(_POST, hook)
 
 
 def get_before_tool_call_hooks() -> list[_BeforeHook]:
-    """The hooks before tools."""
+    """Return the hooks before tool calls."""
     return get_hooks(_PRE)
 
 
 def get_after_tool_call_hooks() -> list[_AfterHook]:
-    """The hooks after tools."""
+    """Return the hooks after tool calls."""
     return get_hooks(_POST)
 
 
 def unregister_before_tool_call_hook(hook: _BeforeHook) -> bool:
-    """Take a hook away; whether it was there."""
+    """Unregister a hook; return False if it was not registered."""
     return unregister(_PRE, hook)
 
 
 def unregister_after_tool_call_hook(hook: _AfterHook) -> bool:
-    """Take a hook away; whether it was there."""
+    """Unregister a hook; return False if it was not registered."""
     return unregister(_POST, hook)
 
 
 def clear_before_tool_call_hooks() -> int:
-    """Take all hooks before tools away; how many there were."""
+    """Unregister all hooks before tool calls; return their number."""
     return clear(_PRE)
 
 
 def clear_after_tool_call_hooks() -> int:
-    """Take all hooks after tools away; how many there were."""
+    """Unregister all hooks after tool calls; return their number."""
     return clear(_POST)
 
 
 def clear_all_tool_call_hooks() -> tuple[int, int]:
-    """Take both kinds away; how many there were of each."""
+    """Unregister the hooks of both kinds; return their numbers."""
     return clear_before_tool_call_hooks(), clear_after_tool_call_hooks()

@@ -307,6 +307,6 @@ def read_or_fail(kind: str, name: str, read: Callable[[], T]) -> T:
         return read()
     except CrewgraphError:
         raise
-    except Exception as error:
+    except Exception as error:  # malformed files make parsers raise anything
         reason = f"{type(error).__name__}: {error}"
         raise SourceError(f"the knowledge source `{name}` is not a readable {kind}: {reason:.300}") from error

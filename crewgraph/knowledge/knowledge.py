@@ -366,7 +366,7 @@ class Knowledge(RedactedModel):
         arguments: dict[str, object] = {"limit": limit, "score_threshold": threshold}
         if metadata is not None:
             arguments["metadata_filter"] = metadata
-        is_default_search = not any(override_of(self.storage, verb) for verb in ("search", "asearch"))
+        is_default_search = not any(override_of(self.storage, method_name) for method_name in ("search", "asearch"))
         return (
             {**arguments, "units": self._units}
             if is_default_search and self._supports_units and self.sources

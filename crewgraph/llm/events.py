@@ -145,7 +145,7 @@ class EventModel(ModelWrapper[Model]):
         try:
             config = with_chunk_events(config, self.source, self.agent, self.task, call_id)
             reply = self.model.complete(messages, tools, stop, config)
-        except BaseException as error:
+        except BaseException as error:  # reported whatever it is, also a cancellation
             self._emit_failed(error, call_id)
             raise
         finally:
@@ -163,7 +163,7 @@ class EventModel(ModelWrapper[Model]):
         try:
             config = with_chunk_events(config, self.source, self.agent, self.task, call_id)
             reply = await self.model.acomplete(messages, tools, stop, config)
-        except BaseException as error:
+        except BaseException as error:  # reported whatever it is, also a cancellation
             self._emit_failed(error, call_id)
             raise
         finally:

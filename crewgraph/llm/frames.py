@@ -64,7 +64,7 @@ def call_frames(llm: Any, messages: Any, arguments: PlainDict) -> StreamSession[
         try:
             call_arguments = {**arguments, "callbacks": [*(arguments.get("callbacks") or ()), handler]}
             answer = llm.call(messages, **accepted_arguments(llm, "call", call_arguments))
-        except BaseException as error:
+        except BaseException as error:  # reported whatever it is, also a cancellation
             crewai_event_bus.emit(llm, LLMCallFailedEvent(**fields, error=f"{type(error).__name__}: {error}"))
             raise
         finally:

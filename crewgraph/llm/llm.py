@@ -373,7 +373,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
 
         Returns:
             The text, or an instance of the response model. If the model calls tools: the result of the first
-            call as a string, or, without `available_functions`, a list of `ToolCall`.
+            call as a string, or, without `available_functions`, a list of `RequestedToolCall`.
 
         Raises:
             ToolFailed: The model called a function that is not in `available_functions`.

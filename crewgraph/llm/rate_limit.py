@@ -277,7 +277,7 @@ def _counted_request(controllers: Sequence[RPMController], waiter: Waiter | Loop
     """Count the request as sent at the end of the block; give its slots back if the block fails."""
     try:
         yield
-    except BaseException:
+    except BaseException:  # also Ctrl-C and a cancellation: the slots are given back
         for controller in controllers:
             controller.window.leave(waiter)
         raise

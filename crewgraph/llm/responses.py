@@ -22,40 +22,40 @@ __all__ = [
     "ComputerUseResult",
     "FileSearchResult",
     "FileSearchResultItem",
-    "FunctionCall",
     "ProviderSetting",
     "ReasoningSummary",
+    "RequestedFunction",
+    "RequestedToolCall",
     "Responses",
     "ResponsesAPIResult",
     "ResponsesMixin",
-    "ToolCall",
     "WebSearchResult",
     "responses_result",
     "tool_calls",
 ]
 
 
-class FunctionCall(NamedTuple):
-    """The function of a tool call."""
+class RequestedFunction(NamedTuple):
+    """The function of a requested tool call."""
 
     name: str
     arguments: str
     """The arguments as the JSON text that the model wrote."""
 
 
-class ToolCall(NamedTuple):
-    """A tool call in OpenAI's format."""
+class RequestedToolCall(NamedTuple):
+    """A tool call that a model requested, in OpenAI's format."""
 
     id: str
-    function: FunctionCall
+    function: RequestedFunction
     type: str = "function"
 
 
-def tool_calls(reply: Reply) -> list[ToolCall]:
+def tool_calls(reply: Reply) -> list[RequestedToolCall]:
     """Return the tool calls of a reply in OpenAI's format."""
     written = openai_messages([{"role": "assistant", "content": "", "tool_calls": reply["tool_calls"]}])[0]
     return [
-        ToolCall(call["id"], FunctionCall(call["function"]["name"], call["function"]["arguments"]))
+        RequestedToolCall(call["id"], RequestedFunction(call["function"]["name"], call["function"]["arguments"]))
         for call in written.get("tool_calls", ())
     ]
 

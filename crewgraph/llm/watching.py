@@ -59,6 +59,6 @@ def answer_of_watcher(request: ModelRequest) -> Reply | None:
 
 
 def notify_watchers(request: ModelRequest, reply: Reply) -> None:
-    """Tell the watchers of an answered request."""
+    """Notify the watchers of an answered request."""
     for watcher in reversed(WATCHERS):
         watcher.answered(request, reply)

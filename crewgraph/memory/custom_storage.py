@@ -1,4 +1,7 @@
-"""Records in a custom storage: the memory embeds and delegates."""
+"""Records in a custom storage: the memory embeds and delegates.
+
+`embed_text` and `embed_texts` are for storages that embed texts themselves.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,8 +11,9 @@ from crewgraph.errors import CrewgraphError, StorageError
 from crewgraph.memory.analyze import CallOperation
 from crewgraph.memory.query import RecordFilter
 from crewgraph.memory.records import MemoryRecord, normalize_scope_path, scope_parts
+from crewgraph.storage.vectors.resolve import embedder_of
 
-__all__ = ["BackendRecords"]
+__all__ = ["BackendRecords", "embed_text", "embed_texts"]
 
 
 _ALL = 1 << 30
@@ -127,7 +131,7 @@ class BackendRecords:
             return (yield operation)
         except CrewgraphError:
             raise
-        except Exception as error:
+        except Exception as error:  # any error of the user's storage
             name = type(self.backend).__name__
             raise StorageError(
                 f"`{action}` for the storage `{name}` failed: {type(error).__name__}: {error}"
@@ -142,3 +146,20 @@ def _within(record: MemoryRecord, scope: str) -> bool:
     """Return whether a record is in a scope; storages may match prefixes of text instead."""
     parts = scope_parts(scope)
     return scope_parts(record.scope)[: len(parts)] == parts
+
+
+def embed_text(embedder: object, text: str) -> list[float]:
+    """Embed a text; an empty vector for a blank text.
+
+    Args:
+        embedder: as a memory accepts it.
+        text: the text.
+    """
+    return embed_texts(embedder, [text])[0]
+
+
+def embed_texts(embedder: object, texts: list[str]) -> list[list[float]]:
+    """Embed texts with one request; an empty vector for each blank text."""
+    non_blank = [text for text in texts if text.strip()]
+    vectors = iter(embedder_of(embedder).embeddings.embed_documents(non_blank) if non_blank else ())
+    return [list(next(vectors)) if text.strip() else [] for text in texts]

@@ -45,7 +45,7 @@ def save_with_events(
     start = time.perf_counter()
     try:
         result_fields = save()
-    except BaseException as error:
+    except BaseException as error:  # reported whatever it is, also a cancellation
         emit_memory_event(source, events.MemorySaveFailedEvent, **fields, error=str(error))
         raise
     milliseconds = (time.perf_counter() - start) * 1000
@@ -77,7 +77,7 @@ def search_with_events(
     start = time.perf_counter()
     try:
         results = search()
-    except BaseException as error:
+    except BaseException as error:  # reported whatever it is, also a cancellation
         emit_memory_event(source, events.MemoryQueryFailedEvent, **fields, error=str(error))
         raise
     milliseconds = (time.perf_counter() - start) * 1000

@@ -474,9 +474,9 @@ class MemoryWrites(MemoryReads):
         )
         return deletion_program(self._memory_ref(), record_filter)
 
-    def _refuse_read_only(self, verb: str) -> None:
+    def _refuse_read_only(self, method_name: str) -> None:
         if self._memory_ref().read_only:
-            raise RunError(f"`{verb}` on a read-only memory: create it with `read_only=False` to change it")
+            raise RunError(f"`{method_name}` on a read-only memory: create it with `read_only=False` to change it")
 
 
 class MemoryScope(MemoryWrites, BaseModel):
@@ -705,7 +705,9 @@ class Memory(MemoryWrites, MemoryConfig):
             unknown = [name for name in fields if name not in cls.model_fields]
             if unknown:
                 names = ", ".join(f"`{name}`" for name in unknown)
-                warnings.warn(f"`{cls.__name__}` does not know {names}: without effect", UserWarning, stacklevel=3)
+                warnings.warn(
+                    f"unknown arguments of `{cls.__name__}`, without effect: {names}", UserWarning, stacklevel=3
+                )
         return data  # pyright: ignore[reportUnknownVariableType]
 
     @field_validator("storage")

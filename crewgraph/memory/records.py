@@ -143,7 +143,7 @@ class MemoryConfig(RedactedModel):
     """The weight of a record's importance in its score."""
 
     recency_half_life_days: int = Field(default=30, ge=1)
-    """The number of days after which the part of the score that age gives has halved."""
+    """The half-life of the recency part of the score, in days."""
 
     consolidation_threshold: float = Field(default=0.85, ge=0, le=1)
     """The minimum similarity for asking the model whether to merge two records."""
@@ -164,13 +164,13 @@ class MemoryConfig(RedactedModel):
     """A deep recall whose best score is below this value has the model suggest further queries."""
 
     complex_query_threshold: float = Field(default=0.7, ge=0, le=1)
-    """Takes the place of `confidence_threshold_low` for a query that the model called complex."""
+    """Replaces `confidence_threshold_low` for queries that the model considers complex."""
 
     exploration_budget: int = Field(default=1, ge=0)
     """The maximum number of further searches in a deep recall; 0 lets the model suggest none."""
 
     recall_oversample_factor: int = Field(default=2, ge=1)
-    """How many times as many records are searched for as were requested, before scores are computed."""
+    """The number of records searched before scoring, as a multiple of the requested number."""
 
     query_analysis_threshold: int = Field(default=250, ge=0)
     """Queries of at least this many characters are analyzed by the model."""

@@ -23,16 +23,16 @@ _INTERVAL = 0.2
 _CLEAR = "\r\x1b[K"
 _drawing = threading.RLock()
 _drawn: "set[ProgressLine]" = set()
-"""Those with a line on the terminal."""
+"""The lines that a terminal shows."""
 
 
 class ProgressLine:
-    """Work of which so much is done; a context manager while it lasts.
+    """The progress of some work; a context manager around it.
 
     Args:
-        title: What is done.
-        total: Of how many.
-        unit: What these are, in the plural.
+        title: The name of the work.
+        total: The number of units.
+        unit: The name of the units, in the plural.
         stream: Where to show it; None does not.
         delay: Seconds before it is shown.
     """
@@ -63,7 +63,7 @@ class ProgressLine:
                 self._output.end()
 
     def advance(self) -> None:
-        """Count one more as done."""
+        """Count one more unit as done."""
         with self._lock:
             self._done += 1
         if self._output is not None:
@@ -105,9 +105,9 @@ def progress(title: str, total: int, unit: str, *, shown: bool = True) -> Progre
     """Return the progress of some work, to be entered while it lasts.
 
     Args:
-        title: What is done, such as "Indexing knowledge".
-        total: Of how many.
-        unit: What these are, in the plural.
+        title: The name of the work, such as "Indexing knowledge".
+        total: The number of units.
+        unit: The name of the units, in the plural.
         shown: Whether to show it; False if progress is shown elsewhere.
     """
     terminal = sys.stderr

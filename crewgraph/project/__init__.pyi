@@ -1,4 +1,4 @@
-"""What `crewgraph.project` offers, for type checkers: it imports extras when they are used."""
+"""The names of this package, each with its module: for type checkers, and for `__init__.py`, which imports them lazily."""
 
 from crewgraph.contrib.declared.json_crews import load_agent as load_agent
 from crewgraph.contrib.declared.json_crews import load_agent_from_definition as load_agent_from_definition
@@ -19,3 +19,5 @@ from crewgraph.project.decorators import output_pydantic as output_pydantic
 from crewgraph.project.decorators import task as task
 from crewgraph.project.decorators import tool as tool
 from crewgraph.project.env_file import load_env as load_env
+
+__all__: list[str]

@@ -124,7 +124,7 @@ def default_book() -> Book:
 
 @cache
 def builtin_book() -> Book:
-    """Return the texts that crewgraph comes with."""
+    """Return the built-in texts."""
     texts: object = json.loads(resources.files("crewgraph.prompts").joinpath("en.json").read_text("utf-8"))
     return Book(cast(dict[str, dict[str, Text]], texts))
 

@@ -143,7 +143,7 @@ class LiveView:
         """Apply the output: tasks that were done before, were skipped or have asked a question."""
         if isinstance(output, PendingCrew):
             self._status = "waiting"
-            asking = {question.task: question.told() for question in output.questions}
+            asking = {question.task: question.summary() for question in output.questions}
             for row in self._rows.values():
                 if row.task in asking:
                     row.status, row.doing = "waiting", asking[row.task]

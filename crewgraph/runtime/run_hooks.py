@@ -91,13 +91,13 @@ def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
         yield _Dispatch(InterceptionPoint.OUTPUT, out)
     except (GraphBubbleUp, Parked):
         raise
-    except Exception as error:
+    except Exception as error:  # whatever fails the run is shown to its exit hooks, then raised again
         yield from _dispatch_failure(owner, error)
         raise
     end = ExecutionEndContext(payload=out.payload, output=out.payload, **_owner_field(owner))
     try:
         yield _Dispatch(InterceptionPoint.EXECUTION_END, end)
-    except Exception as error:
+    except Exception as error:  # any error of the user's hook
         setattr(error, _SEEN_BY_EXIT_HOOKS, True)
         raise
     return end.payload
@@ -109,7 +109,7 @@ def with_failure_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[An
         return (yield from run)
     except (GraphBubbleUp, Parked):
         raise
-    except Exception as error:
+    except Exception as error:  # whatever fails the start is shown to the exit hooks, then raised again
         if _is_hooked(owner) and not getattr(error, _SEEN_BY_EXIT_HOOKS, False):
             yield from _dispatch_failure(owner, error)
         vars(error).pop(_SEEN_BY_EXIT_HOOKS, None)  # the program may raise the same object again

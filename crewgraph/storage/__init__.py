@@ -1,1 +1,1 @@
-"""Storage."""
+"""Storage of checkpoints, claims, store entries and vectors, for any LangGraph program."""

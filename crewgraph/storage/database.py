@@ -366,7 +366,7 @@ class Database:
         try:
             result = work(connection, *args, **kwargs)
             connection.execute("COMMIT")
-        except BaseException:
+        except BaseException:  # also Ctrl-C: the transaction is rolled back
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
@@ -426,7 +426,7 @@ class Database:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA secure_delete = FAST")  # what was deleted may be personal
             self._schema.prepare(connection, self.path)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: the connection is closed
             connection.close()
             raise
         return connection
@@ -448,7 +448,7 @@ class Database:
         try:
             connection.execute("PRAGMA trusted_schema = OFF")
             self._schema.prepare(connection, self.path)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: the connection is closed
             connection.close()
             raise
         return connection

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "crewgraph_events",
-    "forbid_model_requests",
+    "forbid_model_requests_fixture",
     "model_recording",
     "pytest_addoption",
 ]
@@ -56,8 +56,8 @@ def model_recording(request: pytest.FixtureRequest) -> "Generator[ModelRecording
         yield recording
 
 
-@pytest.fixture
-def forbid_model_requests() -> Generator[None]:
+@pytest.fixture(name="forbid_model_requests")
+def forbid_model_requests_fixture() -> Generator[None]:
     """Forbids requests to providers' models in the test."""
     with _module("models").forbid_model_requests():
         yield

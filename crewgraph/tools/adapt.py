@@ -137,7 +137,7 @@ def _steps(
             value = yield work(context)
     except GeneratorExit:  # the caller abandoned the steps
         raise
-    except BaseException as error:
+    except BaseException as error:  # the run in the trace ends with whatever was raised
         yield run.on_tool_error(error)
         raise
     yield run.on_tool_end(value)

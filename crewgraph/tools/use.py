@@ -118,7 +118,7 @@ class GuardedTool:
             _log.warning("%s", error)
             reason = ToolFailureReason.MCP_ERROR if isinstance(self.tool.source, MCPTool) else None
             self._failed(outcome, str(error), _failure_of(error, reason), error)
-        except Exception as error:
+        except Exception as error:  # whatever a tool raises is shown to the model
             if isinstance(error, self._passing) or is_control_flow(error):
                 raise
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)
@@ -136,7 +136,7 @@ def _text(error: Exception) -> str:
     try:
         return shorten(str(error).strip(), _MESSAGE_LIMIT)
     except Exception as failure:  # noqa: BLE001  (`__str__` of the exception failed)
-        return f"(its text cannot be had: {type(failure).__name__})"
+        return f"(its text is not available: {type(failure).__name__})"
 
 
 def _failure_of(error: Exception, reason: ToolFailureReason | None = None) -> ToolFailure:

@@ -68,7 +68,7 @@ def main() -> None:
     crew = crew_for(model())
     result = crew.kickoff({"customer": "Kaya Design"})
     while isinstance(result, PendingCrew):  # the run waits, for days if need be
-        print(f"waits:  {result.questions[0].told()}")
+        print(f"waits:  {result.questions[0].summary()}")
         assert result.thread_id is not None
         result = crew.resume(result.thread_id, "yes")
     print(f"result: {result.raw}")

@@ -43,7 +43,7 @@ def main(command: str, *arguments: str) -> None:
                 if status == "done":
                     print(f"   {job.result().raw}")
                 elif status == "waiting" and isinstance(waiting := job.result(), PendingCrew):
-                    print(f"   {waiting.questions[0].told()}")
+                    print(f"   {waiting.questions[0].summary()}")
                 elif status == "failed":
                     print(f"   {job.error()}")
         case "answer", contract, answer:

@@ -1,4 +1,4 @@
-"""Crews that mean nothing."""
+"""Invalid definitions of crews."""
 
 from typing import Any
 

@@ -1,14 +1,14 @@
-"""Inputs of wrong types, missing and odd ones."""
+"""Inputs of wrong types, missing inputs and unusual values."""
 
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
 from runtime.parts import agent, crew, task
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import MissingInput
+from crewgraph.testing import record_events
 
 
 def about(text: str, llm: ScriptedLLM, **more: Any) -> Crew:
@@ -70,16 +70,16 @@ def test_what_was_inserted_is_not_filled_again(mode: Mode):
 
 
 @pytest.mark.parametrize(
-    ("inputs", "told"),
+    ("inputs", "message"),
     [
         *((value, "`inputs` is .*; give a dict of names and values") for value in ("topic", ["topic"], 5, [("a", 1)])),
         ({"a": 0, 1: 2}, "`inputs` has the key 1; names of inputs are texts"),
     ],
     ids=repr,
 )
-def test_inputs_that_are_no_dict_of_names_are_refused(mode: Mode, inputs: Any, told: str):
+def test_inputs_that_are_no_dict_of_names_are_refused(mode: Mode, inputs: Any, message: str):
     llm = ScriptedLLM([])
-    with heard() as events, pytest.raises(TypeError, match=told):
+    with record_events() as events, pytest.raises(TypeError, match=message):
         mode.kickoff(about("do", llm), inputs)
     assert llm.requests == []
     assert [event.type for event in events] == ["crew_kickoff_started", "crew_kickoff_failed"]
@@ -91,12 +91,12 @@ def test_inputs_of_a_compiled_graph_that_are_no_dict_are_refused(mode: Mode):
 
 
 @pytest.mark.parametrize("value", [object(), lambda: 0, open, ...], ids=["object", "lambda", "builtin", "ellipsis"])
-@pytest.mark.parametrize("kept", [None, False], ids=["kept", "not kept"])
-def test_an_input_that_cannot_be_kept_is_named(mode: Mode, value: Any, kept: bool | None):
+@pytest.mark.parametrize("stored", [None, False], ids=["kept", "not kept"])
+def test_an_input_that_cannot_be_kept_is_named(mode: Mode, value: Any, stored: bool | None):
     with pytest.raises(
         TypeError, match="the input `thing` is an object of type `.*`, which is neither data nor has a text"
     ):
-        mode.kickoff(about("do", ScriptedLLM([])), {"thing": value}, checkpointer=kept)
+        mode.kickoff(about("do", ScriptedLLM([])), {"thing": value}, checkpointer=stored)
 
 
 @pytest.mark.parametrize(

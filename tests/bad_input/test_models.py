@@ -1,15 +1,15 @@
-"""Models that are not there, are none, or answer badly."""
+"""Models that are missing, invalid, or answer badly."""
 
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
 from pydantic import BaseModel
 from runtime.parts import agent, asked, crew, task
 
 from crewgraph import ScriptedLLM, ToolUse
 from crewgraph.errors import ModelError, NoModelError, OutputInvalid
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 
@@ -76,7 +76,7 @@ def test_garbled_requests_for_tools_are_reported_to_the_model_which_may_mend_the
 
 def test_an_unknown_tool_is_answered_with_the_known_ones(mode: Mode):
     llm = ScriptedLLM([ToolUse("search", {}), "done"])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("a", agent(llm, tools=[look]))))
     assert "There is no tool `search`. Use one of: `look`." in asked(llm)[1]
     assert [event.type for event in events].count("tool_usage_error") == 1
@@ -99,7 +99,9 @@ def test_endless_tool_calls_end_in_a_forced_answer(mode: Mode, native: bool):
 
 def test_a_model_that_calls_tools_even_when_forced_to_answer_is_given_up(mode: Mode):
     llm = ScriptedLLM([ToolUse("look", {"i": 1})], repeat_last=True, native_tools=True)
-    with pytest.raises(OutputInvalid, match="after 3 steps the model `scripted` was told to answer with what it has"):
+    with pytest.raises(
+        OutputInvalid, match="after 3 steps the model `scripted` was instructed to answer with what it has"
+    ):
         mode.kickoff(crew(task("a", agent(llm, tools=[look], max_iter=3))))
     assert [bool(request.tools) for request in llm.requests] == [True, True, True, True, False]
 
@@ -116,7 +118,7 @@ class Number(BaseModel):
 @pytest.mark.parametrize("form", ["output_json", "output_pydantic"])
 def test_json_that_never_fits_keeps_the_text_and_is_reported(mode: Mode, form: str, caplog: pytest.LogCaptureFixture):
     llm = ScriptedLLM(['{"m": 1}', "no JSON", '{"n": "one"}', "[]"])
-    with heard() as events:
+    with record_events() as events:
         result = mode.kickoff(crew(task("a", agent(llm), **{form: Number})))
     assert (result.raw, result.pydantic, result.json_dict) == ('{"m": 1}', None, None)
     assert len(llm.requests) == 4

@@ -1,4 +1,4 @@
-"""Runs in databases that somebody else wrote to: no row runs code, whatever checkpointer stores them."""
+"""Runs in tampered databases: no row runs code, whichever checkpointer stores it."""
 
 import asyncio
 import sqlite3

@@ -47,12 +47,12 @@ def test_an_unknown_command_or_option_is_refused(python: Python):
 
 
 def test_a_command_that_only_crewai_has_is_answered_with_what_to_do_instead(python: Python):
-    told = {
+    reported = {
         ("flow", "kickoff"): "There is no command `flow`: use `crewgraph run` for `flow kickoff`",
         ("install",): "There is no command `install`: install the project with `pip install -e .`.",
         ("deploy", "push"): "There is no command `deploy`: CrewAI's hosted platform can only be used with CrewAI.",
     }
-    for arguments, text in told.items():
+    for arguments, text in reported.items():
         done = python(*CREWGRAPH, *arguments)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(f"Error: {text}"), arguments

@@ -1,4 +1,4 @@
-"""How a server of one's own knows who asks: data of CrewAI's programs, for crewgraph serves nobody."""
+"""CrewAI's classes for A2A servers: accepted as data, since crewgraph has no A2A server."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""A2UI 0.8, as programs of CrewAI know it."""
+"""CrewAI's A2UI 0.8 extensions and messages."""
 
 import asyncio
 from typing import Any

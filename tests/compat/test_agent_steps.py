@@ -1,4 +1,4 @@
-"""Steps of agents by hand, and what agents, models and tools show by CrewAI's names."""
+"""CrewAI's functions for single steps of agents, and attributes of agents, models and tools under CrewAI's names."""
 
 import asyncio
 import json
@@ -56,8 +56,8 @@ def test_a_prompt_is_made_step_by_step():
     assert build_task_prompt_with_schema(task(one), "P") == "P"
     assert build_task_prompt_with_schema(task(one, response_model=Town), "P") == "P"
     for form in ("output_pydantic", "output_json"):
-        told = build_task_prompt_with_schema(task(one, **{form: Town}), "P")
-        assert told.startswith("P\n") and "name" in told
+        reported = build_task_prompt_with_schema(task(one, **{form: Town}), "P")
+        assert reported.startswith("P\n") and "name" in reported
     assert format_task_with_context("P", None) == format_task_with_context("P", "") == "P"
     assert format_task_with_context("P", "C").startswith("P\n") and format_task_with_context("P", "C").endswith("\nC")
     assert apply_training_data(one, "P") == "P"

@@ -1,4 +1,4 @@
-"""What can be seen only in a process of its own."""
+"""Imports in a separate process."""
 
 import json
 import os
@@ -43,7 +43,7 @@ print(json.dumps([m for m in ("langgraph", "langchain_core", "openai", "rich", "
 
 
 def test_many_threads_import_at_once():
-    told = python(
+    reported = python(
         """
 import importlib, sys, threading, warnings
 import crewgraph_compat
@@ -69,16 +69,16 @@ assert len(found) == 24 * len(set(found)), (len(found), len(set(found)))
 print(len(threads))
 """
     )
-    assert told == "24\n"
+    assert reported == "24\n"
 
 
 def test_the_union_of_all_events_has_those_that_nothing_else_has_loaded():
-    told = python(
+    reported = python(
         """
 from typing import get_args
 from crewgraph_compat.stand_ins.events import EventTypes
 print(*sorted(kind.__name__ for kind in get_args(EventTypes)))
 """
     )
-    assert {"FlowPlotEvent", "MCPToolExecutionStartedEvent", "TaskStartedEvent"} <= {*told.split()}
-    assert len(told.split()) > 100
+    assert {"FlowPlotEvent", "MCPToolExecutionStartedEvent", "TaskStartedEvent"} <= {*reported.split()}
+    assert len(reported.split()) > 100

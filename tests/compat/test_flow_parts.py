@@ -101,7 +101,7 @@ def test_what_a_method_returns_and_calls():
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         (or_("a", "b"), "condition"),
         ({"type": "OR", "methods": ["a"]}, "condition"),
@@ -115,7 +115,7 @@ def test_what_a_method_returns_and_calls():
         (3, ""),
     ],
 )
-def test_what_a_condition_is(given: Any, told: str):
+def test_what_a_condition_is(given: Any, reported: str):
     kinds = {
         "condition": is_flow_condition_dict,
         "list": is_flow_condition_list,
@@ -124,7 +124,7 @@ def test_what_a_condition_is(given: Any, told: str):
         "method": is_flow_method,
         "callable": is_flow_method_callable,
     }
-    assert " ".join(name for name, question in kinds.items() if question(given)) == told
+    assert " ".join(name for name, question in kinds.items() if question(given)) == reported
 
 
 def test_a_flow_is_drawn_under_the_older_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

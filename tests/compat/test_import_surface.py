@@ -177,7 +177,7 @@ def test_the_version_is_three_numbers():
 
 @pytest.mark.usefixtures("surface")
 @pytest.mark.parametrize(
-    ("program", "kind", "told"),
+    ("program", "kind", "reported"),
     [
         ("from crewai import Nope", ImportError, "`crewai.Nope` is not provided by crewgraph"),
         ("from crewai import Agemt", ImportError, "Did you mean `Agent`?"),
@@ -196,11 +196,11 @@ def test_the_version_is_three_numbers():
         ("from crewai.knowledge.embedder.fastembed import FastEmbed", ModuleNotFoundError, "An embedder is"),
     ],
 )
-def test_what_is_missing_is_reported(program: str, kind: type[Exception], told: str):
+def test_what_is_missing_is_reported(program: str, kind: type[Exception], reported: str):
     with pytest.raises(ImportError if issubclass(kind, ImportError) else kind) as caught:
         run(program)
     assert type(caught.value) is kind
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert "which stands in for crewai here" in str(caught.value)
 
 

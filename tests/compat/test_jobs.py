@@ -1,4 +1,4 @@
-"""Jobs in the background of a session, as CrewAI's programs write them."""
+"""CrewAI's background jobs of a session."""
 
 import asyncio
 from typing import Any, ClassVar
@@ -99,7 +99,7 @@ def test_a_job_moves_on_by_updates_that_are_in_turn_and_by_no_others():
     ],
 )
 def test_a_flow_works_on_a_job_in_the_background(work: type[Writing] | None, statuses: list[str], error: str | None):
-    told: list[str] = []
+    reported: list[str] = []
     workers: list[str] = []
 
     def made(job: Any, inputs: Any, publish: Any) -> Writing:
@@ -112,8 +112,8 @@ def test_a_flow_works_on_a_job_in_the_background(work: type[Writing] | None, sta
         state = session(job)
 
         async def on_update(snapshot: dict[str, Any]) -> None:
-            told.append(snapshot["jobs"][0]["status"])
-            if told[-1] in ("completed", "failed"):
+            reported.append(snapshot["jobs"][0]["status"])
+            if reported[-1] in ("completed", "failed"):
                 done.set()
 
         runner = JobRunner(
@@ -131,7 +131,7 @@ def test_a_flow_works_on_a_job_in_the_background(work: type[Writing] | None, sta
         return state
 
     state = asyncio.run(run())
-    assert (told, state.jobs["j"].error) == (statuses, error)
+    assert (reported, state.jobs["j"].error) == (statuses, error)
     assert workers == (["started", "settled"] if work else [])
 
 
@@ -167,20 +167,20 @@ def test_a_session_that_is_closed_ends_its_work_at_the_next_look():
 
 def test_a_job_that_has_not_begun_when_its_session_is_closed_is_not_done():
     async def run() -> tuple[str, list[str]]:
-        job, begun = Report(session_id="s", job_id="j"), list[str]()
+        job, has_started = Report(session_id="s", job_id="j"), list[str]()
         state = session(job)
 
         async def on_update(snapshot: dict[str, Any]) -> None:
             pass
 
         def made(job: Any, inputs: Any, publish: Any) -> Writing:
-            begun.append(job.job_id)
+            has_started.append(job.job_id)
             return Writing(publish=publish, initial_state=Work(job=job))
 
         runner = JobRunner(state, made, on_update=on_update)
         runner.submit(job, {})
         await runner.aclose()
-        return state.jobs["j"].status, begun
+        return state.jobs["j"].status, has_started
 
     assert asyncio.run(run()) == ("queued", [])
 

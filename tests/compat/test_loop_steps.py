@@ -83,13 +83,13 @@ def action(name: str = "t", given: str = "{}") -> AgentAction:
 # ---------------------------------------------------------------- steps
 @pytest.mark.parametrize("read", [format_answer, partial(process_llm_response, use_stop_words=True)])
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [("Thought: x\nFinal Answer: y", "y"), ("garbage", "garbage"), ("Thought: only", "Thought: only")],
 )
-def test_a_reply_without_an_action_is_an_answer(read: Any, text: str, wanted: str):
+def test_a_reply_without_an_action_is_an_answer(read: Any, text: str, expected: str):
     step = read(text)
     assert isinstance(step, AgentFinish)
-    assert (step.output, step.text) == (wanted, text)
+    assert (step.output, step.text) == (expected, text)
 
 
 def test_what_a_model_makes_up_behind_its_action_is_left_out():
@@ -99,11 +99,11 @@ def test_what_a_model_makes_up_behind_its_action_is_left_out():
 
 
 def test_an_action_continues_with_what_came_of_it():
-    heard: list[Any] = []
-    step = handle_agent_action_core(action(), ToolResult("res"), [], heard.append, heard.append)
+    received: list[Any] = []
+    step = handle_agent_action_core(action(), ToolResult("res"), [], received.append, received.append)
     assert isinstance(step, AgentAction)
     assert (step.result, step.text.splitlines()[-1]) == ("res", "Observation: res")
-    assert heard == [ToolResult("res"), step]
+    assert received == [ToolResult("res"), step]
     last = handle_agent_action_core(action(), ToolResult("res", result_as_answer=True))
     assert isinstance(last, AgentFinish)
     assert last.output == "res"
@@ -229,11 +229,11 @@ def test_a_call_without_an_id_is_given_one():
 
 
 def test_tools_are_told_in_openais_form():
-    told, functions, named = convert_tools_to_openai_schema([add, *parse_tools([done])])
-    assert [one["function"]["name"] for one in told] == list(functions) == list(named) == ["add_numbers", "done"]
-    assert told[0]["function"]["parameters"]["required"] == ["a"]
+    reported, functions, named = convert_tools_to_openai_schema([add, *parse_tools([done])])
+    assert [one["function"]["name"] for one in reported] == list(functions) == list(named) == ["add_numbers", "done"]
+    assert reported[0]["function"]["parameters"]["required"] == ["a"]
     assert (functions["add_numbers"](a=1, b=2), functions["done"](x="y")) == (3, "y")
-    assert setup_native_tools([add])[0] == told[:1]
+    assert setup_native_tools([add])[0] == reported[:1]
 
 
 def test_tools_are_listed_and_described():

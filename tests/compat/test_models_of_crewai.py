@@ -1,4 +1,4 @@
-"""Names of CrewAI's modules of models, and crewai_files where it is not installed."""
+"""CrewAI's model modules, and `crewai_files` if it is not installed."""
 
 import asyncio
 import sys

@@ -20,7 +20,7 @@ def _executed(folder: Path, monkeypatch: pytest.MonkeyPatch, *cells: str) -> Any
 
 
 def test_a_notebook_says_crewai_below_the_extension(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    told = _executed(
+    reported = _executed(
         tmp_path,
         monkeypatch,
         "%load_ext crewgraph",
@@ -33,8 +33,8 @@ def test_a_notebook_says_crewai_below_the_extension(tmp_path: Path, monkeypatch:
         "try:\n    import crewai\nexcept ModuleNotFoundError as error:\n    print(error)\n"
         "import sys; print([name for name in sys.modules if name.partition('.')[0] == 'crewai'])",
     )
-    assert told[1] == "42\n"
-    assert told[2] == "No module named 'crewai'\n[]\n"
+    assert reported[1] == "42\n"
+    assert reported[2] == "No module named 'crewai'\n[]\n"
 
 
 def test_a_notebook_that_has_imported_crewai_is_told_to_start_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -45,10 +45,10 @@ def test_a_notebook_that_has_imported_crewai_is_told_to_start_anew(tmp_path: Pat
 
 
 def test_the_package_of_the_stand_in_is_an_extension_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    told = _executed(
+    reported = _executed(
         tmp_path,
         monkeypatch,
         "%load_ext crewgraph_compat",
         "import crewai, crewgraph; print(crewai.Agent is crewgraph.Agent)",
     )
-    assert told[1] == "True\n"
+    assert reported[1] == "True\n"

@@ -52,9 +52,9 @@ def test_entries_of_a_yaml_file_are_read(tmp_path: Path):
 
 
 def test_a_tool_is_reported_in_one_text():
-    told = format_description_for_llm("Look Up", Query, "Looks.")
-    assert told.startswith("Tool Name: look_up\nTool Arguments: {")
-    assert strip_composite_description_prefix(told) == "Looks."
+    reported = format_description_for_llm("Look Up", Query, "Looks.")
+    assert reported.startswith("Tool Name: look_up\nTool Arguments: {")
+    assert strip_composite_description_prefix(reported) == "Looks."
     assert strip_composite_description_prefix("plain") == "plain"
     assert format_description_for_llm("n", None, "D") == "Tool Name: n\nTool Arguments: {}\nTool Description: D"
     assert build_schema_hint(Query).endswith('Required: ["q"]')

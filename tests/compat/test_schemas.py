@@ -143,7 +143,7 @@ def test_parameters_are_put_as_strict_providers_take_them(sanitized: Any, left: 
 
 
 @pytest.mark.parametrize(
-    ("field", "told"),
+    ("field", "reported"),
     [
         (
             {"description": "d", "type": "integer", "minimum": 1, "maximum": 5, "default": 2},
@@ -156,19 +156,19 @@ def test_parameters_are_put_as_strict_providers_take_them(sanitized: Any, left: 
         ({"minItems": 1}, ""),
     ],
 )
-def test_a_field_is_reported_in_one_line(field: dict[str, Any], told: str):
-    assert build_rich_field_description(field) == told
+def test_a_field_is_reported_in_one_line(field: dict[str, Any], reported: str):
+    assert build_rich_field_description(field) == reported
 
 
 def test_a_model_is_told_in_openais_form():
-    told = generate_model_description(Place)
-    assert told["type"] == "json_schema"
-    assert told["json_schema"]["name"] == "Place"
-    schema = told["json_schema"]["schema"]
+    reported = generate_model_description(Place)
+    assert reported["type"] == "json_schema"
+    assert reported["json_schema"]["name"] == "Place"
+    schema = reported["json_schema"]["schema"]
     assert (schema["required"], schema["additionalProperties"]) == (["name", "depth"], False)
     assert schema["properties"]["depth"]["type"] == "number"
-    kept = generate_model_description(Place, strip_null_types=False)["json_schema"]["schema"]
-    assert kept["properties"]["depth"]["anyOf"] == [{"type": "number"}, NULL]
+    stored = generate_model_description(Place, strip_null_types=False)["json_schema"]["schema"]
+    assert stored["properties"]["depth"]["anyOf"] == [{"type": "number"}, NULL]
     assert serialize_model_class(Place) == Place.model_json_schema()
     assert serialize_model_class(5) == 5
 

@@ -1,4 +1,4 @@
-"""Programs that stream something of their own, with the queues of CrewAI's streams."""
+"""Programs that stream their own data with CrewAI's streaming queues."""
 
 import asyncio
 from typing import Any

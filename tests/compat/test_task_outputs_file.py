@@ -1,4 +1,4 @@
-"""Outputs of tasks in an SQLite file: a file of one's own, and what the latest run gave."""
+"""Task outputs in an SQLite file: a custom file, and the outputs of the latest run."""
 
 import sqlite3
 from pathlib import Path
@@ -65,9 +65,9 @@ def test_without_a_file_it_begins_with_what_the_latest_run_gave(tmp_path: Path, 
     storage = KickoffTaskOutputsSQLiteStorage()
     assert storage.load() == [] and list(tmp_path.iterdir()) == []
     task = ran("high")
-    (kept,) = storage.load()
-    assert list(kept) == NAMES
-    assert (kept["task_id"], kept["inputs"], kept["output"]["raw"]) == (str(task.id), {"port": "Ostend"}, "high")
+    (stored,) = storage.load()
+    assert list(stored) == NAMES
+    assert (stored["task_id"], stored["inputs"], stored["output"]["raw"]) == (str(task.id), {"port": "Ostend"}, "high")
 
 
 def test_what_is_changed_there_holds_until_a_crew_runs_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -405,9 +405,9 @@ def test_functions_are_reported_by_their_paths(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_function_in_a_field_is_its_path_in_json():
-    kept: TypeAdapter[Any] = TypeAdapter(SerializableCallable)
-    assert kept.validate_python(len) is len
-    assert kept.dump_json(len) == b'"builtins.len"' and kept.json_schema() == {"type": "string"}
+    stored: TypeAdapter[Any] = TypeAdapter(SerializableCallable)
+    assert stored.validate_python(len) is len
+    assert stored.dump_json(len) == b'"builtins.len"' and stored.json_schema() == {"type": "string"}
 
 
 # ---------------------------------------------------------------- counts, locks and what is held
@@ -440,11 +440,11 @@ def test_files_are_held_for_a_while():
 
 def test_long_results_are_kept_in_files(tmp_path: Path):
     store = ToolResultArtifactStore(tmp_path)
-    kept = store.store("\n".join(f"line {number}" for number in range(30)), 99)
-    assert (kept.line_count, kept.estimated_token_count, kept.preview_truncated) == (30, 99, True)
-    assert kept.preview.splitlines()[-1] == "line 9"
-    assert kept.file_path == kept.directory / kept.relative_path
-    assert kept.file_path.read_text().endswith("line 29")
+    stored = store.store("\n".join(f"line {number}" for number in range(30)), 99)
+    assert (stored.line_count, stored.estimated_token_count, stored.preview_truncated) == (30, 99, True)
+    assert stored.preview.splitlines()[-1] == "line 9"
+    assert stored.file_path == stored.directory / stored.relative_path
+    assert stored.file_path.read_text().endswith("line 29")
     short = store.store("tide", 1)
     assert (short.preview, short.preview_truncated) == ("tide", False)
     store.cleanup()

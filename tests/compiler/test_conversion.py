@@ -4,7 +4,7 @@ import logging
 from typing import Any
 
 import pytest
-from compiler.play import Play, agent, play_task, task
+from compiler.body_runner import BodyRun, agent, run_task, task
 from modes import Mode
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
@@ -26,8 +26,8 @@ def reporting(*script: Any, **fields: Any) -> Task:
     return task(agent(*script), **{"output_pydantic": Report, **fields})
 
 
-def requests(played: Play) -> int:
-    return played.effects.count("model")
+def requests(run: BodyRun) -> int:
+    return run.effects.count("model")
 
 
 GOOD = '{"title": "Rain", "pages": 3}'
@@ -36,10 +36,10 @@ MIXED = f"Here you are:\n```json\n{GOOD}\n```\nIs that what you wanted?"
 
 @pytest.mark.parametrize("text", [GOOD, f"  {GOOD}\n", MIXED, f"Sure: {GOOD}", "{'title': 'Rain', 'pages': 3,}"])
 def test_json_in_the_answer_costs_no_request(text: str):
-    played = play_task(reporting(text))
-    assert played.result["pydantic"] == {"title": "Rain", "pages": 3}
-    assert played.result["raw"] == text.strip()
-    assert requests(played) == 1
+    run = run_task(reporting(text))
+    assert run.result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert run.result["raw"] == text.strip()
+    assert requests(run) == 1
 
 
 @pytest.mark.parametrize(
@@ -53,15 +53,15 @@ def test_json_in_the_answer_costs_no_request(text: str):
     ],
 )
 def test_other_texts_are_sent_to_the_model_with_the_schema(text: str, problem: str):
-    played = play_task(reporting(text, GOOD))
-    assert played.result["pydantic"] == {"title": "Rain", "pages": 3}
-    assert played.result["raw"] == text
-    assert requests(played) == 2
-    assert played.messages(1) == [
+    run = run_task(reporting(text, GOOD))
+    assert run.result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert run.result["raw"] == text
+    assert requests(run) == 2
+    assert run.messages(1) == [
         ("system", BOOK.slice("conversion_system", schema=model_outline(Report))),
         ("user", BOOK.slice("conversion_text", text=text)),
     ]
-    given_up = play_task(reporting(text, "no", text, text))
+    given_up = run_task(reporting(text, "no", text, text))
     assert given_up.messages(2)[2:] == [
         ("assistant", "no"),
         ("user", BOOK.slice("conversion_again", error="it holds no JSON")),
@@ -71,9 +71,9 @@ def test_other_texts_are_sent_to_the_model_with_the_schema(text: str, problem: s
 
 @pytest.mark.parametrize(("replies", "used"), [([GOOD], 2), (["no", GOOD], 3), (["no", "no", GOOD], 4)])
 def test_the_model_is_asked_at_most_three_times(replies: list[str], used: int):
-    played = play_task(reporting("no json", *replies))
-    assert played.result["pydantic"] == {"title": "Rain", "pages": 3}
-    assert requests(played) == used
+    run = run_task(reporting("no json", *replies))
+    assert run.result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert requests(run) == used
 
 
 def test_after_that_the_task_continues_with_the_text_a_warning_and_an_event(
@@ -95,14 +95,14 @@ def test_after_that_the_task_continues_with_the_text_a_warning_and_an_event(
 
 
 def test_a_model_that_fails_during_conversion_costs_the_structure_not_the_text():
-    played = play_task(reporting("no json", ConnectionError("no line")))
-    assert (played.result["raw"], played.result["pydantic"]) == ("no json", None)
+    run = run_task(reporting("no json", ConnectionError("no line")))
+    assert (run.result["raw"], run.result["pydantic"]) == ("no json", None)
 
 
 def test_output_json_gives_the_fields_as_a_dict_checked_by_the_model():
-    played = play_task(reporting('{"title": "Rain", "pages": "3"}', output_pydantic=None, output_json=Report))
-    assert (played.result["json_dict"], played.result["pydantic"]) == ({"title": "Rain", "pages": 3}, None)
-    assert played.result["output_format"] == "json"
+    run = run_task(reporting('{"title": "Rain", "pages": "3"}', output_pydantic=None, output_json=Report))
+    assert (run.result["json_dict"], run.result["pydantic"]) == ({"title": "Rain", "pages": 3}, None)
+    assert run.result["output_format"] == "json"
 
 
 class Numbers(RootModel[list[int]]):
@@ -110,30 +110,30 @@ class Numbers(RootModel[list[int]]):
 
 
 def test_a_model_that_is_a_list_is_an_output_pydantic_and_no_output_json(caplog: pytest.LogCaptureFixture):
-    assert play_task(reporting("[1, 2]", output_pydantic=Numbers)).result["pydantic"] == [1, 2]
-    played = play_task(reporting("[1, 2]", output_pydantic=None, output_json=Numbers))
-    assert (played.result["raw"], played.result["json_dict"]) == ("[1, 2]", None)
+    assert run_task(reporting("[1, 2]", output_pydantic=Numbers)).result["pydantic"] == [1, 2]
+    run = run_task(reporting("[1, 2]", output_pydantic=None, output_json=Numbers))
+    assert (run.result["raw"], run.result["json_dict"]) == ("[1, 2]", None)
     assert "`output_json` returns dicts, but `Numbers` is not one; use `output_pydantic`" in caplog.text
 
 
 def test_function_calling_llm_converts_the_output_if_given():
     helper = ScriptedLLM([GOOD])
     main = agent("no json", function_calling_llm=helper)
-    assert play_task(task(main, output_pydantic=Report)).result["pydantic"] == {"title": "Rain", "pages": 3}
+    assert run_task(task(main, output_pydantic=Report)).result["pydantic"] == {"title": "Rain", "pages": 3}
     assert len(helper.requests) == 1
     crews = ScriptedLLM([GOOD])
-    played = play_task(reporting("no json"), function_calling_llm=crews)
-    assert played.result["pydantic"] == {"title": "Rain", "pages": 3}
+    run = run_task(reporting("no json"), function_calling_llm=crews)
+    assert run.result["pydantic"] == {"title": "Rain", "pages": 3}
     assert len(crews.requests) == 1
 
 
 def test_the_requests_of_a_conversion_are_in_the_usage():
-    played = play_task(reporting("no json", "no", GOOD))
-    assert played.result["usage"]["successful_requests"] == 3
+    run = run_task(reporting("no json", "no", GOOD))
+    assert run.result["usage"]["successful_requests"] == 3
 
 
 def test_the_schema_is_part_of_the_first_prompt():
-    user = play_task(reporting(GOOD)).messages(0)[1][1]
+    user = run_task(reporting(GOOD)).messages(0)[1][1]
     assert BOOK.slice("formatted_task_instructions", output_format=model_outline(Report)) in user
 
 
@@ -157,9 +157,9 @@ class Strict(BaseModel):
 def test_models_with_aliases_and_strict_models_are_validated_as_json(
     mode: Mode, model: type[BaseModel], text: str, plain: dict[str, Any]
 ):
-    played = play_task(reporting(text, output_pydantic=model))
-    assert played.result["pydantic"] == plain
-    assert requests(played) == 1
+    run = run_task(reporting(text, output_pydantic=model))
+    assert run.result["pydantic"] == plain
+    assert requests(run) == 1
     worked_on = reporting(text, output_pydantic=model)
     assert worked_on.agent is not None
     output = mode.kickoff(Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False))
@@ -167,5 +167,5 @@ def test_models_with_aliases_and_strict_models_are_validated_as_json(
 
 
 def test_json_that_is_nested_without_end_does_not_stop_the_task():
-    played = play_task(reporting("[" * 100_000, GOOD))
-    assert played.result["pydantic"] == {"title": "Rain", "pages": 3}
+    run = run_task(reporting("[" * 100_000, GOOD))
+    assert run.result["pydantic"] == {"title": "Rain", "pages": 3}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from compiler.play import Play, agent, assigned, play, play_task, task
+from compiler.body_runner import BodyRun, agent, bound, run_body, run_task, task
 
 from crewgraph import ScriptedLLM, Task, ToolUse
 from crewgraph.compiler.task.body import task_body
@@ -56,10 +56,10 @@ def use(name: str) -> Any:
 @pytest.mark.parametrize("native", [True, False])
 def test_the_work_so_far_is_condensed_and_the_task_continues(native: bool):
     model = Small([use("a"), "Final Answer: wet"], characters=4000, native_tools=native)
-    played = play_task(fetching(model))
-    assert played.result["raw"] == "wet"
+    run = run_task(fetching(model))
+    assert run.result["raw"] == "wet"
     assert model.refused == 1
-    before, after = played.messages(0), played.messages()
+    before, after = run.messages(0), run.messages()
     assert after[0] == before[0]
     summary = BOOK.slice("summary", merged_summary="short\nshort\nshort")
     assert after[1:] == [("user", f"{before[1][1]}\n\n{summary}")]
@@ -67,7 +67,7 @@ def test_the_work_so_far_is_condensed_and_the_task_continues(native: bool):
 
 def test_all_work_is_sent_for_condensing_in_parts_that_fit():
     model = Small([use("a"), "Final Answer: wet"], characters=4000, native_tools=True)
-    play_task(fetching(model))
+    run_task(fetching(model))
     assert len(model.parts) == 3
     messages = "".join(part.partition("\n\n")[2] for part in model.parts)
     assert "Action: fetch" in messages
@@ -77,59 +77,59 @@ def test_all_work_is_sent_for_condensing_in_parts_that_fit():
 
 def test_no_call_is_separated_from_its_result():
     model = Small([use("a"), use("b"), use("c"), "wet"], characters=9000, native_tools=True)
-    played = play_task(fetching(model))
-    assert played.result["raw"] == "wet"
-    for messages in played.requests:
-        wanted = [call["id"] for message in messages for call in message.get("tool_calls", [])]
-        assert [message["tool_call_id"] for message in messages if "tool_call_id" in message] == wanted
+    run = run_task(fetching(model))
+    assert run.result["raw"] == "wet"
+    for messages in run.requests:
+        expected = [call["id"] for message in messages for call in message.get("tool_calls", [])]
+        assert [message["tool_call_id"] for message in messages if "tool_call_id" in message] == expected
 
 
 def test_it_is_condensed_again_together_with_the_previous_summary():
     model = Small([use("a"), use("b"), "Final Answer: wet"], characters=4000, shorter="it rains")
-    played = play_task(fetching(model))
-    assert played.result["raw"] == "wet"
+    run = run_task(fetching(model))
+    assert run.result["raw"] == "wet"
     assert model.refused == 2
     assert "it rains" in model.parts[3]
-    assert len(played.messages()) == 2
+    assert len(run.messages()) == 2
 
 
 def test_a_part_that_is_itself_too_long_is_halved():
     model = Small([use("a"), "Final Answer: wet"], characters=1200, window=100_000)
-    played = play_task(fetching(model, goal="g", backstory="b"))
-    assert played.result["raw"] == "wet"
+    run = run_task(fetching(model, goal="g", backstory="b"))
+    assert run.result["raw"] == "wet"
     assert max(map(len, model.parts)) <= 1200
 
 
 def test_a_summary_that_is_not_shorter_is_cut():
     model = Small([use("a"), "Final Answer: wet"], characters=2500, shorter="long " * 1000)
-    played = play_task(fetching(model))
-    assert played.result["raw"] == "wet"
+    run = run_task(fetching(model))
+    assert run.result["raw"] == "wet"
     assert model.refused == 2
-    assert "characters more]" in played.messages()[-1][1]
+    assert "characters more]" in run.messages()[-1][1]
 
 
 def test_the_context_is_condensed_if_it_is_the_longer_part():
     model = Small(["wet"], characters=3000)
     before, after = task(agent("x"), name="before"), task(agent("x", llm=model), name="after")
-    _, assignment = assigned(before, after)
+    _, assignment = bound(before, after)
     found = {"raw": "rain " * 2000, "description": "d", "agent": "a", "name": "before", "expected_output": "e"}
-    played = play(task_body(assignment, {"inputs": {}, "before": found}))
-    assert played.result["after"]["raw"] == "wet"
-    assert "Results of earlier tasks:\nshort\nshort" in played.messages()[-1][1]
-    assert "Count the files" in played.messages()[-1][1]
+    run = run_body(task_body(assignment, {"inputs": {}, "before": found}))
+    assert run.result["after"]["raw"] == "wet"
+    assert "Results of earlier tasks:\nshort\nshort" in run.messages()[-1][1]
+    assert "Count the files" in run.messages()[-1][1]
 
 
 def test_a_forced_answer_stays_forced_after_condensing():
     model = Small([use("a"), "wet"], characters=4000, native_tools=True)
-    played = play_task(fetching(model, max_iter=1))
-    assert played.result["raw"] == "wet"
-    assert played.messages()[-1] == ("user", BOOK.error("force_final_answer"))
-    assert len(played.messages()) == 3
+    run = run_task(fetching(model, max_iter=1))
+    assert run.result["raw"] == "wet"
+    assert run.messages()[-1] == ("user", BOOK.error("force_final_answer"))
+    assert len(run.messages()) == 3
 
 
 def test_requests_for_condensing_are_counted():
     model = Small([use("a"), "Final Answer: wet"], characters=4000)
-    assert play_task(fetching(model)).result["usage"]["successful_requests"] == 2 + len(model.parts)
+    assert run_task(fetching(model)).result["usage"]["successful_requests"] == 2 + len(model.parts)
 
 
 # ------------------------------------------------------------------------------------------------------- bounds
@@ -149,7 +149,7 @@ def test_a_task_that_is_too_long_by_itself_is_an_error():
         ContextLengthExceeded,
         match=r"task `Count the files` of agent `Clerk`: even condensed, .* too long for the model `scripted`\. Shorten",
     ):
-        play_task(task(agent(always)))
+        run_task(task(agent(always)))
     assert len(seen) == 1
 
 
@@ -163,7 +163,7 @@ def test_the_number_of_requests_is_bounded():
         return use("a") if len(asked) == 1 else TOO_LONG
 
     with pytest.raises(ContextLengthExceeded, match="even condensed"):
-        play_task(task(agent(refuse_all_but_the_first, tools=[fetch], native=True)))
+        run_task(task(agent(refuse_all_but_the_first, tools=[fetch], native=True)))
     assert len(asked) < 13
 
 
@@ -173,17 +173,17 @@ def test_without_respect_context_window_the_error_is_raised_at_once(where: str):
     own: dict[str, Any] = {"respect_context_window": False} if where == "agent" else {}
     crews: dict[str, Any] = {"respect_context_window": False} if where == "crew" else {}
     with pytest.raises(ContextLengthExceeded, match="maximum context length is 100 tokens"):
-        play_task(fetching(model, **own), **crews)
+        run_task(fetching(model, **own), **crews)
     assert model.parts == []
 
 
 def test_other_failures_while_condensing_are_raised():
     with pytest.raises(ConnectionError, match="no line"):
-        play_task(fetching(Small([use("a")], characters=4000, shorter=ConnectionError("no line"))))
+        run_task(fetching(Small([use("a")], characters=4000, shorter=ConnectionError("no line"))))
 
 
 def test_condensing_is_logged_and_emits_events(caplog: pytest.LogCaptureFixture):
-    play_task(fetching(Small([use("a"), "Final Answer: wet"], characters=4000)))
+    run_task(fetching(Small([use("a"), "Final Answer: wet"], characters=4000)))
     messages = [record.getMessage() for record in caplog.records if "condensed" in record.getMessage()]
     assert len(messages) == 1
     assert re.match(
@@ -193,8 +193,8 @@ def test_condensing_is_logged_and_emits_events(caplog: pytest.LogCaptureFixture)
 
 def test_templates_apply_to_the_condensed_conversation_too():
     model = Small([use("a"), "Final Answer: wet"], characters=4000)
-    played: Play = play_task(fetching(model, prompt_template="<{{ .Prompt }}>"))
-    assert played.messages()[-1][1].endswith("short>")
+    run: BodyRun = run_task(fetching(model, prompt_template="<{{ .Prompt }}>"))
+    assert run.messages()[-1][1].endswith("short>")
 
 
 def test_the_context_window_is_only_looked_up_when_needed():
@@ -202,4 +202,4 @@ def test_the_context_window_is_only_looked_up_when_needed():
         def get_context_window_size(self) -> int:
             raise NotImplementedError
 
-    assert play_task(task(agent("x", llm=Unsure(["42"])))).result["raw"] == "42"
+    assert run_task(task(agent("x", llm=Unsure(["42"])))).result["raw"] == "42"

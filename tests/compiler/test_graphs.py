@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from compiler.play import agent, says, task
+from compiler.body_runner import agent, always, task
 from langgraph.graph import START, StateGraph
 from modes import Mode
 from typing_extensions import TypedDict
@@ -28,7 +28,7 @@ def after_nothing(output: TaskOutput) -> bool:
     return output.raw == ""
 
 
-WORKER = agent(says("done"))
+WORKER = agent(always("done"))
 
 
 def step(name: str, worker: Agent = WORKER, **fields: Any) -> Task:
@@ -236,7 +236,7 @@ def test_a_node_of_a_larger_graph_takes_its_inputs_from_the_state_of_that_graph(
 
 
 def test_the_description_of_an_unnamed_task_names_its_node_before_and_after_a_run(mode: Mode):
-    worker = agent(says("done"))
+    worker = agent(always("done"))
     about = Task(description="Write about {topic}", expected_output="x", agent=worker)
     made = crew(about)
     nodes = [list(made.compile().get_graph().nodes)]
@@ -257,7 +257,7 @@ def raws(output: CrewOutput) -> list[str]:
 
 
 def test_outputs_are_in_the_order_of_the_tasks(mode: Mode):
-    slow, quick = agent(says("slow")), agent(says("quick"))
+    slow, quick = agent(always("slow")), agent(always("quick"))
     slow.llm.delay = 0.05
     output = mode.kickoff(crew(beside("a", slow), beside("b", quick), step("c", quick)))
     assert raws(output) == ["slow", "quick", "quick"]
@@ -313,7 +313,7 @@ def test_a_condition_judges_the_output_before_it(mode: Mode):
 
 def test_a_condition_after_asynchronous_tasks_waits_for_them_and_judges_the_last(mode: Mode):
     seen: list[str] = []
-    slow = agent(says("slow"))
+    slow = agent(always("slow"))
     slow.llm.delay = 0.05
 
     def judge(output: TaskOutput) -> bool:

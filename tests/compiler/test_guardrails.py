@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from compiler.play import Play, agent, assigned, play, play_task, says, task
+from compiler.body_runner import BodyRun, agent, always, bound, run_body, run_task, task
 from modes import Mode
 from pydantic import BaseModel
 
@@ -42,25 +42,25 @@ def guarded(*script: Any, **fields: Any) -> Task:
     return task(agent(*script), **fields)
 
 
-def answered(played: Play) -> str:
-    return played.result["raw"]
+def answered(run: BodyRun) -> str:
+    return run.result["raw"]
 
 
 # ------------------------------------------------------------------------------------------------- sent back
 def test_an_accepted_output_is_the_result_at_once():
-    played = play_task(guarded("good", guardrail=accepts("good")))
-    assert answered(played) == "good"
-    assert played.effects == ["scope", "model", "guardrail"]
+    run = run_task(guarded("good", guardrail=accepts("good")))
+    assert answered(run) == "good"
+    assert run.effects == ["scope", "model", "guardrail"]
 
 
 def test_a_retry_gets_the_task_the_refused_answer_and_the_reason():
     earlier = task(agent("the files lie in /a"), description="Find the files", name="find")
     worked_on = guarded("bad", "good", guardrail=accepts("good"), context=[earlier], description="Count in {place}")
 
-    _, assignment = assigned(earlier, worked_on)
+    _, assignment = bound(earlier, worked_on)
     found = TaskOutput(description="Find the files", agent="Clerk", raw="the files lie in /a").to_plain()
-    played = play(task_body(assignment, {"inputs": {"place": "town"}, "find": found}))
-    first, second = (played.messages(request)[-1][1] for request in (0, 1))
+    run = run_body(task_body(assignment, {"inputs": {"place": "town"}, "find": found}))
+    first, second = (run.messages(request)[-1][1] for request in (0, 1))
     feedback = BOOK.error("validation_error", task_output="bad", guardrail_result_error="`bad` is wrong")
     assert second == f"{first}\n\n{feedback}"
     assert "Count in town" in first
@@ -69,8 +69,8 @@ def test_a_retry_gets_the_task_the_refused_answer_and_the_reason():
 
 
 def test_feedback_is_that_of_the_last_refusal_only():
-    played = play_task(guarded("one", "two", "good", guardrail=accepts("good")))
-    last = played.messages()[-1][1]
+    run = run_task(guarded("one", "two", "good", guardrail=accepts("good")))
+    last = run.messages()[-1][1]
     assert "`two` is wrong" in last
     assert "`one` is wrong" not in last
 
@@ -78,7 +78,7 @@ def test_feedback_is_that_of_the_last_refusal_only():
 def test_after_guardrail_max_retries_refusals_the_task_fails():
     worked_on = guarded("a", "b", "c", guardrail=accepts("good"), guardrail_max_retries=2)
     with pytest.raises(GuardrailFailed) as caught:
-        play_task(worked_on)
+        run_task(worked_on)
     assert str(caught.value) == (
         "Task failed guardrail validation after 2 retries. Last error: `c` is wrong. In task `Count the files`, the guardrail "
         "(`judge`) refused every attempt: check what it requires, or raise `guardrail_max_retries`."
@@ -88,7 +88,7 @@ def test_after_guardrail_max_retries_refusals_the_task_fails():
 
 def test_without_retries_one_refusal_is_enough():
     with pytest.raises(GuardrailFailed, match="after 0 retries"):
-        play_task(guarded("a", guardrail=accepts("good"), guardrail_max_retries=0))
+        run_task(guarded("a", guardrail=accepts("good"), guardrail_max_retries=0))
 
 
 def test_the_same_happens_in_a_run(mode: Mode):
@@ -115,7 +115,7 @@ def test_a_guardrail_may_wait_for_something(mode: Mode):
 
 
 def test_each_run_has_all_of_its_retries(mode: Mode):
-    worked_on = task(agent(says("bad")), guardrail=accepts("good"), guardrail_max_retries=1)
+    worked_on = task(agent(always("bad")), guardrail=accepts("good"), guardrail_max_retries=1)
     assert worked_on.agent is not None
     crew = Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False)
     for _ in range(2):
@@ -133,54 +133,54 @@ def test_guardrails_judge_in_order_each_what_the_one_before_let_through():
         seen.append(output.raw)
         return True, output.raw + "!"
 
-    assert answered(play_task(guarded("a", guardrails=[louder, louder, louder]))) == "a!!!"
+    assert answered(run_task(guarded("a", guardrails=[louder, louder, louder]))) == "a!!!"
     assert seen == ["a", "a!", "a!!"]
 
 
 def test_each_guardrail_has_retries_of_its_own():
-    played = play_task(guarded("a", "b", "c", "d", guardrails=[accepts("b"), accepts("d")], guardrail_max_retries=2))
-    assert answered(played) == "d"
-    assert played.effects.count("model") == 4
+    run = run_task(guarded("a", "b", "c", "d", guardrails=[accepts("b"), accepts("d")], guardrail_max_retries=2))
+    assert answered(run) == "d"
+    assert run.effects.count("model") == 4
 
 
 def test_the_one_that_refused_is_named_among_several():
     with pytest.raises(
         GuardrailFailed, match=r"^Task failed guardrail 1 validation after .* the guardrail 1 \(`judge`\) refused every"
     ):
-        play_task(guarded("a", "b", guardrails=[accepts("a"), accepts("c")], guardrail_max_retries=1))
+        run_task(guarded("a", "b", guardrails=[accepts("a"), accepts("c")], guardrail_max_retries=1))
 
 
 def test_retries_are_counted_over_all_guardrails():
     worked_on = guarded("a", "b", "c", guardrails=[accepts("b"), accepts("c")])
-    play_task(worked_on)
+    run_task(worked_on)
     assert worked_on.retry_count == 2
 
 
 # --------------------------------------------------------------------------------------- what a guardrail gives
 def test_a_text_replaces_the_output_and_is_given_its_structure_again():
     replaced: Judge = lambda output: (True, '{"x": 2}')  # noqa: E731
-    played = play_task(guarded('{"x": 1}', guardrail=replaced, output_pydantic=Point))
-    assert (played.result["raw"], played.result["pydantic"]) == ('{"x": 2}', {"x": 2})
-    assert played.effects.count("model") == 1
+    run = run_task(guarded('{"x": 1}', guardrail=replaced, output_pydantic=Point))
+    assert (run.result["raw"], run.result["pydantic"]) == ('{"x": 2}', {"x": 2})
+    assert run.effects.count("model") == 1
 
 
 def test_an_output_replaces_the_output_as_it_is():
     def better(output: TaskOutput) -> tuple[bool, TaskOutput]:
         return True, output.model_copy(update={"raw": "better", "pydantic": Point(x=9)})
 
-    played = play_task(guarded('{"x": 1}', guardrail=better, output_pydantic=Point))
-    assert (played.result["raw"], played.result["pydantic"]) == ("better", {"x": 9})
+    run = run_task(guarded('{"x": 1}', guardrail=better, output_pydantic=Point))
+    assert (run.result["raw"], run.result["pydantic"]) == ("better", {"x": 9})
 
 
-@pytest.mark.parametrize("kept", [None, 5, {"x": 1}, "good"])
-def test_other_results_leave_the_output_unchanged(kept: Any):
-    judge: Judge = lambda output: (True, kept)  # noqa: E731
-    assert answered(play_task(guarded("good", guardrail=judge))) == "good"
+@pytest.mark.parametrize("stored", [None, 5, {"x": 1}, "good"])
+def test_other_results_leave_the_output_unchanged(stored: Any):
+    judge: Judge = lambda output: (True, stored)  # noqa: E731
+    assert answered(run_task(guarded("good", guardrail=judge))) == "good"
 
 
 def test_a_guardrail_may_return_a_guardrail_result():
     judge: Judge = lambda output: GuardrailResult(success=output.raw == "good", error=None)  # noqa: E731
-    assert answered(play_task(guarded("good", guardrail=judge))) == "good"
+    assert answered(run_task(guarded("good", guardrail=judge))) == "good"
 
 
 def test_a_guardrail_sees_the_structure():
@@ -190,7 +190,7 @@ def test_a_guardrail_sees_the_structure():
         seen.append((output.pydantic, output.name, output.agent))
         return True, output
 
-    play_task(guarded('{"x": 1}', guardrail=judge, output_pydantic=Point, name="point"))
+    run_task(guarded('{"x": 1}', guardrail=judge, output_pydantic=Point, name="point"))
     assert seen == [(Point(x=1), "point", "Clerk")]
 
 
@@ -199,7 +199,7 @@ def test_an_invalid_result_is_an_error_that_names_the_guardrail_and_the_result(r
     judge: Judge = lambda output: returned  # noqa: E731
     judge.__name__ = "careless"
     with pytest.raises(TypeError) as caught:
-        play_task(guarded("good", guardrail=judge))
+        run_task(guarded("good", guardrail=judge))
     assert str(caught.value).startswith(
         "guardrail `careless` of task `Count the files`: a guardrail returns `(True, result)`"
     )
@@ -208,8 +208,8 @@ def test_an_invalid_result_is_an_error_that_names_the_guardrail_and_the_result(r
 
 def test_a_refusal_without_a_reason_says_so():
     judge: Judge = lambda output: (output.raw == "good", "")  # noqa: E731
-    played = play_task(guarded("bad", "good", guardrail=judge))
-    assert "refused without a reason" in played.messages()[-1][1]
+    run = run_task(guarded("bad", "good", guardrail=judge))
+    assert "refused without a reason" in run.messages()[-1][1]
 
 
 def test_a_guardrail_that_raises_fails_the_task():
@@ -217,7 +217,7 @@ def test_a_guardrail_that_raises_fails_the_task():
         raise RuntimeError("boom")
 
     with pytest.raises(RuntimeError, match="boom") as caught:
-        play_task(guarded("good", guardrail=judge))
+        run_task(guarded("good", guardrail=judge))
     assert caught.value.__notes__ == ["in task `Count the files` of agent `Clerk`"]
 
 
@@ -230,35 +230,35 @@ def test_an_answer_without_its_structure_is_a_refused_attempt():
         return True, output
 
     unreadable = ["no json"] * 4  # the answer, and three attempts to convert it
-    played = play_task(guarded(*unreadable, '{"x": 1}', guardrail=judge, output_pydantic=Point))
-    assert played.result["pydantic"] == {"x": 1}
+    run = run_task(guarded(*unreadable, '{"x": 1}', guardrail=judge, output_pydantic=Point))
+    assert run.result["pydantic"] == {"x": 1}
     assert calls == ["no json", '{"x": 1}']
-    assert "it does not fit the structure asked for: it holds no JSON" in played.messages()[-1][1]
+    assert "it does not fit the structure asked for: it holds no JSON" in run.messages()[-1][1]
 
 
 def test_it_fails_like_any_other_refusal_in_the_end():
     with pytest.raises(GuardrailFailed, match="Last error: it does not fit the structure asked for"):
-        play_task(
+        run_task(
             guarded(*["no json"] * 8, guardrail=accepts("no json"), output_pydantic=Point, guardrail_max_retries=1)
         )
 
 
 def test_a_replacement_without_structure_keeps_its_text_with_a_warning(caplog: pytest.LogCaptureFixture):
     replaced: Judge = lambda output: (True, "no json")  # noqa: E731
-    played = play_task(guarded('{"x": 1}', *["no json"] * 3, guardrail=replaced, output_pydantic=Point))
-    assert (played.result["raw"], played.result["pydantic"]) == ("no json", None)
+    run = run_task(guarded('{"x": 1}', *["no json"] * 3, guardrail=replaced, output_pydantic=Point))
+    assert (run.result["raw"], run.result["pydantic"]) == ("no json", None)
     assert "no structured output, the text is kept: it holds no JSON" in caplog.text
 
 
 def test_a_guardrail_that_makes_the_structure_spares_the_demand_for_it():
     for made in ('{"x": 7}', Point(x=7)):
         judge: Judge = lambda output, made=made: (True, made)  # noqa: E731
-        played = play_task(guarded("It is at seven.", guardrail=judge, output_pydantic=Point))
-        assert played.result["pydantic"] == {"x": 7}
-        assert len(played.requests) == 1
-        played = play_task(guarded("It is at seven.", guardrail=judge, output_json=Point))
-        assert played.result["json_dict"] == {"x": 7}
-        assert len(played.requests) == 1
+        run = run_task(guarded("It is at seven.", guardrail=judge, output_pydantic=Point))
+        assert run.result["pydantic"] == {"x": 7}
+        assert len(run.requests) == 1
+        run = run_task(guarded("It is at seven.", guardrail=judge, output_json=Point))
+        assert run.result["json_dict"] == {"x": 7}
+        assert len(run.requests) == 1
 
 
 def test_a_guardrail_that_fails_without_the_structure_gets_it():
@@ -266,17 +266,17 @@ def test_a_guardrail_that_fails_without_the_structure_gets_it():
         structure: Any = output.pydantic
         return structure.x == 7, output
 
-    played = play_task(guarded("It is at seven.", '{"x": 7}', guardrail=judge, output_pydantic=Point))
-    assert played.result["pydantic"] == {"x": 7}
-    assert len(played.requests) == 2
+    run = run_task(guarded("It is at seven.", '{"x": 7}', guardrail=judge, output_pydantic=Point))
+    assert run.result["pydantic"] == {"x": 7}
+    assert len(run.requests) == 2
     with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'x'"):
-        play_task(guarded(*["no json"] * 4, guardrail=judge, output_pydantic=Point))
+        run_task(guarded(*["no json"] * 4, guardrail=judge, output_pydantic=Point))
 
 
 def test_a_guardrails_model_of_another_class_changes_nothing():
     judge: Judge = lambda output: (True, Other(y=1))  # noqa: E731
-    played = play_task(guarded('{"x": 1}', guardrail=judge, output_pydantic=Point))
-    assert played.result["pydantic"] == {"x": 1}
+    run = run_task(guarded('{"x": 1}', guardrail=judge, output_pydantic=Point))
+    assert run.result["pydantic"] == {"x": 1}
 
 
 # ------------------------------------------------------------------------------------------------- events

@@ -29,18 +29,18 @@ def call(name: str = "search", args: dict[str, Any] | str = "", number: str = "1
     return {"id": number, "name": name, "args": args}
 
 
-def wanted(text: str, *, tools: bool = True) -> Actions | FinalAnswer | Malformed:
+def parsed(text: str, *, tools: bool = True) -> Actions | FinalAnswer | Malformed:
     return parse_reply(reply(text), tools_offered=tools)
 
 
 def actions(text: str) -> list[tuple[str, dict[str, Any] | str]]:
-    found = wanted(text)
+    found = parsed(text)
     assert isinstance(found, Actions), found
     return [(one.tool, one.args) for one in found.actions]
 
 
 def answer(text: str, *, tools: bool = True) -> str:
-    found = wanted(text, tools=tools)
+    found = parsed(text, tools=tools)
     assert isinstance(found, FinalAnswer), found
     return found.output
 
@@ -69,7 +69,7 @@ def test_text_is_read_out_of_the_blocks_of_a_provider():
 
 # ------------------------------------------------------------------------------------------------ the protocol
 def test_a_thought_an_action_and_its_input():
-    found = wanted('Thought: I look it up.\nAction: search\nAction Input: {"q": "rain"}')
+    found = parsed('Thought: I look it up.\nAction: search\nAction Input: {"q": "rain"}')
     assert found == Actions(
         actions=(Action(tool="search", args='{"q": "rain"}'),),
         thought="I look it up.",
@@ -145,12 +145,12 @@ def test_an_action_without_input_has_none():
 
 
 def test_an_action_without_a_name_is_malformed():
-    assert wanted("Action:\nAction Input: {}") == Malformed(error="no_action_name", text="Action:\nAction Input: {}")
-    assert isinstance(wanted("Action: a\nAction Input: {}\nAction: **\nAction Input: {}"), Malformed)
+    assert parsed("Action:\nAction Input: {}") == Malformed(error="no_action_name", text="Action:\nAction Input: {}")
+    assert isinstance(parsed("Action: a\nAction Input: {}\nAction: **\nAction Input: {}"), Malformed)
 
 
 def test_text_invented_after_a_request_is_cut_off():
-    found = wanted(
+    found = parsed(
         'Thought: look\nAction: search\nAction Input: {"q": 1}\nObservation: it rains\nThought: so\nFinal Answer: rain'
     )
     assert found == Actions(
@@ -174,7 +174,7 @@ def test_an_answer_before_an_action_is_the_answer():
 
 
 def test_the_thought_before_an_answer_is_kept_apart():
-    found = wanted("Thought: I know.\nFinal Answer: 42")
+    found = parsed("Thought: I know.\nFinal Answer: 42")
     assert found == FinalAnswer(output="42", thought="I know.", text="Thought: I know.\nFinal Answer: 42")
 
 
@@ -201,14 +201,14 @@ def test_without_tools_every_text_is_an_answer():
 
 
 def test_a_thought_alone_is_malformed_where_tools_wait_to_be_used():
-    assert wanted("Thought: I should search.") == Malformed(error="thought_only", text="Thought: I should search.")
+    assert parsed("Thought: I should search.") == Malformed(error="thought_only", text="Thought: I should search.")
     assert answer("Thought: I should search.", tools=False) == "Thought: I should search."
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t "])
 def test_an_empty_reply_is_malformed(text: str):
-    assert wanted(text) == Malformed(error="empty_reply", text=text)
-    assert wanted(text, tools=False) == Malformed(error="empty_reply", text=text)
+    assert parsed(text) == Malformed(error="empty_reply", text=text)
+    assert parsed(text, tools=False) == Malformed(error="empty_reply", text=text)
 
 
 def test_other_scripts_are_left_as_they_are():
@@ -248,7 +248,7 @@ def test_markup_of_the_label_goes_and_that_of_the_answer_stays(text: str, expect
 
 
 def test_markup_of_the_other_labels_goes_and_that_of_their_texts_stays():
-    found = wanted("**Thought:** *why* not\n**Action:** `look`\n**Action Input:** __init__.py")
+    found = parsed("**Thought:** *why* not\n**Action:** `look`\n**Action Input:** __init__.py")
     assert isinstance(found, Actions)
     assert (found.thought, found.actions) == ("*why* not", (Action(tool="look", args="__init__.py"),))
     assert actions("Action: **look**\nAction Input: **bold** _words_") == [("look", "**bold** _words_")]
@@ -338,10 +338,10 @@ def test_the_last_reply_is_taken_whatever_its_form():
     ids=lambda text: text[:16] + "...",
 )
 def test_huge_replies_are_read_in_linear_time(text: str):
-    begun = time.thread_time()
-    wanted(text)
-    wanted(text, tools=False)
-    assert time.thread_time() - begun < 10, "some 50 ms are usual; what is quadratic takes minutes"
+    started = time.thread_time()
+    parsed(text)
+    parsed(text, tools=False)
+    assert time.thread_time() - started < 10, "some 50 ms are usual; what is quadratic takes minutes"
 
 
 PIECES = st.sampled_from(

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from compiler.play import Play, agent, play_task, task
+from compiler.body_runner import BodyRun, agent, run_task, task
 
 from crewgraph import ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
@@ -40,43 +40,43 @@ def clerk_task(*script: Any, native: bool = False, tools: list[Any] | None = Non
     return task(agent(*script, native=native, **own, **fields))
 
 
-def answered(played: Play) -> str:
-    return played.result["raw"]
+def answered(run: BodyRun) -> str:
+    return run.result["raw"]
 
 
 # ------------------------------------------------------------------------------------------- the conversations
 def test_a_task_without_tools_is_one_request():
-    played = play_task(clerk_task("42", tools=[]))
-    assert answered(played) == "42"
-    assert played.effects == ["scope", "model"]
-    assert [role for role, _ in played.messages()] == ["system", "user"]
-    assert (played.offered_tools, played.stop_words) == ([()], [()])
+    run = run_task(clerk_task("42", tools=[]))
+    assert answered(run) == "42"
+    assert run.effects == ["scope", "model"]
+    assert [role for role, _ in run.messages()] == ["system", "user"]
+    assert (run.offered_tools, run.stop_words) == ([()], [()])
 
 
 def test_the_text_protocol_as_it_is_sent():
-    played = play_task(
+    run = run_task(
         clerk_task(
             'Thought: I count.\nAction: count\nAction Input: {"folder": "/a"}\nObservation: 99',
             "Thought: I know.\nFinal Answer: 7 files",
         )
     )
-    assert answered(played) == "7 files"
-    assert played.effects == ["scope", "model", "tools", "model"]
-    assert played.messages()[2:] == [
+    assert answered(run) == "7 files"
+    assert run.effects == ["scope", "model", "tools", "model"]
+    assert run.messages()[2:] == [
         ("assistant", 'Thought: I count.\nAction: count\nAction Input: {"folder": "/a"}'),
         ("user", "Observation: 7 in /a"),
     ]
-    assert played.stop_words == [("\nObservation:",)] * 2
-    assert played.offered_tools == [(), ()]
-    system = played.messages()[0][1]
+    assert run.stop_words == [("\nObservation:",)] * 2
+    assert run.offered_tools == [(), ()]
+    system = run.messages()[0][1]
     assert "[count, broken, final]" in system
     assert "Count the files in a folder." in system
 
 
 def test_native_calls_as_they_are_sent():
-    played = play_task(clerk_task([ToolUse("count", {"folder": "/a"})], "7 files", native=True))
-    assert answered(played) == "7 files"
-    assert played.requests[1][2:] == [
+    run = run_task(clerk_task([ToolUse("count", {"folder": "/a"})], "7 files", native=True))
+    assert answered(run) == "7 files"
+    assert run.requests[1][2:] == [
         {
             "role": "assistant",
             "content": "",
@@ -84,23 +84,23 @@ def test_native_calls_as_they_are_sent():
         },
         {"role": "tool", "content": "7 in /a", "tool_call_id": "call_0_0", "name": "count"},
     ]
-    assert [spec["name"] for spec in played.offered_tools[0]] == ["count", "broken", "final"]
-    assert played.stop_words == [(), ()]
-    assert "Action Input" not in played.messages()[0][1]
+    assert [spec["name"] for spec in run.offered_tools[0]] == ["count", "broken", "final"]
+    assert run.stop_words == [(), ()]
+    assert "Action Input" not in run.messages()[0][1]
 
 
 def test_a_model_with_native_calls_that_writes_the_text_protocol_is_understood():
-    played = play_task(clerk_task('Action: count\nAction Input: {"folder": "/a"}', "Final Answer: 7", native=True))
-    assert answered(played) == "7"
-    assert played.messages()[2:] == [
+    run = run_task(clerk_task('Action: count\nAction Input: {"folder": "/a"}', "Final Answer: 7", native=True))
+    assert answered(run) == "7"
+    assert run.messages()[2:] == [
         ("assistant", 'Action: count\nAction Input: {"folder": "/a"}'),
         ("user", "Observation: 7 in /a"),
     ]
 
 
 def test_the_agents_role_and_the_tasks_texts_reach_the_model():
-    played = play_task(clerk_task("42", tools=[]))
-    (_, system), (_, user) = played.messages()
+    run = run_task(clerk_task("42", tools=[]))
+    (_, system), (_, user) = run.messages()
     assert system.startswith("You are Clerk.\nKnows the files.\n")
     assert "Be right" in system
     assert "Count the files" in user
@@ -111,24 +111,24 @@ def test_the_agents_role_and_the_tasks_texts_reach_the_model():
 def test_several_calls_in_one_reply_run_together_and_come_back_in_order():
     uses = [ToolUse("count", {"folder": name}) for name in ("/c", "/a", "/b")]
     for native in (True, False):
-        played = play_task(clerk_task(uses, "Final Answer: all", native=native))
-        assert played.effects == ["scope", "model", "together", "tools", "tools", "tools", "model"]
-        texts = [text for role, text in played.messages() if role == "tool"] or played.messages()[-1][1].splitlines()
+        run = run_task(clerk_task(uses, "Final Answer: all", native=native))
+        assert run.effects == ["scope", "model", "together", "tools", "tools", "tools", "model"]
+        texts = [text for role, text in run.messages() if role == "tool"] or run.messages()[-1][1].splitlines()
         assert [text.removeprefix("Observation: ") for text in texts] == ["7 in /c", "7 in /a", "7 in /b"]
 
 
 def test_an_unknown_tool_is_answered_with_the_names_of_the_others():
-    played = play_task(clerk_task(ToolUse("delete", {"folder": "/"}), "Final Answer: sorry"))
-    assert played.effects == ["scope", "model", "model"]
-    assert played.messages()[-1] == (
+    run = run_task(clerk_task(ToolUse("delete", {"folder": "/"}), "Final Answer: sorry"))
+    assert run.effects == ["scope", "model", "model"]
+    assert run.messages()[-1] == (
         "user",
         "Observation: There is no tool `delete`. Use one of: `count`, `broken`, `final`.",
     )
 
 
 def test_a_call_without_any_tools_is_answered_too():
-    played = play_task(clerk_task([ToolUse("count", {"folder": "/"})], "sorry", tools=[], native=True))
-    assert played.messages()[-1] == (
+    run = run_task(clerk_task([ToolUse("count", {"folder": "/"})], "sorry", tools=[], native=True))
+    assert run.messages()[-1] == (
         "tool",
         "There is no tool `count`, and there are no others. Answer without one.",
     )
@@ -136,14 +136,14 @@ def test_a_call_without_any_tools_is_answered_too():
 
 @pytest.mark.parametrize("name", ["Count", "COUNT", "co_unt", "count ", "`count`"])
 def test_a_tools_name_need_not_be_written_exactly(name: str):
-    played = play_task(clerk_task(f'Action: {name}\nAction Input: {{"folder": "/a"}}', "Final Answer: 7"))
-    assert played.messages()[-1] == ("user", "Observation: 7 in /a")
+    run = run_task(clerk_task(f'Action: {name}\nAction Input: {{"folder": "/a"}}', "Final Answer: 7"))
+    assert run.messages()[-1] == ("user", "Observation: 7 in /a")
 
 
 def test_invalid_arguments_are_reported_to_the_model_and_nothing_is_called():
-    played = play_task(clerk_task(ToolUse("count", {"directory": "/a"}), "Final Answer: sorry"))
-    assert played.effects == ["scope", "model", "model"]
-    observation = played.messages()[-1][1]
+    run = run_task(clerk_task(ToolUse("count", {"directory": "/a"}), "Final Answer: sorry"))
+    assert run.effects == ["scope", "model", "model"]
+    observation = run.messages()[-1][1]
     assert observation.startswith("Observation: ")
     assert "`folder`" in observation
 
@@ -155,29 +155,29 @@ def test_arguments_that_are_no_object_are_reported_to_the_model(written: str):
         """Add."""
         return a + b
 
-    played = play_task(clerk_task(f"Action: add\nAction Input: {written}", "Final Answer: sorry", tools=[add]))
-    assert answered(played) == "sorry"
-    assert played.messages()[-1][1].startswith("Observation: `add` was not used: ")
-    (failure,) = played.result["tool_failures"]
+    run = run_task(clerk_task(f"Action: add\nAction Input: {written}", "Final Answer: sorry", tools=[add]))
+    assert answered(run) == "sorry"
+    assert run.messages()[-1][1].startswith("Observation: `add` was not used: ")
+    (failure,) = run.result["tool_failures"]
     assert failure["tool_args"] == written
 
 
 def test_an_argument_that_a_tool_does_not_have_is_left_out():
-    played = play_task(clerk_task(ToolUse("count", {"folder": "/a", "depth": 3}), "Final Answer: 7"))
-    assert played.effects == ["scope", "model", "tools", "model"]
-    assert played.messages()[-1] == ("user", "Observation: 7 in /a")
+    run = run_task(clerk_task(ToolUse("count", {"folder": "/a", "depth": 3}), "Final Answer: 7"))
+    assert run.effects == ["scope", "model", "tools", "model"]
+    assert run.messages()[-1] == ("user", "Observation: 7 in /a")
 
 
 def test_a_failing_tool_is_reported_to_the_model():
-    played = play_task(clerk_task(ToolUse("broken", {"folder": "/a"}), "Final Answer: sorry"))
-    assert answered(played) == "sorry"
-    assert played.messages()[-1] == ("user", "Observation: `broken` failed: OSError: no folder /a")
+    run = run_task(clerk_task(ToolUse("broken", {"folder": "/a"}), "Final Answer: sorry"))
+    assert answered(run) == "sorry"
+    assert run.messages()[-1] == ("user", "Observation: `broken` failed: OSError: no folder /a")
 
 
 def test_good_and_bad_calls_of_one_reply_keep_their_places():
     uses = [ToolUse("nothing"), ToolUse("count", {"folder": "/a"}), ToolUse("broken", {"folder": "/b"})]
-    played = play_task(clerk_task(uses, "Final Answer: mixed"))
-    assert played.messages()[-1][1].splitlines() == [
+    run = run_task(clerk_task(uses, "Final Answer: mixed"))
+    assert run.messages()[-1][1].splitlines() == [
         "Observation: There is no tool `nothing`. Use one of: `count`, `broken`, `final`.",
         "Observation: 7 in /a",
         "Observation: `broken` failed: OSError: no folder /b",
@@ -188,60 +188,60 @@ def test_calls_and_failures_are_counted_on_the_task():
     worked_on = clerk_task(
         [ToolUse("nothing"), ToolUse("count", {"folder": "/a"})], ToolUse("broken", {"folder": "/b"}), "Final Answer: x"
     )
-    play_task(worked_on)
+    run_task(worked_on)
     assert (worked_on.used_tools, worked_on.tools_errors) == (3, 2)
 
 
 def test_a_tools_result_can_be_the_answer():
-    played = play_task(clerk_task(ToolUse("final", {"value": "42"})))
-    assert answered(played) == "the answer is 42"
-    assert played.effects == ["scope", "model", "tools"]
+    run = run_task(clerk_task(ToolUse("final", {"value": "42"})))
+    assert answered(run) == "the answer is 42"
+    assert run.effects == ["scope", "model", "tools"]
 
 
 def test_a_failed_tool_is_never_the_answer():
-    played = play_task(clerk_task(ToolUse("final", {"value": "bad"}), "Final Answer: sorry"))
-    assert answered(played) == "sorry"
+    run = run_task(clerk_task(ToolUse("final", {"value": "bad"}), "Final Answer: sorry"))
+    assert answered(run) == "sorry"
 
 
 def test_the_first_answer_among_several_calls_counts_and_all_are_made():
     uses = [ToolUse("count", {"folder": "/a"}), ToolUse("final", {"value": "1"}), ToolUse("final", {"value": "2"})]
-    played = play_task(clerk_task(uses))
-    assert answered(played) == "the answer is 1"
-    assert played.effects.count("tools") == 3
+    run = run_task(clerk_task(uses))
+    assert answered(run) == "the answer is 1"
+    assert run.effects.count("tools") == 3
 
 
 # ------------------------------------------------------------------------------------------------------ bounds
 def test_after_max_iter_requests_the_model_must_answer_without_tools():
     use = ToolUse("count", {"folder": "/a"})
-    played = play_task(clerk_task(use, use, "Thought: fine\nFinal Answer: what I have", max_iter=2))
-    assert answered(played) == "what I have"
-    assert played.effects.count("model") == 3
-    assert played.messages()[-1] == ("user", BOOK.error("force_final_answer"))
-    assert (played.offered_tools[-1], played.stop_words[-1]) == ((), ())
+    run = run_task(clerk_task(use, use, "Thought: fine\nFinal Answer: what I have", max_iter=2))
+    assert answered(run) == "what I have"
+    assert run.effects.count("model") == 3
+    assert run.messages()[-1] == ("user", BOOK.error("force_final_answer"))
+    assert (run.offered_tools[-1], run.stop_words[-1]) == ((), ())
 
 
 def test_text_without_any_protocol_is_the_forced_answer():
     use = ToolUse("count", {"folder": "/a"})
-    assert answered(play_task(clerk_task(use, "seven, I think", max_iter=1))) == "seven, I think"
+    assert answered(run_task(clerk_task(use, "seven, I think", max_iter=1))) == "seven, I think"
 
 
 def test_max_iter_zero_forces_an_answer_at_once():
-    played = play_task(clerk_task("42", max_iter=0))
-    assert answered(played) == "42"
-    assert played.messages()[-1] == ("user", BOOK.error("force_final_answer"))
+    run = run_task(clerk_task("42", max_iter=0))
+    assert answered(run) == "42"
+    assert run.messages()[-1] == ("user", BOOK.error("force_final_answer"))
 
 
 def test_an_empty_forced_answer_is_an_error():
     with pytest.raises(
         OutputInvalid, match=r"task `Count the files` of agent `Clerk`: after 1 steps the model `scripted`"
     ):
-        play_task(clerk_task(ToolUse("count", {"folder": "/a"}), "", max_iter=1))
+        run_task(clerk_task(ToolUse("count", {"folder": "/a"}), "", max_iter=1))
 
 
 def test_a_malformed_reply_is_repaired_in_the_conversation():
-    played = play_task(clerk_task("Thought: I should count.", "Action:\nAction Input: {}", "Final Answer: 7"))
-    assert answered(played) == "7"
-    assert played.messages()[2:] == [
+    run = run_task(clerk_task("Thought: I should count.", "Action:\nAction Input: {}", "Final Answer: 7"))
+    assert answered(run) == "7"
+    assert run.messages()[2:] == [
         ("assistant", "Thought: I should count."),
         ("user", BOOK.error("thought_only")),
         ("assistant", "Action:\nAction Input: {}"),
@@ -250,37 +250,37 @@ def test_a_malformed_reply_is_repaired_in_the_conversation():
 
 
 def test_a_lone_thought_is_an_answer_where_the_model_was_offered_native_tool_calls():
-    played = play_task(clerk_task("Thought: I know it.\nIt is 7.", native=True))
-    assert answered(played) == "Thought: I know it.\nIt is 7."
-    assert played.effects.count("model") == 1
+    run = run_task(clerk_task("Thought: I know it.\nIt is 7.", native=True))
+    assert answered(run) == "Thought: I know it.\nIt is 7."
+    assert run.effects.count("model") == 1
 
 
 def test_repairs_count_as_steps():
-    played = play_task(clerk_task("Thought: a", "Thought: b", "Final Answer: end", max_iter=2))
-    assert answered(played) == "end"
-    assert played.effects.count("model") == 3
+    run = run_task(clerk_task("Thought: a", "Thought: b", "Final Answer: end", max_iter=2))
+    assert answered(run) == "end"
+    assert run.effects.count("model") == 3
 
 
 def test_two_empty_replies_are_retried_and_leave_no_empty_message():
-    played = play_task(clerk_task("", "  ", "Final Answer: 7"))
-    assert answered(played) == "7"
-    assert played.messages()[2:] == [("user", BOOK.error("empty_reply"))] * 2
+    run = run_task(clerk_task("", "  ", "Final Answer: 7"))
+    assert answered(run) == "7"
+    assert run.messages()[2:] == [("user", BOOK.error("empty_reply"))] * 2
 
 
 def test_a_third_empty_reply_in_a_row_is_an_error():
     with pytest.raises(OutputInvalid, match="replied with nothing 3 times in a row"):
-        play_task(clerk_task("", "", "", "Final Answer: 7"))
+        run_task(clerk_task("", "", "", "Final Answer: 7"))
 
 
 def test_empty_replies_count_only_in_a_row():
     script = ["", "", "Thought: hm", "", "", "Final Answer: 7"]
-    assert answered(play_task(clerk_task(*script))) == "7"
+    assert answered(run_task(clerk_task(*script))) == "7"
 
 
 def test_a_failing_model_fails_the_task_and_the_error_names_it():
     failing = task(agent(ConnectionError("no line")))
     with pytest.raises(ConnectionError, match="no line") as caught:
-        play_task(failing)
+        run_task(failing)
     assert caught.value.__notes__ == ["in task `Count the files` of agent `Clerk`"]
     assert failing.end_time is not None
 
@@ -294,7 +294,7 @@ def test_an_agents_step_callback_replaces_the_crews():
         "Thought: done\nFinal Answer: 7",
         step_callback=own.append,
     )
-    play_task(worked_on, step_callback=crews.append)
+    run_task(worked_on, step_callback=crews.append)
     assert own == [
         AgentAction(
             thought="count",
@@ -310,7 +310,7 @@ def test_an_agents_step_callback_replaces_the_crews():
 
 def test_a_crews_step_callback_is_for_agents_that_have_none():
     steps: list[Any] = []
-    play_task(clerk_task("Final Answer: 7"), step_callback=steps.append)
+    run_task(clerk_task("Final Answer: 7"), step_callback=steps.append)
     assert [step.output for step in steps] == ["7"]
 
 
@@ -318,7 +318,7 @@ def test_usage_is_summed_over_all_requests():
     model = ScriptedLLM(
         [ToolUse("count", {"folder": "/a"}), "Final Answer: 7"], usage={"prompt_tokens": 10, "completion_tokens": 2}
     )
-    played = play_task(task(agent("x", llm=model, tools=[count])))
-    assert played.result["usage"]["successful_requests"] == 2
-    assert played.result["usage"]["prompt_tokens"] == 20
-    assert played.result["usage"]["total_tokens"] == 24
+    run = run_task(task(agent("x", llm=model, tools=[count])))
+    assert run.result["usage"]["successful_requests"] == 2
+    assert run.result["usage"]["prompt_tokens"] == 20
+    assert run.result["usage"]["total_tokens"] == 24

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from compiler.play import Play, agent, play_task, task
+from compiler.body_runner import BodyRun, agent, run_task, task
 
 from crewgraph import ScriptedLLM, Task, ToolUse
 from crewgraph.prompts.book import default_book
@@ -21,8 +21,8 @@ def planning(*script: Any, native: bool = False, **fields: Any) -> Task:
     return task(worker)
 
 
-def user_prompt(played: Play, request: int) -> str:
-    return played.messages(request)[-1][1]
+def user_prompt(run: BodyRun, request: int) -> str:
+    return run.messages(request)[-1][1]
 
 
 def note(plan: str) -> str:
@@ -30,36 +30,36 @@ def note(plan: str) -> str:
 
 
 def test_a_plan_is_made_before_the_work_and_added_to_the_task():
-    played = play_task(planning(READY, "7"))
-    assert played.result["raw"] == "7"
-    assert played.effects == ["scope", "model", "model"]
-    assert "Count the files" in user_prompt(played, 0)
-    assert "A number" in user_prompt(played, 0)
-    assert f"Count the files\n\n{note('First count, then answer.')}\n\n" in user_prompt(played, 1)
+    run = run_task(planning(READY, "7"))
+    assert run.result["raw"] == "7"
+    assert run.effects == ["scope", "model", "model"]
+    assert "Count the files" in user_prompt(run, 0)
+    assert "A number" in user_prompt(run, 0)
+    assert f"Count the files\n\n{note('First count, then answer.')}\n\n" in user_prompt(run, 1)
 
 
 def test_the_tasks_description_is_unchanged():
     worked_on = planning(READY, "7")
-    play_task(worked_on)
+    run_task(worked_on)
     assert worked_on.description == "Count the files"
 
 
 def test_a_plan_that_is_not_ready_is_improved_with_its_reasons_in_view():
-    played = play_task(planning(UNREADY, READY, "7"))
-    assert played.effects.count("model") == 3
-    assert "which folder?" in user_prompt(played, 1)
-    assert "Count the files" in user_prompt(played, 1)
-    assert note("First count, then answer.") in user_prompt(played, 2)
+    run = run_task(planning(UNREADY, READY, "7"))
+    assert run.effects.count("model") == 3
+    assert "which folder?" in user_prompt(run, 1)
+    assert "Count the files" in user_prompt(run, 1)
+    assert note("First count, then answer.") in user_prompt(run, 2)
 
 
 @pytest.mark.parametrize(("attempts", "plans"), [(1, 1), (2, 2), (0, 1), (-3, 1), (None, 10)])
 def test_attempts_are_counted_and_the_last_plan_is_used_ready_or_not(
     attempts: int | None, plans: int, caplog: pytest.LogCaptureFixture
 ):
-    played = play_task(planning(*[UNREADY] * plans, "7", max_reasoning_attempts=attempts))
-    assert played.result["raw"] == "7"
-    assert played.effects.count("model") == plans + 1
-    assert note(UNREADY) in user_prompt(played, plans)
+    run = run_task(planning(*[UNREADY] * plans, "7", max_reasoning_attempts=attempts))
+    assert run.result["raw"] == "7"
+    assert run.effects.count("model") == plans + 1
+    assert note(UNREADY) in user_prompt(run, plans)
     assert "its plan is not ready, and no attempts are left" in caplog.text
 
 
@@ -75,9 +75,9 @@ def test_attempts_are_counted_and_the_last_plan_is_used_ready_or_not(
     ],
 )
 def test_forms_of_a_plan_that_is_ready(reply: str, plan: str):
-    played = play_task(planning(reply, "7"))
-    assert played.effects.count("model") == 2
-    assert note(plan) in user_prompt(played, 1)
+    run = run_task(planning(reply, "7"))
+    assert run.effects.count("model") == 2
+    assert note(plan) in user_prompt(run, 1)
 
 
 @pytest.mark.parametrize(
@@ -93,41 +93,41 @@ def test_forms_of_a_plan_that_is_ready(reply: str, plan: str):
     ],
 )
 def test_forms_of_a_plan_that_is_not(reply: str):
-    assert play_task(planning(reply, READY, "7")).effects.count("model") == 3
+    assert run_task(planning(reply, READY, "7")).effects.count("model") == 3
 
 
 def test_a_reply_without_any_text_is_no_plan():
-    played = play_task(planning("", "7", max_reasoning_attempts=1))
-    assert note("") not in user_prompt(played, 1)
+    run = run_task(planning("", "7", max_reasoning_attempts=1))
+    assert note("") not in user_prompt(run, 1)
 
 
 def test_models_with_native_calls_hand_the_plan_in():
     use = ToolUse("create_reasoning_plan", {"plan": "Do it.", "ready": True})
-    played = play_task(planning([use], "7", native=True))
-    assert [one["name"] for one in played.offered_tools[0]] == ["create_reasoning_plan"]
-    assert (played.offered_tools[1], played.effects.count("model")) == ((), 2)
-    assert note("Do it.") in user_prompt(played, 1)
+    run = run_task(planning([use], "7", native=True))
+    assert [one["name"] for one in run.offered_tools[0]] == ["create_reasoning_plan"]
+    assert (run.offered_tools[1], run.effects.count("model")) == ((), 2)
+    assert note("Do it.") in user_prompt(run, 1)
 
 
 def test_models_with_native_calls_may_write_the_plan_all_the_same():
-    assert note("Do it.") in user_prompt(play_task(planning("Do it.\nREADY", "7", native=True)), 1)
+    assert note("Do it.") in user_prompt(run_task(planning("Do it.\nREADY", "7", native=True)), 1)
 
 
 def test_a_call_without_a_plan_in_it_is_none():
     uses: list[Any] = [[ToolUse("create_reasoning_plan", {"ready": True})], [ToolUse("other")], READY]
-    assert play_task(planning(*uses, "7", native=True)).effects.count("model") == 4
+    assert run_task(planning(*uses, "7", native=True)).effects.count("model") == 4
 
 
 def test_a_failing_request_is_logged_and_the_work_starts_without_a_plan(caplog: pytest.LogCaptureFixture):
-    played = play_task(planning(ConnectionError("no line"), "7"))
-    assert played.result["raw"] == "7"
-    assert "Your task:\nCount the files\n\nExpected result" in user_prompt(played, 1)
+    run = run_task(planning(ConnectionError("no line"), "7"))
+    assert run.result["raw"] == "7"
+    assert "Your task:\nCount the files\n\nExpected result" in user_prompt(run, 1)
     assert "planning failed, the agent starts without a new plan: ConnectionError: no line" in caplog.text
 
 
 def test_a_request_that_fails_later_leaves_the_plan_before():
-    played = play_task(planning(UNREADY, ConnectionError("no line"), "7"))
-    assert note(UNREADY) in user_prompt(played, 2)
+    run = run_task(planning(UNREADY, ConnectionError("no line"), "7"))
+    assert note(UNREADY) in user_prompt(run, 2)
 
 
 def test_tools_are_known_to_the_plan():
@@ -135,9 +135,9 @@ def test_tools_are_known_to_the_plan():
         """Count the files."""
         return "7"
 
-    played = play_task(planning(READY, "Final Answer: 7", tools=[count]))
-    assert "Your tools: count" in user_prompt(played, 0)
-    assert "Your tools: none" in user_prompt(play_task(planning(READY, "7")), 0)
+    run = run_task(planning(READY, "Final Answer: 7", tools=[count]))
+    assert "Your tools: count" in user_prompt(run, 0)
+    assert "Your tools: none" in user_prompt(run_task(planning(READY, "7")), 0)
 
 
 def test_a_retry_makes_a_new_plan_given_the_reason():
@@ -148,39 +148,39 @@ def test_a_retry_makes_a_new_plan_given_the_reason():
 
     worked_on = planning(READY, "7", "Count twice.\nREADY", "8")
     worked_on.guardrail = judge
-    played = play_task(worked_on)
-    assert played.result["raw"] == "8"
-    assert "too few" in user_prompt(played, 2)
-    assert note("Count twice.") in user_prompt(played, 3)
+    run = run_task(worked_on)
+    assert run.result["raw"] == "8"
+    assert "too few" in user_prompt(run, 2)
+    assert note("Count twice.") in user_prompt(run, 3)
 
 
 def test_usage_includes_the_planning_requests():
     model = ScriptedLLM([UNREADY, READY, "7"], usage={"prompt_tokens": 10, "completion_tokens": 1})
-    played = play_task(task(agent("x", llm=model, reasoning=True)))
-    assert played.result["usage"] == {**played.result["usage"], "successful_requests": 3, "prompt_tokens": 30}
+    run = run_task(task(agent("x", llm=model, reasoning=True)))
+    assert run.result["usage"] == {**run.result["usage"], "successful_requests": 3, "prompt_tokens": 30}
 
 
 def test_the_plan_is_json_free_text_also_where_it_holds_braces():
     plan = json.dumps({"plan": "Use {role} and {{ .System }}.", "ready": True})
-    assert note("Use {role} and {{ .System }}.") in user_prompt(play_task(planning(plan, "7")), 1)
+    assert note("Use {role} and {{ .System }}.") in user_prompt(run_task(planning(plan, "7")), 1)
 
 
 # -------------------------------------------------------------------------------------------------------- dates
 def test_the_date_is_added_to_the_task():
-    played = play_task(task(agent("42", inject_date=True)))
+    run = run_task(task(agent("42", inject_date=True)))
     today = BOOK.slice("current_date", date=date.today().isoformat())
-    assert f"Count the files\n\n{today}\n\n" in user_prompt(played, 0)
-    assert played.effects == ["scope", "call", "model"]
+    assert f"Count the files\n\n{today}\n\n" in user_prompt(run, 0)
+    assert run.effects == ["scope", "call", "model"]
 
 
 def test_the_date_has_its_format_and_comes_before_the_plan():
-    played = play_task(task(agent(READY, "42", inject_date=True, date_format="%Y!", reasoning=True)))
-    assert f"Today's date: {date.today().year}!\n\nYour plan for this task:" in user_prompt(played, 1)
+    run = run_task(task(agent(READY, "42", inject_date=True, date_format="%Y!", reasoning=True)))
+    assert f"Today's date: {date.today().year}!\n\nYour plan for this task:" in user_prompt(run, 1)
 
 
 def test_max_iter_below_one_means_an_answer_at_once(caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.WARNING)
     for most in (0, -1):
-        played = play_task(task(agent("42", max_iter=most)))
-        assert (played.result["raw"], played.effects.count("model")) == ("42", 1)
-        assert played.messages()[-1] == ("user", BOOK.error("force_final_answer"))
+        run = run_task(task(agent("42", max_iter=most)))
+        assert (run.result["raw"], run.effects.count("model")) == ("42", 1)
+        assert run.messages()[-1] == ("user", BOOK.error("force_final_answer"))

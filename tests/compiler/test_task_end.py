@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiler.play import agent, play_task, task
+from compiler.body_runner import agent, run_task, task
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
@@ -65,7 +65,7 @@ def test_one_callback_for_task_and_crew_is_called_once():
     def callback(output: TaskOutput) -> None:
         events.append(output)
 
-    play_task(task(agent("42"), callback=callback), task_callback=callback)
+    run_task(task(agent("42"), callback=callback), task_callback=callback)
     assert [output.raw for output in events] == ["42"]
 
 
@@ -81,7 +81,7 @@ def test_a_callback_may_wait_for_something(mode: Mode):
 
 def test_the_task_shows_what_happened():
     worked_on = task(agent("42"))
-    play_task(worked_on)
+    run_task(worked_on)
     assert worked_on.output is not None
     assert (worked_on.output.raw, worked_on.output.name) == ("42", "Count the files")
     assert worked_on.processed_by_agents == {"Clerk"}
@@ -100,12 +100,12 @@ def test_the_task_shows_what_happened():
     ],
 )
 def test_a_file_holds_the_text_or_the_structure(fields: dict[str, Any], text: str):
-    play_task(task(agent('{"x": 1}'), output_file="new/folder/out.json", **fields))
+    run_task(task(agent('{"x": 1}'), output_file="new/folder/out.json", **fields))
     assert written("new/folder/out.json") == text
 
 
 def test_text_of_any_script_is_written_as_utf_8():
-    play_task(task(agent("雨 ☔"), output_file="out.md"))
+    run_task(task(agent("雨 ☔"), output_file="out.md"))
     assert Path("out.md").read_bytes() == "雨 ☔".encode()
 
 
@@ -125,27 +125,27 @@ def test_text_of_any_script_is_written_as_utf_8():
     ],
 )
 def test_inputs_in_a_path_are_names_and_never_folders(value: Any, name: str):
-    play_task(task(agent("42"), output_file="out/{topic}.md"), {"inputs": {"topic": value}})
+    run_task(task(agent("42"), output_file="out/{topic}.md"), {"inputs": {"topic": value}})
     assert [path.relative_to(Path.cwd()).as_posix() for path in Path.cwd().rglob("*.md")] == [f"out/{name}.md"]
 
 
 def test_the_task_shows_the_path_it_was_written_to_and_keeps_the_template():
     worked_on = task(agent("42"), output_file="out/{topic}.md")
-    play_task(worked_on, {"inputs": {"topic": "rain"}})
+    run_task(worked_on, {"inputs": {"topic": "rain"}})
     assert (worked_on.output_file, worked_on.template("output_file")) == ("out/rain.md", "out/{topic}.md")
 
 
 def test_a_path_with_a_missing_input_is_refused_before_the_task_starts():
     worked_on = task(agent("42"), output_file="{topic}.md")
     with pytest.raises(MissingInput, match="`output_file` of task `Count the files` needs the input `topic`"):
-        play_task(worked_on)
+        run_task(worked_on)
     assert worked_on.agent is not None
     assert worked_on.agent.llm.requests == []
 
 
 def test_create_directory_false_makes_no_folder_and_the_failure_carries_the_output():
     with pytest.raises(OutputNotSaved, match="could not be written to `new/out.md`") as caught:
-        play_task(task(agent("42"), output_file="new/out.md", create_directory=False))
+        run_task(task(agent("42"), output_file="new/out.md", create_directory=False))
     assert caught.value.output.raw == "42"
     assert isinstance(caught.value, RuntimeError)
     assert not Path("new").exists()
@@ -155,13 +155,13 @@ def test_a_link_out_of_the_working_directory_is_not_followed(tmp_path_factory: p
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     Path("out").symlink_to(elsewhere)
     with pytest.raises(OutputNotSaved, match="outside of that folder"):
-        play_task(task(agent("42"), output_file="out/x.md"))
+        run_task(task(agent("42"), output_file="out/x.md"))
     assert list(elsewhere.iterdir()) == []
 
 
 def test_an_invalid_path_fails_like_any_other_save():
     with pytest.raises(OutputNotSaved, match="null"):
-        play_task(task(agent("42"), output_file="{topic}.md"), {"inputs": {"topic": "a\0b"}})
+        run_task(task(agent("42"), output_file="{topic}.md"), {"inputs": {"topic": "a\0b"}})
 
 
 # ------------------------------------------------------------------------------------------- what fails, later
@@ -233,6 +233,6 @@ def test_the_usage_of_refused_attempts_and_conversions_is_a_part_of_the_output()
     def judge(output: TaskOutput) -> tuple[bool, Any]:
         return output.raw == "better", "do better"
 
-    played = play_task(task(agent("", llm=model), guardrail=judge, output_pydantic=Point))
-    assert played.result["usage"]["successful_requests"] == 4
-    assert played.result["usage"]["total_tokens"] == 16
+    run = run_task(task(agent("", llm=model), guardrail=judge, output_pydantic=Point))
+    assert run.result["usage"]["successful_requests"] == 4
+    assert run.result["usage"]["total_tokens"] == 16

@@ -1,4 +1,4 @@
-"""A model, tools and graphs for tests of the core: real implementations of its ports, that count what they do."""
+"""A model, tools and graphs for tests of the core: real implementations of its protocols that count their calls."""
 
 import asyncio
 import operator
@@ -12,7 +12,7 @@ from langchain_core.runnables.config import set_config_context
 from langgraph.graph import END, START, StateGraph
 
 from crewgraph.core.digests import Transcript
-from crewgraph.core.effects import Body, ModelCall, ToolCall
+from crewgraph.core.effects import Body, ModelCall, ToolCallEffect
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.node import BodyNode
 
@@ -132,8 +132,8 @@ def said(text: str) -> Transcript:
     return Transcript([{"role": "user", "content": text}])
 
 
-def use(tool: CountingTool, **args: Any) -> ToolCall:
-    return ToolCall(tool=tool, args=args)
+def use(tool: CountingTool, **args: Any) -> ToolCallEffect:
+    return ToolCallEffect(tool=tool, args=args)
 
 
 def ask(model: CountingModel, text: str) -> ModelCall:

@@ -1,11 +1,11 @@
-"""Sync code that meets async functions, and async code that meets blocking ones."""
+"""Calling async functions from sync code, and blocking functions from async code."""
 
 import asyncio
 import contextvars
 import threading
 
 import pytest
-from until import LONG, until
+from waiting import LONG, wait_until
 
 from crewgraph.core.loops.bridge import TimeIsUp, in_thread, wait_for, wait_in_thread, wait_on_loop
 
@@ -73,7 +73,7 @@ def test_blocking_calls_do_not_stop_the_loop():
                 ticks += 1
 
         ticker = asyncio.create_task(tick())
-        await in_thread(until, lambda: ticks >= 5)
+        await in_thread(wait_until, lambda: ticks >= 5)
         ticker.cancel()
         return ticks
 

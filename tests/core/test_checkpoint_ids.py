@@ -1,4 +1,4 @@
-"""Processes whose clocks differ: what was written last is what a run continues from, on every saver."""
+"""Processes whose clocks differ: on every saver, a run continues from the checkpoint written last."""
 
 import time
 from collections.abc import Iterator

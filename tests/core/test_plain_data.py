@@ -96,7 +96,7 @@ def test_models_and_dataclasses_become_dicts_and_keep_secrets():
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         (b"x", "bytes"),
         ({"a": [bytearray(b"x")]}, "bytes"),
@@ -108,8 +108,8 @@ def test_models_and_dataclasses_become_dicts_and_keep_secrets():
         (Command(goto="x"), "a LangGraph `Command`"),
     ],
 )
-def test_what_is_no_data_is_refused_with_what_it_is(value: Any, told: str):
-    with pytest.raises(NotPlain, match=told):
+def test_what_is_no_data_is_refused_with_what_it_is(value: Any, message: str):
+    with pytest.raises(NotPlain, match=message):
         plain(value)
 
 

@@ -1,4 +1,4 @@
-"""LangGraph's private parts that `crewgraph.core.pregel` uses, held against the installed version."""
+"""The private parts of LangGraph that `crewgraph.core.pregel` uses, checked against the installed version."""
 
 import dataclasses
 import operator
@@ -146,7 +146,7 @@ def test_in_a_graph_inside_a_graph_the_records_lie_in_the_inner_namespace(mode: 
 
 class Walk(TypedDict, total=False):
     seen: Annotated[list[str], operator.add]
-    told: str
+    reported: str
 
 
 def _walk(saver: Any) -> Any:
@@ -162,7 +162,7 @@ def _walk(saver: Any) -> Any:
         return {"seen": ["meet"]}
 
     def ask(state: Walk) -> Walk:
-        return {"told": interrupt("well?")}
+        return {"reported": interrupt("well?")}
 
     def choose(state: Walk) -> list[str]:
         return ["left", "right"] if len(state.get("seen", ())) < 6 else ["ask"]

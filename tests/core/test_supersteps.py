@@ -1,4 +1,4 @@
-"""Runs of drawn graphs, with LangGraph's supersteps and with what replaces parts of them: the same streams, errors and rows."""
+"""Random graphs run with LangGraph's supersteps and with crewgraph's replacements: the same streams, errors and rows."""
 
 import gc
 import operator
@@ -40,9 +40,9 @@ class State(TypedDict, total=False):
     seen: Annotated[list[str], operator.add]
     last: str
     word: Annotated[str, AnyValue]
-    heard: Annotated[list[str], Topic(str)]
+    received: Annotated[list[str], Topic(str)]
     passing: Annotated[str, UntrackedValue]
-    told: Annotated[list[str], DeltaChannel(_joined, snapshot_frequency=2)]
+    reported: Annotated[list[str], DeltaChannel(_joined, snapshot_frequency=2)]
 
 
 Drawn = tuple[tuple[tuple[str, ...], ...], bool, bool]
@@ -80,7 +80,13 @@ def _sends(name: str, runtime: Runtime[Any]) -> "Command[Any]":
 
 NODES: dict[str, Callable[[str, Runtime[Any]], Any]] = {
     "plain": lambda name, _: {"seen": [name]},
-    "writes a word": lambda name, _: {"word": name, "heard": name, "passing": name, "last": name, "told": [name]},
+    "writes a word": lambda name, _: {
+        "word": name,
+        "received": name,
+        "passing": name,
+        "last": name,
+        "reported": [name],
+    },
     "says": _says,
     "fails": _fails,
     "fails once": _fails_once,
@@ -102,7 +108,7 @@ def _node(name: str, kind: str) -> Callable[..., Any]:
     def node(state: State, runtime: Runtime[Any]) -> Any:
         info = runtime.execution_info
         assert info is not None and info.node_first_attempt_time is not None
-        get_stream_writer()(f"{name} sees {len(state.get('seen', []))} {state.get('heard')} {state.get('word')}")
+        get_stream_writer()(f"{name} sees {len(state.get('seen', []))} {state.get('received')} {state.get('word')}")
         return NODES[kind](name, runtime)
 
     return node
@@ -151,16 +157,16 @@ def _compiled(drawn: Drawn, saver: Any, *, light: bool) -> Any:
 
 def _streamed(mode: Mode, graph: Any, modes: Sequence[str], **options: Any) -> list[str]:
     """What two runs of a thread stream, with answers to their questions, and the state at their end."""
-    told: list[str] = []
+    reported: list[str] = []
     for word in ("one", "two"):
         try:
-            told += _run(mode, graph, {"seen": [word], "last": word}, modes, options)
+            reported += _run(mode, graph, {"seen": [word], "last": word}, modes, options)
             if graph.checkpointer is not None:
                 state = mode.state(graph, CONFIG)
-                told += [repr(sorted(state.values.items())), f"next: {sorted(state.next)}"]
+                reported += [repr(sorted(state.values.items())), f"next: {sorted(state.next)}"]
         except (ValueError, InvalidUpdateError, GraphRecursionError) as error:
-            told += [repr(error), *(note.partition(" and id ")[0] for note in getattr(error, "__notes__", ()))]
-    return told
+            reported += [repr(error), *(note.partition(" and id ")[0] for note in getattr(error, "__notes__", ()))]
+    return reported
 
 
 def _run(mode: Mode, graph: Any, value: Any, modes: Sequence[str], options: dict[str, Any]) -> Iterator[str]:
@@ -209,27 +215,27 @@ CHAIN: Drawn = ((("plain",), ("writes a word",), ("plain",)), False, False)
 
 
 @pytest.fixture
-def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Whether each run that began has handed its input on by itself."""
-    told: list[bool] = []
+    reported: list[bool] = []
     hand_on = supersteps.LeanLoop.apply_input
 
-    def noted(loop: supersteps.LeanLoop) -> bool:
-        told.append(hand_on(loop))
-        return told[-1]
+    def recorded(loop: supersteps.LeanLoop) -> bool:
+        reported.append(hand_on(loop))
+        return reported[-1]
 
-    monkeypatch.setattr(supersteps.LeanLoop, "apply_input", noted)
-    yield told
+    monkeypatch.setattr(supersteps.LeanLoop, "apply_input", recorded)
+    yield reported
 
 
-def test_the_input_is_passed_on_without_a_step_of_its_own(mode: Mode, begun: list[bool]):
+def test_the_input_is_passed_on_without_a_step_of_its_own(mode: Mode, started: list[bool]):
     _streamed(mode, _compiled(CHAIN, InMemorySaver(), light=True), ["updates"], durability="sync")
     _streamed(mode, _compiled(CHAIN, None, light=True), ["updates"])
-    assert begun == [True] * 4
+    assert started == [True] * 4
 
 
 @pytest.mark.parametrize("watching", ["debug", "tasks", "checkpoints"])
-def test_who_watches_steps_sees_that_of_the_input(watching: str, mode: Mode, begun: list[bool]):
+def test_who_watches_steps_sees_that_of_the_input(watching: str, mode: Mode, started: list[bool]):
     shown = [
         mode.stream(
             _compiled(CHAIN, InMemorySaver(), light=light),
@@ -239,13 +245,13 @@ def test_who_watches_steps_sees_that_of_the_input(watching: str, mode: Mode, beg
         )
         for light in (True, False)
     ]
-    assert begun == [False]
+    assert started == [False]
     assert len(shown[0]) == len(shown[1])
 
 
-def test_a_router_at_the_start_takes_the_input_in_a_step_of_its_own(mode: Mode, begun: list[bool]):
+def test_a_router_at_the_start_takes_the_input_in_a_step_of_its_own(mode: Mode, started: list[bool]):
     _streamed(mode, _compiled((CHAIN[0], False, True), None, light=True), ["updates"])
-    assert begun == [False, False]
+    assert started == [False, False]
 
 
 def test_an_input_that_does_not_fit_is_refused_as_langgraph_refuses_it(mode: Mode):

@@ -1,4 +1,4 @@
-"""`config=`: what agents, tasks and crews are described by, as YAML and JSON files hold it."""
+"""`config=`: the configuration of agents, tasks and crews, as in YAML and JSON files."""
 
 import json
 from typing import Any

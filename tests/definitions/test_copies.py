@@ -1,4 +1,4 @@
-"""Copies: definitions of their own that share what is not theirs alone."""
+"""Copies of definitions: independent, except for the models, tools and memories that they share."""
 
 import copy
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def look(what: str) -> str:
     return what
 
 
-def told(_: Any) -> None:
+def reported(_: Any) -> None:
     pass
 
 
@@ -31,7 +31,7 @@ def made(**more: Any) -> Crew:
     llm = ScriptedLLM(lambda messages: "done")
     first = Agent(role="first", goal="g {x}", backstory="b", llm=llm, tools=[look], max_iter=7)
     second = Agent(role="second", goal="g", backstory="b", llm=llm)
-    one = Task(description="do {x}", expected_output="e", agent=first, tools=[look], callback=told, name="one")
+    one = Task(description="do {x}", expected_output="e", agent=first, tools=[look], callback=reported, name="one")
     two = ConditionalTask(condition=yes, description="two", expected_output="e", agent=second, context=[one])
     three = Task(description="three", expected_output="e", agent=first, context=None)
     return Crew(agents=[first, second], tasks=[one, two, three], name="pair", **more)
@@ -99,7 +99,7 @@ def test_a_task_is_copied_with_its_agent_by_role_and_its_context_by_key():
     ]
     first = one.copy(others, {})
     assert first.agent is others[1] and first.id != one.id
-    assert (first.callback, first.tools, first.context) == (told, [look], NOT_SPECIFIED)
+    assert (first.callback, first.tools, first.context) == (reported, [look], NOT_SPECIFIED)
     assert first.tools is not one.tools
     second = two.copy(others, {one.key: first})
     assert isinstance(second, ConditionalTask) and second.condition is yes
@@ -133,7 +133,7 @@ def test_a_task_keeps_the_number_of_its_retries():
 # ------------------------------------------------------------------------------------------------------ crews
 def test_a_crew_is_copied_with_agents_and_tasks_of_its_own(mode: Mode):
     with SqliteCheckpointer(":memory:") as saver:
-        crew = made(task_callback=told, before_kickoff_callbacks=[told], checkpointer=saver)
+        crew = made(task_callback=reported, before_kickoff_callbacks=[reported], checkpointer=saver)
         mode.kickoff(crew, {"x": "rain"})
         copied = crew.copy()
         assert copied.id != crew.id and copied.name == "pair" and copied.key == crew.key
@@ -143,8 +143,8 @@ def test_a_crew_is_copied_with_agents_and_tasks_of_its_own(mode: Mode):
         assert copied.tasks[1].context == [copied.tasks[0]]
         assert [task.context for task in copied.tasks[::2]] == [NOT_SPECIFIED, None]
         assert copied.agents[0].llm is crew.agents[0].llm
-        assert copied.task_callback is told and copied.checkpointer is saver
-        assert copied.before_kickoff_callbacks == [told]
+        assert copied.task_callback is reported and copied.checkpointer is saver
+        assert copied.before_kickoff_callbacks == [reported]
         assert copied.before_kickoff_callbacks is not crew.before_kickoff_callbacks
         assert (copied.usage_metrics, copied.inputs, copied.tasks[0].output) == (None, {}, None)
         result = mode.kickoff(copied, {"x": "sun"})

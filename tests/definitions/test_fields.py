@@ -1,4 +1,4 @@
-"""Every field of CrewAI 1.2.1 and of the specification's tables is there, with its default.
+"""Every field of CrewAI 1.2.1 and of the specification's tables exists, with its default.
 
 `fields.json` holds, for each class, the names of the fields and how their defaults are written.
 """

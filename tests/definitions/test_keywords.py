@@ -145,10 +145,10 @@ def test_definitions_show_what_they_are_about():
 def test_verbose_takes_the_former_levels():
     agent = Agent(**AGENT)
     task = Task(**TASK, agent=agent)
-    with pytest.warns(Outdated, match="`verbose=2`: write `verbose=True`") as told:
+    with pytest.warns(Outdated, match="`verbose=2`: write `verbose=True`") as reported:
         shown = [Crew(agents=[agent], tasks=[task], verbose=level).verbose for level in (False, True, 0, 1, 2)]  # pyright: ignore[reportArgumentType]
     assert shown == [False, True, False, True, True]
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_declaring_a_crew_loads_neither_langgraph_nor_langchain():

@@ -1,4 +1,4 @@
-"""What tasks and crews give back: its forms, and its way through plain data."""
+"""Outputs of tasks and crews: their forms, and their conversion to plain data and back."""
 
 import json
 from datetime import UTC, date, datetime, timedelta

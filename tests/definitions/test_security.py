@@ -1,4 +1,4 @@
-"""Fingerprints: who a definition is, in audits."""
+"""Fingerprints, which identify definitions in audits."""
 
 from datetime import datetime
 from uuid import UUID

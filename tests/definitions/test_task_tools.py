@@ -1,4 +1,4 @@
-"""A task without tools of its own shows those of its agent, and works with those that the agent has when it runs."""
+"""A task without tools shows those of its agent, and uses those that the agent has when it runs."""
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.tools import tool

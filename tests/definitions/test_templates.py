@@ -1,4 +1,4 @@
-"""Placeholders: a definition keeps what its author wrote, and shows what the last run made of it."""
+"""Placeholders: a definition retains its templates, and shows the texts of the last run."""
 
 import sys
 import threading
@@ -69,12 +69,12 @@ def test_what_was_filled_in_is_not_filled_again(mode: Mode):
 def test_runs_at_the_same_time_never_take_anothers_text_for_the_template():
     _, task = poem()
     lost: list[str | None] = []
-    begun = threading.Barrier(8)
+    started = threading.Barrier(8)
     every = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
 
     def run(number: int) -> None:
-        begun.wait()
+        started.wait()
         for _ in range(200):
             template = task.template("description")
             if template != "Write about {topic}":

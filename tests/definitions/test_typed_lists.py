@@ -1,4 +1,4 @@
-"""Lists that programs hold with types of their own; `make types` checks that they are accepted."""
+"""Lists with more specific types; `make types` checks that they are accepted."""
 
 from crewgraph import Agent, BaseAgent, Crew, Task
 

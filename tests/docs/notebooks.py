@@ -63,8 +63,8 @@ def executed(notebook: Path, folder: Path) -> dict[str, Any]:
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(path.read_text("utf-8"))
-    kept = json.loads(notebook.read_text("utf-8"))
-    return {**found, "metadata": kept["metadata"]}  # without the version of Python
+    stored = json.loads(notebook.read_text("utf-8"))
+    return {**found, "metadata": stored["metadata"]}  # without the version of Python
 
 
 def shown(notebook: dict[str, Any]) -> dict[str, list[tuple[str, str]]]:

@@ -1,4 +1,4 @@
-"""The project's pages as programs: the python blocks of a page are one program, in the order of the page."""
+"""The documentation pages as programs: the python blocks of a page form one program."""
 
 import os
 import re
@@ -32,21 +32,21 @@ class Block:
 def blocks(page: str) -> list[Block]:
     """The python blocks of a page."""
     found: list[Block] = []
-    language, start, kept, since = "", 0, list[str](), 0
+    language, start, stored, since = "", 0, list[str](), 0
     inside = False
     for number, line in enumerate(page.splitlines(), 1):
         fence = _FENCE.match(line)
         if fence is None:
             if inside:
-                kept.append(line)
+                stored.append(line)
             elif line.strip():
                 since = 0  # words between: a text block that follows speaks of something else
             continue
         if not inside:
-            inside, language, start, kept = True, fence[1], number + 1, []
+            inside, language, start, stored = True, fence[1], number + 1, []
             continue
         inside = False
-        text = "\n".join(kept)
+        text = "\n".join(stored)
         if language in {"text", "mermaid"} and since:
             found[-1] = replace(found[-1], printed=text)
         since = number if language == "python" else 0
@@ -67,12 +67,12 @@ def program(page: Path) -> tuple[str, list[Block]]:
 
 def environment(storage: Path, **more: str) -> dict[str, str]:
     """The environment of a program that has nothing but this repository and a storage folder of its own."""
-    kept = {
+    stored = {
         name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "LANGSMITH_", "MODEL"))
     }
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
     own = {"PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(storage), "LANGSMITH_TRACING": "false"}
-    return {**kept, **own, "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "utf-8", **more}
+    return {**stored, **own, "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "utf-8", **more}
 
 
 def run(page: Path, folder: Path, **more: str) -> list[tuple[Block, str]]:

@@ -1,4 +1,4 @@
-"""The python blocks of README and docs are true programs, and what the pages say they print is what they print.
+"""The python blocks of README and docs run, and print what the pages say.
 
 A page's blocks are one program. A block of kind `text` or `mermaid` right behind one of kind `python` is what that one
 prints; `...` in it stands for anything. The model that the pages name answers at a loopback endpoint.
@@ -40,12 +40,12 @@ def test_the_blocks_of_a_page_run_and_print_what_the_page_says(
 ):
     more = {"CREWGRAPH_QUEUE": request.getfixturevalue("postgres").dsn} if page.name == "queue.md" else {}
     with OpenAIServer(answer) as server:
-        played = run(page, tmp_path, OPENAI_API_KEY="test", OPENAI_BASE_URL=server.url, **more)
+        blocks = run(page, tmp_path, OPENAI_API_KEY="test", OPENAI_BASE_URL=server.url, **more)
     checker = doctest.OutputChecker()
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     wrong = [
         f"{page.name}:{block.line} says\n{block.printed}\nand prints\n{printed}"
-        for block, printed in played
+        for block, printed in blocks
         if block.printed is not None and not checker.check_output(block.printed + "\n", printed, flags)
     ]
     assert wrong == []

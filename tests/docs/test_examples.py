@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from examples.playing import copied, play
+from examples.run_example import copy_example, run_command
 
 from docs.pages import ROOT
 
 
 def test_what_the_readme_shows_of_the_killed_run_is_what_the_example_prints(tmp_path: Path):
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert play(copied("resume_after_kill", tmp_path), "python", "main.py") in readme
+    assert run_command(copy_example("resume_after_kill", tmp_path), "python", "main.py") in readme
 
 
 def test_the_pages_lead_to_the_index_of_the_examples():

@@ -14,10 +14,10 @@ from docs.pages import ROOT
 def test_a_notebook_holds_the_outputs_that_it_gives(notebook: Path, tmp_path: Path):
     pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
-    kept, given = shown(json.loads(notebook.read_text("utf-8"))), shown(executed(notebook, tmp_path))
-    assert list(given) == list(kept)
+    stored, given = shown(json.loads(notebook.read_text("utf-8"))), shown(executed(notebook, tmp_path))
+    assert list(given) == list(stored)
     differing = {
-        name: {"kept": kept[name], "given": outputs} for name, outputs in given.items() if outputs != kept[name]
+        name: {"kept": stored[name], "given": outputs} for name, outputs in given.items() if outputs != stored[name]
     }
     assert not differing, (
         f"`make notebooks` writes the outputs anew: {json.dumps(differing, indent=1, ensure_ascii=False)}"

@@ -1,4 +1,4 @@
-"""The reference: what it says of classes, of the command line and of the environment is all there is."""
+"""The reference is complete: classes, command line and environment variables."""
 
 import ast
 import inspect

@@ -1,4 +1,4 @@
-"""Every verb that users put a version of their own in the place of, by a subclass and by a patch: the run calls theirs."""
+"""Every method that users may override, in a subclass and by a patch: runs call the override."""
 
 import asyncio
 import inspect
@@ -92,13 +92,13 @@ def with_tool(kinds: Kinds, **more: Any) -> Crew:
 
 def with_memory(kinds: Kinds, tmp_path: Path) -> Crew:
     model = assessing("noon", {"suggestions": [], "quality": 9, "entities": [ENTITY]})
-    kept = {
+    stored = {
         "short_term_memory": kinds(ShortTermMemory)(path=str(tmp_path / "short")),
         "long_term_memory": kinds(LongTermMemory)(path=str(tmp_path / "long.db")),
         "entity_memory": kinds(EntityMemory)(path=str(tmp_path / "entity")),
         "external_memory": kinds(ExternalMemory)(storage=Shelf()),
     }
-    return crew_of(kinds, llm=model, memory=True, **kept)
+    return crew_of(kinds, llm=model, memory=True, **stored)
 
 
 ENTITY: dict[str, Any] = {"name": "Brest", "type": "port", "description": "A port", "relationships": []}
@@ -108,16 +108,16 @@ class Shelf:
     """An external storage, as programs write them."""
 
     def __init__(self) -> None:
-        self.kept: list[Any] = []
+        self.stored: list[Any] = []
 
-    def save(self, text: Any, noted: Any) -> None:
-        self.kept.append((text, noted))
+    def save(self, text: Any, recorded: Any) -> None:
+        self.stored.append((text, recorded))
 
     def search(self, query: str, limit: int = 3, score_threshold: float = 0.5) -> list[Any]:
         return []
 
     def reset(self) -> None:
-        self.kept.clear()
+        self.stored.clear()
 
 
 class Rounds(Flow[dict[str, Any]]):
@@ -138,14 +138,14 @@ def remembered(kinds: Kinds, mode: Mode, tmp_path: Path) -> Any:
     return mode.kickoff(with_memory(kinds, tmp_path)).raw
 
 
-def by_verb(verb: str) -> Callable[[Kinds, Mode, Path], Any]:
-    """A crew that is kicked off by one of its verbs, whatever the mode."""
+def by_method(method_name: str) -> Callable[[Kinds, Mode, Path], Any]:
+    """Kick off a crew with one of its methods, whatever the mode."""
 
     def work(kinds: Kinds, mode: Mode, _: Path) -> Any:
         crew = crew_of(kinds)
-        asked = getattr(crew, verb)(*([[{"n": 1}]] if "each" in verb else []))
+        asked = getattr(crew, method_name)(*([[{"n": 1}]] if "each" in method_name else []))
         found = asyncio.run(asked) if inspect.iscoroutine(asked) else asked
-        listed: list[Any] = found if "each" in verb else [found]
+        listed: list[Any] = found if "each" in method_name else [found]
         return listed[0].raw
 
     return work
@@ -199,7 +199,7 @@ def listened(kinds: Kinds, mode: Mode, _: Path) -> Any:
 
 class Point(NamedTuple):
     kind: type[Any]
-    verb: str
+    method_name: str
     given: str
     """What it is called with first: types by position and by name."""
 
@@ -225,12 +225,12 @@ POINTS = [
     Point(Agent, "create_agent_executor", "tools=list", kicked(crew_of)),
     Point(Agent, "kickoff", "str", asked_by_agent, only="sync"),
     Point(Agent, "kickoff_async", "str", asked_by_agent, only="async"),
-    Point(Crew, "kickoff", "", by_verb("kickoff")),
-    Point(Crew, "kickoff", "NoneType", by_verb("kickoff_async")),
-    Point(Crew, "kickoff", "inputs=dict", by_verb("kickoff_for_each")),
-    Point(Crew, "kickoff", "dict", by_verb("kickoff_for_each_async")),
-    Point(Crew, "kickoff_async", "inputs=dict", by_verb("kickoff_for_each_async")),
-    Point(Crew, "akickoff", "inputs=dict", by_verb("akickoff_for_each")),
+    Point(Crew, "kickoff", "", by_method("kickoff")),
+    Point(Crew, "kickoff", "NoneType", by_method("kickoff_async")),
+    Point(Crew, "kickoff", "inputs=dict", by_method("kickoff_for_each")),
+    Point(Crew, "kickoff", "dict", by_method("kickoff_for_each_async")),
+    Point(Crew, "kickoff_async", "inputs=dict", by_method("kickoff_for_each_async")),
+    Point(Crew, "akickoff", "inputs=dict", by_method("akickoff_for_each")),
     Point(ConditionalTask, "should_execute", "TaskOutput", kicked(with_condition)),
     Point(
         OwnModel,
@@ -301,35 +301,35 @@ def shape(args: Sequence[Any], words: dict[str, Any]) -> str:
     return ", ".join([*(type(value).__name__ for value in args), *named])
 
 
-def noting(verb: Any, seen: list[str]) -> Any:
-    """A version of a verb that notes what it is called with, and calls the one it stands for."""
+def noting(method: Any, seen: list[str]) -> Any:
+    """Wrap a method to record its arguments."""
 
     async def awaited(self: Any, *args: Any, **words: Any) -> Any:
         seen.append(shape(args, words))
-        return await verb(self, *args, **words)
+        return await method(self, *args, **words)
 
     def called(self: Any, *args: Any, **words: Any) -> Any:
         seen.append(shape(args, words))
-        return verb(self, *args, **words)
+        return method(self, *args, **words)
 
-    return awaited if inspect.iscoroutinefunction(verb) else called
+    return awaited if inspect.iscoroutinefunction(method) else called
 
 
 @pytest.mark.filterwarnings("ignore:no run of flow")
 @pytest.mark.parametrize("how", ["subclass", "patch"])
-@pytest.mark.parametrize("point", POINTS, ids=lambda point: f"{point.kind.__name__}.{point.verb}({point.given})")
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: f"{point.kind.__name__}.{point.method_name}({point.given})")
 def test_a_version_of_the_users_own_is_called_with_crewais_arguments(
     point: Point, how: str, mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     if point.only and point.only != mode.name:
         pytest.skip(f"called in {point.only} runs")
     seen: list[str] = []
-    own = noting(getattr(point.kind, point.verb), seen)
+    own = noting(getattr(point.kind, point.method_name), seen)
     kinds: Kinds = lambda kind: kind  # noqa: E731 - the class itself, patched
     if how == "patch":
-        monkeypatch.setattr(point.kind, point.verb, own)
+        monkeypatch.setattr(point.kind, point.method_name, own)
     else:
-        made = type(point.kind.__name__, (point.kind,), {point.verb: own, "__module__": __name__})
+        made = type(point.kind.__name__, (point.kind,), {point.method_name: own, "__module__": __name__})
         kinds = lambda kind: made if kind is point.kind else kind  # noqa: E731
     assert str(point.work(kinds, mode, tmp_path)) == point.gives
     assert seen and seen[0] == point.given

@@ -94,7 +94,7 @@ def measured(port: str) -> tuple[str, dict[str, int]]:
 
 
 @langchain_tool
-def noted(
+def recorded(
     port: str,
     by: Annotated[str, InjectedToolArg] = "nobody",
     call: Annotated[str, InjectedToolCallId] = "",
@@ -124,7 +124,7 @@ by_schema = StructuredTool(
     ("given", "said"),
     [
         (measured, "Brest is deep"),
-        (noted, "Brest for nobody, call_"),
+        (recorded, "Brest for nobody, call_"),
         (awaited, "Brest, awaited"),
         (by_schema, "Brest, by schema"),
     ],
@@ -154,9 +154,9 @@ def depth(port: str) -> str:
 
 def test_our_tools_work_in_their_graphs(mode: Mode):
     node: Any = ToolNode([depth.to_langchain()])
-    wanted = AIMessage("", tool_calls=[{"name": "depth", "args": {"port": "Brest"}, "id": "1", "type": "tool_call"}])
+    expected = AIMessage("", tool_calls=[{"name": "depth", "args": {"port": "Brest"}, "id": "1", "type": "tool_call"}])
     made: Any = StateGraph(MessagesState).add_node("tools", node).add_edge(START, "tools").add_edge("tools", END)
-    found = mode.invoke(made.compile(), {"messages": [wanted]})
+    found = mode.invoke(made.compile(), {"messages": [expected]})
     assert found["messages"][-1].content == "Brest is 12 m deep"
 
 

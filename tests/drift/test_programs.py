@@ -58,6 +58,8 @@ def test_an_older_program_runs_and_is_told_what_to_write(program: Path, tmp_path
     printed = done.stdout.splitlines()
     assert [line for line in printed if line in marked("#>", text)] == marked("#>", text), done.stdout + done.stderr
     warned = [(Path(one["file"]).name, one["told"]) for one in WARNING.finditer(done.stderr)]
-    told, wanted = [line for _, line in warned], marked("#!", text)
-    assert len(told) == len(wanted) and all(any(one in line for line in told) for one in wanted), done.stderr
+    reported, expected = [line for _, line in warned], marked("#!", text)
+    assert len(reported) == len(expected) and all(any(one in line for line in reported) for one in expected), (
+        done.stderr
+    )
     assert {file for file, _ in warned} <= {"main.py"}

@@ -1,4 +1,4 @@
-"""The command `crewgraph` in a fork: a job of `warm.py`."""
+"""The command `crewgraph` in a fork: a job of `fork_server.py`."""
 
 import sys
 from pathlib import Path

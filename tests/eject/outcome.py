@@ -1,4 +1,4 @@
-"""Runs an ejected program's graph: a job of `warm.py`."""
+"""Runs an ejected program's graph: a job of `fork_server.py`."""
 
 import asyncio
 import importlib.util
@@ -70,7 +70,7 @@ def main(program: Path, known_inputs: Path, target: Path) -> None:
     graph, first = cast("Any", module).graph, getattr(module, "FIRST", None)
     given: Any = {**cast("dict[str, Any]", first if isinstance(first, dict) else {}), **known["inputs"]}
     drawn = graph.get_graph()
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "nodes": sorted(drawn.nodes),
         "edges": sorted([edge.source, edge.target, edge.conditional] for edge in drawn.edges),
         "framework": sorted(name for name in sys.modules if name.partition(".")[0] in ("crewai", "crewgraph")),
@@ -83,8 +83,8 @@ def main(program: Path, known_inputs: Path, target: Path) -> None:
         for said in known["typed"]:
             if waiting := running.waiting:
                 running.go(Command(resume={waiting[0].id: said}))
-        told["state"] = plain(running.state)
-        told["waits"] = bool(running.waiting)
+        reported["state"] = plain(running.state)
+        reported["waits"] = bool(running.waiting)
     except Exception as error:  # noqa: BLE001 - what the graph raises is part of what came of it
-        told["failed"] = f"{type(error).__name__}: {error}"
-    target.write_text(json.dumps({**told, "steps": running.steps}), "utf-8")
+        reported["failed"] = f"{type(error).__name__}: {error}"
+    target.write_text(json.dumps({**reported, "steps": running.steps}), "utf-8")

@@ -1,4 +1,4 @@
-"""Runs a program on crewgraph, and ejects the crew or flow that it kicks off first: a job of `warm.py`.
+"""Runs a program on crewgraph, and ejects the crew or flow that it kicks off first: a job of `fork_server.py`.
 
 Into the folder go `ejected.py` and `reference.json`: what the first run was given, what it gave, asked and used.
 """
@@ -38,7 +38,7 @@ class Heard:
         self._run = ""
         self._above: dict[str, str | None] = {}
         crewai_event_bus.on(BaseEvent)(self._note)
-        self.told: dict[str, Any] = {"requests": 0, "tools": [], "done": False}
+        self.reported: dict[str, Any] = {"requests": 0, "tools": [], "done": False}
         for kind in (CrewKickoffStartedEvent, FlowStartedEvent):
             crewai_event_bus.on(kind)(self._start)
         for kind in (CrewKickoffCompletedEvent, FlowFinishedEvent):
@@ -57,50 +57,50 @@ class Heard:
         above: str | None = event.started_event_id or event.parent_event_id
         while above is not None and above != self._run:
             above = self._above.get(above)
-        return above is not None and not self.told["done"]
+        return above is not None and not self.reported["done"]
 
     def _start(self, source: Any, event: Any) -> None:
         if self.target is None and TRAINING.get() is None:  # a training is no run
             self.target, self._run = source, event.event_id
-            self.told["inputs"] = dict(event.inputs or {})
+            self.reported["inputs"] = dict(event.inputs or {})
             self.eject(source)
 
     def eject(self, target: Any) -> None:
         """Eject what is kicked off, as it is before its run."""
-        self.told["kind"] = "crew" if isinstance(target, Crew) else "flow"
+        self.reported["kind"] = "crew" if isinstance(target, Crew) else "flow"
         try:
             made = eject_program(cast("Crew | Flow[Any]", target), self._module, [self._folder])
         except CompileError as error:
-            self.told["refused"] = str(error).splitlines()
+            self.reported["refused"] = str(error).splitlines()
         else:
             (self._folder / "ejected.py").write_text(made.source, "utf-8")
             # The program reads the same files.
             shutil.copytree(Path.cwd(), self._folder / "work2", dirs_exist_ok=True)
-            self.told["todo"] = list(made.todo)
+            self.reported["todo"] = list(made.todo)
 
     def _end(self, source: Any, event: Any) -> None:
-        if event.started_event_id != self._run or self.told["done"]:
+        if event.started_event_id != self._run or self.reported["done"]:
             return
-        self.told["done"] = True
+        self.reported["done"] = True
         if isinstance(source, Crew):
-            self.told["tasks"] = [one.raw for one in event.output.tasks_output]
+            self.reported["tasks"] = [one.raw for one in event.output.tasks_output]
         else:
-            self.told["result"] = plain(event.result)
-            self.told["state"] = plain(event.state)
+            self.reported["result"] = plain(event.result)
+            self.reported["state"] = plain(event.state)
 
     def _fail(self, source: Any, event: Any) -> None:
-        if event.started_event_id == self._run and not self.told["done"]:
-            self.told["done"] = True
-            self.told["failed"] = str(event.error)
+        if event.started_event_id == self._run and not self.reported["done"]:
+            self.reported["done"] = True
+            self.reported["failed"] = str(event.error)
 
     def _ask(self, source: Any, event: Any) -> None:
         if self._is_of_run(event):
-            self.told["requests"] += 1
+            self.reported["requests"] += 1
 
     def _use(self, source: Any, event: Any) -> None:
         if self._is_of_run(event):
             args: Any = event.tool_args
-            self.told["tools"].append([event.tool_name, json.loads(args) if isinstance(args, str) else args])
+            self.reported["tools"].append([event.tool_name, json.loads(args) if isinstance(args, str) else args])
 
 
 def plain(value: Any) -> Any:
@@ -115,7 +115,7 @@ def main(program: Path, folder: Path) -> None:
     sys.argv = [str(program)]
     sys.path.insert(0, str(program.parent))
     warnings.simplefilter("ignore")
-    heard = Heard(program.stem, folder)
+    received = Heard(program.stem, folder)
     spec = importlib.util.spec_from_file_location(program.stem, program)
     assert spec is not None and spec.loader is not None
     module = sys.modules[program.stem] = importlib.util.module_from_spec(spec)
@@ -123,10 +123,10 @@ def main(program: Path, folder: Path) -> None:
         spec.loader.exec_module(module)
     except (Exception, SystemExit):  # noqa: BLE001 - what it did before counts
         traceback.print_exc()
-    told = heard.told
+    reported = received.reported
     named = getattr(module, "target", None)
     if named is not None:
-        heard.eject(named() if isinstance(named, type) else named)
-    elif heard.target is None:
-        told["refused"] = ["nothing was kicked off"]
-    (folder / "reference.json").write_text(json.dumps(told, default=str), "utf-8")
+        received.eject(named() if isinstance(named, type) else named)
+    elif received.target is None:
+        reported["refused"] = ["nothing was kicked off"]
+    (folder / "reference.json").write_text(json.dumps(reported, default=str), "utf-8")

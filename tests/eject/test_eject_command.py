@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eject.playing import done, process
+from eject.run_both import job_process, run_job
 
 _CREW = """
 from crewai import Agent, Crew, LLM, Task
@@ -172,20 +172,20 @@ Eject = Callable[..., Done]
 
 
 @pytest.fixture(scope="module")
-def warm() -> "Generator[subprocess.Popen[str]]":
-    with process("command") as found:
+def fork_server() -> "Generator[subprocess.Popen[str]]":
+    with job_process("command") as found:
         yield found
 
 
 @pytest.fixture
-def eject(warm: "subprocess.Popen[str]", project: Path, tmp_path_factory: pytest.TempPathFactory) -> Eject:
+def eject(fork_server: "subprocess.Popen[str]", project: Path, tmp_path_factory: pytest.TempPathFactory) -> Eject:
     """Runs `crewgraph eject` in the project."""
 
     def run(*words: str, agreed: bool = True) -> Done:
         place = tmp_path_factory.mktemp("said")
         keys = {"OPENAI_API_KEY": "SECRET-2", "DEEPSEEK_API_KEY": "SECRET-3"}
         command = [str(place), "eject", *(["--import"] if agreed else []), *words]
-        done(warm, project, place / "said", keys, command)
+        run_job(fork_server, project, place / "output", keys, command)
         out, err, status = ((place / name).read_text("utf-8") for name in ("out", "err", "status"))
         return Done(int(status), out, err)
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
-from parity.play import source
+from parity.run_program import source
 
-from eject.playing import ROOT, Played, difference, players
+from eject.run_both import ROOT, Comparison, comparison_runner, difference
 
 PROGRAMS = Path(__file__).parent / "programs"
 OWN_CREWS, OWN_FLOWS = ("harbour", "yard"), ("desk", "press", "race", "ticket")
@@ -39,7 +39,7 @@ FLOWS = (
 )
 ALL = (*OWN_CREWS, *OWN_FLOWS, *CREWS, *FLOWS)
 
-Play = Callable[[str], Played]
+Compare = Callable[[str], Comparison]
 
 
 def program(name: str) -> Path:
@@ -48,36 +48,36 @@ def program(name: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def play(tmp_path_factory: pytest.TempPathFactory) -> Generator[Play]:
-    """Plays a program and its ejected form, once."""
-    known: dict[str, Played] = {}
-    with players() as player:
+def compare(tmp_path_factory: pytest.TempPathFactory) -> Generator[Compare]:
+    """Runs a program and its ejected form, once."""
+    known: dict[str, Comparison] = {}
+    with comparison_runner() as runner:
 
-        def once(name: str) -> Played:
+        def once(name: str) -> Comparison:
             if name not in known:
-                known[name] = player.play(program(name), tmp_path_factory.mktemp(name))
+                known[name] = runner.run(program(name), tmp_path_factory.mktemp(name))
             return known[name]
 
         yield once
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_an_ejected_program_does_what_it_was_made_of_does(play: Play, name: str):
-    found = play(name)
-    assert difference(found) == "", found.said
+def test_an_ejected_program_does_what_it_was_made_of_does(compare: Compare, name: str):
+    found = compare(name)
+    assert difference(found) == "", found.output
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_an_ejected_program_has_no_trace_of_crewgraph(play: Play, name: str):
-    found = play(name)
+def test_an_ejected_program_has_no_trace_of_crewgraph(compare: Compare, name: str):
+    found = compare(name)
     assert found.outcome["framework"] == []
     assert not re.search(r"^\s*(from|import) (crewai|crewgraph)", found.source, re.MULTILINE)
     assert "key" not in re.findall(r'"(\w+)"', found.source)  # that of the environment
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_key_of_the_state_is_used(play: Play, name: str):
-    tree = ast.parse(play(name).source)
+def test_every_key_of_the_state_is_used(compare: Compare, name: str):
+    tree = ast.parse(compare(name).source)
     kinds = [one for one in tree.body if isinstance(one, ast.ClassDef)]
     keys = {
         one.target.id
@@ -90,26 +90,35 @@ def test_every_key_of_the_state_is_used(play: Play, name: str):
     assert not [key for key in keys if not re.search(rf"['.]{key}\b", functions)]
 
 
-def test_routers_that_change_the_state_select_the_next_node_themselves_and_pass_on_what_is_read(play: Play):
-    found = play("ticket").source
+def test_routers_that_change_the_state_select_the_next_node_themselves_and_pass_on_what_is_read(compare: Compare):
+    found = compare("ticket").source
     assert 'return Command(update={"kind": state.kind}, goto="reproduce")' in found
     assert 'return Command(update={"guess_input": "other", "kind": state.kind}, goto="guess")' in found
     assert 'return Command(update={"tries": state.tries}, goto="close")' in found
     assert "close_input" not in found and "add_conditional_edges" not in found
 
 
-def test_ejected_programs_keep_to_the_linter(play: Play, tmp_path: Path):
+def test_ejected_programs_keep_to_the_linter(compare: Compare, tmp_path: Path):
     for name in ALL:
-        (tmp_path / f"{name}.py").write_text(play(name).source, "utf-8")
-    for verb in (("check",), ("format", "--check")):
-        command = [sys.executable, "-m", "ruff", *verb, "--no-cache", "--config", str(ROOT / "pyproject.toml"), "."]
+        (tmp_path / f"{name}.py").write_text(compare(name).source, "utf-8")
+    for subcommand in (("check",), ("format", "--check")):
+        command = [
+            sys.executable,
+            "-m",
+            "ruff",
+            *subcommand,
+            "--no-cache",
+            "--config",
+            str(ROOT / "pyproject.toml"),
+            ".",
+        ]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_what_is_ejected_from_typed_programs_is_typed(play: Play, tmp_path: Path):
+def test_what_is_ejected_from_typed_programs_is_typed(compare: Compare, tmp_path: Path):
     for name in (*OWN_CREWS, *OWN_FLOWS):
-        text = play(name).source
+        text = compare(name).source
         assert "# ruff: noqa" not in text
         (tmp_path / f"{name}.py").write_text(text, "utf-8")
     # As in `pyproject.toml`: the types of langgraph are partially unknown.
@@ -121,8 +130,8 @@ def test_what_is_ejected_from_typed_programs_is_typed(play: Play, tmp_path: Path
     assert done.returncode == 0, done.stdout
 
 
-def test_the_graph_of_a_crew_has_a_node_for_each_task_and_edges_for_their_order(play: Play):
-    outcome = play("harbour").outcome
+def test_the_graph_of_a_crew_has_a_node_for_each_task_and_edges_for_their_order(compare: Compare):
+    outcome = compare("harbour").outcome
     assert outcome["nodes"] == ["__end__", "__start__", "end", "less", "look", "measure", "more", "title"]
     assert outcome["edges"] == [
         ["__start__", "look", False],
@@ -141,8 +150,10 @@ def test_the_graph_of_a_crew_has_a_node_for_each_task_and_edges_for_their_order(
     assert outcome["steps"][2:] == ["title", "more", "end"]
 
 
-def test_the_graph_of_a_flow_has_a_node_for_each_method_but_for_routers_that_only_select_the_next_node(play: Play):
-    outcome = play("desk").outcome
+def test_the_graph_of_a_flow_has_a_node_for_each_method_but_for_routers_that_only_select_the_next_node(
+    compare: Compare,
+):
+    outcome = compare("desk").outcome
     assert outcome["nodes"] == ["__end__", "__start__", "draft", "judge", "layout", "out", "picture", "words"]
     assert outcome["edges"] == [
         ["__start__", "draft", False],
@@ -161,15 +172,15 @@ def test_the_graph_of_a_flow_has_a_node_for_each_method_but_for_routers_that_onl
 
 
 def test_files_are_written_and_callbacks_called_by_an_ejected_crew(
-    play: Play, tmp_path_factory: pytest.TempPathFactory
+    compare: Compare, tmp_path_factory: pytest.TempPathFactory
 ):
-    play("harbour")
+    compare("harbour")
     place = next(one for one in tmp_path_factory.getbasetemp().iterdir() if one.name.startswith("harbour"))
     for work in ("work", "work2"):
         assert json.loads((place / work / "out" / "Brest.json").read_text("utf-8")) == {
             "harbour": "Brest",
             "height": 6.5,
         }
-    told = [(place / work / "notes.txt").read_text("utf-8").splitlines() for work in ("work", "work2")]
-    assert sorted(told[0]) == sorted(told[1])
-    assert told[1][-1] == "Writer: END-2"
+    reported = [(place / work / "notes.txt").read_text("utf-8").splitlines() for work in ("work", "work2")]
+    assert sorted(reported[0]) == sorted(reported[1])
+    assert reported[1][-1] == "Writer: END-2"

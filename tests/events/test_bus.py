@@ -11,7 +11,7 @@ from typing import Any
 
 import processes
 import pytest
-from until import LONG
+from waiting import LONG
 
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.events import (
@@ -54,53 +54,53 @@ def test_there_is_one_bus_with_two_names():
 
 
 def test_a_handler_gets_the_source_and_the_event(bus: EventBus):
-    heard: list[tuple[Any, BaseEvent]] = []
+    received: list[tuple[Any, BaseEvent]] = []
 
     @bus.on(TaskFailedEvent)
     def handler(source: Any, event: TaskFailedEvent) -> None:
-        heard.append((source, event))
+        received.append((source, event))
 
     bus.emit("me", FAILED)
     bus.emit("me", DONE)
-    assert heard == [("me", FAILED)]
+    assert received == [("me", FAILED)]
     assert handler.__name__ == "handler"
 
 
 def test_a_handler_of_a_base_class_hears_its_subclasses(bus: EventBus):
-    heard: list[str] = []
-    bus.register_handler(BaseEvent, lambda _, event: heard.append(f"all {event.type}"))
-    bus.register_handler(TaskFailedEvent, lambda _, event: heard.append(f"own {event.type}"))
+    received: list[str] = []
+    bus.register_handler(BaseEvent, lambda _, event: received.append(f"all {event.type}"))
+    bus.register_handler(TaskFailedEvent, lambda _, event: received.append(f"own {event.type}"))
     bus.emit(None, FAILED)
     bus.emit(None, DONE)
-    assert heard == ["all task_failed", "own task_failed", "all task_completed"]
+    assert received == ["all task_failed", "own task_failed", "all task_completed"]
 
 
 def test_handlers_run_in_the_order_they_were_registered(bus: EventBus):
-    heard: list[int] = []
+    received: list[int] = []
     for n in range(20):
-        bus.register_handler(BaseEvent if n % 2 else TaskFailedEvent, lambda _, __, n=n: heard.append(n))
+        bus.register_handler(BaseEvent if n % 2 else TaskFailedEvent, lambda _, __, n=n: received.append(n))
     bus.emit(None, FAILED)
-    assert heard == list(range(20))
+    assert received == list(range(20))
 
 
 def test_a_handler_registered_twice_is_called_once(bus: EventBus):
-    heard: list[BaseEvent] = []
+    received: list[BaseEvent] = []
 
     def handler(_: Any, event: BaseEvent) -> None:
-        heard.append(event)
+        received.append(event)
 
     for event_type in (TaskFailedEvent, TaskFailedEvent, BaseEvent):
         bus.register_handler(event_type, handler)
     bus.emit(None, FAILED)
-    assert heard == [FAILED]
+    assert received == [FAILED]
 
 
 def test_off_takes_a_handler_back_even_a_method(bus: EventBus):
     class Ear:
-        heard = 0
+        received = 0
 
         def hear(self, _: Any, __: BaseEvent) -> None:
-            self.heard += 1
+            self.received += 1
 
     ear = Ear()
     bus.register_handler(TaskFailedEvent, ear.hear)
@@ -108,24 +108,24 @@ def test_off_takes_a_handler_back_even_a_method(bus: EventBus):
     bus.off(TaskFailedEvent, ear.hear)
     bus.off(TaskFailedEvent, ear.hear)
     bus.emit(None, FAILED)
-    assert ear.heard == 1
+    assert ear.received == 1
 
 
 def test_a_handler_registered_by_a_handler_hears_the_next_event(bus: EventBus):
-    heard: list[str] = []
+    received: list[str] = []
 
     def second(_: Any, __: BaseEvent) -> None:
-        heard.append("second")
+        received.append("second")
 
     @bus.on(TaskFailedEvent)
     def first(_: Any, __: BaseEvent) -> None:
-        heard.append("first")
+        received.append("first")
         bus.register_handler(TaskFailedEvent, second)
 
     bus.emit(None, FAILED)
-    assert heard == ["first"]
+    assert received == ["first"]
     bus.emit(None, FAILED)
-    assert heard == ["first", "first", "second"]
+    assert received == ["first", "first", "second"]
     assert callable(first)
 
 
@@ -153,16 +153,16 @@ def test_emit_returns_nothing_or_a_future_that_is_done(bus: EventBus):
 
 
 def test_a_failing_handler_is_logged_and_the_others_run(bus: EventBus, caplog: pytest.LogCaptureFixture):
-    heard: list[BaseEvent] = []
+    received: list[BaseEvent] = []
 
     @bus.on(TaskFailedEvent)
     def breaks(_: Any, __: BaseEvent) -> None:
         raise ValueError("handler broke")
 
-    bus.register_handler(TaskFailedEvent, lambda _, event: heard.append(event))
+    bus.register_handler(TaskFailedEvent, lambda _, event: received.append(event))
     bus.emit(None, FAILED)
     asyncio.run(bus.aemit(None, FAILED))
-    assert heard == [FAILED, FAILED]
+    assert received == [FAILED, FAILED]
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
     name = "test_a_failing_handler_is_logged_and_the_others_run.<locals>.breaks"
     assert caplog.messages[0] == f"The event handler `{name}` failed on the event `task_failed`; the run continues."
@@ -205,12 +205,12 @@ def test_a_partial_that_fails_is_named_by_its_function(bus: EventBus, caplog: py
 
 
 def test_fifty_threads_emit_at_once_and_nothing_is_lost(bus: EventBus):
-    heard: dict[int, list[int]] = {n: [] for n in range(50)}
+    received: dict[int, list[int]] = {n: [] for n in range(50)}
     start = threading.Barrier(50)
 
     @bus.on(BaseEvent)
     def handler(source: int, event: BaseEvent) -> None:
-        heard[source].append(int(event.task_name or -1))
+        received[source].append(int(event.task_name or -1))
 
     def emitter(n: int) -> None:
         start.wait()
@@ -222,13 +222,13 @@ def test_fifty_threads_emit_at_once_and_nothing_is_lost(bus: EventBus):
         one.start()
     for one in threads:
         one.join()
-    assert heard == {n: list(range(100)) for n in range(50)}
+    assert received == {n: list(range(100)) for n in range(50)}
     assert callable(handler)
 
 
 def test_handlers_may_come_and_go_while_threads_emit(bus: EventBus):
-    heard: list[int] = []
-    bus.register_handler(BaseEvent, lambda _, __: heard.append(1))
+    received: list[int] = []
+    bus.register_handler(BaseEvent, lambda _, __: received.append(1))
     over = threading.Event()
 
     def restless() -> None:
@@ -245,74 +245,74 @@ def test_handlers_may_come_and_go_while_threads_emit(bus: EventBus):
         bus.emit(None, FAILED)
     over.set()
     other.join()
-    assert len(heard) == 2000
+    assert len(received) == 2000
 
 
 # Async handlers
 
 
 def test_an_async_handler_runs_on_the_loop_of_the_emitter(bus: EventBus):
-    heard: list[tuple[asyncio.AbstractEventLoop, str]] = []
+    received: list[tuple[asyncio.AbstractEventLoop, str]] = []
 
     @bus.on(TaskFailedEvent)
     async def handler(_: Any, event: BaseEvent) -> None:
         await asyncio.sleep(0)
-        heard.append((asyncio.get_running_loop(), threading.current_thread().name))
+        received.append((asyncio.get_running_loop(), threading.current_thread().name))
 
     async def main() -> None:
         done = bus.emit(None, FAILED)
-        assert heard == []
+        assert received == []
         assert done is not None
         await asyncio.wrap_future(done)
-        assert heard == [(asyncio.get_running_loop(), threading.current_thread().name)]
+        assert received == [(asyncio.get_running_loop(), threading.current_thread().name)]
 
     asyncio.run(main())
     assert callable(handler)
 
 
 def test_an_async_handler_runs_in_the_background_for_a_thread_without_a_loop(bus: EventBus):
-    heard: list[tuple[str, str | None]] = []
+    received: list[tuple[str, str | None]] = []
 
     @bus.on(TaskFailedEvent)
     async def handler(_: Any, event: TaskFailedEvent) -> None:
         await asyncio.sleep(0.01)
-        heard.append((threading.current_thread().name, event.task_name))
+        received.append((threading.current_thread().name, event.task_name))
 
     for n in range(5):
         bus.emit(None, TaskFailedEvent(error="no", task_name=str(n)))
     assert bus.flush()
-    assert heard == [("crewgraph-events", str(n)) for n in range(5)]
+    assert received == [("crewgraph-events", str(n)) for n in range(5)]
     assert bus.flush(0)
     assert callable(handler)
 
 
 def test_an_object_with_an_async_call_is_awaited(bus: EventBus):
-    heard: list[BaseEvent] = []
+    received: list[BaseEvent] = []
 
     class Handler:
         async def __call__(self, _: Any, event: BaseEvent) -> None:
-            heard.append(event)
+            received.append(event)
 
     bus.register_handler(TaskFailedEvent, Handler())
     bus.emit(None, FAILED)
     assert bus.flush()
-    assert heard == [FAILED]
+    assert received == [FAILED]
 
 
 def test_aemit_waits_for_async_handlers(bus: EventBus):
-    heard: list[str] = []
+    received: list[str] = []
 
     @bus.on(TaskFailedEvent)
     async def slow(_: Any, __: BaseEvent) -> None:
         await asyncio.sleep(0.02)
-        heard.append("slow")
+        received.append("slow")
 
     @bus.on(TaskFailedEvent)
     def prompt(_: Any, __: BaseEvent) -> None:
-        heard.append("prompt")
+        received.append("prompt")
 
     asyncio.run(bus.aemit(None, FAILED))
-    assert heard == ["prompt", "slow"]
+    assert received == ["prompt", "slow"]
     assert callable(slow) and callable(prompt)
 
 
@@ -335,12 +335,12 @@ def test_async_handlers_of_one_event_run_side_by_side(bus: EventBus):
 
 def test_context_variables_reach_every_kind_of_handler(bus: EventBus):
     user: ContextVar[str] = ContextVar("user", default="nobody")
-    heard: list[str] = []
+    received: list[str] = []
 
     async def awaited(_: Any, __: BaseEvent) -> None:
-        heard.append(f"async {user.get()}")
+        received.append(f"async {user.get()}")
 
-    bus.register_handler(TaskFailedEvent, lambda _, __: heard.append(f"sync {user.get()}"))
+    bus.register_handler(TaskFailedEvent, lambda _, __: received.append(f"sync {user.get()}"))
     bus.register_handler(TaskFailedEvent, awaited)
 
     async def main() -> None:
@@ -357,7 +357,7 @@ def test_context_variables_reach_every_kind_of_handler(bus: EventBus):
 
     copy_context().run(sync)
     assert bus.flush()
-    assert heard == ["sync ada", "async ada", "sync bob", "async bob"]
+    assert received == ["sync ada", "async ada", "sync bob", "async bob"]
 
 
 def test_flush_says_when_time_is_up(bus: EventBus):
@@ -391,27 +391,27 @@ def test_flush_refuses_to_wait_for_its_own_loop(bus: EventBus):
 
 
 def test_a_handler_may_wait_for_the_other_handlers(bus: EventBus):
-    heard: list[str] = []
+    received: list[str] = []
 
     @bus.on(TaskFailedEvent)
     async def waits(_: Any, __: BaseEvent) -> None:
         await bus.aflush()
-        heard.append("waited")
+        received.append("waited")
 
     @bus.on(TaskCompletedEvent)
     async def slow(_: Any, __: BaseEvent) -> None:
         await asyncio.sleep(0.02)
-        heard.append("slow")
+        received.append("slow")
 
     bus.emit(None, DONE)
     bus.emit(None, FAILED)
     assert bus.flush(LONG)
-    assert heard == ["slow", "waited"]
+    assert received == ["slow", "waited"]
     assert callable(waits) and callable(slow)
 
 
 def test_flush_waits_for_what_handlers_emit(bus: EventBus):
-    heard: list[str] = []
+    received: list[str] = []
 
     @bus.on(TaskFailedEvent)
     async def first(_: Any, __: BaseEvent) -> None:
@@ -421,11 +421,11 @@ def test_flush_waits_for_what_handlers_emit(bus: EventBus):
     @bus.on(TaskCompletedEvent)
     async def second(_: Any, __: BaseEvent) -> None:
         await asyncio.sleep(0.01)
-        heard.append("second")
+        received.append("second")
 
     bus.emit(None, FAILED)
     assert bus.flush()
-    assert heard == ["second"]
+    assert received == ["second"]
     assert callable(first) and callable(second)
 
 
@@ -470,16 +470,16 @@ def test_a_loop_closed_over_its_handlers_blocks_nobody(bus: EventBus, caplog: py
 
 
 def test_shutdown_waits_or_cancels_and_the_bus_can_continue(bus: EventBus, caplog: pytest.LogCaptureFixture):
-    heard: list[str] = []
+    received: list[str] = []
 
     @bus.on(TaskFailedEvent)
     async def handler(source: float, _: BaseEvent) -> None:
         await asyncio.sleep(source)
-        heard.append(threading.current_thread().name)
+        received.append(threading.current_thread().name)
 
     bus.emit(0.01, FAILED)
     bus.shutdown()
-    assert heard == ["crewgraph-events"]
+    assert received == ["crewgraph-events"]
     bus.emit(100.0, FAILED)
     began = time.monotonic()
     bus.shutdown(wait=False)
@@ -487,7 +487,7 @@ def test_shutdown_waits_or_cancels_and_the_bus_can_continue(bus: EventBus, caplo
     assert "were cut off" in caplog.text
     bus.emit(0.0, FAILED)
     assert bus.flush()
-    assert heard == ["crewgraph-events"] * 2
+    assert received == ["crewgraph-events"] * 2
     assert callable(handler)
 
 
@@ -536,52 +536,52 @@ else:
 
 
 def test_a_handler_waits_for_those_it_depends_on(bus: EventBus):
-    heard: list[str] = []
+    received: list[str] = []
 
     def store(_: Any, __: BaseEvent) -> None:
-        heard.append("store")
+        received.append("store")
 
     @bus.on(TaskFailedEvent, depends_on=Depends(store))
     def announce(_: Any, __: BaseEvent) -> None:
-        heard.append("announce")
+        received.append("announce")
 
     bus.on(BaseEvent)(store)
     bus.validate_dependencies()
     bus.emit(None, FAILED)
-    assert heard == ["store", "announce"]
+    assert received == ["store", "announce"]
     assert callable(announce)
 
 
 def test_sync_and_async_handlers_wait_for_one_another(bus: EventBus):
-    heard: list[str] = []
+    received: list[str] = []
 
     @bus.on(TaskFailedEvent)
     def first(_: Any, __: BaseEvent) -> None:
-        heard.append("first")
+        received.append("first")
 
     @bus.on(TaskFailedEvent, depends_on=Depends(first))
     async def second(_: Any, __: BaseEvent) -> None:
         await asyncio.sleep(0.01)
-        heard.append("second")
+        received.append("second")
 
     @bus.on(TaskFailedEvent, depends_on=[Depends(second), Depends(first)])
     def third(_: Any, __: BaseEvent) -> None:
-        heard.append("third")
+        received.append("third")
 
     bus.emit(None, FAILED)
-    assert heard == ["first"]
+    assert received == ["first"]
     assert bus.flush()
-    assert heard == ["first", "second", "third"]
+    assert received == ["first", "second", "third"]
     asyncio.run(bus.aemit(None, FAILED))
-    assert heard == ["first", "second", "third"] * 2
+    assert received == ["first", "second", "third"] * 2
     assert callable(third)
 
 
 def test_handlers_that_wait_for_one_another_are_refused(bus: EventBus):
-    heard: list[str] = []
+    received: list[str] = []
 
     def chicken(_: Any, __: BaseEvent) -> None:
-        heard.append("chicken")
+        received.append("chicken")
 
     def egg(_: Any, __: BaseEvent) -> None: ...
 
@@ -591,7 +591,7 @@ def test_handlers_that_wait_for_one_another_are_refused(bus: EventBus):
     assert refused.value.handlers == [chicken, egg]
     assert isinstance(refused.value, DefinitionError)
     bus.emit(None, FAILED)
-    assert heard == ["chicken"], "the refused one is not registered"
+    assert received == ["chicken"], "the refused one is not registered"
 
 
 def test_a_handler_that_waits_for_itself_is_refused(bus: EventBus):
@@ -625,56 +625,56 @@ def test_dependencies_of_the_same_handler_are_equal():
 
 
 def test_a_scope_puts_earlier_handlers_aside_and_brings_them_back(bus: EventBus):
-    heard: list[str] = []
-    bus.register_handler(TaskFailedEvent, lambda _, __: heard.append("outside"))
+    received: list[str] = []
+    bus.register_handler(TaskFailedEvent, lambda _, __: received.append("outside"))
     with bus.scoped_handlers():
         assert not bus.wants(TaskFailedEvent)
-        bus.register_handler(TaskFailedEvent, lambda _, __: heard.append("inside"))
+        bus.register_handler(TaskFailedEvent, lambda _, __: received.append("inside"))
         bus.emit(None, FAILED)
         with bus.scoped_handlers():
             bus.emit(None, FAILED)
-            bus.register_handler(TaskFailedEvent, lambda _, __: heard.append("innermost"))
+            bus.register_handler(TaskFailedEvent, lambda _, __: received.append("innermost"))
             bus.emit(None, FAILED)
         bus.emit(None, FAILED)
     bus.emit(None, FAILED)
-    assert heard == ["inside", "innermost", "inside", "outside"]
+    assert received == ["inside", "innermost", "inside", "outside"]
 
 
 def test_a_scope_ends_with_an_exception(bus: EventBus):
-    heard: list[str] = []
-    bus.register_handler(TaskFailedEvent, lambda _, __: heard.append("outside"))
+    received: list[str] = []
+    bus.register_handler(TaskFailedEvent, lambda _, __: received.append("outside"))
     with pytest.raises(ValueError, match="broke"), bus.scoped_handlers():
         raise ValueError("broke")
     bus.emit(None, FAILED)
-    assert heard == ["outside"]
+    assert received == ["outside"]
 
 
 def test_a_bare_thread_hears_what_the_open_scope_hears(bus: EventBus):
-    heard: list[str] = []
-    bus.register_handler(TaskFailedEvent, lambda _, __: heard.append("outside"))
+    received: list[str] = []
+    bus.register_handler(TaskFailedEvent, lambda _, __: received.append("outside"))
     with bus.scoped_handlers():
-        bus.register_handler(TaskFailedEvent, lambda _, __: heard.append("inside"))
+        bus.register_handler(TaskFailedEvent, lambda _, __: received.append("inside"))
         thread(lambda: bus.emit(None, FAILED))
     thread(lambda: bus.emit(None, FAILED))
-    assert heard == ["inside", "outside"]
+    assert received == ["inside", "outside"]
 
 
 def test_scopes_of_two_threads_do_not_disturb_each_other(bus: EventBus):
-    heard: list[str] = []
-    bus.register_handler(TaskFailedEvent, lambda _, __: heard.append("outside"))
+    received: list[str] = []
+    bus.register_handler(TaskFailedEvent, lambda _, __: received.append("outside"))
     both_in, first_out = threading.Barrier(2), threading.Event()
 
     def first() -> None:
         with bus.scoped_handlers():
             both_in.wait()
-            bus.register_handler(TaskFailedEvent, lambda source, _: heard.append(f"first hears {source}"))
+            bus.register_handler(TaskFailedEvent, lambda source, _: received.append(f"first hears {source}"))
             bus.emit("first", FAILED)
         first_out.set()
 
     def second() -> None:
         with bus.scoped_handlers():
             both_in.wait()
-            bus.register_handler(TaskFailedEvent, lambda source, _: heard.append(f"second hears {source}"))
+            bus.register_handler(TaskFailedEvent, lambda source, _: received.append(f"second hears {source}"))
             first_out.wait()
             bus.emit("second", FAILED)
 
@@ -684,21 +684,21 @@ def test_scopes_of_two_threads_do_not_disturb_each_other(bus: EventBus):
     for one in threads:
         one.join()
     bus.emit(None, FAILED)
-    assert heard == ["first hears first", "second hears second", "outside"]
+    assert received == ["first hears first", "second hears second", "outside"]
 
 
 def test_a_context_kept_from_a_scope_that_is_left_hears_the_outside(bus: EventBus):
-    heard: list[str] = []
-    bus.register_handler(TaskFailedEvent, lambda _, __: heard.append("outside"))
+    received: list[str] = []
+    bus.register_handler(TaskFailedEvent, lambda _, __: received.append("outside"))
     with bus.scoped_handlers():
-        bus.register_handler(TaskFailedEvent, lambda _, __: heard.append("inside"))
-        kept = copy_context()
-    kept.run(bus.emit, None, FAILED)
-    assert heard == ["outside"]
+        bus.register_handler(TaskFailedEvent, lambda _, __: received.append("inside"))
+        stored = copy_context()
+    stored.run(bus.emit, None, FAILED)
+    assert received == ["outside"]
 
 
 def test_tasks_inherit_the_scope_they_were_begun_in(bus: EventBus):
-    heard: list[str] = []
+    received: list[str] = []
 
     async def emits() -> None:
         await asyncio.sleep(0)
@@ -706,14 +706,14 @@ def test_tasks_inherit_the_scope_they_were_begun_in(bus: EventBus):
 
     async def scoped(name: str) -> None:
         with bus.scoped_handlers():
-            bus.register_handler(TaskFailedEvent, lambda _, __: heard.append(name))
+            bus.register_handler(TaskFailedEvent, lambda _, __: received.append(name))
             await asyncio.gather(emits(), emits())
 
     async def main() -> None:
         await asyncio.gather(scoped("a"), scoped("b"))
 
     asyncio.run(main())
-    assert sorted(heard) == ["a", "a", "b", "b"]
+    assert sorted(received) == ["a", "a", "b", "b"]
 
 
 # Listeners
@@ -722,13 +722,13 @@ def test_tasks_inherit_the_scope_they_were_begun_in(bus: EventBus):
 def test_a_listener_registers_itself_on_the_one_bus():
     class Clock(BaseEventListener):
         def __init__(self) -> None:
-            self.heard: list[str] = []
+            self.received: list[str] = []
             super().__init__()
 
         def setup_listeners(self, crewai_event_bus: EventBus) -> None:
             @crewai_event_bus.on(TaskFailedEvent)
             def _failed(source: Any, event: TaskFailedEvent) -> None:
-                self.heard.append(event.error)
+                self.received.append(event.error)
 
             assert callable(_failed)
 
@@ -736,7 +736,7 @@ def test_a_listener_registers_itself_on_the_one_bus():
         clock = Clock()
         crewai_event_bus.emit(None, FAILED)
     crewai_event_bus.emit(None, FAILED)
-    assert clock.heard == ["no"]
+    assert clock.received == ["no"]
     assert clock.verbose is False
 
 

@@ -36,12 +36,12 @@ def test_a_flow_is_reported_event_by_event():
 
 
 def test_a_flow_is_reported_on_an_event_loop():
-    async def told() -> tuple[list[str], Any]:
+    async def reported() -> tuple[list[str], Any]:
         async with Talk().astream_events() as session:
             pieces = [frame.content async for frame in session.llm if frame.content]
         return pieces, session.result
 
-    assert asyncio.run(told()) == (["Final", " Answer:", " high"], "high")
+    assert asyncio.run(reported()) == (["Final", " Answer:", " high"], "high")
 
 
 def test_a_session_can_be_closed_early():

@@ -24,6 +24,6 @@ def test_a_forked_process_draws_other_ids():
         os.write(writer, new_id().encode())
         os._exit(0)
     os.waitpid(child, 0)
-    with os.fdopen(reader) as told:
+    with os.fdopen(reader) as reported:
         os.close(writer)
-        assert told.read() != new_id()
+        assert reported.read() != new_id()

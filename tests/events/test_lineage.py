@@ -1,4 +1,4 @@
-"""Where events stand among each other."""
+"""The lineage of events: scopes, order and triggers."""
 
 import asyncio
 import threading
@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from extent import CREW_MODES
-from heard import heard
 from modes import Mode
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
@@ -20,6 +19,7 @@ from crewgraph.events.lineage import (
     StackDepthExceededError,
 )
 from crewgraph.flow import Flow, listen, router, start
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 
@@ -35,7 +35,7 @@ def crew(**given: Any) -> Crew:
     return Crew(agents=[clerk], tasks=[Task(name="t", description="d", expected_output="e", agent=clerk)], **given)
 
 
-def told(events: list[BaseEvent]) -> list[str]:
+def describe(events: list[BaseEvent]) -> list[str]:
     """Each event with the numbers of its parent, of what it began with, and of what set it off."""
     numbers = {one.event_id: one.emission_sequence for one in events}
 
@@ -72,19 +72,19 @@ OF_A_CREW = [
 
 @pytest.mark.parametrize("mode", CREW_MODES)
 def test_what_happens_in_a_crew_is_in_the_scope_of_what_began_it(mode: str):
-    with heard() as events:
+    with record_events() as events:
         Mode(mode).kickoff(crew(), checkpointer=False)
-    assert told(events) == OF_A_CREW
+    assert describe(events) == OF_A_CREW
     assert [one.previous_event_id for one in events] == [None, *(one.event_id for one in events[:-1])]
     assert lineage.open_scopes() == () and lineage.run_id() is None
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_a_stream_leaves_the_code_around_it_where_it_stood(mode: str):
-    with heard() as events:
-        for _ in Mode(mode).told(crew(), checkpointer=False):
+    with record_events() as events:
+        for _ in Mode(mode).stream_items(crew(), checkpointer=False):
             assert lineage.open_scopes() == ()
-    assert told([one for one in events if one.type != "llm_stream_chunk"]) == OF_A_CREW
+    assert describe([one for one in events if one.type != "llm_stream_chunk"]) == OF_A_CREW
 
 
 @pytest.mark.parametrize("mode", CREW_MODES)
@@ -102,7 +102,7 @@ def test_an_end_says_what_it_began_with_where_nobody_heard_that(mode: str):
 
 
 def test_each_run_is_counted_from_1():
-    with heard() as events:
+    with record_events() as events:
         for _ in range(2):
             crew().kickoff(checkpointer=False)
     assert [one.emission_sequence for one in events] == [*range(1, 18), *range(1, 18)]
@@ -133,7 +133,7 @@ class Walk(Flow[Any]):
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_methods_of_a_flow_say_what_set_them_off(mode: str):
     flow = Walk()
-    with heard() as events:
+    with record_events() as events:
         Mode(mode).run(flow.kickoff, flow.akickoff)
     by_id = {one.event_id: one for one in events}
 
@@ -164,14 +164,14 @@ def test_a_run_that_failed_leaves_no_scope_open():
     model = ScriptedLLM([])
     clerk = Agent(role="Clerk", goal="g", backstory="b", llm=model, max_retry_limit=0)
     failing = Crew(agents=[clerk], tasks=[Task(description="d", expected_output="e", agent=clerk)])
-    with heard() as events, pytest.raises(Exception):  # noqa: B017
+    with record_events() as events, pytest.raises(Exception):  # noqa: B017
         failing.kickoff(checkpointer=False)
-    assert told(events)[-1].startswith(f"{len(events)} crew_kickoff_failed - 1")
+    assert describe(events)[-1].startswith(f"{len(events)} crew_kickoff_failed - 1")
     assert lineage.open_scopes() == ()
 
 
 def test_two_runs_at_once_count_for_themselves():
-    with heard() as events:
+    with record_events() as events:
         threads = [threading.Thread(target=lambda: crew().kickoff(checkpointer=False)) for _ in range(3)]
         for one in threads:
             one.start()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from servers.openai_api import Answer, OpenAIServer, Request, error, text
 
-from .playing import copied, play
+from .run_example import copy_example, run_command
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -14,8 +14,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_the_rows_are_written_with_their_scores_in_their_order(tmp_path: Path):
-    folder = copied("batch_csv", tmp_path)
-    play(folder, "python", "main.py")
+    folder = copy_example("batch_csv", tmp_path)
+    run_command(folder, "python", "main.py")
     given, scored = rows(folder / "leads.csv"), rows(folder / "leads-scored.csv")
     assert [{name: row[name] for name in given[0]} for row in scored] == given
     assert {row["id"]: row["queue"] for row in scored if int(row["score"]) > 80} == {
@@ -26,7 +26,7 @@ def test_the_rows_are_written_with_their_scores_in_their_order(tmp_path: Path):
 
 
 def test_a_row_that_a_real_endpoint_refuses_twice_is_left_out(tmp_path: Path):
-    folder = copied("batch_csv", tmp_path)
+    folder = copy_example("batch_csv", tmp_path)
     (folder / "june.csv").write_text(
         "id,company,country,employees,message\nA,Alder,Spain,5,Hello\nB,Birch,Italy,7,Prices?\n", "utf-8"
     )
@@ -38,7 +38,7 @@ def test_a_row_that_a_real_endpoint_refuses_twice_is_left_out(tmp_path: Path):
 
     with OpenAIServer(answer) as server:
         env = {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.url}
-        printed = play(folder, "python", "main.py", "june.csv", env=env)
+        printed = run_command(folder, "python", "main.py", "june.csv", env=env)
     assert printed.count("B failed: ") == 2
     assert "1 of 2 leads in june-scored.csv" in printed
     assert [row["id"] for row in rows(folder / "june-scored.csv")] == ["A"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from servers.openai_api import Answer, OpenAIServer, Request, call
 
-from .playing import copied, play, stand_in
+from .run_example import copy_example, run_command, stand_in
 
 
 def test_a_real_endpoint_is_asked_by_the_supervisor_and_by_the_crews(tmp_path: Path):
@@ -18,9 +18,11 @@ def test_a_real_endpoint_is_asked_by_the_supervisor_and_by_the_crews(tmp_path: P
             return call("hand_over_to_correspondence", {"brief": "Mr Okafor, 4.1 % from September"})
         return call("assess_request", {"supplier": "Seabridge", "request": "12 % more"})
 
-    folder = copied("crew_in_a_supervisor", tmp_path)
+    folder = copy_example("crew_in_a_supervisor", tmp_path)
     with OpenAIServer(answer) as server:
-        printed = play(folder, "python", "main.py", env={"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.url})
+        printed = run_command(
+            folder, "python", "main.py", env={"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.url}
+        )
     assert printed.endswith("Kind regards\nHalden Grocers\n\nsent: True\n")
     # Two of the supervisor, two of each agent with a tool, one of the writer; none after the person's answer.
     assert len(server.bodies) == 7

@@ -15,9 +15,9 @@ import pytest
 from docs.pages import environment
 from servers.browser import missing, running_browser
 from servers.openai_api import OpenAIServer
-from until import until
+from waiting import wait_until
 
-from .playing import EXAMPLES, copied, play, played_blocks, stand_in
+from .run_example import EXAMPLES, copy_example, run_command, runnable_blocks, stand_in
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def running(folder: Path, *command: str, **more: str) -> Generator[str]:
     program = [sys.executable, *(word.format(port=port) for word in command)]
     with processes.Popen(program, cwd=folder, env=environment(folder.parent / "storage", **more)) as process:
         try:
-            until(lambda: is_up() or process.poll() is not None)
+            wait_until(lambda: is_up() or process.poll() is not None)
             assert process.poll() is None
             yield port
         finally:
@@ -45,22 +45,22 @@ def running(folder: Path, *command: str, **more: str) -> Generator[str]:
 
 def check_client(folder: Path, port: str) -> None:
     """Play the client of the README, and hold it to what that says."""
-    ((commands, said),) = played_blocks((EXAMPLES / "fastapi_streaming" / "README.md").read_text("utf-8"))
+    ((commands, said),) = runnable_blocks((EXAMPLES / "fastapi_streaming" / "README.md").read_text("utf-8"))
     assert commands == [["python", "client.py"]]
-    printed = play(folder, "python", "client.py", "incident.txt", port)
+    printed = run_command(folder, "python", "client.py", "incident.txt", port)
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert doctest.OutputChecker().check_output(said, printed, flags), printed
 
 
 def test_the_client_prints_what_the_readme_says(tmp_path: Path):
-    folder = copied("fastapi_streaming", tmp_path)
+    folder = copy_example("fastapi_streaming", tmp_path)
     with running(folder, "app.py", "{port}") as port:
         check_client(folder, port)
 
 
 def test_the_same_with_fastapi(tmp_path: Path):
     pytest.importorskip("fastapi")
-    folder = copied("fastapi_streaming", tmp_path)
+    folder = copy_example("fastapi_streaming", tmp_path)
     with running(folder, "-m", "uvicorn", "app_fastapi:app", "--port={port}", "--log-level=warning") as port:
         check_client(folder, port)
 
@@ -68,21 +68,21 @@ def test_the_same_with_fastapi(tmp_path: Path):
 def test_the_page_shows_what_comes(tmp_path: Path):
     if reason := missing():
         pytest.skip(reason)
-    folder = copied("fastapi_streaming", tmp_path)
+    folder = copy_example("fastapi_streaming", tmp_path)
     with running(folder, "app.py", "{port}") as port, running_browser() as browser:
         page = browser.open(folder / "page.html")
         page.ask("Page.navigate", url=f"http://127.0.0.1:{port}/")
-        until(lambda: page.value("location.port") == port and page.value("document.readyState") == "complete")
+        wait_until(lambda: page.value("location.port") == port and page.value("document.readyState") == "complete")
         page.value("document.querySelector('button').click()")
-        until(lambda: page.value("document.querySelectorAll('section').length") == 2)
-        until(lambda: "by Friday." in page.value("document.querySelector('main').innerText"))
+        wait_until(lambda: page.value("document.querySelectorAll('section').length") == 2)
+        wait_until(lambda: "by Friday." in page.value("document.querySelector('main').innerText"))
         shown = page.value("document.querySelector('main').innerText")
     assert shown.startswith("Incident commander: timeline")
     assert "- 09:26 UTC: 4.18.0 is rolled back" in shown
 
 
 def test_a_run_whose_reader_has_left_is_finished_without_asking_again(tmp_path: Path):
-    folder = copied("fastapi_streaming", tmp_path)
+    folder = copy_example("fastapi_streaming", tmp_path)
     with (
         OpenAIServer(stand_in("fastapi_streaming")) as server,
         running(folder, "app.py", "{port}", OPENAI_API_KEY="test", OPENAI_BASE_URL=server.url) as port,
@@ -102,7 +102,7 @@ def test_a_run_whose_reader_has_left_is_finished_without_asking_again(tmp_path: 
             )  # busy until the run has stopped
             return answers[-1].status_code == 200
 
-        until(is_finished)
+        wait_until(is_finished)
         assert answers[-1].json()["update"].startswith("Between 09:02 and 09:31 UTC today")
         asked = [str(body["messages"]) for body in server.bodies]
         assert len([one for one in asked if "Put these notes" in one and "Write the update" not in one]) == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 from servers.openai_api import Answer as Sent
 from servers.openai_api import OpenAIServer, Request, call
 
-from .playing import copied, play
+from .run_example import copy_example, run_command
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -14,13 +14,13 @@ def files(folder: Path) -> dict[str, str]:
 
 
 def test_the_migration_of_the_one_is_the_other(tmp_path: Path):
-    folder = copied("ported_project", tmp_path)
-    play(folder, "crewgraph", "migrate", "before", "--write")
+    folder = copy_example("ported_project", tmp_path)
+    run_command(folder, "crewgraph", "migrate", "before", "--write")
     assert files(folder / "before") == files(folder / "after")
 
 
 def test_imports_and_the_dependency_are_all_that_differs(tmp_path: Path):
-    folder = copied("ported_project", tmp_path)
+    folder = copy_example("ported_project", tmp_path)
     before, after = files(folder / "before"), files(folder / "after")
     assert before.keys() == after.keys()
     changed = [
@@ -33,7 +33,7 @@ def test_imports_and_the_dependency_are_all_that_differs(tmp_path: Path):
 
 
 def test_both_ask_a_real_endpoint_where_there_is_a_key(tmp_path: Path):
-    folder = copied("ported_project", tmp_path)
+    folder = copy_example("ported_project", tmp_path)
 
     def answer(request: Request) -> str | Sent:
         said = str(request.body["messages"])
@@ -43,6 +43,6 @@ def test_both_ask_a_real_endpoint_where_there_is_a_key(tmp_path: Path):
 
     for command in (("crewgraph", "run", "before/main.py"), ("python", "after/main.py")):
         with OpenAIServer(answer) as server:
-            printed = play(folder, *command, env={"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.url})
+            printed = run_command(folder, *command, env={"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.url})
         assert printed.splitlines()[2] == "Account manager: We offer 120 seats for 23,868 euros."
         assert len(server.bodies) == 3

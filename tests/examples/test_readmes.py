@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 from docs.pages import ROOT
 
-from .playing import EXAMPLES, NAMES, copied, play, played_blocks
+from .run_example import EXAMPLES, NAMES, copy_example, run_command, runnable_blocks
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 SERVED = {"fastapi_streaming", "workers"}
-"""Examples with a server; their own tests start it, and play the README."""
+"""Examples with a server; their own tests start it, and run the README."""
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - SERVED))
 def test_the_commands_of_a_readme_print_what_it_says(name: str, tmp_path: Path):
-    blocks = played_blocks((EXAMPLES / name / "README.md").read_text("utf-8"))
+    blocks = runnable_blocks((EXAMPLES / name / "README.md").read_text("utf-8"))
     assert blocks != []
-    folder = copied(name, tmp_path)
+    folder = copy_example(name, tmp_path)
     for commands, said in blocks:
-        printed = "".join(play(folder, *command) for command in commands)
+        printed = "".join(run_command(folder, *command) for command in commands)
         assert doctest.OutputChecker().check_output(said, printed, FLAGS), f"{commands} prints\n{printed}"
 
 

@@ -5,21 +5,21 @@ from pathlib import Path
 
 from servers.openai_api import OpenAIServer, call
 
-from .playing import EXAMPLES, copied, play, stand_in
+from .run_example import EXAMPLES, copy_example, run_command, stand_in
 
 
 def test_a_wrong_figure_goes_back_to_a_real_endpoint_with_what_is_wrong(tmp_path: Path):
-    folder = copied("research", tmp_path)
+    folder = copy_example("research", tmp_path)
     with OpenAIServer(stand_in("research")) as server:
         env = {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.url}
-        printed = play(folder, "python", "main.py", env=env)
+        printed = run_command(folder, "python", "main.py", env=env)
     assert printed.endswith("9 tool calls, findings sent back by the guardrail: 1\n")
     sent_back = [body for body in server.bodies if "158 is not in van-pilot" in str(body["messages"])]
     assert len(sent_back) == 1
 
 
 def test_the_analyst_is_told_what_the_sources_say(tmp_path: Path):
-    folder = copied("research", tmp_path)
+    folder = copy_example("research", tmp_path)
     with OpenAIServer(
         [
             call("read_source", {"source": "van-pilot"}),
@@ -29,7 +29,7 @@ def test_the_analyst_is_told_what_the_sources_say(tmp_path: Path):
         ]
     ) as server:
         env = {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.url}
-        printed = play(folder, "python", "main.py", "Are electric vans in the workshop less?", env=env)
+        printed = run_command(folder, "python", "main.py", "Are electric vans in the workshop less?", env=env)
     assert (EXAMPLES / "research/sources/van-pilot.md").read_text("utf-8") in server.bodies[1]["messages"][-1][
         "content"
     ]
@@ -38,5 +38,5 @@ def test_the_analyst_is_told_what_the_sources_say(tmp_path: Path):
 
 
 def test_a_custom_question_needs_a_model(tmp_path: Path):
-    told = play(copied("research", tmp_path), "python", "main.py", "Why?", fails=1)
-    assert told == "The stand-in knows one question. Set MODEL or OPENAI_API_KEY to ask your own.\n"
+    reported = run_command(copy_example("research", tmp_path), "python", "main.py", "Why?", fails=1)
+    assert reported == "The stand-in knows one question. Set MODEL or OPENAI_API_KEY to ask your own.\n"

@@ -574,8 +574,8 @@ def test_a_crew_base_class_with_decorators(endpoint: Endpoint, project: Path, ca
     assert made["research_crew"].crew().name == "ResearchCrew"
     assert "Quantum Computing 研究员" in made["result"].tasks_output[0].agent
     assert "three facts" in endpoint.asked[2]
-    kept = made["research_crew"].crew().short_term_memory.search("研究 Quantum Computing", score_threshold=0)
-    assert sorted(one["content"] for one in kept) == ["the analysis", "three facts"]
+    stored = made["research_crew"].crew().short_term_memory.search("研究 Quantum Computing", score_threshold=0)
+    assert sorted(one["content"] for one in stored) == ["the analysis", "three facts"]
 
 
 MEMORY_TEAM = """
@@ -669,8 +669,8 @@ def test_a_second_run_is_told_what_the_first_found_out(remembering: Endpoint, tm
     made = run(tmp_path, team(MEMORY_TWICE))
     assert made["result2"].raw == "the analysis"
     work = [prompt for prompt in remembering.asked if prompt.startswith("Your task:")]
-    told = ["The key AI trends: agents." in prompt.partition("Results of earlier tasks")[0] for prompt in work]
-    assert told == [False, True, True, True]
+    reported = ["The key AI trends: agents." in prompt.partition("Results of earlier tasks")[0] for prompt in work]
+    assert reported == [False, True, True, True]
 
 
 def test_the_advised_memory(remembering: Endpoint, tmp_path: Path):

@@ -17,11 +17,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from servers.openai_api import Answer, OpenAIServer, Request
 
-from .playing import EXAMPLES, copied, play, stand_in
+from .run_example import EXAMPLES, copy_example, run_command, stand_in
 
 
 def test_a_run_that_is_killed_while_its_crew_writes_continues_without_asking_again(tmp_path: Path):
-    folder, model = copied("support_triage", tmp_path), stand_in("support_triage")
+    folder, model = copy_example("support_triage", tmp_path), stand_in("support_triage")
     writing, killed = threading.Event(), threading.Event()
 
     def answer(request: Request) -> Answer:
@@ -41,31 +41,37 @@ def test_a_run_that_is_killed_while_its_crew_writes_continues_without_asking_aga
             assert writing.wait(120)
             process.kill()
         killed.set()
-        assert play(folder, "python", "main.py", "list", env=key).startswith("T-1043: abandoned, last step: route")
+        assert run_command(folder, "python", "main.py", "list", env=key).startswith(
+            "T-1043: abandoned, last step: route"
+        )
         before = len(server.bodies)
-        resumed = play(folder, "python", "main.py", "resume", env=key)
+        resumed = run_command(folder, "python", "main.py", "resume", env=key)
         assert "Please quote your order LO-4980." in resumed
         kinds = ["Decide" if "Decide what we offer" in str(body) else "Write" for body in server.bodies[before:]]
         assert kinds == ["Write", "Decide", "Write"]  # the letter that was under way, then a second draft of the crew
-    assert play(folder, "python", "main.py", "list") == "T-1043: waiting, last step: review\n"
+    assert run_command(folder, "python", "main.py", "list") == "T-1043: waiting, last step: review\n"
 
 
 def test_opening_a_ticket_again_shows_its_question_and_later_its_result(tmp_path: Path):
-    folder = copied("support_triage", tmp_path)
-    asked = play(folder, "python", "main.py", "open", "T-1043")
-    assert play(folder, "python", "main.py", "open", "T-1043") == asked
-    done = play(folder, "python", "main.py", "answer", "T-1043", "hold")
-    assert done == play(folder, "python", "main.py", "open", "T-1043") == "T-1043: held back (hold) after 2 drafts\n"
+    folder = copy_example("support_triage", tmp_path)
+    asked = run_command(folder, "python", "main.py", "open", "T-1043")
+    assert run_command(folder, "python", "main.py", "open", "T-1043") == asked
+    done = run_command(folder, "python", "main.py", "answer", "T-1043", "hold")
+    assert (
+        done
+        == run_command(folder, "python", "main.py", "open", "T-1043")
+        == "T-1043: held back (hold) after 2 drafts\n"
+    )
 
 
 def test_a_server_is_told_about_the_flow_and_the_crew(monkeypatch: pytest.MonkeyPatch):
     folder = EXAMPLES / "support_triage"
-    told: dict[str, Any] = json.loads((folder / "langgraph.json").read_text("utf-8"))
-    assert [(folder / place).resolve() for place in told["dependencies"]] == [folder, EXAMPLES.parent]
+    reported: dict[str, Any] = json.loads((folder / "langgraph.json").read_text("utf-8"))
+    assert [(folder / place).resolve() for place in reported["dependencies"]] == [folder, EXAMPLES.parent]
     monkeypatch.syspath_prepend(str(folder))  # what the server does with its dependencies
     monkeypatch.delitem(sys.modules, "stand_in", raising=False)
     graphs: dict[str, Any] = {}
-    for name, place in told["graphs"].items():
+    for name, place in reported["graphs"].items():
         path, _, function = place.partition(":")
         made = runpy.run_path(str(folder / path))[function]()
         graphs[name] = made.copy(update={"checkpointer": InMemorySaver()})  # as a server does

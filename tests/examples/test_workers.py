@@ -1,4 +1,4 @@
-"""The queue of contracts, on a Postgres server of the tests; of the compose file, what can be played without Docker."""
+"""The queue of contracts, on a Postgres server of the tests; of the compose file, what can be run without Docker."""
 
 import doctest
 import os
@@ -16,7 +16,7 @@ from psycopg.conninfo import make_conninfo
 from servers.openai_api import OpenAIServer
 from servers.postgres import Postgres
 
-from .playing import EXAMPLES, copied, play, played_blocks, stand_in
+from .run_example import EXAMPLES, copy_example, run_command, runnable_blocks, stand_in
 
 WORKERS = EXAMPLES / "workers"
 
@@ -36,34 +36,34 @@ def compose() -> dict[str, Any]:
 
 
 def test_the_commands_of_the_readme_print_what_it_says(queue: dict[str, str], tmp_path: Path):
-    folder = copied("workers", tmp_path)
-    blocks = played_blocks((WORKERS / "README.md").read_text("utf-8"))
+    folder = copy_example("workers", tmp_path)
+    blocks = runnable_blocks((WORKERS / "README.md").read_text("utf-8"))
     assert len(blocks) == 2
     for commands, said in blocks:
-        printed = "".join(play(folder, *command, env=queue) for command in commands)
+        printed = "".join(run_command(folder, *command, env=queue) for command in commands)
         flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
         assert doctest.OutputChecker().check_output(said, printed, flags), printed
 
 
 def test_a_contract_that_is_added_again_is_not_judged_again(queue: dict[str, str], tmp_path: Path):
-    folder = copied("workers", tmp_path)
+    folder = copy_example("workers", tmp_path)
     with OpenAIServer(stand_in("workers")) as server:
         env = {**queue, "OPENAI_API_KEY": "test", "OPENAI_BASE_URL": server.url}
         asked: list[int] = []
         for _ in range(2):
-            play(folder, "python", "jobs.py", "add", env=env)
-            play(folder, "crewgraph", "worker", "--target", "crews:renewals", "--burst", env=env)
+            run_command(folder, "python", "jobs.py", "add", env=env)
+            run_command(folder, "crewgraph", "worker", "--target", "crews:renewals", "--burst", env=env)
             asked.append(len(server.bodies))
     assert asked == [8, 8]  # two tasks of each of four contracts
-    assert "C-17: waiting, 1 of 2 tasks" in play(folder, "python", "jobs.py", "status", env=queue)
+    assert "C-17: waiting, 1 of 2 tasks" in run_command(folder, "python", "jobs.py", "status", env=queue)
 
 
 def test_the_worker_of_the_compose_file_works_on_the_queue(queue: dict[str, str], tmp_path: Path):
-    folder = copied("workers", tmp_path)
+    folder = copy_example("workers", tmp_path)
     services = compose()["services"]
-    play(folder, "python", "jobs.py", "add", env=queue)
-    play(folder, *services["worker"]["command"], "--burst", env=queue)
-    assert play(folder, *services["jobs"]["command"], env=queue).count(": done, 2 of 2 tasks") == 3
+    run_command(folder, "python", "jobs.py", "add", env=queue)
+    run_command(folder, *services["worker"]["command"], "--burst", env=queue)
+    assert run_command(folder, *services["jobs"]["command"], env=queue).count(": done, 2 of 2 tasks") == 3
 
 
 def test_the_parts_of_the_compose_file_fit_together():
@@ -83,6 +83,6 @@ def test_the_parts_of_the_compose_file_fit_together():
 def test_the_image_copies_what_is_there_and_what_is_not_left_out():
     copied_lines = re.findall(r"^COPY (.*) \S+$", (WORKERS / "Dockerfile").read_text("utf-8"), re.MULTILINE)
     sources = [source for line in copied_lines for source in line.split()]
-    kept = re.findall(r"^!(.*)$", (WORKERS / "Dockerfile.dockerignore").read_text("utf-8"), re.MULTILINE)
+    stored = re.findall(r"^!(.*)$", (WORKERS / "Dockerfile.dockerignore").read_text("utf-8"), re.MULTILINE)
     assert [source for source in sources if not list(ROOT.glob(source))] == []
-    assert [source for source in sources if not any(source.startswith(name) for name in kept)] == []
+    assert [source for source in sources if not any(source.startswith(name) for name in stored)] == []

@@ -14,12 +14,12 @@ from crewgraph.storage.checkpoints import SqliteCheckpointer
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Both granularities, and both ways to call: all pairs of them, or each of them once in the quick run."""
     marked = {name for mark in metafunc.definition.iter_markers("parametrize") for name in _names(mark.args[0])}
-    wanted = {"granularity", "mode"} & set(metafunc.fixturenames) - marked
-    if len(wanted) == 2:
+    expected = {"granularity", "mode"} & set(metafunc.fixturenames) - marked
+    if len(expected) == 2:
         metafunc.parametrize(("granularity", "mode"), FLOW_MODES, indirect=True)
-    elif "granularity" in wanted:
+    elif "granularity" in expected:
         metafunc.parametrize("granularity", ["method", "flow"], indirect=True)
-    elif "mode" in wanted:
+    elif "mode" in expected:
         metafunc.parametrize("mode", ["sync", "async"], indirect=True)
 
 

@@ -22,7 +22,7 @@ __all__ = ["Course", "Journey"]
 noting = threading.Lock()
 
 
-def noted(line: str) -> None:
+def record_line(line: str) -> None:
     with noting:
         with open(os.environ["LEDGER"], "a", encoding="utf-8") as ledger:
             ledger.write(f"{line}\n")
@@ -34,7 +34,7 @@ def noted(line: str) -> None:
 
 def answer(messages: Sequence[dict[str, Any]]) -> str:
     word = str(messages[-1]["content"]).partition("say ")[2].split("\n")[0]
-    noted(f"model {word}")
+    record_line(f"model {word}")
     return word
 
 
@@ -47,12 +47,12 @@ def crew(*words: str) -> Crew:
 class Landing(Flow[dict[str, Any]]):
     @start()
     def land(self) -> str:
-        noted("land")
+        record_line("land")
         return crew("rope", "anchor").kickoff().raw
 
     @listen(land)
     def walk(self, word: str) -> str:
-        noted("walk")
+        record_line("walk")
         return f"{word}!"
 
 
@@ -60,27 +60,27 @@ class Landing(Flow[dict[str, Any]]):
 class Journey(Flow[dict[str, Any]]):
     @start()
     def leave(self) -> str:
-        noted("leave")
+        record_line("leave")
         self.state["seen"] = ["port"]
         return "port"
 
     @listen(leave)
     def sail(self) -> str:
-        noted("sail")
-        told = crew("wind", "wave", "gull").kickoff().raw
+        record_line("sail")
+        reported = crew("wind", "wave", "gull").kickoff().raw
         lone = Agent(role="lone", goal="g", backstory="b", llm=ScriptedLLM(answer)).kickoff("say alone").raw
         self.state["sailed"] = True
-        return f"{told} {lone}"
+        return f"{reported} {lone}"
 
     @listen(leave)
     async def swim(self) -> list[str]:
-        noted("swim")
+        record_line("swim")
         await asyncio.sleep(0.05)
         return [one.raw for one in await crew("fish").kickoff_for_each_async([{"n": 1}, {"n": 2}])]
 
     @listen(and_(sail, swim))
     def arrive(self) -> str:
-        noted("arrive")
+        record_line("arrive")
         self.state["seen"] = [*self.state["seen"], "coast"]
         return f"{Landing().kickoff()} {self.state['seen']} {self.state['sailed']}"
 

@@ -1,4 +1,4 @@
-"""Short ways to run flows."""
+"""Shortcuts to run flows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from modes import Mode
 from crewgraph import StreamItem
 from crewgraph.flow import Flow
 
-__all__ = ["kickoff", "resume", "told"]
+__all__ = ["kickoff", "resume", "stream_items"]
 
 
 def kickoff(mode: Mode, flow: "Flow[Any]", inputs: dict[str, Any] | None = None) -> Any:
@@ -21,7 +21,9 @@ def resume(mode: Mode, flow: "Flow[Any]", flow_id: str, feedback: Any = None) ->
     return mode.run(flow.resume, flow.aresume, flow_id, feedback)
 
 
-def told(mode: Mode, flow: "Flow[Any]", inputs: dict[str, Any] | None = None, **options: Any) -> Iterator[StreamItem]:
+def stream_items(
+    mode: Mode, flow: "Flow[Any]", inputs: dict[str, Any] | None = None, **options: Any
+) -> Iterator[StreamItem]:
     """What the flow's stream tells, as it tells it; closed with the iterator."""
     if not mode.asynchronous:
         return flow.stream(inputs, **options)

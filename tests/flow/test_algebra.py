@@ -1,4 +1,4 @@
-"""The algebra of triggers against a second one, written from its rules, over flows, values and orders drawn at random."""
+"""The algebra of triggers, compared with a naive implementation over random flows, values and orders."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition
 from crewgraph.errors import FlowLoopError
 
-from .drawn import LARGE, Naive, computed, flows, plainly, values
+from .random_flows import LARGE, Naive, computed, flows, plainly, values
 
 
 @pytest.fixture(autouse=True)

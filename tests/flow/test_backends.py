@@ -12,7 +12,6 @@ from typing import Any
 
 import processes
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
@@ -21,6 +20,7 @@ from crewgraph.errors import DefinitionError, RunError, StorageError
 from crewgraph.flow import Flow, HumanFeedbackPending, PendingFlow, human_feedback, listen, persist, start
 from crewgraph.flow.persistence import FlowPersistence, PendingFeedbackContext, SQLiteFlowPersistence
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.testing import record_events
 
 from .parts import kickoff, resume
 
@@ -32,7 +32,7 @@ broken: list[str] = []
 
 
 @pytest.fixture(autouse=True)
-def nothing_done() -> None:
+def clear_calls() -> None:
     done.clear()
     broken.clear()
 
@@ -264,11 +264,11 @@ def test_a_save_that_fails_stops_the_flow_and_loses_no_method(mode: Mode, saver:
     shelf = Shelf()
     broken.append("disk")
     flow = Fishing(persistence=shelf, checkpointer=saver)
-    told = "state of flow `Fishing` could not be saved after method `cast` by backend `Shelf`: OSError: disk full"
-    with pytest.raises(RuntimeError, match=told) as caught:
+    reported = "state of flow `Fishing` could not be saved after method `cast` by backend `Shelf`: OSError: disk full"
+    with pytest.raises(RuntimeError, match=reported) as caught:
         kickoff(mode, flow)
     assert isinstance(caught.value, StorageError) and isinstance(caught.value.__cause__, OSError)
-    with pytest.raises(RuntimeError, match=told):
+    with pytest.raises(RuntimeError, match=reported):
         resume(mode, Fishing(persistence=shelf, checkpointer=saver), flow.flow_id)
     assert [step.completed for step in flow.history()] == [None, "cast"]
     assert [run.status for run in flow.runs()] == ["failed"]
@@ -487,7 +487,7 @@ def test_a_backend_of_a_method_is_given_that_state_alone(mode: Mode, saver: Sqli
 def test_what_a_killed_method_has_counted_is_not_counted_twice(tmp_path: Path, run: str, granularity: str):
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     env = {**os.environ, "PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(tmp_path)}
-    command = [sys.executable, "-W", "ignore", "-m", "flow.beside", run, "counting", granularity]
+    command = [sys.executable, "-W", "ignore", "-m", "flow.killed_parallel", run, "counting", granularity]
     killed = processes.run([*command, "die"], capture_output=True, text=True, timeout=250, env=env)
     assert killed.returncode == -9, killed.stderr
     ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env)
@@ -603,7 +603,7 @@ def test_a_waiting_run_is_restored_from_its_backend_alone(mode: Mode, tmp_path: 
     with SqliteCheckpointer(tmp_path / "here.db") as saver:
         assert isinstance(kickoff(mode, flow := Reviewing(persistence=shelf, checkpointer=saver)), PendingFlow)
     assert done == ["catch", "review"]
-    with SqliteCheckpointer(tmp_path / "elsewhere.db") as saver, heard() as events:
+    with SqliteCheckpointer(tmp_path / "elsewhere.db") as saver, record_events() as events:
         moved = Reviewing.from_pending(flow.flow_id, SQLiteFlowPersistence(tmp_path / "states.db"), checkpointer=saver)
         assert moved.pending_feedback is not None and moved.pending_feedback.message == "Sell it?"
         assert (moved.state.n, [event.type for event in events]) == (4, ["flow_created"])

@@ -10,7 +10,7 @@ from modes import Mode
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.flow import Flow, listen, router, start
 
-from .parts import kickoff, resume, told
+from .parts import kickoff, resume, stream_items
 
 
 def team(name: str, **more: Any) -> Crew:
@@ -64,7 +64,7 @@ def test_a_verbose_flow_shows_its_methods_and_the_crews_in_them(mode: Mode, caps
 
 
 def test_so_it_does_when_it_is_streamed(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    list(told(mode, Post(), {"topic": "tides"}))
+    list(stream_items(mode, Post(), {"topic": "tides"}))
     assert [line.replace(" on thread T", "") for line in said(capsys)] == SHOWN
 
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""What is wrong with a flow, and what is hardly meant: told when it is to run, all at once."""
+"""Errors and probable mistakes in flows: all reported together when the flow is to run."""
 
 import enum
 import warnings
@@ -60,7 +60,7 @@ def test_all_faults_are_reported_together_whatever_is_to_be_done_with_the_flow(n
     assert str(caught.value).splitlines() == [
         "flow `Faulty` has no `@start()` method, so that nothing would run. Decorate the first method with it.",
         "method `a` of flow `Faulty` listens to `a`, which is its own name. Name the method or the label otherwise.",
-        "router `b` of flow `Faulty` waits for nothing. Give `@router` the method that it routes, or make it a `@start()`.",
+        "router `b` of flow `Faulty` has no trigger. Give `@router` the method that it routes, or make it a `@start()`.",
         "method `c` of flow `Faulty` listens to `c`, which is its own name. Name the method or the label otherwise.",
     ]
 
@@ -121,7 +121,7 @@ def test_what_a_subclass_overrides_keeps_its_place_unless_it_is_decorated_anew()
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         (None, "`@listen` of .*method` is given None"),
         ("", "is given ''"),
@@ -133,8 +133,8 @@ def test_what_a_subclass_overrides_keeps_its_place_unless_it_is_decorated_anew()
         (lambda ctx: True, "is given <function"),
     ],
 )
-def test_a_listener_of_what_is_no_event_is_refused_at_once(given: Any, told: str):
-    with pytest.raises(DefinitionError, match=told):
+def test_a_listener_of_what_is_no_event_is_refused_at_once(given: Any, reported: str):
+    with pytest.raises(DefinitionError, match=reported):
 
         @listen(given)
         def method(self):
@@ -143,7 +143,7 @@ def test_a_listener_of_what_is_no_event_is_refused_at_once(given: Any, told: str
 
 @pytest.mark.parametrize("combined", [and_, or_])
 def test_a_combination_of_nothing_is_refused(combined: Any):
-    with pytest.raises(DefinitionError, match=rf"`{combined.__name__}\(\)` is given nothing"):
+    with pytest.raises(DefinitionError, match=rf"`{combined.__name__}\(\)` needs at least one condition"):
         combined()
     with pytest.raises(DefinitionError, match=rf"`{combined.__name__}` is given 3"):
         combined("a", 3)
@@ -219,9 +219,9 @@ def test_a_misspelt_event_is_reported_with_what_was_probably_meant():
         def other(self):
             pass
 
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning) as reported:
         Misspelt().kickoff()
-    assert [str(one.message) for one in told] == [
+    assert [str(one.message) for one in reported] == [
         "method `process` of flow `Misspelt` listens to `data_colected`: there is no such method, and none returns that. "
         "Did you mean `data_collected`?",
         "method `other` of flow `Misspelt` listens to `colect_data`: there is no such method, and none returns that. "
@@ -260,9 +260,9 @@ def test_a_doubt_is_reported_at_the_line_that_runs_the_flow():
         def then(self):
             pass
 
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning) as reported:
         Misspelt().kickoff()
-    assert told[0].filename == __file__
+    assert reported[0].filename == __file__
 
 
 class Colour(enum.Enum):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
@@ -31,13 +30,14 @@ from crewgraph.events import (
 )
 from crewgraph.flow import Flow, and_, human_feedback, listen, router, start
 from crewgraph.hooks import HookAborted, InterceptionPoint, scoped_hooks
+from crewgraph.testing import record_events
 
 from .parts import kickoff, resume
 
 
 @pytest.fixture
 def events() -> Iterator[list[BaseEvent]]:
-    with heard() as found:
+    with record_events() as found:
         yield found
 
 
@@ -84,14 +84,14 @@ def test_the_fields_are_filled_as_crewai_fills_them(mode: Mode, events: list[Bas
     assert {event.flow_name for event in of(BaseEvent, events) if event.type.startswith(("flow", "method"))} == {"Post"}
     started = of(FlowStartedEvent, events)[0]
     assert (started.inputs, started.flow_id) == ({"q": 1}, flow.flow_id)
-    begun = of(MethodExecutionStartedEvent, events)
-    assert [(event.method_name, event.params, event.state.get("x")) for event in begun] == [
+    has_started = of(MethodExecutionStartedEvent, events)
+    assert [(event.method_name, event.params, event.state.get("x")) for event in has_started] == [
         ("first", {"q": 1}, None),
         ("write", {"_0": "A"}, 1),
         ("judge", {"_0": "poem"}, 1),
         ("end", {"_0": "go"}, 2),
     ]
-    assert [event.execution for event in begun] == ["first#1", "write#1", "judge#1", "end#1"]
+    assert [event.execution for event in has_started] == ["first#1", "write#1", "judge#1", "end#1"]
     ended = of(MethodExecutionFinishedEvent, events)
     assert [(event.method_name, event.result, event.state["x"]) for event in ended] == [
         *(("first", "A", 1), ("write", "poem", 1), ("judge", "go", 2), ("end", "go", 2))

@@ -19,7 +19,7 @@ by_node = pytest.mark.parametrize("granularity", ["method"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
-def nothing_done() -> None:
+def clear_calls() -> None:
     done.clear()
 
 
@@ -76,9 +76,9 @@ def test_a_compiled_flow_is_given_inputs_and_gives_state_and_output(mode: Mode):
     assert given == {"state": {"id": "mine", "x": 5, "y": 10}, "output": 10}
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_a_flow_is_a_node_of_another_graph(mode: Mode, kept: bool):
-    graph = around(Sums(), InMemorySaver() if kept else None)
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_flow_is_a_node_of_another_graph(mode: Mode, stored: bool):
+    graph = around(Sums(), InMemorySaver() if stored else None)
     given = mode.invoke(graph, {"inputs": {"x": 1}}, CONFIG)
     assert (given["output"], given["after"], given["state"]["x"]) == (4, [4], 2)
     assert sorted(done) == ["beside", "first", "last", "twice"]
@@ -138,12 +138,12 @@ def test_a_graph_serves_many_and_tells_none_of_another(mode: Mode):
     for saver in (None, InMemorySaver()):
         graph = flow.compile(checkpointer=saver)
         given = [{"name": "Ada"}, {}, {"name": "Bob"}, {}]
-        told = [
+        reported = [
             mode.invoke(graph, {"inputs": inputs}, {"configurable": {"thread_id": str(n)}})
             for n, inputs in enumerate(given)
         ]
-        assert [one["output"] for one in told] == [["host", who] for who in ("Ada", "nobody", "Bob", "nobody")]
-        assert len({one["state"]["id"] for one in told} | {flow.flow_id}) == 5
+        assert [one["output"] for one in reported] == [["host", who] for who in ("Ada", "nobody", "Bob", "nobody")]
+        assert len({one["state"]["id"] for one in reported} | {flow.flow_id}) == 5
     assert flow.state == {"id": flow.flow_id, "seen": ["host"]}
 
 
@@ -241,8 +241,8 @@ def test_the_schemas_show_what_a_user_gives_and_gets():
 
 @by_node
 def test_what_methods_change_is_streamed_as_it_happens(mode: Mode):
-    told = [list(update) for update in mode.stream(Sums().compile(), {"inputs": {}}, stream_mode="updates")]
-    assert told[0] == ["first"] and told[-1] == ["last"]
+    reported = [list(update) for update in mode.stream(Sums().compile(), {"inputs": {}}, stream_mode="updates")]
+    assert reported[0] == ["first"] and reported[-1] == ["last"]
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
@@ -277,18 +277,18 @@ def test_a_flow_with_a_dict_as_state_takes_any_inputs_under_inputs_in_a_custom_n
     trip = Trip().compile()
 
     def sailed(state: Sailed, config: RunnableConfig) -> Sailed:
-        return {"told": trip.invoke({"inputs": {"port": state.get("town")}}, config)["output"]}
+        return {"reported": trip.invoke({"inputs": {"port": state.get("town")}}, config)["output"]}
 
     async def asailed(state: Sailed, config: RunnableConfig) -> Sailed:
-        return {"told": (await trip.ainvoke({"inputs": {"port": state.get("town")}}, config))["output"]}
+        return {"reported": (await trip.ainvoke({"inputs": {"port": state.get("town")}}, config))["output"]}
 
     graph = StateGraph(Sailed)
     graph.add_node("sailed", asailed if mode.asynchronous else sailed)
     graph.add_edge(START, "sailed")
     graph.add_edge("sailed", END)
-    assert mode.invoke(graph.compile(), {"town": "Brest"})["told"] == "to Brest"
+    assert mode.invoke(graph.compile(), {"town": "Brest"})["reported"] == "to Brest"
 
 
 class Sailed(TypedDict, total=False):
     town: str
-    told: str
+    reported: str

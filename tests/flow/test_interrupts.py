@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
 from modes import Mode
@@ -13,6 +12,7 @@ from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import RunError
 from crewgraph.events import CrewKickoffFailedEvent, MethodExecutionFailedEvent
 from crewgraph.flow import Flow, PendingFlow, and_, listen, start
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import kickoff, resume
@@ -21,7 +21,7 @@ requests: list[str] = []
 
 
 @pytest.fixture(autouse=True)
-def nothing_done() -> None:
+def clear_calls() -> None:
     requests.clear()
 
 
@@ -112,7 +112,7 @@ def test_the_question_of_a_crew_is_one_of_the_method_that_kicked_it_off(mode: Mo
         async def agent(self, hole: str) -> tuple[str, str]:
             return hole, (await digger().kickoff_async("dig")).raw
 
-    with heard() as events:
+    with record_events() as events:
         given = {"May I dig here?": "yes", "How deep?": "2 m"}
         holes, asked = answered(mode, Digs(checkpointer=InMemorySaver()), given)
     assert holes == ("Observation: yes, 2 m", "Observation: yes, 2 m")

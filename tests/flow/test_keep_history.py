@@ -181,7 +181,7 @@ def test_crew_resumes_from_its_latest_checkpoint(mode: Mode, saver: SqliteCheckp
     assert mode.resume(team, "t").raw == "b"
     assert mode.kickoff(crew("a", "b", keep_history=3), thread_id="u", checkpointer=saver).raw == "b"
     assert stored_checkpoints(saver, "u") == 3
-    assert len(list(mode.told(crew("a", "b", keep_history=1), thread_id="v", checkpointer=saver))) > 2
+    assert len(list(mode.stream_items(crew("a", "b", keep_history=1), thread_id="v", checkpointer=saver))) > 2
     assert stored_checkpoints(saver, "v") == 1
 
 
@@ -220,7 +220,7 @@ def played(folder: Path, mode: Mode, rounds: int, point: int) -> tuple[int, str]
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     own = {"LEDGER": str(folder / "ledger"), "RUNS": str(folder / "runs.db"), "GRANULARITY": Flow.granularity}
     env = {**os.environ, "PYTHONPATH": path, **own}
-    command = [sys.executable, "-W", "ignore", "-m", "flow.looping", mode.name, str(rounds), str(point)]
+    command = [sys.executable, "-W", "ignore", "-m", "flow.killed_loop", mode.name, str(rounds), str(point)]
     ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env)
     return ran.returncode, ran.stdout.strip() or ran.stderr
 

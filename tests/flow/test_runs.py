@@ -79,7 +79,7 @@ def listed(mode: Mode, definition: Any, **options: Any) -> list[Any]:
 
 
 def test_runs_of_a_flow_are_listed_with_how_far_they_are(mode: Mode, saver: Any):
-    begun = datetime.now(UTC)
+    started = datetime.now(UTC)
     done, stormy, lost = (Voyage(checkpointer=saver) for _ in range(3))
     assert kickoff(mode, done) == "sea"
     with pytest.raises(OSError, match="waves"):
@@ -93,7 +93,7 @@ def test_runs_of_a_flow_are_listed_with_how_far_they_are(mode: Mode, saver: Any)
         (done.flow_id, "flow", "Voyage", "done", "arrive"),
     ]
     assert [run.questions for run in runs] == [waiting.questions, (), ()]
-    assert [run.created_at is not None and begun <= run.created_at <= run.updated_at for run in runs] == [True] * 3
+    assert [run.created_at is not None and started <= run.created_at <= run.updated_at for run in runs] == [True] * 3
     assert listed(mode, Voyage(checkpointer=saver), limit=2) == runs[:2]
     assert listed(mode, Voyage(checkpointer=saver), status="open") == runs[1:2]
     assert [run.name for run in listed(mode, Other(checkpointer=saver))] == ["elsewhere"]

@@ -1,5 +1,5 @@
 # pyright: basic
-"""What runs when, in which round, with what: the meaning of triggers.
+"""The semantics of triggers: which method runs when, in which round, and with which arguments.
 
 The methods of these flows note themselves in a list; the expected notes stand inline.
 """
@@ -11,14 +11,14 @@ import time
 from typing import Any, Literal
 
 import pytest
-from heard import heard
 from modes import Mode
-from until import LONG, auntil
+from waiting import LONG, wait_until_async
 
 from crewgraph.compiler.flow import scheduler
 from crewgraph.errors import DefinitionError, FlowLoopError, RunError
 from crewgraph.events import FlowFinishedEvent, MethodExecutionFailedEvent, MethodExecutionStartedEvent
 from crewgraph.flow import Flow, and_, listen, or_, router, start
+from crewgraph.testing import record_events
 
 from .parts import kickoff
 
@@ -33,7 +33,7 @@ class Noting(Flow):
     def note(self, what):
         self.notes.append(what)
 
-    def noted(self, what):
+    def recorded(self, what):
         return self.notes.count(what)
 
 
@@ -46,7 +46,7 @@ def test_or_of_two_starts_fires_once_for_the_first(mode: Mode):
 
         @start()
         async def b(self):
-            await auntil(lambda: self.noted("h1"))
+            await wait_until_async(lambda: self.recorded("h1"))
             self.note("b")
             return 2
 
@@ -73,7 +73,7 @@ def test_the_loser_of_an_or_race_runs_on_and_feeds_its_own_listeners(mode: Mode)
 
         @listen(s)
         async def b(self):
-            await auntil(lambda: self.noted("hA"))
+            await wait_until_async(lambda: self.recorded("hA"))
             self.note("b")
             return "B"
 
@@ -103,7 +103,7 @@ def test_the_loser_of_an_or_race_is_not_cancelled_where_nobody_else_listens(mode
 
         @listen(s)
         async def b(self):
-            await auntil(lambda: self.noted("hA"))
+            await wait_until_async(lambda: self.recorded("hA"))
             self.note("b")
             return "B"
 
@@ -167,7 +167,7 @@ def test_routers_on_different_events_are_each_a_fresh_signal(mode: Mode):
 
     flow = TwoRoutersSep()
     kickoff(mode, flow)
-    assert flow.noted("h") == 2
+    assert flow.recorded("h") == 2
 
 
 def test_an_or_handler_runs_in_every_round_of_a_loop(mode: Mode):
@@ -246,7 +246,7 @@ def test_and_arms_again_in_every_round_of_a_loop(mode: Mode):
     flow = AndRearm()
     kickoff(mode, flow)
     assert [one for one in flow.notes if one in ("j", "fin", "s")] == ["s", "j", "j", "fin"]
-    assert (flow.noted("a"), flow.noted("b")) == (2, 2)
+    assert (flow.recorded("a"), flow.recorded("b")) == (2, 2)
 
 
 def test_or_with_an_and_inside_fires_once_in_a_round(mode: Mode):
@@ -318,7 +318,7 @@ def test_a_label_that_equals_a_method_name_is_heard_by_the_listeners_of_both(mod
     with pytest.raises(FlowLoopError, match=r"method `x` of flow `SameLabelName` has run 100 times"):
         kickoff(mode, flow)
     assert flow.notes[:6] == ["s", "x", "b", "x", "b", "x"]
-    assert (flow.noted("x"), flow.noted("b")) == (100, 100)
+    assert (flow.recorded("x"), flow.recorded("b")) == (100, 100)
 
 
 def test_a_listener_named_as_its_label_is_refused_when_it_is_to_run(mode: Mode):
@@ -515,13 +515,13 @@ def test_router_and_listener_of_one_event_run_side_by_side(mode: Mode):
         @listen(s)
         async def lis(self):
             self.note("l begins")
-            await auntil(lambda: self.noted("x1"))
+            await wait_until_async(lambda: self.recorded("x1"))
             self.note("l")
 
         @router(s)
         async def r(self):
             self.note("r begins")
-            await auntil(lambda: self.noted("l begins"))
+            await wait_until_async(lambda: self.recorded("l begins"))
             self.note("r")
             return "x"
 
@@ -549,10 +549,10 @@ def test_the_router_of_an_event_is_begun_before_its_listeners(mode: Mode):
         async def r(self):
             await asyncio.sleep(0.01)
 
-    with heard() as events:
+    with record_events() as events:
         kickoff(mode, RouterFirst())
-    begun = [event.method_name for event in events if isinstance(event, MethodExecutionStartedEvent)]
-    assert begun == ["s", "r", "a"]
+    has_started = [event.method_name for event in events if isinstance(event, MethodExecutionStartedEvent)]
+    assert has_started == ["s", "r", "a"]
 
 
 def test_a_listener_hears_the_text_that_a_plain_method_returns(mode: Mode):
@@ -579,7 +579,7 @@ def test_and_is_given_the_result_of_its_last_arm(mode: Mode):
 
         @start()
         async def b(self):
-            await auntil(lambda: "A" in self.method_outputs)
+            await wait_until_async(lambda: "A" in self.method_outputs)
             return "B"
 
         @listen(and_(a, b))
@@ -639,7 +639,7 @@ def test_the_result_is_what_the_method_returned_that_completed_last(mode: Mode):
 
         @listen(a)
         async def a2(self):
-            await auntil(lambda: "B" in self.method_outputs)
+            await wait_until_async(lambda: "B" in self.method_outputs)
             return "A2"
 
         @start()
@@ -846,7 +846,7 @@ def test_a_listener_does_not_wait_for_what_runs_alongside_its_trigger(mode: Mode
 
         @start()
         async def b(self):
-            await auntil(lambda: self.noted("a2"))
+            await wait_until_async(lambda: self.recorded("a2"))
             self.note("b")
 
     flow = Beside()
@@ -856,7 +856,7 @@ def test_a_listener_does_not_wait_for_what_runs_alongside_its_trigger(mode: Mode
 
 def test_a_listener_does_not_wait_for_a_blocking_method_either(mode: Mode):
     class Blocking(Flow):
-        begun = threading.Event()
+        has_started = threading.Event()
 
         @start()
         def a(self):
@@ -864,11 +864,11 @@ def test_a_listener_does_not_wait_for_a_blocking_method_either(mode: Mode):
 
         @listen(a)
         def a2(self):
-            self.begun.set()
+            self.has_started.set()
 
         @start()
         def b(self):
-            return self.begun.wait(LONG)
+            return self.has_started.wait(LONG)
 
     assert kickoff(mode, Blocking()) is True
 
@@ -911,7 +911,7 @@ def test_an_exception_carries_the_name_of_its_method(mode: Mode):
         def b(self):
             raise Boom("it broke")
 
-    with heard() as events, pytest.raises(Boom, match="it broke") as caught:
+    with record_events() as events, pytest.raises(Boom, match="it broke") as caught:
         kickoff(mode, Failing())
     assert "in method `b` of flow `Failing`" in caught.value.__notes__
     assert [event.method_name for event in events if isinstance(event, MethodExecutionFailedEvent)] == ["b"]
@@ -920,16 +920,16 @@ def test_an_exception_carries_the_name_of_its_method(mode: Mode):
 
 def test_a_failing_method_cancels_what_runs_alongside_it(mode: Mode):
     class Failing(Noting):
-        begun = threading.Event()
+        has_started = threading.Event()
 
         @start()
         async def a(self):
-            await auntil(self.begun.is_set)
+            await wait_until_async(self.has_started.is_set)
             raise Boom
 
         @start()
         async def b(self):
-            self.begun.set()
+            self.has_started.set()
             try:
                 await asyncio.sleep(100)
             except asyncio.CancelledError:
@@ -952,23 +952,23 @@ def test_a_failing_method_cancels_what_runs_alongside_it(mode: Mode):
 
 def test_what_runs_in_a_thread_alongside_a_failing_method_is_awaited_and_its_listeners_do_not_run(mode: Mode):
     class Failing(Noting):
-        begun, failed = threading.Barrier(3), threading.Event()
+        has_started, failed = threading.Barrier(3), threading.Event()
 
         @start()
         def a(self):
-            self.begun.wait(LONG)
+            self.has_started.wait(LONG)
             raise Boom
 
         @start()
         def b(self):
-            self.begun.wait(LONG)
+            self.has_started.wait(LONG)
             assert self.failed.wait(LONG)
             self.note("b ends")
 
         @start()
         async def c(self):
             try:
-                await asyncio.to_thread(self.begun.wait, LONG)
+                await asyncio.to_thread(self.has_started.wait, LONG)
                 await asyncio.sleep(100)
             finally:  # cancelled, as soon as the failure was seen
                 self.failed.set()
@@ -992,7 +992,7 @@ def test_what_was_completed_before_a_failure_is_not_lost(mode: Mode):
 
         @listen(a)
         async def slow(self):
-            await auntil(lambda: "Q" in self.method_outputs)
+            await wait_until_async(lambda: "Q" in self.method_outputs)
             raise Boom
 
         @listen(a)
@@ -1042,7 +1042,7 @@ def test_a_loop_without_an_end_stops_with_an_error_that_says_what_to_do(mode: Mo
     flow = Endless()
     with pytest.raises(FlowLoopError, match=r"(?s)method `a` of flow `Endless` has run 7 times.*`max_method_calls`"):
         kickoff(mode, flow)
-    assert flow.noted("a") == 7
+    assert flow.recorded("a") == 7
 
 
 def test_a_long_loop_needs_no_recursion_limit(mode: Mode):
@@ -1066,16 +1066,16 @@ def test_a_thread_that_does_not_end_is_reported_in_the_error(mode: Mode, monkeyp
     monkeypatch.setattr(scheduler, "GRACE", 0.1)
 
     class Failing(Noting):
-        begun, free = threading.Event(), threading.Event()
+        has_started, free = threading.Event(), threading.Event()
 
         @start()
         def a(self):
-            self.begun.wait(LONG)
+            self.has_started.wait(LONG)
             raise Boom
 
         @start()
         def b(self):
-            self.begun.set()
+            self.has_started.set()
             self.free.wait(LONG)
 
         @listen(b)
@@ -1128,7 +1128,7 @@ def test_a_run_that_is_cancelled_cancels_its_methods():
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
-        await auntil(lambda: len(flow.notes) == 4)
+        await wait_until_async(lambda: len(flow.notes) == 4)
         return list(flow.notes)
 
     assert asyncio.run(cancelled()) == ["a", "b", "a is cancelled", "b is cancelled"]
@@ -1291,11 +1291,11 @@ def test_an_async_method_is_cancelled_at_once_when_a_sync_one_alongside_it_fails
                 ended.append("cancelled")
                 raise
 
-    begun = time.monotonic()
-    with pytest.raises(ValueError, match="bad") as caught, heard() as events:
+    has_started = time.monotonic()
+    with pytest.raises(ValueError, match="bad") as caught, record_events() as events:
         kickoff(mode, Fails())
     assert caught.value.__notes__ == ["in method `bad` of flow `Fails`"]
-    assert ended == ["cancelled"] and time.monotonic() - begun < LONG
+    assert ended == ["cancelled"] and time.monotonic() - has_started < LONG
     assert [one.method_name for one in events if isinstance(one, MethodExecutionFailedEvent)] == ["bad"]
 
 

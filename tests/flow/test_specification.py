@@ -296,7 +296,7 @@ class MultiRouteFlow(Flow):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("expected", "reported"),
     [
         ({"notify_user": True, "log_event": True}, ["logged", "notified"]),
         ({"update_db": True}, ["updated"]),
@@ -304,9 +304,11 @@ class MultiRouteFlow(Flow):
         ({}, []),
     ],
 )
-def test_multi_route_flow(mode: Mode, wanted: dict[str, bool], told: list[str], capsys: pytest.CaptureFixture[str]):
-    kickoff(mode, MultiRouteFlow(), wanted)
-    assert sorted(capsys.readouterr().out.split()) == told
+def test_multi_route_flow(
+    mode: Mode, expected: dict[str, bool], reported: list[str], capsys: pytest.CaptureFixture[str]
+):
+    kickoff(mode, MultiRouteFlow(), expected)
+    assert sorted(capsys.readouterr().out.split()) == reported
 
 
 class LoopFlow(Flow):
@@ -695,11 +697,13 @@ def test_iterative_flow(
     drawn = iter(qualities)
     monkeypatch.setattr(random, "uniform", lambda low, high: next(drawn))
     kickoff(mode, IterativeFlow())
-    told = [line for line in capsys.readouterr().out.splitlines() if line]
+    reported = [line for line in capsys.readouterr().out.splitlines() if line]
     retries = len(qualities) - 1
-    assert [line for line in told if line.startswith("Iteration")] == [f"Iteration {n + 1}" for n in range(retries + 1)]
-    assert told.count("🔄 Quality not met, retrying...") == retries
-    assert told[-2:] == last
+    assert [line for line in reported if line.startswith("Iteration")] == [
+        f"Iteration {n + 1}" for n in range(retries + 1)
+    ]
+    assert reported.count("🔄 Quality not met, retrying...") == retries
+    assert reported[-2:] == last
 
 
 class MyState(BaseModel):

@@ -1,4 +1,4 @@
-"""States that are changed in place: checked against their model, and kept with the method that has changed them."""
+"""Mutable states: validated against their model, and stored with the method that changed them."""
 
 import copy
 import json
@@ -11,7 +11,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
-from until import auntil, until
+from waiting import wait_until, wait_until_async
 
 from crewgraph.definitions.flow.state import StateDict
 from crewgraph.errors import DefinitionError, RunError, StateInvalid, StorageError
@@ -105,13 +105,13 @@ class Filling(Flow[Basket]):
         return self.state.n
 
 
-@pytest.mark.parametrize(("change", "told"), [*INSIDE, *AT_THE_TOP])
+@pytest.mark.parametrize(("change", "reported"), [*INSIDE, *AT_THE_TOP])
 def test_a_value_of_the_wrong_type_is_the_failure_of_its_method(
-    mode: Mode, saver: SqliteCheckpointer, monkeypatch: pytest.MonkeyPatch, change: Any, told: str
+    mode: Mode, saver: SqliteCheckpointer, monkeypatch: pytest.MonkeyPatch, change: Any, reported: str
 ):
     monkeypatch.setattr(Filling, "change", staticmethod(change))
     flow = Filling(checkpointer=saver)
-    with pytest.raises(StateInvalid, match=told) as caught:
+    with pytest.raises(StateInvalid, match=reported) as caught:
         kickoff(mode, flow)
     assert isinstance(caught.value, ValueError)
     assert "in method `fill` of flow `Filling`" in caught.value.__notes__
@@ -122,12 +122,12 @@ def test_a_value_of_the_wrong_type_is_the_failure_of_its_method(
     assert (again.state.names, again.state.item.n, again.state.items, again.state.positive) == (["ok"], 0, [], 1)
 
 
-@pytest.mark.parametrize(("change", "told"), AT_THE_TOP)
+@pytest.mark.parametrize(("change", "reported"), AT_THE_TOP)
 def test_where_nothing_is_kept_fields_that_are_set_are_checked(
-    mode: Mode, monkeypatch: pytest.MonkeyPatch, change: Any, told: str
+    mode: Mode, monkeypatch: pytest.MonkeyPatch, change: Any, reported: str
 ):
     monkeypatch.setattr(Filling, "change", staticmethod(change))
-    with pytest.raises(StateInvalid, match=told):
+    with pytest.raises(StateInvalid, match=reported):
         kickoff(mode, Filling(checkpointer=False))
 
 
@@ -145,7 +145,7 @@ def test_what_can_be_read_as_the_right_type_becomes_that(mode: Mode, saver: Sqli
             self.names.append("same")
 
         @listen(put)
-        def told(self) -> Any:
+        def reported(self) -> Any:
             state = self.state
             return [state.n, state.part, state.numbers, state.colour, state.names is self.names]
 
@@ -167,7 +167,7 @@ def test_objects_of_classes_that_the_flow_does_not_know_stay_what_they_are(mode:
             self.state.thing = [strange()]
 
         @listen(put)
-        def told(self) -> str:
+        def reported(self) -> str:
             return type(self.state.thing[0]).__qualname__
 
     assert kickoff(mode, Putting(checkpointer=saver)) == "Strange"
@@ -211,7 +211,7 @@ def test_of_methods_in_parallel_the_one_that_put_it_fails(mode: Mode, saver: Sql
         async def wrong(self) -> None:
             state: Any = self.state
             state.n = 1 if self.good else "soon mended, or not"
-            await auntil(lambda: has_completed(self, "right"))
+            await wait_until_async(lambda: has_completed(self, "right"))
 
         @start()
         def right(self) -> None:
@@ -254,13 +254,13 @@ class Beside(Flow[Any]):
     def slow(self) -> None:
         self.put("a", 1)
         self.put("shared", 1)
-        until(lambda: has_completed(self, "quick"))
+        wait_until(lambda: has_completed(self, "quick"))
         if dead:
             raise ConnectionError("slow")
 
     @start()
     def quick(self) -> None:
-        until(lambda: self.get("shared"))
+        wait_until(lambda: self.get("shared"))
         self.put("b", 10)
         self.put("shared", 10)
 
@@ -314,7 +314,7 @@ def test_a_field_that_is_taken_away_waits_too(mode: Mode, saver: SqliteCheckpoin
         @start()
         async def slow(self) -> None:
             del self.state["gone"]
-            await auntil(lambda: has_completed(self, "quick"))
+            await wait_until_async(lambda: has_completed(self, "quick"))
             raise ConnectionError("slow")
 
         @start()
@@ -366,17 +366,17 @@ def test_states_are_what_they_seem(mode: Mode, saver: SqliteCheckpointer):
 
     other = Loose(checkpointer=saver)
     kickoff(mode, other)
-    told = {"id": other.flow_id, "a": 1, "c": [3], "d": [4], "e": 2}
+    reported = {"id": other.flow_id, "a": 1, "c": [3], "d": [4], "e": 2}
     found = other.state
     assert (
         isinstance(found, dict)
-        and found == told
-        and repr(found) == repr(told)
-        and json.loads(json.dumps(found)) == told
+        and found == reported
+        and repr(found) == repr(reported)
+        and json.loads(json.dumps(found)) == reported
     )
     for again in (copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found)), found.copy(), {**found}):
-        assert type(again) is dict and again == told
-    assert other.history()[-1].state == told
+        assert type(again) is dict and again == reported
+    assert other.history()[-1].state == reported
     found.clear()
     assert found == {} and other.method_outputs[0] is found
 
@@ -411,10 +411,10 @@ def test_half_a_surrogate_pair_comes_back(mode: Mode, saver: SqliteCheckpointer)
         broken: bool = True
 
         @start()
-        def read(self, told: str) -> str:
+        def read(self, reported: str) -> str:
             self.state["text"] = HALF
             self.state["names"] = {HALF: [HALF]}
-            return told + HALF
+            return reported + HALF
 
         @listen(read)
         def write(self, text: str) -> Any:
@@ -424,7 +424,7 @@ def test_half_a_surrogate_pair_comes_back(mode: Mode, saver: SqliteCheckpointer)
 
     flow = Odd(checkpointer=saver)
     with pytest.raises(OSError, match="disk"):
-        kickoff(mode, flow, {"told": HALF})
+        kickoff(mode, flow, {"reported": HALF})
     other = Odd(checkpointer=saver)
     other.broken = False
     assert resume(mode, other, flow.flow_id) == [HALF + HALF, HALF, {HALF: [HALF]}]

@@ -9,12 +9,11 @@ from contextlib import aclosing, closing
 from typing import Any, TypeVar
 
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from modes import Mode
 from servers.openai_api import OpenAIServer, call
-from until import LONG
+from waiting import LONG
 
 import crewgraph.flow
 from crewgraph import (
@@ -32,7 +31,7 @@ from crewgraph import (
     ToolFinished,
     ToolUse,
 )
-from crewgraph.definitions import stream as stream_items
+from crewgraph.definitions import stream as item_classes
 from crewgraph.definitions.chunks import FlowStreamingOutput, StreamChunk
 from crewgraph.events import FlowFailedEvent, MethodExecutionStartedEvent
 from crewgraph.events.stream_context import SINKS
@@ -56,9 +55,10 @@ from crewgraph.flow import (
     router,
     start,
 )
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
-from .parts import kickoff, resume, told
+from .parts import kickoff, resume, stream_items
 
 Serve = Callable[[Any], OpenAIServer]
 T = TypeVar("T", bound=StreamItem)
@@ -94,12 +94,12 @@ class Plain(Flow[dict[str, Any]]):
 
 
 # ------------------------------------------------------------------------------------------------------ order
-@pytest.mark.parametrize("kept", [True, False])
-def test_run_is_streamed_in_order_from_start_to_result(mode: Mode, kept: bool):
-    flow = Plain(checkpointer=InMemorySaver() if kept else None)
-    items = list(told(mode, flow, {"n": 1, "id": "mine"} if not kept else {"n": 1}))
+@pytest.mark.parametrize("stored", [True, False])
+def test_run_is_streamed_in_order_from_start_to_result(mode: Mode, stored: bool):
+    flow = Plain(checkpointer=InMemorySaver() if stored else None)
+    items = list(stream_items(mode, flow, {"n": 1, "id": "mine"} if not stored else {"n": 1}))
     assert items == [
-        FlowStarted(flow="Plain", flow_id=flow.flow_id, inputs={"n": 1} if kept else {"n": 1, "id": "mine"}),
+        FlowStarted(flow="Plain", flow_id=flow.flow_id, inputs={"n": 1} if stored else {"n": 1, "id": "mine"}),
         MethodStarted(method="first", execution="first#1", params={"n": 1}),
         MethodFinished(method="first", execution="first#1", result=2),
         MethodStarted(method="way", execution="way#1", params={"_0": 2}),
@@ -124,7 +124,7 @@ def test_each_execution_of_a_loop_has_its_number(mode: Mode):
         def enough(self) -> str:
             return "again" if self.state["n"] < 3 else "done"
 
-    executions = [item.execution for item in of(MethodStarted, told(mode, Loop()))]
+    executions = [item.execution for item in of(MethodStarted, stream_items(mode, Loop()))]
     assert executions == ["step#1", "enough#1", "step#2", "enough#2", "step#3", "enough#3"]
 
 
@@ -142,9 +142,9 @@ class Both(Flow[dict[str, Any]]):
         return "both"
 
 
-@pytest.mark.parametrize("kept", [True, False])
-def test_items_of_crews_in_parallel_methods_name_their_method(mode: Mode, kept: bool):
-    items = list(told(mode, Both(checkpointer=InMemorySaver() if kept else None)))
+@pytest.mark.parametrize("stored", [True, False])
+def test_items_of_crews_in_parallel_methods_name_their_method(mode: Mode, stored: bool):
+    items = list(stream_items(mode, Both(checkpointer=InMemorySaver() if stored else None)))
     for method, crew, words in (("sea", "tides", ["high", " tide"]), ("moon", "phases", ["full", " moon"])):
         mine = [item for item in items if isinstance(item, (MethodItem, TaskItem)) and item.method == method]
         assert {item.execution for item in mine} == {f"{method}#1"}
@@ -155,8 +155,8 @@ def test_items_of_crews_in_parallel_methods_name_their_method(mode: Mode, kept: 
         tasks = of(TaskItem, mine)
         assert {(item.task, item.agent, item.crew) for item in tasks} == {("look", f"{method} clerk", crew)}
         assert [item.text for item in of(Token, mine)] == words
-        begun = of(TaskStarted, mine)[0]
-        assert (begun.index, begun.name, begun.description) == (0, "look", f"{method}?")
+        has_started = of(TaskStarted, mine)[0]
+        assert (has_started.index, has_started.name, has_started.description) == (0, "look", f"{method}?")
         assert of(CrewStarted, mine)[0].inputs == {"what": method}
         assert of(CrewStarted, mine)[0].thread_id == of(CrewFinished, mine)[0].output.thread_id
         assert of(CrewFinished, mine)[0].output.raw == of(MethodFinished, mine)[0].result
@@ -182,7 +182,7 @@ def test_tools_agents_and_models_in_methods_are_streamed(mode: Mode, serve: Serv
         def model(self) -> str:
             return llm.call("Say it in a word")
 
-    items = list(told(mode, Asks()))
+    items = list(stream_items(mode, Asks()))
     by_method = {name: [item for item in of(TaskItem, items) if item.method == name] for name in ("agent", "model")}
     assert {(item.task, item.agent) for item in by_method["agent"]} == {("", "Solo")}
     assert [item.output for item in of(ToolFinished, by_method["agent"])] == ["the sea is high"]
@@ -207,7 +207,7 @@ def test_nested_flow_is_streamed_below_its_method(mode: Mode):
         async def again(self) -> str:
             return await Inner().kickoff_async()
 
-    items = list(told(mode, Outer()))
+    items = list(stream_items(mode, Outer()))
     assert [(item.method, item.execution) for item in of(MethodStarted, items)] == [
         *(("write", "write#1"), ("draft", "write#1/draft#1")),
         *(("again", "again#1"), ("draft", "again#1/draft#1")),
@@ -230,7 +230,7 @@ def test_crew_kicked_off_by_a_tool_is_streamed_by_name(mode: Mode):
             outer = team("asker", ScriptedLLM([ToolUse("ask"), "Final Answer: y"]), tools=[ask])
             return outer.kickoff({"what": "x"}).raw
 
-    items = list(told(mode, Ask()))
+    items = list(stream_items(mode, Ask()))
     assert [item.crew for item in of(CrewStarted, items)] == ["asker", "helpers"]
     assert {item.crew for item in of(Token, items)} == {"helpers"}
 
@@ -249,7 +249,7 @@ def test_items_are_there_while_the_method_still_runs(mode: Mode):
             return goes_on.wait(LONG)
 
     kinds: list[str] = []
-    for item in told(mode, Slow()):
+    for item in stream_items(mode, Slow()):
         kinds.append(item.kind)
         if isinstance(item, Custom):
             assert item.data == {"half": "done"}
@@ -268,22 +268,22 @@ def test_nothing_runs_before_the_first_item_is_requested(mode: Mode):
         def a(self) -> None:
             done.append("a")
 
-    items = told(mode, One())
+    items = stream_items(mode, One())
     assert done == []
     assert isinstance(next(items), FlowStarted)
     assert [item.kind for item in items] == ["method_started", "method_finished", "flow_finished"]
 
 
 def test_a_flow_whose_events_are_suppressed_streams_all_the_same(mode: Mode):
-    with heard() as events:
-        items = list(told(mode, Plain(suppress_flow_events=True), {"n": 1}))
+    with record_events() as events:
+        items = list(stream_items(mode, Plain(suppress_flow_events=True), {"n": 1}))
     assert len(items) == 8
     assert events == []
 
 
 def test_two_streams_of_one_flow_do_not_mix(mode: Mode):
     flow = Plain()
-    streams = [told(mode, flow, {"n": n}) for n in (1, 20)]
+    streams = [stream_items(mode, flow, {"n": n}) for n in (1, 20)]
     received: list[list[StreamItem]] = [[], []]
     for _ in range(10):
         for items, stream in zip(received, streams, strict=True):
@@ -308,7 +308,7 @@ def test_nested_stream_reaches_both_readers(mode: Mode):
             inner.extend([item async for item in Plain().astream(n=1)])
             return of(FlowFinished, inner)[0].result
 
-    items = list(told(mode, (AsyncOuter if mode.asynchronous else Outer)()))
+    items = list(stream_items(mode, (AsyncOuter if mode.asynchronous else Outer)()))
     assert [item.execution for item in of(MethodItem, inner)][0] == "first#1"
     assert [item.execution for item in of(MethodItem, items)][:2] == ["relay#1", "relay#1/first#1"]
     assert isinstance(items[-1], FlowFinished) and items[-1].result == "went on"
@@ -322,7 +322,7 @@ def test_crew_stream_in_a_method_reaches_both_readers(mode: Mode):
         def relay(self) -> None:
             inner.extend(team("tides", writes("high tide")).stream({"what": "sea"}))
 
-    items = list(told(mode, Outer()))
+    items = list(stream_items(mode, Outer()))
     for read in (inner, items):
         assert [item.text for item in of(Token, read)] == ["high", " tide"]
     assert {item.method for item in of(Token, inner)} == {None}
@@ -361,7 +361,7 @@ def test_what_a_method_raises_comes_behind_the_items_of_what_was_done(mode: Mode
 
     items: list[StreamItem] = []
     with pytest.raises(ConnectionError, match="down"):
-        for item in told(mode, Fails()):
+        for item in stream_items(mode, Fails()):
             items.append(item)
     failed = of(MethodFailed, items)
     assert [(item.execution, item.error) for item in failed] == [("b#1", "ConnectionError: down")]
@@ -374,7 +374,7 @@ def test_faults_are_raised_before_any_item(mode: Mode):
         pass
 
     with pytest.raises(ValueError, match="no `@start"):
-        list(told(mode, Nothing()))
+        list(stream_items(mode, Nothing()))
 
 
 # ----------------------------------------------------------------------------------------------------- resume
@@ -396,10 +396,10 @@ def test_open_run_is_resumed_in_a_stream(mode: Mode):
 
     trip = Trip()
     with pytest.raises(OSError, match="waves"):
-        list(told(mode, trip))
+        list(stream_items(mode, trip))
     down.clear()
     down.append(False)
-    items = list(told(mode, Trip(), {"id": trip.flow_id}))
+    items = list(stream_items(mode, Trip(), {"id": trip.flow_id}))
     assert items == [
         FlowStarted(flow="Trip", flow_id=trip.flow_id, inputs={}),
         MethodStarted(method="sail", execution="sail#1", params={"_0": "packed"}),
@@ -424,7 +424,7 @@ def test_question_is_an_item_and_its_answer_resumes_in_another_stream(mode: Mode
             return "sent"
 
     draft = Draft()
-    items = list(told(mode, draft))
+    items = list(stream_items(mode, draft))
     assert [item.kind for item in items] == ["flow_started", "method_started", "asked", "flow_paused"]
     question = of(Asked, items)[0]
     assert (question.execution, question.question.message, question.question.output) == (
@@ -435,16 +435,16 @@ def test_question_is_an_item_and_its_answer_resumes_in_another_stream(mode: Mode
     assert question.question.outcomes == ("yes", "no")
     assert of(FlowPaused, items)[0].pending.flow_id == draft.flow_id
     assert of(FlowPaused, items)[0].pending.questions[0].id == question.question.id
-    waits = list(told(mode, Draft(), {"id": draft.flow_id}))
+    waits = list(stream_items(mode, Draft(), {"id": draft.flow_id}))
     assert [item.kind for item in waits] == ["flow_paused"]
-    gone_on = list(told(mode, Draft(), {"id": draft.flow_id}, feedback="yes"))
+    gone_on = list(stream_items(mode, Draft(), {"id": draft.flow_id}, feedback="yes"))
     assert [item.method for item in of(MethodFinished, gone_on)] == ["write", "send"]
     assert gone_on[-1] == FlowFinished(result="sent")
 
 
 def test_an_answer_needs_the_run_that_waits_for_it(mode: Mode):
     with pytest.raises(RuntimeError, match="needs the run that waits"):
-        list(told(mode, Plain(), {"n": 1}, feedback="yes"))
+        list(stream_items(mode, Plain(), {"n": 1}, feedback="yes"))
 
 
 # ----------------------------------------------------------------------------------------------------- leaving
@@ -484,7 +484,7 @@ def left_at(items: Any, kind: type[StreamItem], times: int = 1) -> None:
 
 def test_finished_work_is_stored_and_pending_work_does_not_begin(mode: Mode):
     flow = chain()
-    left_at(told(mode, flow), MethodStarted, times=2)
+    left_at(stream_items(mode, flow), MethodStarted, times=2)
     time.sleep(0.3)  # in an async run, a blocking method goes on in its thread, unheard
     assert flow.done in (["a"], ["a", "b"])
     flow_id = flow.flow_id
@@ -494,7 +494,7 @@ def test_finished_work_is_stored_and_pending_work_does_not_begin(mode: Mode):
 
 def test_leaving_before_the_first_item_is_fine(mode: Mode):
     flow = chain()
-    left_at(told(mode, flow), FlowStarted)
+    left_at(stream_items(mode, flow), FlowStarted)
     assert flow.done == []
 
 
@@ -509,7 +509,7 @@ def test_a_crew_in_the_middle_of_an_answer_ends(mode: Mode, serve: Serve):
 
     flow = Writes(checkpointer=InMemorySaver())
     before = time.monotonic()
-    left_at(told(mode, flow), Token)
+    left_at(stream_items(mode, flow), Token)
     assert time.monotonic() - before < LONG
     assert resume(mode, flow, flow.flow_id) == "short"
 
@@ -534,8 +534,8 @@ def test_crews_in_parallel_methods_all_end(mode: Mode, serve: Serve):
 
     flow = Writes(checkpointer=InMemorySaver())
     seen: set[str | None] = set()
-    items: Any = told(mode, flow)
-    with heard() as events, closing(items):
+    items: Any = stream_items(mode, flow)
+    with record_events() as events, closing(items):
         for item in items:
             if isinstance(item, Token):
                 seen.add(item.method)
@@ -596,7 +596,7 @@ def test_a_cancelled_reader_cancels_the_run():
 
 
 def test_nothing_of_the_stream_stays_in_the_readers_context(mode: Mode):
-    items: Any = told(mode, chain())
+    items: Any = stream_items(mode, chain())
     for item in items:
         assert SINKS.get() == ()
         if isinstance(item, MethodFinished):
@@ -611,7 +611,7 @@ def test_every_item_is_json_and_is_in_the_package():
     assert sent[-1] == {"kind": "flow_finished", "result": "both"}
     finished = next(message for message in sent if message["kind"] == "crew_finished")
     assert finished["output"]["raw"] in ("high tide", "full moon")
-    names = [name for name in stream_items.__all__ if name not in crewgraph.__all__]
+    names = [name for name in item_classes.__all__ if name not in crewgraph.__all__]
     classes = [getattr(crewgraph.flow, name) for name in names]
     leaves = [one for one in classes if "kind" in vars(one)]
     assert len({step.kind for step in leaves}) == len(leaves) == len(classes) - 1
@@ -657,7 +657,7 @@ def test_streaming_is_switched_on_the_class_the_object_or_in_the_call(mode: Mode
     for one in (Always(), flow, Plain(stream=True)):
         output, chunks_of = started(mode, one, n=1)
         assert (chunks_of(), output.result) == ([], "went on")
-        assert of(FlowFinished, told(mode, one, {"n": 1}))[0].result == "went on"
+        assert of(FlowFinished, stream_items(mode, one, {"n": 1}))[0].result == "went on"
     flow.stream = False  # pyright: ignore[reportAttributeAccessIssue]
     assert kickoff(mode, flow, {"n": 1}) == "went on"
 
@@ -700,10 +700,10 @@ def test_a_run_that_waits_is_the_result_of_its_stream(mode: Mode):
 
 
 def test_a_method_of_a_flow_begins_once_although_somebody_reads(mode: Mode):
-    with heard() as events:
-        list(told(mode, Both()))
-    begun = [event.method_name for event in events if isinstance(event, MethodExecutionStartedEvent)]
-    assert sorted(begun) == ["end", "moon", "sea"]
+    with record_events() as events:
+        list(stream_items(mode, Both()))
+    has_started = [event.method_name for event in events if isinstance(event, MethodExecutionStartedEvent)]
+    assert sorted(has_started) == ["end", "moon", "sea"]
 
 
 def test_a_reader_who_leaves_has_waited_for_the_run_when_the_stream_is_closed(granularity: str):

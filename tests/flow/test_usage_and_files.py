@@ -1,4 +1,4 @@
-"""What a flow tells of its models, the files that its crews are given, and states of CrewAI's own records."""
+"""Usage of a flow, files passed to its crews, and states from CrewAI's records."""
 
 from pathlib import Path
 from typing import Any

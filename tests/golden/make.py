@@ -209,8 +209,8 @@ def pack(source: Path, target: Path) -> None:
         packed.with_name(f"{packed.name}.sql").write_text(f"{text}\n", encoding="utf-8")
 
 
-def main(wanted: list[str]) -> None:
-    for name in wanted or CASES:
+def main(expected: list[str]) -> None:
+    for name in expected or CASES:
         target = DATA / name
         if target.exists():
             print(f"{name}: is there; remove it first where it is to be made anew")

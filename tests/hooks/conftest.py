@@ -1,4 +1,4 @@
-"""Hooks are gone again behind each test."""
+"""Unregisters all hooks after each test."""
 
 from collections.abc import Iterator
 

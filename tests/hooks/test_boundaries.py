@@ -12,7 +12,7 @@ from crewgraph.events.hooks import HookDispatchedEvent
 from crewgraph.flow import Flow, listen, start
 from crewgraph.hooks import HookAborted, InterceptionPoint, before_llm_call, get_hooks, on, register_hook
 from crewgraph.project import CrewBase, agent, crew, task
-from hooks.pilots import crew_of, fin
+from hooks.sample_crew import crew_of, fin
 
 POINT = InterceptionPoint
 
@@ -28,7 +28,7 @@ def two_tasks(*answers: str) -> Crew:
     return made
 
 
-def noted(*points: InterceptionPoint) -> list[tuple[Any, ...]]:
+def recorded(*points: InterceptionPoint) -> list[tuple[Any, ...]]:
     seen: list[tuple[Any, ...]] = []
     for point in points:
         register_hook(point, lambda ctx, point=point: seen.append((point.value, ctx)))
@@ -36,7 +36,7 @@ def noted(*points: InterceptionPoint) -> list[tuple[Any, ...]]:
 
 
 def test_a_crew_passes_its_points_in_order(mode: Mode):
-    seen = noted(*(point for point in POINT if "call" not in point))
+    seen = recorded(*(point for point in POINT if "call" not in point))
     mode.kickoff(two_tasks("one", "two"), {"then": "later"})
     steps = ["pre_step", "post_step"]
     assert [name for name, _ in seen] == ["execution_start", "input", *steps, *steps, "output", "execution_end"]
@@ -85,7 +85,7 @@ def test_a_hook_may_end_the_run_and_the_end_is_reported(mode: Mode, point: Inter
         raise HookAborted("no", "the harbour master")
 
     register_hook(point, no)
-    seen = noted(POINT.EXECUTION_END)
+    seen = recorded(POINT.EXECUTION_END)
     with pytest.raises(HookAborted) as raised:
         mode.kickoff(crew_of(ScriptedLLM([fin("six")])))
     assert (raised.value.reason, raised.value.source) == ("no", "the harbour master")
@@ -124,7 +124,7 @@ class Tides(Flow[Any]):
 def test_a_flow_passes_its_points_too(later: bool):
     register_hook(POINT.POST_STEP, lambda ctx: "high" if ctx.step_name == "first" else None)
     register_hook(POINT.OUTPUT, lambda ctx: ctx.output.upper())
-    seen = noted(POINT.EXECUTION_START, POINT.PRE_STEP, POINT.EXECUTION_END)
+    seen = recorded(POINT.EXECUTION_START, POINT.PRE_STEP, POINT.EXECUTION_END)
     flow = Tides()
     assert (asyncio.run(flow.akickoff()) if later else flow.kickoff()) == "HIGH TIDE"
     assert [name for name, _ in seen] == ["execution_start", "pre_step", "pre_step", "execution_end"]
@@ -141,17 +141,17 @@ def test_a_method_may_be_given_other_arguments():
 
 
 def test_each_dispatch_is_reported():
-    told: list[HookDispatchedEvent] = []
+    reported: list[HookDispatchedEvent] = []
     register_hook(POINT.INPUT, lambda _: None)
     register_hook(POINT.OUTPUT, lambda ctx: ctx.output)
     with crewai_event_bus.scoped_handlers():
 
         @crewai_event_bus.on(HookDispatchedEvent)
         def note(_: object, event: HookDispatchedEvent) -> None:
-            told.append(event)
+            reported.append(event)
 
         crew_of(ScriptedLLM([fin("six")])).kickoff()
-    assert [(e.interception_point, e.outcome, e.hook_count) for e in told] == [
+    assert [(e.interception_point, e.outcome, e.hook_count) for e in reported] == [
         ("input", "proceeded", 1),
         ("output", "modified", 1),
     ]

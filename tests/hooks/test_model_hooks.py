@@ -16,7 +16,7 @@ from crewgraph.hooks import (
     register_after_llm_call_hook,
     register_before_llm_call_hook,
 )
-from hooks.pilots import TideTable, act, crew_of, fin
+from hooks.sample_crew import TideTable, act, crew_of, fin
 
 
 def test_messages_changed_in_place_are_asked_and_stay_in_the_conversation(mode: Mode):

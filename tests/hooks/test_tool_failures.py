@@ -21,7 +21,7 @@ from crewgraph.tools.failure import (
     resolve_tool_failure_policy,
     tool_failure_collector,
 )
-from hooks.pilots import TideTable, act, crew_of, fin
+from hooks.sample_crew import TideTable, act, crew_of, fin
 
 
 class Gauge(BaseTool):
@@ -44,13 +44,13 @@ def read(gauge: BaseTool, **crew: Any) -> tuple[ScriptedLLM, Any]:
 
 
 def test_a_failure_that_a_tool_returns_is_reported_to_the_model_and_listed(mode: Mode):
-    told: list[Any] = []
+    reported: list[Any] = []
     llm, crew = read(Gauge(given=REPORTED))
     with crewai_event_bus.scoped_handlers():
 
         @crewai_event_bus.on(ToolFailureDetectedEvent)
         def note(_: object, event: ToolFailureDetectedEvent) -> None:
-            told.append((event.failure, event.policy))
+            reported.append((event.failure, event.policy))
 
         result = mode.kickoff(crew)
     assert "Observation: no quota left (code: 429)" in llm.requests[-1].text
@@ -65,7 +65,7 @@ def test_a_failure_that_a_tool_returns_is_reported_to_the_model_and_listed(mode:
     )
     assert result.has_tool_failures
     assert result.tasks_output[0].tool_failures == crew.agents[0].last_tool_failures == [record]
-    assert told == [(REPORTED, ToolFailurePolicy.WARN)]
+    assert reported == [(REPORTED, ToolFailurePolicy.WARN)]
 
 
 def test_an_exception_a_name_and_arguments_are_reasons_too(mode: Mode):

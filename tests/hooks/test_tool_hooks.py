@@ -15,7 +15,7 @@ from crewgraph.hooks import (
     register_after_tool_call_hook,
     register_before_tool_call_hook,
 )
-from hooks.pilots import TideTable, act, crew_of, fin
+from hooks.sample_crew import TideTable, act, crew_of, fin
 
 
 def pilots(table: Any) -> tuple[ScriptedLLM, Crew]:
@@ -67,9 +67,9 @@ def test_the_result_may_be_replaced(mode: Mode):
 
 def test_a_blocked_tool_is_not_called_and_the_model_is_told(mode: Mode):
     finished: list[Any] = []
-    told: list[str | None] = []
+    reported: list[str | None] = []
     register_before_tool_call_hook(lambda _: False)
-    register_after_tool_call_hook(lambda ctx: told.append(ctx.tool_result))
+    register_after_tool_call_hook(lambda ctx: reported.append(ctx.tool_result))
     llm, crew = pilots(table := TideTable())
     with crewai_event_bus.scoped_handlers():
 
@@ -79,9 +79,9 @@ def test_a_blocked_tool_is_not_called_and_the_model_is_told(mode: Mode):
 
         result = mode.kickoff(crew)
     assert table.looked_up == []
-    assert told[0] is not None and told[0].startswith("`tide_table` was not called: a hook has blocked it")
-    assert told[0] in llm.requests[-1].text
-    assert finished == told
+    assert reported[0] is not None and reported[0].startswith("`tide_table` was not called: a hook has blocked it")
+    assert reported[0] in llm.requests[-1].text
+    assert finished == reported
     assert (result.tool_failures, crew.tasks[0].tools_errors) == ([], 0)
 
 

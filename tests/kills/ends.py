@@ -24,10 +24,10 @@ from uuid import uuid4
 import processes
 from servers.postgres import missing, prepared_postgres
 
+from kills.crew_of_letters import EFFECTS
 from kills.matrix import ROOT
-from kills.post import EFFECTS
 
-__all__ = ["ENDS", "Ends", "play_ends"]
+__all__ = ["ENDS", "Ends", "run_ends"]
 
 RESULTS = Path(__file__).parent / "ends.md"
 ENDS = ("SIGKILL", "SIGTERM", "Ctrl-C", "cancellation", "exit under a daemon thread", "two at once")
@@ -72,15 +72,15 @@ class _Run:
         path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])
         self.environment = {**os.environ, "PYTHONPATH": path, "LANGSMITH_TRACING": "false"}
 
-    def play(self) -> Ends:
+    def run(self) -> Ends:
         for _ in range(self.chance.randint(1, _MOST_ENDS)):
             if self._ended(self.chance.choice(ENDS)):
                 break
-        told = self._process("none", 0.0).communicate(timeout=120)[0].strip().splitlines()
+        reported = self._process("none", 0.0).communicate(timeout=120)[0].strip().splitlines()
         effects = [line.rpartition(" ")[0] for line in self.log.read_text().splitlines()]
         collapsed = [name for name, _ in itertools.groupby(effects)]
-        if told[-1:] != ["third is stamped"] or set(effects) != set(EFFECTS):
-            self.outcome.lost.append(f"seed {self.seed}: {told[-1:]}")
+        if reported[-1:] != ["third is stamped"] or set(effects) != set(EFFECTS):
+            self.outcome.lost.append(f"seed {self.seed}: {reported[-1:]}")
         elif collapsed != EFFECTS:
             self.outcome.repeated.append(f"seed {self.seed}: {collapsed}")
         self.outcome.again = len(effects) - len(collapsed)
@@ -91,16 +91,16 @@ class _Run:
         seconds = self.chance.uniform(0.0, _LONGEST)
         if end == "two at once":
             both = [self._process(end, seconds), self._process(end, seconds)]
-            told = [one.communicate(timeout=120)[0].strip() for one in both]
+            reported = [one.communicate(timeout=120)[0].strip() for one in both]
             self.outcome.ends[end] += 1
-            return "third is stamped" in told
+            return "third is stamped" in reported
         process = self._process(end, seconds)
         if end in _SIGNALS:
             time.sleep(seconds)
             if process.poll() is None:
                 process.send_signal(_SIGNALS[end])
-        told = process.communicate(timeout=120)[0].strip()
-        is_done = told.endswith("third is stamped")
+        reported = process.communicate(timeout=120)[0].strip()
+        is_done = reported.endswith("third is stamped")
         self.outcome.ends[end] += not is_done
         return is_done
 
@@ -115,11 +115,11 @@ class _Run:
             "seconds": seconds,
             "clock": self.chance.choice(_CLOCKS),
         }
-        command = [sys.executable, "-m", "kills.post", json.dumps(order)]
+        command = [sys.executable, "-m", "kills.crew_of_letters", json.dumps(order)]
         return processes.Popen(command, env=self.environment, stdout=-1, stderr=-1, text=True)
 
 
-def play_ends(where: str, number: int, seed: int, folder: Path) -> Ends:
+def run_ends(where: str, number: int, seed: int, folder: Path) -> Ends:
     """Play runs until there were so many ends.
 
     Args:
@@ -130,12 +130,12 @@ def play_ends(where: str, number: int, seed: int, folder: Path) -> Ends:
     """
     outcome, seeds = Ends(), itertools.count(seed)
 
-    def played(seed: int) -> Ends:
-        return _Run(where, folder, seed).play()
+    def run_once(seed: int) -> Ends:
+        return _Run(where, folder, seed).run()
 
     while outcome.ends.total() < number:
         with ThreadPoolExecutor(2) as pool:
-            for one in pool.map(played, itertools.islice(seeds, 8)):
+            for one in pool.map(run_once, itertools.islice(seeds, 8)):
                 outcome.add(one)
     return outcome
 
@@ -152,7 +152,7 @@ def main() -> None:
         if missing() is None:
             places["Postgres"] = stack.enter_context(prepared_postgres()).dsn
         for name, where in places.items():
-            rows.append((name, play_ends(where, given.ends, given.seed, Path(folder))))
+            rows.append((name, run_ends(where, given.ends, given.seed, Path(folder))))
             print(name, rows[-1], flush=True)
     RESULTS.write_text(_page(rows, given.seed))
     sys.exit(any(one.repeated or one.lost for _, one in rows))

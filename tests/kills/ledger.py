@@ -1,4 +1,4 @@
-"""What happened, line by line in a file outside of any checkpoint, and the death at one of them."""
+"""A log of effects, line by line in a file outside of any checkpoint, and a kill at one of them."""
 
 import os
 import signal

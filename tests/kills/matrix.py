@@ -14,8 +14,8 @@ from uuid import uuid4
 import processes
 from servers.postgres import missing, prepared_postgres
 
+from kills.flow_program import VOYAGE
 from kills.program import Case
-from kills.voyage import VOYAGE
 
 __all__ = ["Kills", "Verdict", "ways"]
 
@@ -61,7 +61,7 @@ class Kills:
         where = way.where or str(self._folder / f"{name}.db")
         return replace(way, thread=name, ledger=str(self._folder / f"{name}.txt"), where=where)
 
-    def play(self, case: Case) -> tuple[int, str]:
+    def run(self, case: Case) -> tuple[int, str]:
         """Run a case in a process of its own: its exit code (-9: killed) and what it gave."""
         command = [sys.executable, "-m", "kills.program", json.dumps(asdict(case))]
         ran = processes.run(command, env=self._environment, capture_output=True, text=True, check=False, timeout=250)
@@ -75,7 +75,7 @@ class Kills:
 
     def _find_points(self, way: Case) -> list[str]:
         case = self.fresh(way)
-        status, output = self.play(case)
+        status, output = self.run(case)
         assert (status, output) == (0, expected(way)), output
         lines = Path(case.ledger).read_text().splitlines()
         return [f"{side} {line}" for line in dict.fromkeys(lines) for side in ("before", "after")]
@@ -83,10 +83,10 @@ class Kills:
     def verdict(self, way: Case, kill: str) -> Verdict:
         """Kill at a point, resume in a new process, and count."""
         case = replace(self.fresh(way), kill=kill)
-        status, output = self.play(case)
+        status, output = self.run(case)
         first = _lines(case)
         if status == -9:
-            status, output = self.play(replace(case, kill=""))
+            status, output = self.run(replace(case, kill=""))
         then = _lines(case)[len(first) :]
         happened = Counter(line for line in _lines(case) if line.startswith("E "))
         every = {line.split(" ", 1)[1] for line in self.points(way) if " E " in line}

@@ -21,10 +21,10 @@ from crewgraph import Agent, Crew, CrewOutput, PendingCrew, ScriptedLLM, Task, T
 from crewgraph.core.journal import CHANNEL
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
+from kills.flow_program import voyage_of
 from kills.ledger import Ledger
-from kills.voyage import voyage_of
 
-__all__ = ["Case", "play"]
+__all__ = ["Case", "run_case"]
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Outer(TypedDict, total=False):
     fourth: dict[str, Any]
 
 
-def play(case: Case) -> str:
+def run_case(case: Case) -> str:
     """Run the program, or continue it where an earlier process died; returns the tasks' texts as JSON."""
     ledger = Ledger(case.ledger, case.kill)
     if case.saver == "postgres":
@@ -238,4 +238,4 @@ def _invoked(case: Case, graph: Any, given: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(play(Case(**json.loads(sys.argv[1]))))
+    sys.stdout.write(run_case(Case(**json.loads(sys.argv[1]))))

@@ -1,4 +1,4 @@
-"""A sample of the ends that `make kills` makes by the thousand."""
+"""A sample of the process ends that `make kills` causes by the thousand."""
 
 import random
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from servers.postgres import Postgres
 
-from kills.ends import play_ends
+from kills.ends import run_ends
 
 
 @pytest.mark.parametrize("place", ["SQLite", "Postgres"])
@@ -19,6 +19,6 @@ def test_runs_that_end_in_any_way_lose_and_repeat_nothing_that_was_recorded(
         where = postgres.dsn
     seed = random.randrange(10**6)
     print("seed", seed)
-    outcome = play_ends(where, 12, seed, tmp_path)
+    outcome = run_ends(where, 12, seed, tmp_path)
     assert (outcome.repeated, outcome.lost) == ([], [])
     assert outcome.ends.total() >= 12

@@ -131,7 +131,7 @@ with SqliteCheckpointer(order["file"]) as saver:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no limits there")
 def test_a_disk_that_gets_full_is_reported_and_the_run_continues_when_there_is_room(work: Work, tmp_path: Path):
-    def played(full: bool) -> list[str]:
+    def run_program(full: bool) -> list[str]:
         order = {"kind": work.kind, "mode": work.mode.name, "file": str(tmp_path / "runs.db"), "full": full}
         path = ":".join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])
         command = [sys.executable, "-c", FULL, json.dumps(order)]
@@ -140,10 +140,10 @@ def test_a_disk_that_gets_full_is_reported_and_the_run_continues_when_there_is_r
         )
         return done.stdout.splitlines()
 
-    told = played(full=True)
-    assert told[0].startswith("raised ") and "runs.db" in told[0], told
-    assert told[-1] == "made first second"
-    assert played(full=False) == ["gave third", "made second third"]
+    reported = run_program(full=True)
+    assert reported[0].startswith("raised ") and "runs.db" in reported[0], reported
+    assert reported[-1] == "made first second"
+    assert run_program(full=False) == ["gave third", "made second third"]
 
 
 def test_a_database_that_stays_locked_is_reported_and_the_run_continues_later(work: Work, tmp_path: Path):

@@ -49,8 +49,8 @@ def test_a_run_killed_again_and_again_still_ends_with_every_recorded_effect_done
     from dataclasses import replace
 
     for kill in ("after R 2", "before R 2", "after R 1", "after C 1", "before E guard-good"):
-        kills.play(replace(case, kill=kill))
-    status, output = kills.play(case)
+        kills.run(replace(case, kill=kill))
+    status, output = kills.run(case)
     assert (status, output) == (0, '["seen", "good", "end", "fine"]')
     lines = Path(case.ledger).read_text().splitlines()
     assert lines.count("E a-0") == 1

@@ -74,9 +74,9 @@ class Office(RuleBasedStateMachine):
         applying = actions.get(self.status, [begin])
         applying[choice % len(applying)]()
 
-    def order(self, verb: str, kill: str, clock: float, seconds: float | None) -> list[str]:
+    def order(self, method_name: str, kill: str, clock: float, seconds: float | None) -> list[str]:
         order = {
-            "verb": verb,
+            "method": method_name,
             "number": self.number,
             "kill": kill.format(number=self.number),
             "clock": clock,
@@ -84,13 +84,13 @@ class Office(RuleBasedStateMachine):
             "ledger": str(self.folder / "ledger"),
             "database": str(self.folder / "runs.db"),
         }
-        return [sys.executable, "-m", "kills.office", json.dumps(order)]
+        return [sys.executable, "-m", "kills.crew_with_approval", json.dumps(order)]
 
     def env(self) -> dict[str, str]:
         return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])}
 
-    def run(self, verb: str, kill: str, clock: float, seconds: float | None) -> str:
-        command = self.order(verb, kill, clock, seconds)
+    def run(self, method_name: str, kill: str, clock: float, seconds: float | None) -> str:
+        command = self.order(method_name, kill, clock, seconds)
         ran = processes.run(command, env=self.env(), capture_output=True, text=True, check=False, timeout=250)
         assert ran.returncode in (0, -9), ran.stderr
         result = "killed" if ran.returncode else ran.stdout.strip()
@@ -98,13 +98,13 @@ class Office(RuleBasedStateMachine):
             self.deaths[self.number] += 1
         return result
 
-    def expect(self, result: str, verb: str) -> None:
+    def expect(self, result: str, method_name: str) -> None:
         """Check what came of an order for the last run, and note what is known of it now."""
         assert not result.startswith("failed"), result
         if result in ("killed", "cancelled"):
             self.status = "open"
         elif result == "waits":
-            assert self.number not in self.approved or self.deaths[self.number] or verb == "kickoff", verb
+            assert self.number not in self.approved or self.deaths[self.number] or method_name == "kickoff", method_name
             self.status = "waiting"
         elif result.startswith("done: "):
             assert result == f"done: note {self.number}"
@@ -114,7 +114,7 @@ class Office(RuleBasedStateMachine):
             self.status = "unknown"
         else:
             assert result.startswith("refused: ")
-            assert verb in ("approve", "reject", "resume"), result
+            assert method_name in ("approve", "reject", "resume"), result
 
     def kicks_off(self, kill: str, clock: float, seconds: float | None) -> None:
         self.number += 1
@@ -122,7 +122,7 @@ class Office(RuleBasedStateMachine):
         assert result in ("waits", "killed", "cancelled"), result
         self.expect(result, "kickoff")
         stored = (self.folder / "runs.db").exists() and "C" in self.ledger_kinds()
-        if result != "waits" and not self.begun():
+        if result != "waits" and not self.has_started():
             # It died before anything of it was stored: the thread has what it had.
             self.status = "lost" if stored else "none"
 
@@ -130,7 +130,7 @@ class Office(RuleBasedStateMachine):
         path = self.folder / "ledger"
         return {line[:1] for line in path.read_text().splitlines()} if path.exists() else set()
 
-    def begun(self) -> bool:
+    def has_started(self) -> bool:
         return any(line.endswith(f" {self.number}") for line in self.lines())
 
     def lines(self) -> list[str]:
@@ -155,21 +155,21 @@ class Office(RuleBasedStateMachine):
     def rejects(self, kill: str, clock: float) -> None:
         self.expect(self.run("reject", kill, clock, None), "reject")
 
-    def two_resume_at_once(self, clock: float, verb: str) -> None:
-        if verb == "approve":
+    def two_resume_at_once(self, clock: float, method_name: str) -> None:
+        if method_name == "approve":
             self.approved.add(self.number)
         started = [
-            processes.Popen(self.order(verb, "", offset, None), env=self.env(), stdout=-1, stderr=-1, text=True)
+            processes.Popen(self.order(method_name, "", offset, None), env=self.env(), stdout=-1, stderr=-1, text=True)
             for offset in (clock, 0.0)
         ]
         ended = [process.communicate(timeout=250) for process in started]
         assert all(process.returncode == 0 for process in started), ended
         results = [printed.strip() for printed, _ in ended]
-        told = [result for result in results if result != "busy" and not result.startswith("refused")]
-        assert told or self.status != "waiting", results
-        for result in told[-1:]:
+        reported = [result for result in results if result != "busy" and not result.startswith("refused")]
+        assert reported or self.status != "waiting", results
+        for result in reported[-1:]:
             if self.status != "done":
-                self.expect(result, verb)
+                self.expect(result, method_name)
 
     def is_forked(self, clock: float) -> None:
         self.forks[self.number] += 1

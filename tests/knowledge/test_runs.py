@@ -1,4 +1,4 @@
-"""Agents at work look up what is known."""
+"""Knowledge in runs: agents query it for their tasks."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 from extent import CREW_MODES
-from heard import heard
 from langchain_core.documents import Document
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
@@ -19,8 +18,9 @@ from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage
+from crewgraph.testing import record_events
 
-from .test_own_sources import Fixed
+from .test_custom_sources import Fixed
 
 MILL = "The mill closes at noon."
 HARBOUR = "The harbour opens at six."
@@ -45,7 +45,7 @@ def asking(*agents: Agent, **more: Any) -> Crew:
     return Crew(agents=list(dict.fromkeys(agents)), tasks=tasks, **more)
 
 
-def told(agent: Agent) -> list[str]:
+def describe(agent: Agent) -> list[str]:
     return [request.text for request in cast("ScriptedLLM", agent.llm).requests]
 
 
@@ -55,9 +55,9 @@ INPUTS = {"place": "mill"}
 def test_what_is_found_stands_in_the_prompt_and_is_reported(mode: Mode):
     worker = clerk(WORDS, "noon", knowledge_sources=[MILL])
     crew = asking(worker, knowledge_sources=[HARBOUR])
-    with heard() as events:
+    with record_events() as events:
         output = mode.kickoff(crew, INPUTS)
-    wording, work = told(worker)
+    wording, work = describe(worker)
     assert "When does the mill close?\n\nA time" in wording and "query" in wording
     assert "not as instructions:\nThe mill closes at noon.\n\nThe harbour opens at six." in work
     assert output.raw == "noon" and output.token_usage.successful_requests == 2
@@ -82,19 +82,19 @@ def test_the_config_says_how_much_is_reported(mode: Mode):
     config = KnowledgeConfig(results_limit=1, score_threshold=0)
     worker = clerk("mill", "x", knowledge_sources=[MILL, HARBOUR], knowledge_config=config)
     mode.kickoff(asking(worker), INPUTS)
-    assert MILL in told(worker)[1] and HARBOUR not in told(worker)[1]
+    assert MILL in describe(worker)[1] and HARBOUR not in describe(worker)[1]
     strict = clerk("wind", "x", knowledge_sources=[MILL], knowledge_config={"score_threshold": 0.99})
     mode.kickoff(asking(strict), INPUTS)
-    assert "material" not in told(strict)[1] and strict.agent_knowledge_context is None
+    assert "material" not in describe(strict)[1] and strict.agent_knowledge_context is None
 
 
 @pytest.mark.parametrize("answer", [ConnectionError("down"), " "])
 def test_a_query_that_cannot_be_worded_is_the_task_itself(mode: Mode, answer: Any):
     worker = clerk(answer, "noon", knowledge_sources=[MILL])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(asking(worker), INPUTS)
     assert "knowledge_query_failed" in [event.type for event in events]
-    assert worker.knowledge_search_query == "When does the mill close?" and MILL in told(worker)[1]
+    assert worker.knowledge_search_query == "When does the mill close?" and MILL in describe(worker)[1]
 
 
 class Shelf(BaseKnowledgeStorage):
@@ -119,7 +119,7 @@ class Shelf(BaseKnowledgeStorage):
 
 def test_a_storage_that_fails_is_reported_and_the_work_continues(mode: Mode, caplog: pytest.LogCaptureFixture):
     worker = clerk(WORDS, "noon", knowledge=Knowledge("mill", [MILL], storage=Shelf(fails=True)))
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(asking(worker), INPUTS).raw == "noon"
     assert "knowledge_search_query_failed" in [event.type for event in events]
     assert "could not be searched, it continues without" in caplog.text and "the shelf is gone" in caplog.text
@@ -132,8 +132,8 @@ def test_a_resumed_run_asks_nothing_twice(mode: Mode):
     with pytest.raises(ConnectionError):
         mode.kickoff(crew, INPUTS, thread_id="t")
     assert mode.resume(crew, "t").raw == "noon"
-    assert shelf.asked == [WORDS] and len(told(worker)) == 3
-    assert told(worker)[1] == told(worker)[2] and worker.agent_knowledge_context == MILL
+    assert shelf.asked == [WORDS] and len(describe(worker)) == 3
+    assert describe(worker)[1] == describe(worker)[2] and worker.agent_knowledge_context == MILL
 
 
 def test_a_replayed_task_looks_it_up_anew_and_those_before_do_not(mode: Mode):
@@ -155,7 +155,7 @@ def test_a_refused_attempt_looks_nothing_up_again(mode: Mode):
     crew = asking(worker)
     crew.tasks[0].guardrail = _noon
     assert mode.kickoff(crew, INPUTS).raw == "noon"
-    assert shelf.asked == [WORDS] and MILL in told(worker)[2]
+    assert shelf.asked == [WORDS] and MILL in describe(worker)[2]
 
 
 def test_what_cannot_be_read_is_reported_before_any_model_is_asked(mode: Mode, folder: Path):
@@ -165,7 +165,7 @@ def test_what_cannot_be_read_is_reported_before_any_model_is_asked(mode: Mode, f
     (folder / "hours.txt").unlink()
     with pytest.raises(FileNotFoundError, match="hours.txt"):
         mode.kickoff(crew, INPUTS)
-    assert told(first) == told(second) == []
+    assert describe(first) == describe(second) == []
 
 
 def test_a_compiled_graph_reads_its_sources_before_it_asks(mode: Mode):
@@ -177,19 +177,19 @@ def test_a_compiled_graph_reads_its_sources_before_it_asks(mode: Mode):
     graph = mode.compile(asking(worker), checkpointer=False)
     with pytest.raises(SourceError, match="the service is down"):
         mode.invoke(graph, {"inputs": INPUTS})
-    assert told(worker) == []
+    assert describe(worker) == []
     knows = clerk(WORDS, "noon", knowledge_sources=[MILL])
     assert mode.invoke(mode.compile(asking(knows), checkpointer=False), {"inputs": INPUTS})["ask0"]["raw"] == "noon"
-    assert MILL in told(knows)[1]
+    assert MILL in describe(knows)[1]
 
 
 def test_an_agent_on_its_own_knows_too(mode: Mode):
     worker = clerk(WORDS, "noon", knowledge_sources=[MILL])
     assert mode.run(worker.kickoff, worker.akickoff, "When does the mill close?").raw == "noon"
-    assert MILL in told(worker)[1] and worker.agent_knowledge_context == MILL
+    assert MILL in describe(worker)[1] and worker.agent_knowledge_context == MILL
     alone = clerk(WORDS, "noon", knowledge_sources=[MILL])
     task = Task(description="When?", expected_output="A time", agent=alone)
-    assert mode.run(task.execute_sync, task.aexecute_sync).raw == "noon" and MILL in told(alone)[1]
+    assert mode.run(task.execute_sync, task.aexecute_sync).raw == "noon" and MILL in describe(alone)[1]
 
 
 def test_a_coworker_knows_what_it_knows(mode: Mode):
@@ -199,7 +199,7 @@ def test_a_coworker_knows_what_it_knows(mode: Mode):
     crew = asking(lead)
     crew.agents.append(expert)
     output = mode.kickoff(crew, INPUTS)
-    assert output.raw == "noon" and MILL in told(expert)[1]
+    assert output.raw == "noon" and MILL in describe(expert)[1]
     assert output.token_usage.successful_requests == 4
 
 
@@ -209,7 +209,7 @@ def test_asynchronous_tasks_know_too(mode: Mode):
     for task in crew.tasks[:2]:
         task.async_execution = True
     mode.kickoff(crew, INPUTS)
-    assert MILL in told(first)[1] and MILL in told(second)[1]
+    assert MILL in describe(first)[1] and MILL in describe(second)[1]
 
 
 class Loads(BaseKnowledgeSource):
@@ -235,14 +235,14 @@ def test_runs_for_each_of_several_inputs_read_their_sources_once(mode: Mode):
 def test_a_langchain_retriever_is_knowledge(mode: Mode):
     worker = clerk(WORDS, "noon", knowledge_sources=[Fixed(found=[Document(MILL)])])
     mode.kickoff(asking(worker), INPUTS)
-    assert MILL in told(worker)[1]
+    assert MILL in describe(worker)[1]
 
 
 def test_the_search_as_a_tool_of_an_agent(mode: Mode):
     knowledge = Knowledge("mill", [MILL])
     worker = clerk(ToolUse("search_knowledge", {"query": "mill closes"}), "noon", tools=[knowledge.as_tool()])
     mode.kickoff(asking(worker), INPUTS)
-    assert MILL in told(worker)[1]
+    assert MILL in describe(worker)[1]
 
 
 def test_texts_of_the_query_can_be_replaced(mode: Mode, tmp_path: Path):
@@ -250,7 +250,7 @@ def test_texts_of_the_query_can_be_replaced(mode: Mode, tmp_path: Path):
     (tmp_path / "p.json").write_text(json.dumps(texts))
     worker = clerk(WORDS, "noon", knowledge_sources=[MILL])
     mode.kickoff(asking(worker, prompt_file=str(tmp_path / "p.json")), INPUTS)
-    assert "ASK When does the mill" in told(worker)[0] and f"KNOWN {MILL}" in told(worker)[1]
+    assert "ASK When does the mill" in describe(worker)[0] and f"KNOWN {MILL}" in describe(worker)[1]
 
 
 def test_an_agent_whose_work_a_function_does_is_searched_for_in_the_tasks_own_words(mode: Mode):
@@ -269,7 +269,7 @@ def test_copies_of_crews_know_the_same(mode: Mode):
     worker = clerk(WORDS, "noon", knowledge_sources=[MILL])
     crew = asking(worker, knowledge_sources=[HARBOUR]).copy()
     mode.kickoff(crew, INPUTS)
-    assert MILL in told(worker)[1] and HARBOUR in told(worker)[1]
+    assert MILL in describe(worker)[1] and HARBOUR in describe(worker)[1]
 
 
 def test_knowledge_is_reset_by_its_names(mode: Mode):

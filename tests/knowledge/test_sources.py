@@ -161,15 +161,15 @@ def test_what_stands_for_a_source_becomes_one(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         (3, "is not a source of knowledge"),
         (Path("x.exe"), "files that end as `x.exe` are not read"),
         ({"content": "x"}, "needs a `source_type`"),
     ],
 )
-def test_what_is_no_source_is_refused(given: Any, told: str):
-    with pytest.raises(ValueError, match=told):
+def test_what_is_no_source_is_refused(given: Any, reported: str):
+    with pytest.raises(ValueError, match=reported):
         as_sources([given])
 
 

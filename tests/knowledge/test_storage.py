@@ -1,4 +1,4 @@
-"""What is kept of knowledge: embedded once, replaced, forgotten."""
+"""Storage of knowledge: embedded once, replaced, deleted."""
 
 import os
 import subprocess

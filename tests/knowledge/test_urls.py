@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from modes import Mode
-from until import LONG
+from waiting import LONG
 
 from crewgraph import extras
 from crewgraph.errors import MissingExtra, SourceError, SourceRefused

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from heard import heard
 from servers.openai_api import OpenAIServer, Script, calls, error
 
 from crewgraph import LLM, Agent
@@ -17,6 +16,7 @@ from crewgraph.events import (
     LLMStreamChunkEvent,
 )
 from crewgraph.events.llm import LLMCallType
+from crewgraph.testing import record_events
 
 Serve = Callable[[Script | None], OpenAIServer]
 
@@ -40,7 +40,7 @@ def called(mode: str, llm: LLM, messages: Any, **more: Any) -> Any:
 def test_a_call_emits_events(serve: Serve, mode: str):
     llm = LLM("openai/test", base_url=serve(["yes", calls(("add", {"a": 1}))]).url)
     tools = [{"type": "function", "function": ADD}]
-    with heard() as events:
+    with record_events() as events:
         called(mode, llm, "two words", from_agent="me")
         called(mode, llm, "one more", tools=tools)
     asking, answered, _, tool_call = events
@@ -55,15 +55,15 @@ def test_a_failed_call_emits_events(serve: Serve, mode: str):
     import openai
 
     llm = LLM("openai/test", base_url=serve([error(401, "wrong key")]).url, max_retries=0)
-    with heard() as events, pytest.raises(openai.AuthenticationError):
+    with record_events() as events, pytest.raises(openai.AuthenticationError):
         called(mode, llm, "two words")
     assert [type(event) for event in events] == [LLMCallStartedEvent, LLMCallFailedEvent]
-    assert isinstance(events[-1], LLMCallFailedEvent) and "wrong key" in events[-1].error
+    assert "wrong key" in events.of(LLMCallFailedEvent)[-1].error
 
 
 def test_a_streamed_call_emits_chunks(serve: Serve, mode: str):
     llm = LLM("openai/test", base_url=serve(["three words here"]).url, stream=True)
-    with heard() as events:
+    with record_events() as events:
         assert called(mode, llm, "go") == "three words here"
     pieces = [event.chunk for event in events if isinstance(event, LLMStreamChunkEvent)]
     assert len(pieces) > 1 and "".join(pieces) == "three words here"
@@ -76,7 +76,7 @@ def test_a_subclass_that_calls_super_emits_events_once(serve: Serve, mode: str):
 
     llm = Polite("openai/test", base_url=serve(["yes"]).url)
     worker = Agent(role="worker", goal="g", backstory="b", llm=llm)
-    with heard() as events:
+    with record_events() as events:
         worker.kickoff("go") if mode == "sync" else asyncio.run(worker.akickoff("go"))
     started = [event for event in events if isinstance(event, LLMCallStartedEvent)]
     assert [event.from_agent for event in started] == [worker]

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from modes import Mode
 from pydantic import ValidationError
-from until import LONG, auntil, until
-from windows import NotingWindow, noting
+from rpm_window import NotingWindow, noting
+from waiting import LONG, wait_until, wait_until_async
 
 from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
 
@@ -47,8 +47,8 @@ class Passages:
             threads = [threading.Thread(target=request, args=(who,)) for who in controllers]
         for number, thread in enumerate(threads, 1):
             thread.start()
-            until(lambda number=number: self.arrived >= number)
-        until(lambda: self.arrived == len(controllers))
+            wait_until(lambda number=number: self.arrived >= number)
+        wait_until(lambda: self.arrived == len(controllers))
         yield
         joined(threads)
 
@@ -98,7 +98,7 @@ def test_requests_are_admitted_in_order_of_arrival(mode: Mode):
     passages = Passages(mode, noting(controller))
     with passages.requesting({who: [controller] for who in range(9)}):
         for through in (2, 4, 6, 8):
-            until(lambda through=through: len(passages.seen) == through)
+            wait_until(lambda through=through: len(passages.seen) == through)
             controller.reset_counter()
     # Those of one window may be noted in either order.
     assert [sorted(passages.seen[n : n + 2]) for n in range(0, 10, 2)] == [[0, 1], [2, 3], [4, 5], [6, 7], [8]]
@@ -110,7 +110,7 @@ def test_a_cancelled_request_gives_its_slot_to_the_next():
         window = noting(controller)
         await controller.acheck_or_wait()
         second, third = (asyncio.create_task(controller.acheck_or_wait()) for _ in range(2))
-        await auntil(lambda: window.waiting == 2)
+        await wait_until_async(lambda: window.waiting == 2)
         second.cancel()
         with pytest.raises(asyncio.CancelledError):
             await second
@@ -127,7 +127,7 @@ def test_an_interrupted_request_gives_its_slot_back():
     controller.check_or_wait()
 
     def interrupt() -> None:
-        until(lambda: window.waiting)
+        wait_until(lambda: window.waiting)
         signal.pthread_kill(this, signal.SIGINT)
 
     presses = threading.Thread(target=interrupt)
@@ -167,13 +167,13 @@ def test_waiting_for_one_controller_holds_no_slot_of_a_wider_one(mode: Mode):
     passages = Passages(mode, of_narrow, of_wide)
     expected = {"one": [wide, narrow], "two": [wide, narrow], "three": [wide, narrow], "free": [wide]}
     with passages.requesting(expected):
-        until(lambda: len(passages.seen) == 2)
+        wait_until(lambda: len(passages.seen) == 2)
         assert sorted(passages.seen) == ["free", "one"] and (of_narrow.waiting, of_wide.waiting) == (2, 0)
         narrow.reset_counter()
-        until(lambda: of_wide.waiting)
+        wait_until(lambda: of_wide.waiting)
         assert len(passages.seen) == 2 and of_narrow.waiting == 1
         wide.reset_counter()
-        until(lambda: len(passages.seen) == 3)
+        wait_until(lambda: len(passages.seen) == 3)
         assert passages.seen[2] == "two" and of_narrow.waiting == 1
         narrow.reset_counter()
     assert passages.seen[3] == "three"
@@ -197,7 +197,7 @@ def test_a_wait_is_reported_once_with_its_seconds(mode: Mode):
 
     def let_through() -> None:
         for controller, window in reversed(list(zip(controllers, windows, strict=True))):
-            until(lambda window=window: window.waiting)
+            wait_until(lambda window=window: window.waiting)
             controller.reset_counter()
 
     def note(seconds: float, max_rpm: int) -> None:

@@ -1,4 +1,4 @@
-"""Tools of MCP servers, in the hands of agents."""
+"""Tools of MCP servers, used by agents."""
 
 import asyncio
 import json
@@ -12,12 +12,11 @@ from typing import Any
 
 import processes
 import pytest
-from heard import heard
 from modes import Mode
 from runtime.parts import agent, asked, crew, task
 from servers.mcp_process import RunningServer, calls, over_stdio, running
 from servers.mcp_server import PICTURE, PROGRAM
-from until import until
+from waiting import wait_until
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, MCPServerError, MissingExtra
@@ -29,6 +28,7 @@ from crewgraph.events import (
     ToolUsageErrorEvent,
     ToolUsageFinishedEvent,
 )
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from crewgraph.tools.mcp import (
     MCPServerHTTP,
@@ -96,7 +96,7 @@ def is_running(pid: str) -> bool:
 
 def test_an_agent_uses_the_tools_of_a_server_of_each_kind(mode: Mode, any_server: Any):
     one = worker(DEPTH, mcps=[any_server])
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(crew(task("a", one))).raw == "done"
     assert observed(one) == ["Observation: 12 m at Brest"]
     assert offered(one) == NAMES
@@ -106,10 +106,10 @@ def test_an_agent_uses_the_tools_of_a_server_of_each_kind(mode: Mode, any_server
 
 def test_listeners_hear_of_servers_and_of_what_they_do(mode: Mode, stdio: MCPServerStdio):
     one = worker(DEPTH, ToolUse("fail", {}), mcps=[stdio])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("a", one)))
-    told = [event for event in events if isinstance(event, MCPEvent)]
-    assert [event.type for event in told] == [
+    reported = [event for event in events if isinstance(event, MCPEvent)]
+    assert [event.type for event in reported] == [
         "mcp_connection_started",
         "mcp_connection_completed",
         "mcp_tool_execution_started",
@@ -117,8 +117,10 @@ def test_listeners_hear_of_servers_and_of_what_they_do(mode: Mode, stdio: MCPSer
         "mcp_tool_execution_started",
         "mcp_tool_execution_failed",
     ]
-    assert told[0].agent_role == "worker" and told[0].transport_type == "stdio" and told[0].server_url is None
-    done, failed = told[3], told[5]
+    assert (
+        reported[0].agent_role == "worker" and reported[0].transport_type == "stdio" and reported[0].server_url is None
+    )
+    done, failed = reported[3], reported[5]
     assert isinstance(done, MCPToolExecutionCompletedEvent) and isinstance(failed, MCPToolExecutionFailedEvent)
     assert (done.tool_name, done.tool_args, done.result) == ("depth", {"place": "Brest"}, "12 m at Brest")
     assert "the lock is stuck" in failed.error and failed.error_type == "ToolFailed"
@@ -138,7 +140,7 @@ def test_a_run_has_one_session_with_a_server_and_ends_it(mode: Mode, stdio: MCPS
     mode.kickoff(made := crew(task("a", one), task("b", one), task("c", other)))
     pids = {line.split()[0] for line in calls(notes)}
     assert len(calls(notes)) == 3 and len(pids) == 1
-    until(lambda: not is_running(*pids))
+    wait_until(lambda: not is_running(*pids))
     assert made.tasks[2].output is not None
 
 
@@ -147,7 +149,7 @@ def test_a_custom_graph_has_a_session_for_each_task(mode: Mode, stdio: MCPServer
     mode.invoke(mode.compile(crew(task("a", one), task("b", one))), {"inputs": {}})
     pids = [line.split()[0] for line in calls(notes)]
     assert len(set(pids)) == 2
-    until(lambda: not any(map(is_running, pids)))
+    wait_until(lambda: not any(map(is_running, pids)))
 
 
 def test_agents_and_tasks_on_their_own_and_steps_use_them_too(mode: Mode, stdio: MCPServerStdio, notes: Path):
@@ -159,17 +161,17 @@ def test_agents_and_tasks_on_their_own_and_steps_use_them_too(mode: Mode, stdio:
     made = crew(task("b", worker(note, mcps=[stdio])))
     assert mode.kickoff(made, granularity="step").raw == "done"
     assert len(calls(notes)) == 3
-    until(lambda: not any(is_running(line.split()[0]) for line in calls(notes)))
+    wait_until(lambda: not any(is_running(line.split()[0]) for line in calls(notes)))
 
 
 def test_a_stream_that_is_left_ends_the_session(mode: Mode, stdio: MCPServerStdio, notes: Path):
     one = worker(ToolUse("note", {"text": "a"}), mcps=[stdio])
-    items = mode.told(crew(task("a", one)))
+    items = mode.stream_items(crew(task("a", one)))
     for _ in items:
         if calls(notes):
             break
     items.close()  # type: ignore[attr-defined]
-    until(lambda: not is_running(calls(notes)[0].split()[0]))
+    wait_until(lambda: not is_running(calls(notes)[0].split()[0]))
 
 
 def test_calls_of_one_answer_run_in_parallel_and_share_the_session(mode: Mode, notes: Path):
@@ -194,7 +196,7 @@ def test_the_cache_of_a_run_answers_for_them_in_all_of_its_tasks(mode: Mode, std
     note = ToolUse("note", {"text": "a"})
     one = agent(ScriptedLLM([note, "Final Answer: done"] * 3), mcps=[stdio])
     made = crew(task("a", one), task("b", one))
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(made)
         made.tasks = made.tasks[:1]
         mode.kickoff(made)
@@ -215,10 +217,10 @@ def test_images_are_shown_and_other_bytes_are_reported(mode: Mode, stdio: MCPSer
 
 def test_a_failing_tool_is_reported_to_the_model(mode: Mode, stdio: MCPServerStdio, caplog: pytest.LogCaptureFixture):
     one = worker(ToolUse("fail", {}), mcps=[stdio])
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(made := crew(task("a", one))).raw == "done"
-    (told,) = observed(one)
-    assert told == "Observation: `fail` failed: Error executing tool fail: the lock is stuck"
+    (reported,) = observed(one)
+    assert reported == "Observation: `fail` failed: Error executing tool fail: the lock is stuck"
     assert made.tasks[0].tools_errors == 1 and "the lock is stuck" in caplog.text
     assert sum(isinstance(event, ToolUsageErrorEvent) for event in events) == 1
 
@@ -258,17 +260,21 @@ def test_a_filter_says_which_tools_are_offered(stdio: MCPServerStdio, choose: An
 
 def test_a_filter_receives_the_agent_and_the_server(notes: Path):
     stdio = MCPServerStdio(command=sys.executable, args=[PROGRAM, str(notes)])  # its name is its command's
-    told: list[ToolFilterContext] = []
+    reported: list[ToolFilterContext] = []
 
     def choose(context: ToolFilterContext, tool: dict[str, Any]) -> bool:
-        told.append(context)
+        reported.append(context)
         return tool["name"] == "depth"
 
     stdio.tool_filter = choose
     one = worker(mcps=[stdio])
     (made,) = one.get_mcp_tools([stdio])
     assert isinstance(made, MCPTool) and made.run(place="Brest") == "12 m at Brest"
-    assert told[0].agent is one and told[0].server_name.endswith("_mcp_server.py") and told[0].run_context is None
+    assert (
+        reported[0].agent is one
+        and reported[0].server_name.endswith("_mcp_server.py")
+        and reported[0].run_context is None
+    )
 
 
 def test_an_address_may_name_one_tool(mode: Mode, notes: Path):
@@ -305,7 +311,7 @@ def test_fields_of_a_server_may_stand_in_a_file():
 
 # ------------------------------------------------------------------ what goes wrong
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ("crewai-amp:notion", "refers to CrewAI's hosted platform"),
         ("notion", "refers to CrewAI's hosted platform"),
@@ -314,16 +320,16 @@ def test_fields_of_a_server_may_stand_in_a_file():
         (object(), "is not an MCP server"),
     ],
 )
-def test_what_leads_to_no_server_is_refused_before_anything_is_done(mode: Mode, given: Any, told: str):
+def test_what_leads_to_no_server_is_refused_before_anything_is_done(mode: Mode, given: Any, reported: str):
     one = worker(mcps=[given])
-    with pytest.raises(CompileError, match=f"`mcps` of agent `worker`: .*{told}"):
+    with pytest.raises(CompileError, match=f"`mcps` of agent `worker`: .*{reported}"):
         mode.kickoff(crew(task("a", one)))
-    with pytest.raises(CompileError, match=told):
+    with pytest.raises(CompileError, match=reported):
         mode.compile(crew(task("a", one)))
 
 
 @pytest.mark.parametrize(
-    ("server", "told"),
+    ("server", "reported"),
     [
         (
             MCPServerStdio(command="no-such-program-here"),
@@ -342,9 +348,9 @@ def test_what_leads_to_no_server_is_refused_before_anything_is_done(mode: Mode, 
     ],
     ids=["no program", "nobody there", "nobody there by sse", "silent", "no server"],
 )
-def test_a_server_that_is_not_there_is_reported_before_a_model_is_asked(mode: Mode, server: Any, told: str):
+def test_a_server_that_is_not_there_is_reported_before_a_model_is_asked(mode: Mode, server: Any, reported: str):
     first, second = agent(ScriptedLLM(["x"])), worker(mcps=[server], role="second")
-    with heard() as events, pytest.raises(MCPServerError, match=told):
+    with record_events() as events, pytest.raises(MCPServerError, match=reported):
         mode.kickoff(crew(task("a", first), task("b", second)))
     assert any(isinstance(event, MCPConnectionFailedEvent) for event in events)
     assert isinstance(first.llm, ScriptedLLM) and not first.llm.requests
@@ -473,7 +479,7 @@ def test_a_run_that_was_killed_continues_without_repeating_calls(notes: Path):
 
     assert ran("first").returncode == 9
     assert [line.split()[1] for line in calls(notes)] == ["a"]
-    until(lambda: not is_running(calls(notes)[0].split()[0]))  # its input ended with the process that was killed
+    wait_until(lambda: not is_running(calls(notes)[0].split()[0]))  # its input ended with the process that was killed
     done = ran("second")
     assert done.stdout.strip() == "done", done.stderr
     assert [line.split()[1] for line in calls(notes)] == ["a", "b"]
@@ -500,8 +506,8 @@ def test_tools_of_langchain_mcp_adapters_are_used_as_they_are(mode: Mode, notes:
     one = agent(ScriptedLLM([uses, "Final Answer: done"]), tools=tools)
     assert mode.kickoff(crew(task("a", one))).raw == "done"
     assert isinstance(one.llm, ScriptedLLM)
-    told, image = one.llm.requests[1].messages[-1]["content"]
-    first, second, third = told["text"].splitlines()
+    reported, image = one.llm.requests[1].messages[-1]["content"]
+    first, second, third = reported["text"].splitlines()
     assert (first, second) == ("Observation: 12 m at Brest", "Observation: the quay")
     assert "the lock is stuck" in third
     assert image["image_url"]["url"] == f"data:image/png;base64,{PICTURE}"

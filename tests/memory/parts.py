@@ -1,4 +1,4 @@
-"""Crews that remember."""
+"""Crews with memory."""
 
 from crewgraph import Agent, Crew, ScriptedLLM
 

@@ -1,4 +1,4 @@
-"""The four kinds of memory by themselves: what their storages are called with, what they give and tell."""
+"""The four kinds of memory: calls of their storages, results and events."""
 
 import asyncio
 import sqlite3
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from langgraph.store.memory import InMemoryStore
 
 from crewgraph.errors import StorageError
@@ -19,6 +18,7 @@ from crewgraph.memory.items import EntityMemoryItem, ExternalMemoryItem, LongTer
 from crewgraph.memory.long_term import LongTermMemory
 from crewgraph.memory.short_term import ShortTermMemory, StoredMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, RAGStorage, Storage
+from crewgraph.testing import record_events
 
 
 class Noted(Storage):
@@ -60,7 +60,7 @@ class Async(Noted):
 KINDS = [ShortTermMemory, ExternalMemory]
 
 
-def told(events: list[BaseEvent]) -> list[tuple[Any, ...]]:
+def describe(events: list[BaseEvent]) -> list[tuple[Any, ...]]:
     return [(event.type, event.source_type) for event in events]
 
 
@@ -133,15 +133,18 @@ def test_an_entity_that_cannot_be_kept_does_not_keep_the_others_away():
 
     storage = Picky()
     items = [EntityMemoryItem(name, "t", "d", "") for name in ("Bonn", "Ada")]
-    with heard() as events, pytest.raises(StorageError, match="1 of 2 entities could not be saved: Bonn: no towns"):
+    with (
+        record_events() as events,
+        pytest.raises(StorageError, match="1 of 2 entities could not be saved: Bonn: no towns"),
+    ):
         EntityMemory(storage=storage).save(items)
     assert storage.calls == [("save", "Ada(t): d", {"relationships": ""})]
-    assert told(events) == [("memory_save_started", "entity_memory"), ("memory_save_failed", "entity_memory")]
+    assert describe(events) == [("memory_save_started", "entity_memory"), ("memory_save_failed", "entity_memory")]
 
 
 def test_how_many_entities_were_kept_is_reported():
     items = [EntityMemoryItem(name, "t", "d", "") for name in ("Bonn", "Ada")]
-    with heard() as events:
+    with record_events() as events:
         EntityMemory(storage=Noted()).save(items)
         EntityMemory(storage=Noted()).save(items[0])
     saved: list[Any] = [event for event in events if event.type == "memory_save_completed"]
@@ -155,12 +158,12 @@ def test_events_report_everything_with_how_long_it_took():
     memory: Any = ShortTermMemory(storage=Noted({"content": "tea"}))
     memory.agent, memory.task = "an agent", "a task"
     began = time.perf_counter()
-    with heard() as events:
+    with record_events() as events:
         memory.save("v", {"a": 1})
         memory.search("q", 2)
     took = (time.perf_counter() - began) * 1000
     kind = "short_term_memory"
-    assert told(events) == [
+    assert describe(events) == [
         ("memory_save_started", kind),
         ("memory_save_completed", kind),
         ("memory_query_started", kind),
@@ -176,14 +179,14 @@ def test_events_report_everything_with_how_long_it_took():
 
 def test_what_a_storage_raises_is_reported_and_raised():
     memory = ExternalMemory(storage=Full())
-    with heard() as events:
+    with record_events() as events:
         with pytest.raises(OSError, match="full"):
             memory.save({"not": "a text"})
         with pytest.raises(OSError, match="gone"):
             memory.search("q")
         with pytest.raises(NotImplementedError, match=r"`Full` does not implement `reset\(\)`"):
             memory.reset()
-    assert told(events)[1::2] == [
+    assert describe(events)[1::2] == [
         ("memory_save_failed", "external_memory"),
         ("memory_query_failed", "external_memory"),
     ]
@@ -192,18 +195,18 @@ def test_what_a_storage_raises_is_reported_and_raised():
 
 # ------------------------------------------------------------------------------------------------- found by meaning
 def test_what_is_near_is_found_with_its_score_and_metadata(storage: Path):
-    kept = RAGStorage(type="short_term")
-    kept.save("the harbour of Bonn has three boats", {"agent": "Clerk"})
-    kept.save("bread is baked at night", {"agent": "Baker"})
-    (match,) = kept.search("boats in the harbour", limit=1)
+    stored = RAGStorage(type="short_term")
+    stored.save("the harbour of Bonn has three boats", {"agent": "Clerk"})
+    stored.save("bread is baked at night", {"agent": "Baker"})
+    (match,) = stored.search("boats in the harbour", limit=1)
     assert match["content"] == "the harbour of Bonn has three boats"
     assert match["metadata"] == {"agent": "Clerk"}
     assert 0.6 <= match["score"] <= 1
-    assert kept.search("boats in the harbour", filter={"agent": "Baker"}, score_threshold=0)[0]["content"].startswith(
+    assert stored.search("boats in the harbour", filter={"agent": "Baker"}, score_threshold=0)[0]["content"].startswith(
         "bread"
     )
-    assert kept.search("boats", score_threshold=1.0) == []
-    assert kept.search("boats", limit=0) == kept.search("  ") == []
+    assert stored.search("boats", score_threshold=1.0) == []
+    assert stored.search("boats", limit=0) == stored.search("  ") == []
 
 
 def test_the_same_text_with_the_same_metadata_is_one_entry():
@@ -295,10 +298,10 @@ def test_how_a_task_was_done_is_found_by_its_description_the_latest_first(long_t
     long_term.save(item("look", "1700000003.5", 7))
     long_term.save(item("look", "1700000002.5", None))
     long_term.save(item("look away", "1700000009.5", 9))
-    noted = {"agent": "Clerk", "expected_output": "e"}
+    recorded = {"agent": "Clerk", "expected_output": "e"}
     assert long_term.search("look", latest_n=2) == [
-        {"metadata": {"suggestions": [], "quality": 7, **noted}, "datetime": "1700000003.5", "score": 7},
-        {"metadata": {"suggestions": [], "quality": None, **noted}, "datetime": "1700000002.5", "score": None},
+        {"metadata": {"suggestions": [], "quality": 7, **recorded}, "datetime": "1700000003.5", "score": 7},
+        {"metadata": {"suggestions": [], "quality": None, **recorded}, "datetime": "1700000002.5", "score": None},
     ]
     assert long_term.search("look", 3)[2]["metadata"]["suggestions"] == ["closer"]
     assert long_term.search("nothing") == []
@@ -320,10 +323,10 @@ def test_it_takes_the_words_of_the_other_memories(long_term: LongTermMemory):
 
 
 def test_events_of_the_long_term_memory(long_term: LongTermMemory):
-    with heard() as events:
+    with record_events() as events:
         asyncio.run(long_term.asave(item("look", "1.5", 5)))
         long_term.search("look", latest_n=2)
-    assert told(events) == [
+    assert describe(events) == [
         ("memory_save_started", "long_term_memory"),
         ("memory_save_completed", "long_term_memory"),
         ("memory_query_started", "long_term_memory"),

@@ -84,10 +84,10 @@ def test_a_crew_keeps_its_conversations_with_mem0_and_is_reported_them(calls: li
     prompt = str(model.requests[0].messages[-1]["content"])
     assert "- likes tea" in prompt
     messages = [{"role": "user", "content": prompt}, {"role": "assistant", "content": "the answer"}]
-    noted = {"type": "external", "description": "serve a drink", "agent": "Clerk"}
+    recorded = {"type": "external", "description": "serve a drink", "agent": "Clerk"}
     assert calls == [
         ("search", "serve a drink", 5, {"user_id": "john"}, 0.6),
-        ("add", messages, "john", None, noted, True),
+        ("add", messages, "john", None, recorded, True),
     ]
 
 

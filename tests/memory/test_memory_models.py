@@ -1,4 +1,4 @@
-"""What a model says about memories: where they belong, what becomes of those like them, what is looked for."""
+"""Model calls of memories: scopes, consolidation of similar records, and query analysis."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a memory keeps, finds and forgets."""
+"""The unified memory: remember, recall and forget."""
 
 import asyncio
 import warnings
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from langgraph.store.memory import InMemoryStore
 from modes import Mode
 from pydantic import ValidationError
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from crewgraph import Memory
 from crewgraph.errors import RunError, StorageError
 from crewgraph.memory import MemoryConfig, MemoryMatch, MemoryRecord, MemoryScope, MemorySlice, compute_composite_score
+from crewgraph.testing import record_events
 
 from .unified_parts import words
 
@@ -120,7 +120,7 @@ def test_several_things_are_kept_when_it_returns(memory: Memory, mode: Mode):
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "told"),
+    ("said", "error", "reported"),
     [
         ({"importance": 7}, ValidationError, "less than or equal to 1"),
         ({"categories": "sea"}, ValidationError, "valid list"),
@@ -128,8 +128,8 @@ def test_several_things_are_kept_when_it_returns(memory: Memory, mode: Mode):
         ({"metadata": {"nan": float("nan")}}, TypeError, "not JSON data"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(memory: Memory, said: dict[str, Any], error: type[Exception], told: str):
-    with heard() as events, pytest.raises(error, match=told):
+def test_what_cannot_be_kept_is_refused(memory: Memory, said: dict[str, Any], error: type[Exception], reported: str):
+    with record_events() as events, pytest.raises(error, match=reported):
         memory.remember("x", **said)
     assert events == []
     assert memory.list_records() == []
@@ -350,7 +350,7 @@ def test_a_read_only_memory_is_not_written(memory: Memory, mode: Mode):
 
 # ------------------------------------------------------------------------------------------------- the rest
 def test_words_that_a_memory_does_not_know_are_reported():
-    with pytest.warns(UserWarning, match="`Memory` does not know `embeder`"):
+    with pytest.warns(UserWarning, match="unknown arguments of `Memory`, without effect: `embeder`"):
         Memory(embeder=words)  # pyright: ignore[reportCallIssue]
     with pytest.raises(ValidationError, match="is not a storage; pass a path"):
         Memory(storage=3)
@@ -362,7 +362,7 @@ def test_words_that_a_memory_does_not_know_are_reported():
 
 
 def test_events_report_saves_and_queries(memory: Memory, mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         mode.run(memory.remember, memory.aremember, "The ferry", None, None, {"k": 1})
         memory.remember_many(["a", "b"])
         mode.run(memory.recall, memory.arecall, "ferry")
@@ -384,10 +384,10 @@ def test_events_report_saves_and_queries(memory: Memory, mode: Mode):
 def test_a_storage_that_fails_is_reported_and_raised(mode: Mode, tmp_path: Path):
     (tmp_path / "memory.db").write_bytes(b"this is a letter, no database at all" * 200)
     memory = Memory(storage=tmp_path)
-    with heard() as events:
-        for verb, twin in ((memory.remember, memory.aremember), (memory.recall, memory.arecall)):
+    with record_events() as events:
+        for method, async_method in ((memory.remember, memory.aremember), (memory.recall, memory.arecall)):
             with pytest.raises(StorageError):
-                mode.run(verb, twin, "ferry")
+                mode.run(method, async_method, "ferry")
     assert [event.type for event in events][1::2] == ["memory_save_failed", "memory_query_failed"]
 
 

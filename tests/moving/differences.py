@@ -89,13 +89,13 @@ def written(rows: list[Row], known: list[Row]) -> str:
         one.row: one.of for one in known
     }  # a row whose words were changed is the one with its name, if there is but one
     count = Counter(one.row for one in rows)
-    told = [
+    reported = [
         replace(one, of=exactly.get((one.row, one.here), named.get(one.row, ()) if count[one.row] == 1 else ()))
         for one in rows
     ]
-    unseen = "".join(f"  {_text(one.row)},\n" for one in told if not one.of)
+    unseen = "".join(f"  {_text(one.row)},\n" for one in reported if not one.of)
     parts = [f"{_HEAD}\nunseen = [\n{unseen}]\n"]
-    for one in (one for one in told if one.of):
+    for one in (one for one in reported if one.of):
         listed = ", ".join(map(_text, one.of))
         words = "".join(f"{name} = {_text(getattr(one, name))}\n" for name in _WORDS)
         parts.append(f"[[difference]]\nof = [{listed}]\n{words}")

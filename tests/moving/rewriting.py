@@ -1,4 +1,4 @@
-"""What tests of rewriting share."""
+"""Shared functions of the tests of rewriting."""
 
 import json
 from pathlib import Path
@@ -6,21 +6,21 @@ from typing import Any
 
 from crewgraph_compat.moving.rewriting.program import rewrite_program
 
-__all__ = ["PROJECTS", "notebook", "noted", "put", "rewritten"]
+__all__ = ["PROJECTS", "notebook", "notes_on", "put", "rewritten"]
 
 PROJECTS = Path(__file__).parent / "projects"
 
 
 def rewritten(text: str) -> str:
-    """A program as it is to be, which stays so."""
+    """Return a rewritten program, and check that rewriting it again changes nothing."""
     done, _ = rewrite_program(text.encode(), "program.py")
     again, _ = rewrite_program(done, "program.py")
     assert again == done
     return done.decode()
 
 
-def noted(text: str) -> list[tuple[int, str]]:
-    """What people are told of a program: lines and words."""
+def notes_on(text: str) -> list[tuple[int, str]]:
+    """Return the notes on a rewritten program: their lines and texts."""
     return [(note.line, note.text) for note in rewrite_program(text.encode(), "program.py")[1]]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moving.rewriting import noted, rewritten
+from moving.rewriting import notes_on, rewritten
 
 HEAD = "from crewai import Agent, Crew, Task\n"
 
@@ -30,10 +30,10 @@ def test_a_call_says_what_it_would_say_today(call: str):
 
 
 def test_a_keyword_that_never_had_an_effect_is_reported_when_it_goes_and_when_it_stays():
-    told = dict(noted(f"{HEAD}Task(verbose=True)\nAgent(allow_delegration=True)\nCrew(foo=made())\n"))
-    assert told[2].endswith("it was removed. Give it to the agent or the crew: `Crew(..., verbose=True)`.")
-    assert told[3].endswith("it was kept. Did you mean `allow_delegation`?")
-    assert told[4].endswith("it was kept because evaluating its value may have side effects.")
+    reported = dict(notes_on(f"{HEAD}Task(verbose=True)\nAgent(allow_delegration=True)\nCrew(foo=made())\n"))
+    assert reported[2].endswith("it was removed. Give it to the agent or the crew: `Crew(..., verbose=True)`.")
+    assert reported[3].endswith("it was kept. Did you mean `allow_delegation`?")
+    assert reported[4].endswith("it was kept because evaluating its value may have side effects.")
 
 
 MODELS = {
@@ -59,8 +59,8 @@ def test_a_model_is_made_as_it_is_today(call: str):
 def test_a_model_that_may_be_of_azure_is_reported():
     text = "from crewai import LLM\nLLM(model='m', azure=is_azure)\n"
     assert rewritten(text) == text.replace("crewai", "crewgraph")
-    [(line, told)] = noted(text)
-    assert line == 2 and told.startswith(
+    [(line, reported)] = notes_on(text)
+    assert line == 2 and reported.startswith(
         "the LLM keyword `azure` is from an older version: write the provider before the name"
     )
 
@@ -84,6 +84,6 @@ Task(description="d", expected_output="e").execute(context="c").upper()
     assert 'print(result.raw, result.tasks_output[0].raw, "é", result.exported_output, other.result)' in done
     assert 'print(str(result).strip().upper(), crew.kickoff().to_dict().get("x"), other.strip())' in done
     assert 'Task(description="d", expected_output="e").execute_sync(context="c").raw.upper()' in done
-    assert noted(text) == [
+    assert notes_on(text) == [
         (5, "the output attribute `exported_output` is a former name; write `pydantic, json_dict or raw`.")
     ]

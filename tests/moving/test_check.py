@@ -252,11 +252,11 @@ def test_the_json_has_the_keys_that_the_page_tells(tmp_path: Path, python: Pytho
         b__ipynb=notebook("import crewai"),
         c__py="crewai(",
     )
-    told: dict[str, Any] = json.loads(python(*CHECK, ".", "--json").stdout)
-    assert list(told) == ["schema", "crewgraph", "path", "summary", "features", "broken"]
-    assert told["schema"] == 1
-    assert told["summary"] == {"files": 2, "broken": 1, "works": 2, "differs": 1, "absent": 0}
-    [memory] = [one for one in told["features"] if one["state"] == "differs"]
+    reported: dict[str, Any] = json.loads(python(*CHECK, ".", "--json").stdout)
+    assert list(reported) == ["schema", "crewgraph", "path", "summary", "features", "broken"]
+    assert reported["schema"] == 1
+    assert reported["summary"] == {"files": 2, "broken": 1, "works": 2, "differs": 1, "absent": 0}
+    [memory] = [one for one in reported["features"] if one["state"] == "differs"]
     assert list(memory) == ["feature", "sort", "state", "said", "differences", "uses"]
     assert (memory["feature"], memory["sort"], memory["uses"]) == (
         "Crew(memory=)",
@@ -265,8 +265,8 @@ def test_the_json_has_the_keys_that_the_page_tells(tmp_path: Path, python: Pytho
     )
     assert list(memory["differences"][0]) == ["kind", "what", "crewai", "crewgraph", "to_do"]
     assert {row["kind"] for row in memory["differences"]} == {"may break", "safer default"}
-    assert {"file": "b.ipynb", "line": 1, "cell": 1} in [use for one in told["features"] for use in one["uses"]]
-    assert told["broken"] == [{"file": "c.py", "line": 1, "why": "'(' was never closed"}]
+    assert {"file": "b.ipynb", "line": 1, "cell": 1} in [use for one in reported["features"] for use in one["uses"]]
+    assert reported["broken"] == [{"file": "c.py", "line": 1, "why": "'(' was never closed"}]
 
 
 @pytest.mark.parametrize("project", ["old_crew", "harbour_flow", "notebooks"])

@@ -23,7 +23,7 @@ def after(folder: Path, name: str, text: str, *, program: str = "import crewai\n
     return (folder / name.replace("__", ".")).read_bytes().decode()
 
 
-def told(folder: Path) -> list[tuple[str, int, str]]:
+def describe(folder: Path) -> list[tuple[str, int, str]]:
     """What is told of a project, as far as it is no word on lock files or on the package of tools."""
     notes = plan_migration(folder).notes
     return [(note.file, note.line, note.text) for note in notes if "crewgraph " in note.text or "pip" in note.text]
@@ -125,7 +125,7 @@ setup(
 """
     expected = text.replace("crewai>=0.8; python_version>'3.8'", f"{OURS} ; python_version>'3.8'")
     assert after(tmp_path, "setup__py", text) == expected.replace("crewai[tools]", OURS)
-    assert told(tmp_path) == [
+    assert describe(tmp_path) == [
         ("setup.py", 6, "crewgraph needs Python 3.11 or newer, but `>=3.9` allows older versions.")
     ]
 
@@ -135,7 +135,7 @@ def test_an_environment_of_conda(tmp_path: Path):
         "dependencies:\n  - python=3.10\n  - crewai=0.8\n  - pip:\n    - crewai==0.8  # pinned\n    - rich\n  - numpy\n"
     )
     assert after(tmp_path, "environment__yml", text) == text.replace("crewai==0.8", OURS)
-    assert told(tmp_path) == [
+    assert describe(tmp_path) == [
         ("environment.yml", 2, "crewgraph needs Python 3.11 or newer, but `3.10` allows older versions."),
         ("environment.yml", 3, f"crewgraph is installed with pip: write `{OURS}` below `- pip:`."),
     ]
@@ -155,7 +155,9 @@ python_version = "3.10"
 """
     version = OURS.removeprefix("crewgraph")
     put(tmp_path, Pipfile=text)
-    assert ("Pipfile", 9, "crewgraph needs Python 3.11 or newer, but `3.10` allows older versions.") in told(tmp_path)
+    assert ("Pipfile", 9, "crewgraph needs Python 3.11 or newer, but `3.10` allows older versions.") in describe(
+        tmp_path
+    )
     assert after(tmp_path, "Pipfile", text) == (
         text.replace(
             """crewai = {extras = ["tools"], version = "==0.8", markers = "python_version > '3.8'"}""",
@@ -243,8 +245,8 @@ def test_a_dependency_is_seen_wherever_it_is_rewritten(tmp_path: Path):
 def test_crewai_stays_a_dependency_as_long_as_something_imports_it(tmp_path: Path):
     program = "from crewai import Agent\nfrom crewai.plus_api import PlusAPI\n"
     assert after(tmp_path, "requirements__txt", "crewai\n", program=program) == "crewai\n"
-    told = [note for note in plan_migration(tmp_path).notes if note.file == "requirements.txt"]
-    assert told[0].text.startswith("left unchanged because the project still imports crewai (`main.py:2`)")
+    reported = [note for note in plan_migration(tmp_path).notes if note.file == "requirements.txt"]
+    assert reported[0].text.startswith("left unchanged because the project still imports crewai (`main.py:2`)")
 
 
 def test_of_several_projects_in_a_folder_each_keeps_what_its_own_programs_need(tmp_path: Path):

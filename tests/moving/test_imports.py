@@ -2,7 +2,7 @@
 
 import pytest
 
-from moving.rewriting import noted, rewritten
+from moving.rewriting import notes_on, rewritten
 
 SAME_FORM = {
     "from crewai import Agent, Crew, Task": "from crewgraph import Agent, Crew, Task",
@@ -104,7 +104,7 @@ def late():
 def test_a_star_becomes_the_names_that_the_file_uses():
     text = "from crewai import *\n\nboss = Agent(role='r', goal='g', backstory='b')\nTask\n"
     assert rewritten(text).startswith("from crewgraph import Agent, Task\n\n")
-    assert noted(text) == [
+    assert notes_on(text) == [
         (1, "`from crewai import *` now lists the names used here; other files may import more from it.")
     ]
 
@@ -112,10 +112,12 @@ def test_a_star_becomes_the_names_that_the_file_uses():
 def test_what_is_not_there_stays_and_is_reported_with_the_reason():
     text = "from crewai import Agent\nfrom crewai.plus_api import PlusAPI\n"
     assert rewritten(text) == "from crewgraph import Agent\nfrom crewai.plus_api import PlusAPI\n"
-    [(line, told)] = noted(text)
-    assert line == 2 and told.startswith("`crewai.plus_api.PlusAPI` is left unchanged: It is part of the client for")
+    [(line, reported)] = notes_on(text)
+    assert line == 2 and reported.startswith(
+        "`crewai.plus_api.PlusAPI` is left unchanged: It is part of the client for"
+    )
 
 
 def test_tools_that_import_crewai_themselves_are_reported_once():
-    [(line, told)] = noted("from crewai_tools import FileReadTool\nfrom crewai_tools import SerperDevTool\n")
-    assert line == 1 and "`crewgraph run`" in told
+    [(line, reported)] = notes_on("from crewai_tools import FileReadTool\nfrom crewai_tools import SerperDevTool\n")
+    assert line == 1 and "`crewgraph run`" in reported

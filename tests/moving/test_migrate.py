@@ -101,7 +101,7 @@ def test_why_a_file_cannot_be_read_is_reported_in_pythons_words_with_its_line(py
     (tmp_path / "latin.py").write_bytes("import crewai\n\n# Zoë\n".encode("latin-1"))
     (tmp_path / "wide.py").write_bytes("import crewai\n".encode("utf-16"))
     (tmp_path / "gone.py").symlink_to("/proc/self/mem")
-    told = [
+    reported = [
         "a.ipynb:1: the file is not valid JSON: Expecting value",
         "gone.py:1: the file cannot be opened: Input/output error",
         "latin.py:3: the file is not valid Python: it is not in UTF-8: save it as UTF-8, or declare its encoding in "
@@ -110,7 +110,7 @@ def test_why_a_file_cannot_be_read_is_reported_in_pythons_words_with_its_line(py
     ]
     done = python(*MIGRATE, ".")
     assert done.returncode == 1
-    assert [line for line in sorted(done.stderr.splitlines()) if not line.startswith(("wide", "0 "))] == told
+    assert [line for line in sorted(done.stderr.splitlines()) if not line.startswith(("wide", "0 "))] == reported
     broken = python("-m", "crewgraph", "check", ".").stdout.partition("Could not be read\n")[2]
     assert [line.strip().partition(":")[0] for line in broken.splitlines()[:5]] == [
         "a.ipynb",

@@ -1,6 +1,6 @@
 """Programs written for CrewAI, moved over, do without its name what they were recorded to do on it.
 
-Ten of the programs; `MOVED=all` plays all of them (many minutes).
+Ten of the programs; `MOVED=all` runs all of them (many minutes).
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from crewgraph_compat.moving.migration import Migration, plan_migration
 from parity.compare import ASPECTS, alike, follows, known, recording, relation, whole
-from parity.play import PROGRAMS, ROOT, Implementation, play, programs, source
+from parity.run_program import PROGRAMS, ROOT, Implementation, programs, source, trace_program
 
 SAMPLE = (
     "callbacks",
@@ -34,7 +34,7 @@ EVENTS = {'"crewai.events.base_events"': '"crewgraph.events.base"', '"crewai.eve
 def moved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Migration]:
     """The programs, rewritten, and what was told of them."""
     folder = tmp_path_factory.mktemp("moved")
-    for name in played():
+    for name in program_names():
         file = source(name)
         for path in [file] if file.parent == PROGRAMS else [one for one in file.parent.rglob("*") if one.is_file()]:
             there = folder / path.relative_to(PROGRAMS)
@@ -49,7 +49,7 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Migration]:
     return folder, made
 
 
-def played() -> list[str]:
+def program_names() -> list[str]:
     return programs() if os.environ.get("MOVED") == "all" else sorted(set(SAMPLE) & set(programs()))
 
 
@@ -63,14 +63,14 @@ def test_nothing_is_left_of_crewai(moved: tuple[Path, Migration]):
     assert [file.shown for file in plan_migration(folder).files if file.shown != "harness.py"] == []
 
 
-@pytest.mark.parametrize("name", played())
+@pytest.mark.parametrize("name", program_names())
 def test_a_moved_program_does_what_it_did(moved: tuple[Path, Migration], name: str):
     folder, made = moved
     if any(note.left for note in made.notes if note.file.startswith((f"{name}.", f"{name}/"))):
         pytest.skip("it uses what is not there")
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
     ourselves = Implementation("moved", (sys.executable,), path, harness=folder / "harness.py", asks_at_terminals=True)
-    ours, theirs = play(name, ourselves, folder / source(name).relative_to(PROGRAMS)), recording(name)
+    ours, theirs = trace_program(name, ourselves, folder / source(name).relative_to(PROGRAMS)), recording(name)
     assert "broken" not in ours or "broken" in theirs["1.15"]
     assert {aspect: False for aspect in ASPECTS if not _as_recorded(name, aspect, ours, theirs)} == {}
 

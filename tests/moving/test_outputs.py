@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from crewgraph_compat.moving.migration import plan_migration
 
-from moving.rewriting import noted, put, rewritten
+from moving.rewriting import notes_on, put, rewritten
 
 HEAD = "from crewai import Crew\n\ncrew = Crew(agents=[], tasks=[])\nresult = crew.kickoff()\n"
 
@@ -100,11 +100,11 @@ def test_result_is_a_former_name_of_an_output_and_the_result_of_a_stream(making:
 
 def test_what_may_be_a_stream_is_reported_and_what_is_one_gives_outputs():
     text = f"{HEAD}def show(crew: Crew):\n    print(crew.kickoff().result, crew.kickoff().final_output)\n"
-    assert noted(text) == [
+    assert notes_on(text) == [
         (6, "if this is the output of a crew that does not stream, `result` is a former name; write `raw`.")
     ]
     text = "from crewai import Crew\n\nprint(Crew(tasks=[], stream=True).kickoff().result.final_output)\n"
-    assert rewritten(text).endswith(".kickoff().result.raw)\n") and noted(text) == []
+    assert rewritten(text).endswith(".kickoff().result.raw)\n") and notes_on(text) == []
 
 
 BY_TURNS = """\
@@ -146,7 +146,7 @@ class Report(BaseModel):
 print(result["final_output"])
 """
     assert rewritten(text).endswith('print(result["final_output"])\n')
-    assert noted(text) == [
+    assert notes_on(text) == [
         (11, 'if this is a crew\'s output, `["final_output"]` is from an older version; write `.raw`.')
     ]
 

@@ -1,8 +1,8 @@
-"""What is used through modules, as `crewai.Agent` and in texts, is named where it is now."""
+"""Names used through modules, as `crewai.Agent`, and in strings get their current paths."""
 
 import pytest
 
-from moving.rewriting import noted, rewritten
+from moving.rewriting import notes_on, rewritten
 
 PROGRAMS = {
     "import crewai\ncrewai.Agent\n": "import crewgraph\ncrewgraph.Agent\n",
@@ -46,14 +46,14 @@ with patch("crewai.Agent.kickoff"), patch('crewai.crew.Crew.kickoff'):
 def test_texts_that_name_modules_stay_and_are_reported():
     text = 'import logging\n\nlogging.getLogger("crewai").disabled = True\nNAME = "crewai"\n'
     assert rewritten(text) == text
-    assert [line for line, _ in noted(text)] == [3]
+    assert [line for line, _ in notes_on(text)] == [3]
 
 
 def test_a_module_that_is_left_out_stays_with_its_import():
     text = "import crewai\ncrewai.Agent\ncrewai.plus_api.PlusAPI\n"
     assert rewritten(text) == "import crewai, crewgraph\ncrewgraph.Agent\ncrewai.plus_api.PlusAPI\n"
-    assert [line for line, _ in noted(text)] == [3]
-    assert noted("import crewai.plus_api\n")[0][1].startswith("`crewai.plus_api` is left unchanged: It is part of")
+    assert [line for line, _ in notes_on(text)] == [3]
+    assert notes_on("import crewai.plus_api\n")[0][1].startswith("`crewai.plus_api` is left unchanged: It is part of")
 
 
 def test_texts_of_modules_that_are_imported_by_name_are_rewritten():
@@ -67,7 +67,7 @@ base = import_module("crewai.tools.base_tool")
 """
     done = text.replace('"crewai"', '"crewgraph"').replace('"crewai.tools")', '"crewgraph.tools")')
     assert rewritten(text) == done
-    assert noted(text) == [
+    assert notes_on(text) == [
         (5, "`crewai.tools` is used as a module; `crewgraph.tools` may not have all of its names."),
         (6, 'the string "crewai.tools.base_tool" is left unchanged; if it names a module, crewgraph has its own.'),
     ]
@@ -87,5 +87,5 @@ code = f"import crewai_tools as t\\n{more}"
 prose = "Answers come from crewai as texts."
 '''
     assert rewritten(text) == text.replace("from crewai import Agent", "from crewgraph import Agent")
-    told = "this text imports crewai and is left unchanged; run the program made from it with `crewgraph run`."
-    assert noted(text) == [(7, told), (10, told)]
+    reported = "this text imports crewai and is left unchanged; run the program made from it with `crewgraph run`."
+    assert notes_on(text) == [(7, reported), (10, reported)]

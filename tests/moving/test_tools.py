@@ -1,6 +1,6 @@
 """Tools as older programs write them get types and brackets, where it is certain what they are."""
 
-from moving.rewriting import noted, rewritten
+from moving.rewriting import notes_on, rewritten
 
 TOOLS = """\
 from pydantic import BaseModel
@@ -78,8 +78,8 @@ class Depth(BaseTool):
 
 
 def test_what_the_text_of_a_tool_does_not_tell_is_left_to_people():
-    told = [(line, text) for line, text in noted(TOOLS) if "crewai_tools" not in text]
-    assert told == [
+    reported = [(line, text) for line, text in notes_on(TOOLS) if "crewai_tools" not in text]
+    assert reported == [
         (21, "the tool field `source` has no type; add one: `source: <type> = ...`."),
         (45, "`Of` is a class and requires `place`: write `Of(...)`."),
     ]
@@ -88,7 +88,7 @@ def test_what_the_text_of_a_tool_does_not_tell_is_left_to_people():
 def test_a_schema_without_a_name_for_its_type_is_left_to_people():
     text = "from crewai.tools import BaseTool\nfrom forms import Given\n\n\nclass Depth(BaseTool):\n    args_schema = Given\n"
     assert rewritten(text) == text.replace("crewai", "crewgraph")
-    assert noted(text) == [(6, "the tool field `args_schema` has no type; add one: `args_schema: <type> = ...`.")]
+    assert notes_on(text) == [(6, "the tool field `args_schema` has no type; add one: `args_schema: <type> = ...`.")]
 
 
 SOURCE = """\

@@ -8,7 +8,7 @@ import time
 
 import processes
 import pytest
-from until import until
+from waiting import wait_until
 
 from crewgraph.observe.progress import ProgressLine, progress, without_progress
 
@@ -23,9 +23,9 @@ def test_quick_work_shows_nothing():
 def test_long_work_shows_one_line_that_is_removed_at_the_end():
     stream = io.StringIO()
     with ProgressLine("Reading", 1200, "files", stream, delay=0.0) as shown:
-        until(lambda: "0 of 1,200 files" in stream.getvalue())
+        wait_until(lambda: "0 of 1,200 files" in stream.getvalue())
         shown.advance()
-        until(lambda: "Reading: 1 of 1,200 files, 0 s" in stream.getvalue())
+        wait_until(lambda: "Reading: 1 of 1,200 files, 0 s" in stream.getvalue())
     assert stream.getvalue().endswith("\r\x1b[K") and "\n" not in stream.getvalue()
 
 
@@ -33,14 +33,14 @@ def test_a_title_cannot_play_tricks_on_the_terminal():
     assert "\x1b]" in ProgressLine("\x1b]0;x", 2, "files").line
     stream = io.StringIO()
     with ProgressLine("\x1b]0;x", 2, "files", stream, delay=0.0):
-        until(lambda: "files" in stream.getvalue())
+        wait_until(lambda: "files" in stream.getvalue())
     assert "\x1b]" not in stream.getvalue()
 
 
 def test_work_within_work_leaves_the_line_to_what_is_around_it():
     stream = io.StringIO()
     with ProgressLine("Runs", 2, "runs", stream, delay=0.0):
-        until(lambda: "Runs" in stream.getvalue())
+        wait_until(lambda: "Runs" in stream.getvalue())
         with ProgressLine("Files", 2, "files", stream, delay=0.0):
             time.sleep(0.3)
     assert "Files" not in stream.getvalue()
@@ -49,13 +49,13 @@ def test_work_within_work_leaves_the_line_to_what_is_around_it():
 def test_a_question_is_asked_without_the_line():
     stream = io.StringIO()
     with ProgressLine("Runs", 2, "runs", stream, delay=0.0):
-        until(lambda: "Runs" in stream.getvalue())
+        wait_until(lambda: "Runs" in stream.getvalue())
         with without_progress():
             before = stream.getvalue()
             assert before.endswith("\r\x1b[K")
             time.sleep(0.3)
             assert stream.getvalue() == before
-        until(lambda: stream.getvalue() != before)
+        wait_until(lambda: stream.getvalue() != before)
 
 
 def test_no_terminal_no_thread(monkeypatch: pytest.MonkeyPatch):

@@ -222,8 +222,8 @@ class Tracer(BaseTracer):
         self._keep(run)
 
     def _keep(self, run: Run) -> None:
-        told: list[Any] = [run.inputs, run.outputs, run.extra, run.serialized, run.tags, run.error, run.events]
-        self.texts.append(repr(told))
+        reported: list[Any] = [run.inputs, run.outputs, run.extra, run.serialized, run.tags, run.error, run.events]
+        self.texts.append(repr(reported))
         for child in run.child_runs:
             self._keep(child)
 
@@ -277,11 +277,11 @@ def test_a_run_leaves_no_secret(
     capsys: pytest.CaptureFixture[str],
 ):  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    tracer, told = Tracer(), list[str]()
+    tracer, reported = Tracer(), list[str]()
     caplog.set_level(logging.INFO, "crewgraph")
 
     def hear(source: object, event: BaseEvent) -> None:
-        told.append(event.model_dump_json() + repr(event))
+        reported.append(event.model_dump_json() + repr(event))
 
     with OpenAIServer(answered) as api:
         crewai_event_bus.register_handler(BaseEvent, hear)
@@ -301,7 +301,7 @@ def test_a_run_leaves_no_secret(
             for folder in (tmp_path, storage)
             for name, content in texts_in(folder)
         ),
-        *(("event", text) for text in told),
+        *(("event", text) for text in reported),
         *(("trace", text) for text in tracer.texts),
         ("console", shown.out + shown.err),
         ("log", caplog.text),

@@ -124,7 +124,7 @@ def failure(error: BaseException) -> dict[str, Any]:
     return told
 
 
-def played(program: str) -> dict[str, Any]:
+def run_program(program: str) -> dict[str, Any]:
     """Run a program; what it printed, gave, raised, emitted and wrote."""
     printed: list[str] = []
 
@@ -169,7 +169,7 @@ def main() -> None:
     sys.argv = [program]
     sys.path.insert(0, str(Path(program).parent))
     logging.disable(logging.CRITICAL)
-    trace = played(program)
+    trace = run_program(program)
     Path(target).write_text(json.dumps(trace, default=str), "utf-8")
     builtins.print("played", flush=True)
     sys.stdout.flush()

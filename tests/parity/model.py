@@ -61,9 +61,9 @@ _FIELD = re.compile(r'^  "(\w+)":', re.MULTILINE)
 _MARK = re.compile(r"\b[A-Z][A-Z]+-\d+\b")
 
 
-def marks(told: str) -> set[str]:
+def marks(reported: str) -> set[str]:
     """The marks in a text: capitals, a hyphen and a number, as in `FACT-1`."""
-    return set(_MARK.findall(told))
+    return set(_MARK.findall(reported))
 
 
 def plain_name(tool: str) -> str:
@@ -96,8 +96,8 @@ class ScriptedModel:
     def __call__(self, request: Request) -> Answer:
         messages = cast("list[dict[str, Any]]", request.body.get("messages") or [])
         whole = "\n".join(_content(message) for message in messages)
-        if self.remembered is not None and (wanted := _fields(request.body, messages) & set(_EMPTY)):
-            return self._filled(wanted, request.body, whole)
+        if self.remembered is not None and (expected := _fields(request.body, messages) & set(_EMPTY)):
+            return self._filled(expected, request.body, whole)
         with self._lock:
             key = next((key for key in self.script if key == "*" or key in whole), None)
             position = self._counts[str(key)]
@@ -108,14 +108,14 @@ class ScriptedModel:
         replies = self.script[key]
         return _reply(replies[min(position, len(replies) - 1)], request.body, whole)
 
-    def _filled(self, wanted: set[str], body: dict[str, Any], whole: str) -> Answer:
+    def _filled(self, expected: set[str], body: dict[str, Any], whole: str) -> Answer:
         """The parts of memories that are asked for, in whatever way."""
         with self._lock:
             seen = sorted(self.known & marks(whole))
             self.asked.append({"for": "memory", "model": body.get("model"), "roles": [], "marks": seen})
-        told = (self.remembered or {}).items()
-        given = next((fields for text, fields in told if text == "*" or text in whole), dict[str, Any]())
-        filled = {name: given.get(name, _EMPTY[name]) for name in sorted(wanted)}
+        reported = (self.remembered or {}).items()
+        given = next((fields for text, fields in reported if text == "*" or text in whole), dict[str, Any]())
+        filled = {name: given.get(name, _EMPTY[name]) for name in sorted(expected)}
         form = body.get("tool_choice") or body.get("response_format")
         return replace(_formed({"json": filled}, body, whole) if form else text(json.dumps(filled)), usage=USAGE)
 
@@ -141,39 +141,39 @@ def _content(message: dict[str, Any]) -> str:
 
 
 def _noted(body: dict[str, Any], key: str | None, messages: list[dict[str, Any]], seen: set[str]) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "for": key,
         "model": body.get("model"),
         "roles": [message.get("role") for message in messages],
         "marks": sorted(seen),
     }
     if body.get("tools"):
-        told["tools"] = [plain_name(tool["function"]["name"]) for tool in body["tools"]]
+        reported["tools"] = [plain_name(tool["function"]["name"]) for tool in body["tools"]]
     if body.get("response_format"):
-        told["format"] = body["response_format"].get("type")
+        reported["format"] = body["response_format"].get("type")
     for name in ("temperature", "max_tokens", "stream", "top_p", "seed"):
         if body.get(name) is not None and body.get(name) is not False:
-            told[name] = body[name]
-    return told
+            reported[name] = body[name]
+    return reported
 
 
 def _reply(reply: Any, body: dict[str, Any], whole: str) -> Answer:
     if isinstance(reply, str):
         return replace(_said(reply, body, whole), usage=USAGE)
-    wanted = cast("dict[str, Any]", reply)
-    if "status" in wanted:
-        return error(wanted["status"])
-    if "empty" in wanted:
+    expected = cast("dict[str, Any]", reply)
+    if "status" in expected:
+        return error(expected["status"])
+    if "empty" in expected:
         answer = text("")
-    elif "json" in wanted:
-        answer = _formed(wanted, body, whole)
-    elif "text" in wanted:
-        answer = text(wanted["text"])
-    elif "native" in wanted:
-        answer = call(*wanted["native"])
+    elif "json" in expected:
+        answer = _formed(expected, body, whole)
+    elif "text" in expected:
+        answer = text(expected["text"])
+    elif "native" in expected:
+        answer = call(*expected["native"])
     else:
-        answer = _called([wanted["tool"]] if "tool" in wanted else wanted["tools"], body)
-    return replace(answer, usage=USAGE, delay=wanted.get("delay", 0.0))
+        answer = _called([expected["tool"]] if "tool" in expected else expected["tools"], body)
+    return replace(answer, usage=USAGE, delay=expected.get("delay", 0.0))
 
 
 def _said(answer: str, body: dict[str, Any], whole: str) -> Answer:
@@ -182,20 +182,20 @@ def _said(answer: str, body: dict[str, Any], whole: str) -> Answer:
     return text(f"Thought: I know it.\nFinal Answer: {answer}" if obeys else answer)
 
 
-def _formed(wanted: dict[str, Any], body: dict[str, Any], whole: str) -> Answer:
+def _formed(expected: dict[str, Any], body: dict[str, Any], whole: str) -> Answer:
     """An answer as JSON where that is asked for."""
     forced: Any = body.get("tool_choice")
     if isinstance(forced, dict):
-        return call(cast("dict[str, Any]", forced)["function"]["name"], wanted["json"])
-    given = json.dumps(wanted["json"])
+        return call(cast("dict[str, Any]", forced)["function"]["name"], expected["json"])
+    given = json.dumps(expected["json"])
     if body.get("response_format"):
         return text(given)
-    return _said(wanted.get("else", given), body, whole)
+    return _said(expected.get("else", given), body, whole)
 
 
-def _called(wanted: list[Any], body: dict[str, Any]) -> Answer:
+def _called(expected: list[Any], body: dict[str, Any]) -> Answer:
     if body.get("tools"):
-        return calls(*((name, args) for name, args in wanted))
-    name, args = wanted[0]
+        return calls(*((name, args) for name, args in expected))
+    name, args = expected[0]
     given = args if isinstance(args, str) else json.dumps(args)
     return text(f"Thought: a tool helps.\nAction: {name}\nAction Input: {given}")

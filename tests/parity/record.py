@@ -1,4 +1,4 @@
-"""`python -m parity.record`: play the programs on CrewAI and on crewgraph, store the traces, write `results.md`.
+"""`python -m parity.record`: run the programs on CrewAI and on crewgraph, store the traces, write `results.md`.
 
 The environments with CrewAI are made below `PARITY_ENVIRONMENTS` (default `.venv-parity`); `PARITY_CREWAI_121` and
 `PARITY_CREWAI_115` may name a Python that has one.
@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.environment import Environment
 from parity.compare import ASPECTS, NEW, OLD, follows, known, recording, relation, whole
-from parity.play import CREWGRAPH, Implementation, play, programs, source
+from parity.run_program import CREWGRAPH, Implementation, programs, source, trace_program
 
 __all__ = ["main"]
 
@@ -57,8 +57,8 @@ def _asked() -> argparse.Namespace:
 
 def _recorded(them: dict[str, Implementation], name: str) -> dict[str, Any]:
     """Play a program everywhere, store what is to be stored, and compare."""
-    traces = {**recording(name), **{version: play(name, one) for version, one in them.items()}}
-    ours = play(name, CREWGRAPH)
+    traces = {**recording(name), **{version: trace_program(name, one) for version, one in them.items()}}
+    ours = trace_program(name, CREWGRAPH)
     found = {aspect: relation(ours, traces, aspect) for aspect in ASPECTS}
     row: dict[str, Any] = {"program": name, "relations": found, "faults": _faults(name, found)}
     pinned: dict[str, Any] = {}
@@ -67,12 +67,12 @@ def _recorded(them: dict[str, Implementation], name: str) -> dict[str, Any]:
             pinned.update(_pinned(ours, aspect))
     if row["faults"]:
         pinned = traces.get("crewgraph", {})  # what is not understood is not to be expected from now on
-    kept = {OLD: traces[OLD], NEW: traces[NEW], **({"crewgraph": pinned} if pinned else {})}
+    retained = {OLD: traces[OLD], NEW: traces[NEW], **({"crewgraph": pinned} if pinned else {})}
     target = HERE / "recordings" / f"{name}.json"
-    target.write_text(json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
+    target.write_text(json.dumps(retained, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf-8")
     shown = " ".join(f"{aspect} {_MARKS[one]}" for aspect, one in found.items() if one != "both")
-    told = f"  UNKNOWN: {', '.join(row['faults'])}" if row["faults"] else ""
-    print(f"{name:28} {shown or 'equal to both'}{told}", flush=True)
+    reported = f"  UNKNOWN: {', '.join(row['faults'])}" if row["faults"] else ""
+    print(f"{name:28} {shown or 'equal to both'}{reported}", flush=True)
     return row
 
 
@@ -97,9 +97,11 @@ def _pinned(ours: dict[str, Any], aspect: str) -> dict[str, Any]:
 def _versions() -> dict[str, str]:
     """The releases that recordings are made with."""
     folder = Path(os.environ.get("PARITY_ENVIRONMENTS", ".venv-parity"))
-    told = "import importlib.metadata as m; print(m.version('crewai'))"
+    reported = "import importlib.metadata as m; print(m.version('crewai'))"
     return {
-        name: subprocess.run([one.python(folder.absolute()), "-c", told], capture_output=True, text=True).stdout.strip()
+        name: subprocess.run(
+            [one.python(folder.absolute()), "-c", reported], capture_output=True, text=True
+        ).stdout.strip()
         for name, one in _REQUIRED.items()
     }
 
@@ -116,7 +118,7 @@ def _tabled(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
     head = [
         "# Parity",
         "",
-        f"{len(rows)} programs, played unchanged on CrewAI {versions[OLD]}, CrewAI {versions[NEW]} and crewgraph; made by",
+        f"{len(rows)} programs, run unchanged on CrewAI {versions[OLD]}, CrewAI {versions[NEW]} and crewgraph; made by",
         "`make parity`. `=`: as on both; `1.15` or `1.2.1`: they differ, and it is as there; `≠`: as on neither. Why is in",
         "`differences.toml`; letters say what is meant: b on purpose, m not there yet, x a bug of ours.",
         "",
@@ -153,8 +155,8 @@ def _cell(name: str, aspect: str, found: str) -> str:
 
 
 def _about(name: str) -> str:
-    told = ast.get_docstring(ast.parse(source(name).read_text("utf-8"))) or ""
-    return " ".join(told.split()).replace("|", "\\|")
+    reported = ast.get_docstring(ast.parse(source(name).read_text("utf-8"))) or ""
+    return " ".join(reported.split()).replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Programs written for CrewAI do on crewgraph what they were recorded to do on CrewAI; known differences are in
 `differences.toml`.
 
-Twenty of the programs, chosen for being unlike; `make parity` plays all of them, on CrewAI too.
+Twenty of the programs, chosen for being unlike; `make parity` runs all of them, on CrewAI too.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from parity.compare import ASPECTS, alike, follows, known, recording, relation, whole
-from parity.play import CREWGRAPH, play
+from parity.run_program import CREWGRAPH, trace_program
 
 SAMPLE = (
     "async_tasks",
@@ -36,13 +36,13 @@ SAMPLE = (
     "tool_result_as_answer",
 )
 
-Plays = dict[str, Future[dict[str, Any]]]
+Traces = dict[str, Future[dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def plays() -> Iterator[Plays]:
+def traces() -> Iterator[Traces]:
     with ThreadPoolExecutor(2) as pool:
-        yield {name: pool.submit(play, name, CREWGRAPH) for name in SAMPLE}
+        yield {name: pool.submit(trace_program, name, CREWGRAPH) for name in SAMPLE}
 
 
 def cases() -> Iterator[Any]:
@@ -55,8 +55,8 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("program", "aspect"), list(cases()))
-def test_a_program_does_what_it_does_on_crewai(plays: Plays, program: str, aspect: str):
-    ours, theirs, difference = plays[program].result(), recording(program), known(program, aspect)
+def test_a_program_does_what_it_does_on_crewai(traces: Traces, program: str, aspect: str):
+    ours, theirs, difference = traces[program].result(), recording(program), known(program, aspect)
     for one in ASPECTS if aspect == "*" else [aspect]:
         found = relation(ours, theirs, one)
         if difference is None or difference.is_fault:

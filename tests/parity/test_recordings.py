@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from parity.compare import ASPECTS, NEW, OLD, differences, recording
 from parity.model import literal
-from parity.play import programs, source
+from parity.run_program import programs, source
 from parity.test_parity import SAMPLE
 from parity.trace import PHRASES
 
@@ -43,10 +43,10 @@ def words(text: str) -> set[str]:
 def own_words(program: str) -> set[str]:
     file = source(program)
     tree = ast.parse(file.read_text("utf-8"))
-    told = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    told += [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    reported = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    reported += [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
     beside = file.parent.rglob("*.yaml") if file.name == "main.py" else ()
-    return words(" ".join([*told, *PHRASES, *(path.read_text("utf-8") for path in beside)])) | OURS
+    return words(" ".join([*reported, *PHRASES, *(path.read_text("utf-8") for path in beside)])) | OURS
 
 
 def test_a_recording_is_there_and_holds_only_the_words_of_its_program():

@@ -55,32 +55,32 @@ PHRASES = ("failed guardrail validation after",)
 """Parts of messages that programs look for."""
 
 
-def trace_of(played: dict[str, Any], asked: list[dict[str, Any]], program: Path, *, parallel: bool) -> dict[str, Any]:
+def trace_of(record: dict[str, Any], asked: list[dict[str, Any]], program: Path, *, parallel: bool) -> dict[str, Any]:
     """The trace of a program.
 
     Args:
-        played: what the harness wrote down.
+        record: what the harness wrote down.
         asked: what the model noted.
         program: the program's file: marks and words that stand in it are its own.
         parallel: whether the program does things at once, so that their order means nothing.
     """
-    if "broken" in played:
-        return {"broken": played["broken"], "requests": _requests(asked)}
+    if "broken" in record:
+        return {"broken": record["broken"], "requests": _requests(asked)}
     words = program.read_text("utf-8")
-    events = cast("list[dict[str, Any]]", played["events"])
-    told = [_told(one) for one in events if one["event"] in _EVENTS]
+    events = cast("list[dict[str, Any]]", record["events"])
+    reported = [_told(one) for one in events if one["event"] in _EVENTS]
     trace: dict[str, Any] = {
-        "printed": sorted(played["printed"]) if parallel else played["printed"],
-        "results": _own(played["results"], words),
-        "raised": _raised(played["raised"], words),
+        "printed": sorted(record["printed"]) if parallel else record["printed"],
+        "results": _own(record["results"], words),
+        "raised": _raised(record["raised"], words),
         "tasks": _about(events, "Task", "task", words),
         "tools": _tools(events, words),
         "requests": _requests(asked),
         "conversations": {key: [one["roles"] for one in asked if str(one["for"]) == key] for key in _keys(asked)},
-        "events": told,
+        "events": reported,
         "other_events": dict(sorted(Counter(one["event"] for one in events if one["event"] not in _EVENTS).items())),
-        "files": {name: _own(content, words) for name, content in played["files"].items()},
-        "warnings": sorted({one.partition(":")[0] for one in played["warnings"]}),
+        "files": {name: _own(content, words) for name, content in record["files"].items()},
+        "warnings": sorted({one.partition(":")[0] for one in record["warnings"]}),
     }
     if remembered := [_remembered(one, words) for one in events if one["event"] in _REMEMBERED]:
         trace["memory"] = remembered
@@ -99,12 +99,12 @@ def _told(event: dict[str, Any]) -> str:
 
 def _remembered(event: dict[str, Any], words: str) -> dict[str, Any]:
     """What was searched, found or saved: how, and the marks in it."""
-    told: dict[str, Any] = {"did": _REMEMBERED[event["event"]]}
-    told.update({name: event[name] for name in ("source_type", "limit", "score_threshold") if name in event})
+    reported: dict[str, Any] = {"did": _REMEMBERED[event["event"]]}
+    reported.update({name: event[name] for name in ("source_type", "limit", "score_threshold") if name in event})
     for name in ("query", "value", "results", "memory_content", "retrieved_knowledge"):
         if found := sorted(marks(str(event.get(name, ""))) & marks(words)):
-            told[name] = found
-    return told
+            reported[name] = found
+    return reported
 
 
 def _keys(asked: list[dict[str, Any]]) -> list[str]:
@@ -127,14 +127,14 @@ def _raised(raised: dict[str, Any] | None, words: str) -> dict[str, Any] | None:
     if raised is None:
         return None
     text = str(raised["text"])
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "types": raised["types"],
         "marks": sorted(marks(text) & marks(words)),
         "phrases": [phrase for phrase in PHRASES if phrase in text],
     }
     if "codes" in raised:
-        told["codes"] = raised["codes"]
-    return told
+        reported["codes"] = raised["codes"]
+    return reported
 
 
 def _about(events: list[dict[str, Any]], kind: str, name: str, words: str) -> list[str]:
@@ -151,15 +151,15 @@ def _tools(events: list[dict[str, Any]], words: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for one in events:
         if one["event"] in ("ToolUsageFinishedEvent", "ToolUsageErrorEvent"):
-            told: dict[str, Any] = {
+            reported: dict[str, Any] = {
                 "name": plain_name(str(one.get("tool_name"))),
                 "args": _own(one.get("tool_args"), words),
             }
             if one["event"] == "ToolUsageErrorEvent":
-                told["failed"] = True
+                reported["failed"] = True
             else:
-                told["marks"] = sorted(marks(str(one.get("output"))) & marks(words))
-            found.append(told)
+                reported["marks"] = sorted(marks(str(one.get("output"))) & marks(words))
+            found.append(reported)
     return found
 
 

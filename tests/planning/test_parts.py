@@ -1,15 +1,15 @@
-"""The parts of plans by themselves, under CrewAI's names."""
+"""The classes of plans, under CrewAI's names."""
 
 import json
 from typing import Any
 
 import pytest
 from crewgraph_compat.stand_ins.agents.planning import PlannerObserver, StepExecutionContext, StepExecutor, StepResult
-from heard import heard
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanningConfig, StepObservation, TodoItem, TodoList
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 
@@ -69,14 +69,14 @@ def test_an_observer_looks_at_an_outcome():
     }
     agent = clerk(json.dumps(said))
     observer = PlannerObserver(agent, kickoff_input="The tide?")
-    with heard() as events:
+    with record_events() as events:
         seen = observer.observe(item(1), "high", [item(1)], rest := [item(2)])
     assert seen.step_completed_successfully
     assert "1. d1" in agent.llm.requests[0].text
     assert "The tide?" in agent.llm.requests[0].text
     assert [one.description for one in observer.apply_refinements(seen, rest)] == ["new"]
-    told = [event.type for event in events if event.type.startswith("step_observation")]
-    assert told == ["step_observation_started", "step_observation_completed"]
+    reported = [event.type for event in events if event.type.startswith("step_observation")]
+    assert reported == ["step_observation_started", "step_observation_completed"]
     assert not PlannerObserver.heuristic_observation(step_success=False).step_completed_successfully
 
 

@@ -1,4 +1,4 @@
-"""Plans in steps: made, carried out, looked at, planned anew."""
+"""Plans in steps: planning, execution, observation and replanning."""
 
 import asyncio
 import json
@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from extent import CREW_MODES
-from heard import heard
 from modes import Mode
-from until import LONG
+from waiting import LONG
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
@@ -20,6 +19,7 @@ from crewgraph.events.planning import (
     PlanStepCompletedEvent,
     PlanStepEvent,
 )
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 
@@ -58,29 +58,29 @@ class Clerk:
         self.asked: list[str] = []
 
     def __call__(self, messages: list[dict[str, Any]]) -> Any:
-        told = "\n".join(str(message["content"]) for message in messages)
-        if "Plan this task in at most" in told or "OWN PLAN" in told:
+        reported = "\n".join(str(message["content"]) for message in messages)
+        if "Plan this task in at most" in reported or "OWN PLAN" in reported:
             self.asked.append("plan")
             return self.plans.pop(0) if len(self.plans) > 1 else self.plans[0]
-        if told.startswith("You review the result of one step"):
+        if reported.startswith("You review the result of one step"):
             self.asked.append("observe")
             answer = self.observations.pop(0) if self.observations else seen()
             if isinstance(answer, Exception):
                 raise answer
             return answer
-        if "Do only this step now" in told:
-            wanted = told.split("Do only this step now:\n")[1].split("\n")[0]
-            self.asked.append(wanted)
-            answer = self.steps.get(wanted, f"Final Answer: did {wanted}")
+        if "Do only this step now" in reported:
+            expected = reported.split("Do only this step now:\n")[1].split("\n")[0]
+            self.asked.append(expected)
+            answer = self.steps.get(expected, f"Final Answer: did {expected}")
             if isinstance(answer, Exception):
                 raise answer
-            return answer(told) if callable(answer) else answer
+            return answer(reported) if callable(answer) else answer
         self.asked.append("end")
         return "Final Answer: high"
 
 
-def look(told: str) -> Any:
-    return "Final Answer: high at Brest" if "Observation:" in told else ToolUse("table", {"port": "Brest"})
+def look(reported: str) -> Any:
+    return "Final Answer: high at Brest" if "Observation:" in reported else ToolUse("table", {"port": "Brest"})
 
 
 def agent_of(model: Clerk, config: PlanningConfig | None = None, **fields: Any) -> Agent:
@@ -119,10 +119,10 @@ def test_a_task_is_planned_done_step_by_step_and_put_together(mode: Mode):
 
 def test_native_calls_hand_the_plan_in():
     def answered(messages: list[dict[str, Any]]) -> Any:
-        told = str(messages)
-        if "Plan this task" in told:
+        reported = str(messages)
+        if "Plan this task" in reported:
             return ToolUse("create_reasoning_plan", json.loads(PLAN))
-        return "did" if "Do only this step now" in told else "high"
+        return "did" if "Do only this step now" in reported else "high"
 
     llm = ScriptedLLM(answered, native_tools=True)
     agent = Agent(role="Clerk", goal="Know", backstory="B", llm=llm, tools=[table], planning=True)
@@ -146,7 +146,7 @@ def test_the_output_reports_the_plan():
 def test_steps_that_do_not_need_each_other_are_done_side_by_side(mode: Mode):
     both = threading.Barrier(2, timeout=LONG)
 
-    def slow(told: str) -> str:
+    def slow(reported: str) -> str:
         both.wait()
         return "Final Answer: done"
 
@@ -232,7 +232,7 @@ def test_a_task_that_is_done_early_ends():
 
 @pytest.mark.parametrize("answer", ["I do not know", ConnectionError("down")])
 def test_an_observation_that_cannot_be_read_is_reported_and_the_step_counts(answer: Any):
-    with heard() as events:
+    with record_events() as events:
         done = kicked(Clerk(observations=[answer, answer]), HIGH)
     assert [todo.status for todo in done.todos] == ["completed", "completed"]
     assert "step_observation_failed" in [event.type for event in events]
@@ -240,10 +240,10 @@ def test_an_observation_that_cannot_be_read_is_reported_and_the_step_counts(answ
 
 def test_events_report_each_step():
     model = Clerk([PLAN, AGAIN], [seen(key_information_learned="K"), seen(False)], {"LOOK up the table": look})
-    with heard() as events:
+    with record_events() as events:
         crew_of(agent_of(model, HIGH)).kickoff()
-    told = [event for event in events if isinstance(event, (PlanStepEvent, ObservationEvent))]
-    assert [event.type for event in told][:8] == [
+    reported = [event for event in events if isinstance(event, (PlanStepEvent, ObservationEvent))]
+    assert [event.type for event in reported][:8] == [
         "plan_step_started",
         "step_observation_started",
         "step_observation_completed",
@@ -253,9 +253,9 @@ def test_events_report_each_step():
         "step_observation_completed",
         "plan_step_completed",
     ]
-    assert told[8].type == "plan_replan_triggered"
-    assert {(event.agent_role, event.task_name) for event in told} == {("Clerk", "tide")}
-    done = [event for event in told if isinstance(event, PlanStepCompletedEvent)]
+    assert reported[8].type == "plan_replan_triggered"
+    assert {(event.agent_role, event.task_name) for event in reported} == {("Clerk", "tide")}
+    done = [event for event in reported if isinstance(event, PlanStepCompletedEvent)]
     assert [(event.step_number, event.success) for event in done][:2] == [(1, True), (2, False)]
 
 
@@ -283,8 +283,8 @@ def test_a_plan_has_at_most_so_many_steps_and_depends_on_earlier_ones_alone():
 
 
 def test_a_step_has_bounds_of_its_own():
-    def tries(told: str) -> Any:
-        return "So" if "all your steps" in told else ToolUse("table", {"port": str(len(told))})
+    def tries(reported: str) -> Any:
+        return "So" if "all your steps" in reported else ToolUse("table", {"port": str(len(reported))})
 
     model = Clerk(steps={"LOOK up the table": tries})
     done = kicked(model, PlanningConfig(reasoning_effort="low", max_step_iterations=3))
@@ -304,9 +304,9 @@ def test_a_step_that_takes_too_long_has_failed(mode: Mode):
     model = Clerk(steps={"LOOK up the table": use})
     agent = agent_of(model, PlanningConfig(reasoning_effort="low", step_timeout=2))
     agent.tools = [table, tool(hang)]
-    begun = time.monotonic()
+    started = time.monotonic()
     assert mode.kickoff(crew_of(agent)).raw == "high"
-    assert time.monotonic() - begun < LONG
+    assert time.monotonic() - started < LONG
     assert "LOOK up the table (failed)" in agent.llm.requests[-1].messages[-1]["content"]
 
 
@@ -338,7 +338,7 @@ def test_another_model_plans_and_looks():
 def test_a_run_continues_with_the_step_that_it_stopped_in(mode: Mode):
     down = [True]
 
-    def fails(told: str) -> Any:
+    def fails(reported: str) -> Any:
         if down[0]:
             raise ConnectionError("down")
         return "Final Answer: told"
@@ -357,7 +357,7 @@ def test_a_run_continues_with_the_step_that_it_stopped_in(mode: Mode):
 def test_steps_side_by_side_are_not_repeated_after_a_failure(mode: Mode):
     down = [True]
 
-    def fails(told: str) -> Any:
+    def fails(reported: str) -> Any:
         if down[0]:
             raise ConnectionError("down")
         return "Final Answer: b"

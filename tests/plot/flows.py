@@ -1,4 +1,4 @@
-"""Flows to be drawn."""
+"""Sample flows for drawings."""
 
 import random
 from typing import Any

@@ -89,19 +89,19 @@ def test_a_name_that_is_none_and_a_folder_that_is_missing_are_refused(folder: Pa
 
 
 def test_listeners_are_reported_unless_the_flow_suppresses_it():
-    told: list[tuple[Any, str]] = []
+    reported: list[tuple[Any, str]] = []
     with crewai_event_bus.scoped_handlers():
 
         @crewai_event_bus.on(FlowPlotEvent)
         def note(source: Any, event: FlowPlotEvent) -> None:
-            told.append((source, event.flow_name))
+            reported.append((source, event.flow_name))
 
         flow = MyFlow()
         flow.plot("x")
         MyFlow(suppress_flow_events=True).plot("x")
         MyFlow.plot("x")
         crewai_event_bus.flush()
-    assert told == [(flow, "MyFlow"), (MyFlow, "MyFlow")]
+    assert reported == [(flow, "MyFlow"), (MyFlow, "MyFlow")]
 
 
 def test_show_opens_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch):

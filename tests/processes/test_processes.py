@@ -1,4 +1,4 @@
-"""A forked Python does what one does that was started anew."""
+"""A forked Python process behaves like a newly started one."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from until import until
+from waiting import wait_until
 
 import processes
 
@@ -100,7 +100,7 @@ def test_a_process_ends_with_whoever_it_was_launched_for():
         assert launched.stdout is not None
         pid = int(launched.stdout.readline())
         launched.kill()
-    until(lambda: not is_running(pid))
+    wait_until(lambda: not is_running(pid))
 
 
 def is_running(pid: int) -> bool:

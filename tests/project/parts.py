@@ -1,4 +1,4 @@
-"""A project that most tests begin with, and what they ask of it."""
+"""A sample project for the tests, and shortcuts to its parts."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A class under `@CrewBase` stays the class it was, and becomes a team."""
+"""`@CrewBase` turns a class into a project without replacing it."""
 
 import copy
 import threading
@@ -602,9 +602,9 @@ def test_hooks_are_added_once_however_often_the_crew_is_asked_for():
             )
             return self.made
 
-    kept = Kept()
-    assert kept.crew() is kept.crew(verbose=True) is kept.crew(verbose=False)
-    assert len(kept.crew().before_kickoff_callbacks) == 2
+    stored = Kept()
+    assert stored.crew() is stored.crew(verbose=True) is stored.crew(verbose=False)
+    assert len(stored.crew().before_kickoff_callbacks) == 2
 
 
 MCP = """

@@ -141,17 +141,17 @@ heard = []
     tasks = TASKS + "  callback: first\n  callbacks: [second, first]\n"
     module = load(dedent(program), agents=AGENTS, tasks=tasks)
     mode.kickoff(module.Paper().crew(), {"topic": "tides"})
-    assert module.heard == [("first", "the tide"), ("second", "the tide")]
+    assert module.received == [("first", "the tide"), ("second", "the tide")]
 
 
 def test_callbacks_may_be_given_to_a_task_without_a_project(mode: Mode):
-    heard: list[str] = []
+    received: list[str] = []
 
     def hear(output: TaskOutput) -> None:
-        heard.append(output.raw)
+        received.append(output.raw)
 
     mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), callbacks=[hear])))
-    assert heard == ["x"]
+    assert received == ["x"]
     with pytest.raises(ValueError, match="a callback is a function of one argument, not 5"):
         Task(description="d", expected_output="e", callbacks=[5])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiler.play import agent, play_task, task
+from compiler.body_runner import agent, run_task, task
 from modes import Mode
 from pydantic import ValidationError
 
@@ -196,7 +196,7 @@ def test_a_file_in_i18n_is_the_crews_prompt_file(written: Any):
     worker = agent("x")
     crew = Crew(agents=[worker], tasks=[task(worker)], i18n=I18N(prompt_file=path))
     assert crew.prompt_file == path
-    assert play_task(task(worker)).messages(0)[1][1].startswith("Your task:\n")
+    assert run_task(task(worker)).messages(0)[1][1].startswith("Your task:\n")
 
 
 def test_a_file_in_the_environment_replaces_texts_everywhere(written: Any, mode: Mode, monkeypatch: pytest.MonkeyPatch):

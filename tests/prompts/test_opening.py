@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 import pytest
-from compiler.play import agent, assigned, play, play_task, task
+from compiler.body_runner import agent, bound, run_body, run_task, task
 from pydantic import BaseModel, Field
 
 from crewgraph import Task, TaskOutput
@@ -20,7 +20,7 @@ def count(folder: str, deep: bool = False) -> str:
 
 
 def opening(worked_on: Task, state: dict[str, Any] | None = None) -> list[tuple[str, Any]]:
-    return play_task(worked_on, state).messages(0)
+    return run_task(worked_on, state).messages(0)
 
 
 # ------------------------------------------------------------------------------------------------- whole texts
@@ -85,30 +85,30 @@ def test_the_fields_that_are_wanted_are_listed_nested_ones_too(field: str):
 
 
 # ---------------------------------------------------------------------------------------------------- context
-def told(raws: list[str], **fields: Any) -> str:
+def describe(raws: list[str], **fields: Any) -> str:
     earlier = [task(agent("x"), description=f"Step {n}", name=f"step {n}") for n in range(len(raws))]
     last = task(agent("42"), **fields)
-    *_, assignment = assigned(*earlier, last)
+    *_, assignment = bound(*earlier, last)
     state = {f"step_{n}": TaskOutput(description="d", agent="a", raw=raw).to_plain() for n, raw in enumerate(raws)}
-    return play(task_body(assignment, {"inputs": {}, **state})).messages(0)[-1][1]
+    return run_body(task_body(assignment, {"inputs": {}, **state})).messages(0)[-1][1]
 
 
 def test_what_others_found_out_follows_the_task_with_a_divider_between_each():
-    assert told(["one", "two"]).endswith("Results of earlier tasks:\none\n\n----------\n\ntwo")
+    assert describe(["one", "two"]).endswith("Results of earlier tasks:\none\n\n----------\n\ntwo")
 
 
 def test_outputs_without_text_leave_no_divider():
-    assert told(["one", "", "two"]).endswith("earlier tasks:\none\n\n----------\n\ntwo")
-    assert "Results of earlier tasks" not in told(["", ""])
+    assert describe(["one", "", "two"]).endswith("earlier tasks:\none\n\n----------\n\ntwo")
+    assert "Results of earlier tasks" not in describe(["", ""])
 
 
 @pytest.mark.parametrize("nothing", [[], None])
 def test_no_context_means_no_word_of_it(nothing: Any):
-    assert "Results of earlier tasks" not in told(["one"], context=nothing)
+    assert "Results of earlier tasks" not in describe(["one"], context=nothing)
 
 
 def test_braces_in_others_outputs_are_left_alone():
-    assert told(["{input} {context} {topic}"]).endswith("earlier tasks:\n{input} {context} {topic}")
+    assert describe(["{input} {context} {topic}"]).endswith("earlier tasks:\n{input} {context} {topic}")
 
 
 # ------------------------------------------------------------------------------------------------ placeholders

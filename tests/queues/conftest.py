@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from servers.postgres import Postgres
-from until import until
+from waiting import wait_until
 
 from crewgraph.contrib.queue import Job, Queue, QueueWorker
 
@@ -33,6 +33,6 @@ def work(queue: Queue) -> Callable[..., None]:
             asyncio.run(QueueWorker(queue, targets, **options).run(wait=False))
             return all(job.status() not in ("queued", "working") for job in until_ended)
 
-        until(is_over)
+        wait_until(is_over)
 
     return work

@@ -1,4 +1,4 @@
-"""Jobs: what a run in a queue gives, asks and becomes, as its owner sees it."""
+"""Jobs: results, questions and states of queued runs, as their owner sees them."""
 
 import asyncio
 import inspect

@@ -16,13 +16,13 @@ import processes
 import psycopg
 import pytest
 from servers.postgres import missing, running_postgres
-from until import until
+from waiting import wait_until
 
 from crewgraph.contrib.queue import Job, JobFailed, Queue
 from crewgraph.errors import StorageError
 
-from .office import TASKS, office, poison
-from .trial import trial
+from .sample_crew import TASKS, office, poison
+from .stress import trial
 from .worker_processes import TESTS, Workers, made_once
 
 
@@ -42,7 +42,7 @@ def _enqueue(queue: Queue, *keys: str) -> list[Job]:
 def test_the_runs_of_a_killed_worker_are_finished_by_another(queue: Queue, workers: Workers):
     jobs = _enqueue(queue, "a", "b", "c")
     first = workers.start()
-    until(lambda: "second" in workers.effects().get("a", ()))
+    wait_until(lambda: "second" in workers.effects().get("a", ()))
     killed = time.monotonic()
     first.kill()
     workers.start()
@@ -57,9 +57,9 @@ def test_a_living_worker_that_loses_its_job_still_makes_the_run_alone(queue: Que
     (job,) = _enqueue(queue, "a")
     with workers.held():
         workers.start("--stalled-after", "0")
-        until(lambda: workers.effects().get("a"))
+        wait_until(lambda: workers.effects().get("a"))
         workers.start("--stalled-after", "0")
-        until(lambda: "is being run by" in workers.output(0) + workers.output(1))
+        wait_until(lambda: "is being run by" in workers.output(0) + workers.output(1))
         assert job.status() != "done"
     assert job.result(60).raw == "third of a"
     assert workers.effects()["a"] == list(TASKS)
@@ -70,9 +70,9 @@ def test_a_living_worker_that_loses_its_job_and_then_dies_leaves_it_to_the_other
     (job,) = _enqueue(queue, "a")
     with workers.held():
         first = workers.start("--stalled-after", "0")
-        until(lambda: workers.effects().get("a"))
+        wait_until(lambda: workers.effects().get("a"))
         workers.start("--stalled-after", "0", seconds=0.1)
-        until(lambda: "is being run by" in workers.output(1))
+        wait_until(lambda: "is being run by" in workers.output(1))
         first.kill()
     assert job.result(60).raw == "third of a"
     assert made_once(workers.effects()["a"])
@@ -83,10 +83,10 @@ def test_a_living_worker_that_loses_its_job_and_then_dies_leaves_it_to_the_other
 def test_a_stopped_worker_keeps_its_runs_and_continues_with_them(queue: Queue, workers: Workers):
     (job,) = _enqueue(queue, "a")
     first = workers.start(seconds=0.5)
-    until(lambda: workers.effects().get("a"))
+    wait_until(lambda: workers.effects().get("a"))
     os.kill(workers.pids("a")[0], signal.SIGSTOP)
     workers.start("--stalled-after", "0.5", seconds=0.1)
-    until(lambda: "is being run by" in workers.output(1))
+    wait_until(lambda: "is being run by" in workers.output(1))
     assert workers.effects()["a"] == ["first"]
     os.kill(workers.pids("a")[0], signal.SIGCONT)
     assert job.result(60).raw == "third of a"
@@ -97,7 +97,7 @@ def test_a_stopped_worker_keeps_its_runs_and_continues_with_them(queue: Queue, w
 def test_sigterm_lets_runs_end_and_begins_none(queue: Queue, workers: Workers):
     jobs = _enqueue(queue, "a", "b")
     first = workers.start("--concurrency", "1", seconds=0.3)
-    until(lambda: workers.effects().get("a"))
+    wait_until(lambda: workers.effects().get("a"))
     os.kill(first.pid, signal.SIGTERM)
     assert first.wait(60) == 0
     assert [job.status() for job in jobs] == ["done", "queued"]
@@ -107,7 +107,7 @@ def test_sigterm_lets_runs_end_and_begins_none(queue: Queue, workers: Workers):
 def test_runs_that_outlast_the_grace_stop_after_what_is_under_way(queue: Queue, workers: Workers):
     (job,) = _enqueue(queue, "a")
     first = workers.start("--grace", "0.1", seconds=1.0)
-    until(lambda: workers.effects().get("a"))
+    wait_until(lambda: workers.effects().get("a"))
     os.kill(first.pid, signal.SIGTERM)
     assert first.wait(60) == 0
     assert (job.status(), workers.effects()) == ("queued", {"a": ["first"]})
@@ -119,9 +119,9 @@ def test_runs_that_outlast_the_grace_stop_after_what_is_under_way(queue: Queue, 
 def test_a_run_under_way_is_cancelled_after_its_effect(queue: Queue, workers: Workers):
     (job,) = _enqueue(queue, "a")
     workers.start(seconds=0.5)
-    until(lambda: workers.effects().get("a"))
+    wait_until(lambda: workers.effects().get("a"))
     assert job.cancel()
-    until(lambda: job.status() == "cancelled")
+    wait_until(lambda: job.status() == "cancelled")
     with pytest.raises(JobFailed, match="was cancelled"):
         job.result(10)
     assert workers.effects() == {"a": ["first"]}
@@ -133,8 +133,8 @@ def test_a_run_under_way_is_cancelled_after_its_effect(queue: Queue, workers: Wo
 def test_a_job_that_kills_its_workers_becomes_a_dead_letter(queue: Queue, workers: Workers):
     job = poison().enqueue(queue=queue, retries=1)
     for _ in range(3):
-        workers.start(target="queues.office:poison")
-    until(lambda: job.status() == "failed")
+        workers.start(target="queues.sample_crew:poison")
+    wait_until(lambda: job.status() == "failed")
     assert job.error() == "2 workers have died while running it"
     assert sum(one.poll() is None for one in workers.running) == 1
 
@@ -142,7 +142,7 @@ def test_a_job_that_kills_its_workers_becomes_a_dead_letter(queue: Queue, worker
 def test_workers_continue_when_their_connections_were_cut(queue: Queue, workers: Workers, database: str):
     jobs = _enqueue(queue, *"abcd")
     workers.start(seconds=0.3)
-    until(lambda: workers.effects().get("a"))
+    wait_until(lambda: workers.effects().get("a"))
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -190,7 +190,7 @@ def test_the_commands_list_retry_and_cancel(queue: Queue, database: str, tmp_pat
     assert "thread `a` has no queued or running job" in command("jobs", "--cancel", "a").stderr
     assert command("jobs", "--state", "failed").stdout == "no failed jobs\n"
     assert command("jobs", "--retry", "a").stdout == "a is queued again\n"
-    done = command("worker", "--target", "queues.office:office", "--burst")
+    done = command("worker", "--target", "queues.sample_crew:office", "--burst")
     assert done.returncode == 0
     assert "working on `crew:office`, 4 at a time" in done.stderr
     assert "Thread `a` of `crew:office` is done" in done.stderr

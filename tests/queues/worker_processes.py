@@ -10,7 +10,7 @@ from pathlib import Path
 
 import processes
 
-from .office import TASKS, Effect, effects
+from .sample_crew import TASKS, Effect, effects
 
 __all__ = ["TESTS", "Workers", "made_once"]
 
@@ -31,7 +31,7 @@ class Workers:
         self._folder, self.running = folder, list[subprocess.Popen[str]]()
 
     def start(
-        self, *options: str, target: str = "queues.office:office", seconds: float = 0.2
+        self, *options: str, target: str = "queues.sample_crew:office", seconds: float = 0.2
     ) -> "subprocess.Popen[str]":
         """Start one; it is ready when it has registered itself."""
         command = [sys.executable, "-m", "crewgraph", "worker", "--target", target, *options]
@@ -52,20 +52,20 @@ class Workers:
     def output(self, number: int = 0) -> str:
         return (self._folder / f"worker-{number}").read_text()
 
-    def told(self) -> list[Effect]:
+    def reported(self) -> list[Effect]:
         """The calls of tools, in order."""
         return effects(self.log)
 
     def effects(self) -> dict[str, list[str]]:
         """The tasks of each thread, in the order of their calls."""
         found: dict[str, list[str]] = {}
-        for effect in self.told():
+        for effect in self.reported():
             found.setdefault(effect.key, []).append(effect.task)
         return found
 
     def pids(self, key: str) -> list[int]:
         """The processes that have called a tool for a thread, in order."""
-        return [effect.pid for effect in self.told() if effect.key == key]
+        return [effect.pid for effect in self.reported() if effect.key == key]
 
     def end(self) -> None:
         for one in self.running:

@@ -13,7 +13,7 @@ __all__ = ["AsyncClientAPI", "ClientAPI", "installed"]
 class Collection:
     def __init__(self, name: str, metadata: dict[str, Any], embed: Any) -> None:
         self.name, self.metadata, self.embed = name, metadata, embed
-        self.kept: dict[str, tuple[str, Any, list[float]]] = {}
+        self.stored: dict[str, tuple[str, Any, list[float]]] = {}
         self.upserts: list[list[str]] = []
 
     def upsert(self, ids: list[str], documents: list[str], metadatas: list[Any] | None) -> None:
@@ -23,21 +23,21 @@ class Collection:
             raise ValueError("metadata is empty")
         self.upserts.append(ids)
         for at, (key, text, vector) in enumerate(zip(ids, documents, self.embed(documents), strict=True)):
-            self.kept[key] = (text, metadatas[at] if metadatas else None, [float(number) for number in vector])
+            self.stored[key] = (text, metadatas[at] if metadatas else None, [float(number) for number in vector])
 
     def query(
         self, query_texts: list[str], n_results: int, where: Any, where_document: Any, include: list[str]
     ) -> dict[str, Any]:
-        wanted = [float(number) for number in self.embed.embed_query(query_texts)[0]]
+        expected = [float(number) for number in self.embed.embed_query(query_texts)[0]]
         rows = [
-            (1 - _cosine(wanted, vector), key, text, metadata)
-            for key, (text, metadata, vector) in self.kept.items()
+            (1 - _cosine(expected, vector), key, text, metadata)
+            for key, (text, metadata, vector) in self.stored.items()
             if _fits(metadata or {}, where or {}) and (where_document or {}).get("$contains", "") in text
         ]
         rows = sorted(rows)[:n_results]
-        told = {"distances": [row[0] for row in rows], "documents": [row[2] for row in rows]}
-        told["metadatas"] = [row[3] for row in rows]
-        return {"ids": [[row[1] for row in rows]]} | {n: [told[n]] if n in include else None for n in told}
+        reported = {"distances": [row[0] for row in rows], "documents": [row[2] for row in rows]}
+        reported["metadatas"] = [row[3] for row in rows]
+        return {"ids": [[row[1] for row in rows]]} | {n: [reported[n]] if n in include else None for n in reported}
 
 
 class ClientAPI:

@@ -1,4 +1,4 @@
-"""A client of ChromaDB's that a program has made itself, by CrewAI's verbs."""
+"""A ChromaDB client that the program created, used through CrewAI's methods."""
 
 import asyncio
 import importlib
@@ -43,8 +43,8 @@ def client_for(mode: Mode, embedder: Any, **options: Any) -> ChromaDBClient:
     return ChromaDBClient(AsyncClientAPI() if mode.asynchronous else ClientAPI(), embedder, **options)
 
 
-def asked(mode: Mode, client: ChromaDBClient, verb: str, **given: Any) -> Any:
-    return mode.run(lambda: getattr(client, verb)(**given), lambda: getattr(client, f"a{verb}")(**given))
+def asked(mode: Mode, client: ChromaDBClient, method_name: str, **given: Any) -> Any:
+    return mode.run(lambda: getattr(client, method_name)(**given), lambda: getattr(client, f"a{method_name}")(**given))
 
 
 @pytest.mark.usefixtures("chroma")
@@ -87,16 +87,17 @@ def test_collections_of_chromadb_are_made_and_forgotten(mode: Mode):
 
 @pytest.mark.usefixtures("chroma")
 @pytest.mark.parametrize(
-    "verb", ["create_collection", "get_or_create_collection", "add_documents", "search", "delete_collection", "reset"]
+    "method_name",
+    ["create_collection", "get_or_create_collection", "add_documents", "search", "delete_collection", "reset"],
 )
-def test_a_verb_for_the_other_kind_of_client_is_refused(verb: str):
+def test_a_method_for_the_other_kind_of_client_is_refused(method_name: str):
     assert is_sync_client(ClientAPI()) and is_async_client(AsyncClientAPI()) and not is_sync_client(object())
-    with pytest.raises(ClientMethodMismatchError, match=rf"`{verb}\(\)` needs a `ClientAPI`"):
-        getattr(ChromaDBClient(AsyncClientAPI(), Letters()), verb)()
-    with pytest.raises(TypeError, match=rf"call `{verb}\(\)`"):
-        asyncio.run(getattr(ChromaDBClient(ClientAPI(), Letters()), f"a{verb}")())
+    with pytest.raises(ClientMethodMismatchError, match=rf"`{method_name}\(\)` needs a `ClientAPI`"):
+        getattr(ChromaDBClient(AsyncClientAPI(), Letters()), method_name)()
+    with pytest.raises(TypeError, match=rf"call `{method_name}\(\)`"):
+        asyncio.run(getattr(ChromaDBClient(ClientAPI(), Letters()), f"a{method_name}")())
     with pytest.raises(ClientMethodMismatchError):
-        getattr(ChromaDBClient(object(), Letters()), verb)()
+        getattr(ChromaDBClient(object(), Letters()), method_name)()
 
 
 @pytest.mark.skipif(find_spec("chromadb") is None, reason="ChromaDB is not installed")

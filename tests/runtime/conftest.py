@@ -1,4 +1,4 @@
-"""What a crew does, it does in both granularities."""
+"""Runs every test of crews in both granularities."""
 
 import pytest
 from extent import CREW_MODES

@@ -1,4 +1,4 @@
-"""Short ways to write crews."""
+"""Shortcuts to create agents, tasks and crews."""
 
 import json
 from collections.abc import Sequence

@@ -1,11 +1,10 @@
-"""Agents of other frameworks, classes of users that work in their own way, and the parts that such classes are made of."""
+"""Agents of other frameworks, custom agent classes, and the base classes for them."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
@@ -27,6 +26,7 @@ from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events import ToolUsageFinishedEvent
 from crewgraph.llm.errors import MissingKey
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.testing import record_events
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.structured import CrewStructuredTool
 from runtime.parts import agent, asked, crew, task
@@ -54,7 +54,7 @@ def test_a_langgraph_agent_calls_tools_until_it_answers(mode: Mode):
     diver = graph_agent(
         [ToolUse("look", {"place": "bay"}), ToolUse("look", {"place": "cape"})], "low", step_callback=steps.append
     )
-    with heard() as events:
+    with record_events() as events:
         output = mode.kickoff(crew(task("dive", diver)))
     assert output.raw == "low" and [step.output for step in steps] == ["low"]
     assert output.token_usage.successful_requests == 2 and output.tasks_output[0].usage_by_model.keys() == {"scripted"}
@@ -108,9 +108,9 @@ def test_what_was_done_is_not_done_again(mode: Mode, tmp_path: Path):
     diver = graph_agent(ToolUse("look", {"place": "bay"}), ConnectionError("down"), "low")
     with SqliteCheckpointer(tmp_path / "runs.db") as saver:
         divers = crew(task("dive", diver))
-        with pytest.raises(ConnectionError), heard() as events:
+        with pytest.raises(ConnectionError), record_events() as events:
             mode.kickoff(divers, thread_id="1", checkpointer=saver)
-        with heard() as more:
+        with record_events() as more:
             assert mode.resume(divers, "1", checkpointer=saver).raw == "low"
     assert len(diver.llm.requests) == 3
     assert sum(isinstance(event, ToolUsageFinishedEvent) for event in [*events, *more]) == 1

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
@@ -17,7 +16,7 @@ from langgraph.types import Command, interrupt
 from modes import Mode
 from pydantic import BaseModel
 from typing_extensions import TypedDict
-from until import Held
+from waiting import BlockedCall
 
 from crewgraph import Agent, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
@@ -35,6 +34,7 @@ from crewgraph.events import (
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.i18n import I18N
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from runtime.parts import agent, asked, crew, task
 from runtime.test_executors import fake, graph_of, says
@@ -154,8 +154,8 @@ def test_after_max_iter_it_must_answer(mode: Mode):
 
 
 def test_it_has_its_time(mode: Mode):
-    told = r"agent `worker`: not done after its `max_execution_time` of 0\.05"
-    with Held() as late, pytest.raises(TimeLimitReached, match=told):
+    reported = r"agent `worker`: not done after its `max_execution_time` of 0\.05"
+    with BlockedCall() as late, pytest.raises(TimeLimitReached, match=reported):
         replied(mode, agent(ScriptedLLM(late), max_execution_time=0.05), "hurry")
 
 
@@ -238,7 +238,7 @@ def test_a_refusal_continues_with_the_conversation(mode: Mode):
         return (True, f"{output.raw}!") if len(seen) == 2 else (False, "too short")
 
     model = ScriptedLLM([ToolUse("look", {"place": "the bay"}), "low", "very low"], native_tools=True)
-    with heard() as events:
+    with record_events() as events:
         output = replied(mode, agent(model, tools=[look], guardrail=judge), "how is the sea?")
     assert output.raw == "very low!" and all(isinstance(one, LiteAgentOutput) for one in seen)
     last = model.requests[-1].messages
@@ -313,7 +313,7 @@ def test_a_guardrail_is_not_for_tasks(mode: Mode):
 # ---------------------------------------------------------------------------------------------- events and traces
 def test_events_report_it(mode: Mode):
     one = agent(ScriptedLLM([ToolUse("look", {"place": "the bay"}), "low"], native_tools=True), tools=[look])
-    with heard() as events:
+    with record_events() as events:
         replied(mode, one, "how is the sea?")
     started, completed = events[0], events[-1]
     assert isinstance(started, LiteAgentExecutionStartedEvent) and isinstance(
@@ -330,7 +330,7 @@ def test_events_report_it(mode: Mode):
 
 
 def test_a_failure_is_reported_and_noted(mode: Mode):
-    with heard() as events, pytest.raises(ConnectionError) as caught:
+    with record_events() as events, pytest.raises(ConnectionError) as caught:
         replied(mode, agent(ScriptedLLM([ConnectionError("down")])), "go")
     assert caught.value.__notes__[0] == "in agent `worker`"
     (error,) = [event for event in events if isinstance(event, LiteAgentExecutionErrorEvent)]

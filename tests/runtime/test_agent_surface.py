@@ -15,7 +15,7 @@ from modes import Mode
 from pydantic import BaseModel
 from servers.a2a_server import RemoteServer, says
 from servers.docker_program import put_docker
-from until import Held
+from waiting import BlockedCall
 
 from crewgraph import Agent, Converter, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.compiler import preflight
@@ -27,8 +27,8 @@ from crewgraph.definitions.task.conversion import convert_with_instructions
 from crewgraph.errors import CompileError, GuardrailFailed, TimeLimitReached
 from crewgraph.llm.errors import ContextLengthExceeded
 
-from .crew_seen import BONN, FAR, LOOK, Town
 from .parts import agent, asked, crew, task
+from .sample_run import BONN, FAR, LOOK, Town
 from .test_base_agent_surface import BASE_AGENT
 
 AGENT = """
@@ -44,8 +44,8 @@ fingerprint last_messages planning_enabled
 NAMES = set(AGENT.split())
 OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
 
-_RULE = "a rule that pydantic applies when the agent is made, no verb; what it checks is checked here, too"
-NO_VERBS: dict[str, str] = {
+_RULE = "a rule that pydantic applies when the agent is made, not a method; what it checks is checked here, too"
+NO_METHODS: dict[str, str] = {
     "post_init_setup": _RULE,
     "validate_from_repository": _RULE,
 }
@@ -68,7 +68,7 @@ class OfItsOwn(Agent):
 
 
 @dataclass
-class Seen:
+class SampleRun:
     """Agents at work."""
 
     mode: Mode
@@ -84,7 +84,7 @@ class Seen:
     def looking(self, *script: Any, **fields: Any) -> Agent:
         return agent(ScriptedLLM(list(script)), tools=[self.look], **fields)
 
-    def told(self, *script: Any, **fields: Any) -> list[str]:
+    def reported(self, *script: Any, **fields: Any) -> list[str]:
         """All that the model of a working agent is told, request by request."""
         worker = agent(ScriptedLLM([*script, "x"]), **fields)
         self.ran(worker)
@@ -94,122 +94,122 @@ class Seen:
         return self.mode.run(worker.kickoff, worker.akickoff, "How many boats?").raw
 
 
-Row = Callable[[Seen], Any]
+Row = Callable[[SampleRun], Any]
 
 
-def _code(seen: Seen) -> bool:
+def _code(sample: SampleRun) -> bool:
     worker = agent(ScriptedLLM([ToolUse("code_interpreter", {"code": "print(6 * 7)"}), "x"]), allow_code_execution=True)
-    seen.ran(worker)
+    sample.ran(worker)
     names = [tool.name for tool in worker.get_code_execution_tools()]
     assert len(names) == 1 and "Code" in names[0]
     return asked(cast("ScriptedLLM", worker.llm))[1] == "Observation: 42\n"
 
 
-def _code_in_docker_alone(seen: Seen) -> bool:
+def _code_in_docker_alone(sample: SampleRun) -> bool:
     with pytest.raises(CompileError, match="unsafe"):
-        seen.ran(agent(ScriptedLLM(["x"]), allow_code_execution=True, code_execution_mode="unsafe"))
-    return _code(seen)
+        sample.ran(agent(ScriptedLLM(["x"]), allow_code_execution=True, code_execution_mode="unsafe"))
+    return _code(sample)
 
 
-def _structured_by(seen: Seen) -> bool:
+def _structured_by(sample: SampleRun) -> bool:
     reader = ScriptedLLM([BONN])
-    output = seen.ran(agent(ScriptedLLM(["in Bonn"]), function_calling_llm=reader), output_pydantic=Town)
+    output = sample.ran(agent(ScriptedLLM(["in Bonn"]), function_calling_llm=reader), output_pydantic=Town)
     return output.pydantic == Town(name="Bonn") and len(reader.requests) == 1
 
 
-def _guarded(seen: Seen) -> bool:
+def _guarded(sample: SampleRun) -> bool:
     def good(output: Any) -> tuple[bool, Any]:
         return output.raw == "good", output.raw if output.raw == "good" else "no"
 
     with pytest.raises(GuardrailFailed):
-        seen.replied(agent(ScriptedLLM(["bad", "good"]), guardrail=good, guardrail_max_retries=0))
-    return seen.replied(agent(ScriptedLLM(["bad", "good"]), guardrail=good, guardrail_max_retries=1)) == "good"
+        sample.replied(agent(ScriptedLLM(["bad", "good"]), guardrail=good, guardrail_max_retries=0))
+    return sample.replied(agent(ScriptedLLM(["bad", "good"]), guardrail=good, guardrail_max_retries=1)) == "good"
 
 
-def _limited(seen: Seen) -> bool:
-    with Held() as late, pytest.raises(TimeLimitReached):
-        seen.ran(agent(ScriptedLLM(late), max_execution_time=0.1))
+def _limited(sample: SampleRun) -> bool:
+    with BlockedCall() as late, pytest.raises(TimeLimitReached):
+        sample.ran(agent(ScriptedLLM(late), max_execution_time=0.1))
     return True
 
 
-def _planned(seen: Seen) -> bool:
-    once = seen.told("Look.\nNOT READY: where?", reasoning=True, max_reasoning_attempts=1)
-    twice = seen.told("Look.\nNOT READY: where?", "Look at home.\nREADY", reasoning=True)
+def _planned(sample: SampleRun) -> bool:
+    once = sample.reported("Look.\nNOT READY: where?", reasoning=True, max_reasoning_attempts=1)
+    twice = sample.reported("Look.\nNOT READY: where?", "Look at home.\nREADY", reasoning=True)
     return (len(once), len(twice)) == (2, 3) and "Look at home." in twice[-1]
 
 
-def _by_steps(seen: Seen) -> bool:
+def _by_steps(sample: SampleRun) -> bool:
     plan = '{"plan": "P", "steps": [{"step_number": 1, "description": "Look."}], "ready": true}'
-    simply = seen.told(plan, "at home", planning=True)
-    seen_through = seen.told(plan, "at home", "{}", "{}", planning_config=PlanningConfig())
+    simply = sample.reported(plan, "at home", planning=True)
+    seen_through = sample.reported(plan, "at home", "{}", "{}", planning_config=PlanningConfig())
     worker = agent(ScriptedLLM([]), planning_config=PlanningConfig())
     return (len(simply), len(seen_through)) == (3, 5) and "at home" in simply[-1] and worker.planning_enabled
 
 
-def _again(seen: Seen) -> bool:
+def _again(sample: SampleRun) -> bool:
     with pytest.raises(RuntimeError, match="down"):
-        seen.ran(agent(ScriptedLLM([RuntimeError("down"), "x"]), max_retry_limit=0))
-    return seen.ran(agent(ScriptedLLM([RuntimeError("down"), "x"]), max_retry_limit=1)).raw == "x"
+        sample.ran(agent(ScriptedLLM([RuntimeError("down"), "x"]), max_retry_limit=0))
+    return sample.ran(agent(ScriptedLLM([RuntimeError("down"), "x"]), max_retry_limit=1)).raw == "x"
 
 
-def _seeing(seen: Seen) -> bool:
+def _seeing(sample: SampleRun) -> bool:
     (tool,) = agent(ScriptedLLM([])).get_multimodal_tools()
     offered = "add_image_to_content"
     assert tool.spec["name"] == offered
-    return offered in seen.told(multimodal=True)[0] and offered not in seen.told()[0]
+    return offered in sample.reported(multimodal=True)[0] and offered not in sample.reported()[0]
 
 
-def _condensed(seen: Seen) -> bool:
+def _condensed(sample: SampleRun) -> bool:
     script = [FAR, ContextLengthExceeded("maximum context length"), "short", "x"]
     with pytest.raises(ContextLengthExceeded):
-        seen.ran(seen.looking(*script, respect_context_window=False))
-    return seen.ran(seen.looking(*script)).raw == "x"
+        sample.ran(sample.looking(*script, respect_context_window=False))
+    return sample.ran(sample.looking(*script)).raw == "x"
 
 
-def _framed(seen: Seen) -> bool:
+def _framed(sample: SampleRun) -> bool:
     templates = {
         "system_template": "<s>{{ .System }}",
         "prompt_template": "<p>{{ .Prompt }}",
         "response_template": "<r>{{ .Response }}</r>",
     }
     model = ScriptedLLM(["three boats</r> and more"])
-    output = seen.ran(agent(model, **templates))
-    (told,) = asked(model)
-    return told.startswith("<s>") and "<p>" in told and told.endswith("<r>") and output.raw == "three boats"
+    output = sample.ran(agent(model, **templates))
+    (reported,) = asked(model)
+    return reported.startswith("<s>") and "<p>" in reported and reported.endswith("<r>") and output.raw == "three boats"
 
 
-def _stepped(seen: Seen) -> bool:
+def _stepped(sample: SampleRun) -> bool:
     steps: list[Any] = []
-    seen.ran(seen.looking(LOOK, "x", step_callback=steps.append))
+    sample.ran(sample.looking(LOOK, "x", step_callback=steps.append))
     return [type(one).__name__ for one in steps] == ["AgentAction", "AgentFinish"]
 
 
-def _in_one_message(seen: Seen) -> bool:
+def _in_one_message(sample: SampleRun) -> bool:
     models = [ScriptedLLM(["x"]), ScriptedLLM(["x"])]
     for model, wish in zip(models, (True, False), strict=True):
-        seen.ran(agent(model, use_system_prompt=wish))
+        sample.ran(agent(model, use_system_prompt=wish))
     roles = [[message["role"] for message in model.requests[0].messages] for model in models]
     return roles == [["system", "user"], ["user"]]
 
 
-def _kicked_off(seen: Seen) -> bool:
+def _kicked_off(sample: SampleRun) -> bool:
     worker = agent(ScriptedLLM(["x", "x", BONN]))
     ways = (worker.kickoff, worker.kickoff_async), (worker.kickoff, worker.akickoff)
-    assert [seen.mode.run(*way, "How many?").raw for way in ways] == ["x", "x"]
-    return seen.mode.run(*ways[1], "Where?", Town).pydantic == Town(name="Bonn")
+    assert [sample.mode.run(*way, "How many?").raw for way in ways] == ["x", "x"]
+    return sample.mode.run(*ways[1], "Where?", Town).pydantic == Town(name="Bonn")
 
 
-def _converted(seen: Seen) -> bool:
+def _converted(sample: SampleRun) -> bool:
     reader = ScriptedLLM([BONN])
     plain = agent(ScriptedLLM([])).get_output_converter(llm=reader, text="in Bonn", model=Town, instructions="as JSON")
     assert plain.to_pydantic() == Town(name="Bonn") and "as JSON" in reader.requests[0].text
     own = OfItsOwn(role="r", goal="g", backstory="b", llm=ScriptedLLM(["Kiel", BONN]))
-    assert seen.ran(own, output_pydantic=Town).pydantic == Town(name="Kiel!")
+    assert sample.ran(own, output_pydantic=Town).pydantic == Town(name="Kiel!")
     assert convert_with_instructions("Ulm", Town, False, own) == Town(name="Ulm!")
-    return seen.ran(own, output_json=Town).json_dict == {"name": "Bonn"}  # it was one already
+    return sample.ran(own, output_json=Town).json_dict == {"name": "Bonn"}  # it was one already
 
 
-def _identified(seen: Seen) -> bool:
+def _identified(sample: SampleRun) -> bool:
     worker, one = agent(ScriptedLLM([])), Fingerprint.generate("seed")
     worker.set_fingerprint(one)
     assert worker.fingerprint is one is worker.security_config.fingerprint
@@ -217,11 +217,11 @@ def _identified(seen: Seen) -> bool:
     return worker.fingerprint == Fingerprint.generate("another")
 
 
-def _knowing(seen: Seen) -> bool:
+def _knowing(sample: SampleRun) -> bool:
     names = ("knowledge_search_query", "agent_knowledge_context", "crew_knowledge_context")
     worker = agent(ScriptedLLM(["boats", "x"]), knowledge_sources=["three boats"])
     before = [getattr(worker, name) for name in names]
-    seen.mode.kickoff(crew(task("one", worker), checkpointer=False, knowledge_sources=["two boats"]))
+    sample.mode.kickoff(crew(task("one", worker), checkpointer=False, knowledge_sources=["two boats"]))
     return before == [None, None, None] and [getattr(worker, name) for name in names] == [
         "boats",
         "three boats",
@@ -229,22 +229,22 @@ def _knowing(seen: Seen) -> bool:
     ]
 
 
-def _embedded(seen: Seen) -> bool:
+def _embedded(sample: SampleRun) -> bool:
     texts: list[str] = []
 
     def embed(given: list[str]) -> list[list[float]]:
         texts.extend(given)
         return [[1.0, 0.0] for _ in given]
 
-    seen.ran(agent(ScriptedLLM(["boats", "x"]), knowledge_sources=["three boats"], embedder=embed))
+    sample.ran(agent(ScriptedLLM(["boats", "x"]), knowledge_sources=["three boats"], embedder=embed))
     return {"three boats", "boats"} <= {*texts}
 
 
-def _elsewhere(seen: Seen) -> bool:
+def _elsewhere(sample: SampleRun) -> bool:
     with RemoteServer([says("depth 9")]) as server:
         remote = A2AClientConfig(endpoint=server.endpoint)
         worker = agent(ScriptedLLM([ToolUse("Ask Harbour Office", {"message": "depth?"}), "x"]), a2a=remote)
-        seen.ran(worker)
+        sample.ran(worker)
         return server.texts == ["depth?"]
 
 
@@ -258,32 +258,32 @@ class Loud:
         return {"output": f"{self.agent.role} with {len(self.tools)}, asked for {inputs['input'][-4:]}"}
 
 
-def _by_class(seen: Seen) -> bool:
-    return seen.ran(seen.looking(executor_class=Loud), description="the boats").raw.startswith("worker with 1")
+def _by_class(sample: SampleRun) -> bool:
+    return sample.ran(sample.looking(executor_class=Loud), description="the boats").raw.startswith("worker with 1")
 
 
-def _said(seen: Seen) -> bool:
-    worker = seen.looking(LOOK, "x", "y")
-    seen.ran(worker)
+def _said(sample: SampleRun) -> bool:
+    worker = sample.looking(LOOK, "x", "y")
+    sample.ran(worker)
     assert [one["role"] for one in worker.last_messages] == ["system", "user", "assistant", "user"]
-    seen.replied(worker)
+    sample.replied(worker)
     return worker.last_messages[-1] == {"role": "assistant", "content": "y"}
 
 
-def _in_one_way(seen: Seen) -> bool:
+def _in_one_way(sample: SampleRun) -> bool:
     with pytest.warns(WithoutEffect, match="`use_better_compaction` of `Agent`"):
-        return seen.ran(agent(ScriptedLLM(["x"]), use_better_compaction=False)).raw == "x"
+        return sample.ran(agent(ScriptedLLM(["x"]), use_better_compaction=False)).raw == "x"
 
 
 WORKS: dict[str, Row] = {
     "executor_class": _by_class,
     "last_messages": _said,
     "use_better_compaction": _in_one_way,
-    "message": lambda seen: agent(ScriptedLLM(["nine"])).message("How many?") == "nine",
+    "message": lambda sample: agent(ScriptedLLM(["nine"])).message("How many?") == "nine",
     "a2a": _elsewhere,
     "allow_code_execution": _code,
     "code_execution_mode": _code_in_docker_alone,
-    "date_format": lambda seen: "the year 20" in seen.told(inject_date=True, date_format="the year %Y")[0],
+    "date_format": lambda sample: "the year 20" in sample.reported(inject_date=True, date_format="the year %Y")[0],
     "function_calling_llm": _structured_by,
     "agent_knowledge_context": _knowing,
     "crew_knowledge_context": _knowing,
@@ -291,8 +291,9 @@ WORKS: dict[str, Row] = {
     "knowledge_search_query": _knowing,
     "guardrail": _guarded,
     "guardrail_max_retries": _guarded,
-    "inject_date": lambda seen: (
-        "<20" in seen.told(inject_date=True, date_format="<%Y>")[0] and "<20" not in seen.told(date_format="<%Y>")[0]
+    "inject_date": lambda sample: (
+        "<20" in sample.reported(inject_date=True, date_format="<%Y>")[0]
+        and "<20" not in sample.reported(date_format="<%Y>")[0]
     ),
     "max_execution_time": _limited,
     "max_reasoning_attempts": _planned,
@@ -320,15 +321,15 @@ WORKS: dict[str, Row] = {
 
 
 @pytest.fixture
-def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
+def sample(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleRun:
     put_docker(tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ.get('PATH', '')}")
     monkeypatch.setattr(preflight, "_warned", set[tuple[str, str]]())
-    return Seen(mode, tmp_path)
+    return SampleRun(mode, tmp_path)
 
 
 def test_every_public_name_works_or_is_listed_and_none_is_both():
-    lists = [WORKS, NO_VERBS, REFUSED]
+    lists = [WORKS, NO_METHODS, REFUSED]
     assert {name for names in lists for name in names} == NAMES
     assert sum(map(len, lists)) == len(NAMES)
 
@@ -337,15 +338,15 @@ def test_no_field_of_1_2_1_is_left_out():
     assert {*json.loads(OF_1_2_1.read_text("utf-8"))["Agent"]} <= NAMES | {*BASE_AGENT.split()}
 
 
-def test_every_name_works(seen: Seen):
-    assert [name for name, works in WORKS.items() if not works(seen)] == []
+def test_every_name_works(sample: SampleRun):
+    assert [name for name, works in WORKS.items() if not works(sample)] == []
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_offered_is_refused_by_name(seen: Seen, name: str):
+def test_what_is_not_offered_is_refused_by_name(sample: SampleRun, name: str):
     with pytest.raises(CompileError, match=f"does not offer `{name}` of agent `worker`"):
-        seen.ran(agent(ScriptedLLM(["x"]), **{name: REFUSED[name]}))
+        sample.ran(agent(ScriptedLLM(["x"]), **{name: REFUSED[name]}))
 
 
 def test_what_is_listed_as_absent_is_absent():
-    assert [name for name in NO_VERBS if name in Agent.model_fields or hasattr(Agent, name)] == []
+    assert [name for name in NO_METHODS if name in Agent.model_fields or hasattr(Agent, name)] == []

@@ -10,10 +10,9 @@ from typing import Any
 
 import openai
 import pytest
-from heard import heard
 from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, call, calls, error, text
-from until import LIMITS, Held
+from waiting import LIMITS, BlockedCall
 
 from crewgraph import LLM, Crew, ScriptedLLM
 from crewgraph.events import (
@@ -24,6 +23,7 @@ from crewgraph.events import (
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import default_book
 from crewgraph.runtime.agent.standalone import AgentReasoning
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from crewgraph.tools.base import Tool
 
@@ -111,7 +111,7 @@ def planned(**more: Any) -> tuple[ScriptedLLM, Crew]:
 
 def test_plans_are_made_and_reported(mode: Mode):
     model, made = planned()
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(made).raw == "done"
     plans = [
         (type(event).__name__, event.attempt, getattr(event, "plan", None), getattr(event, "ready", None))
@@ -131,7 +131,7 @@ def test_plans_are_made_and_reported(mode: Mode):
 
 def test_a_plan_that_cannot_be_made_is_reported_and_the_task_is_done(mode: Mode):
     made = crew(task("a", agent(ScriptedLLM([RuntimeError("no plan"), "done"]), reasoning=True)))
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(made).raw == "done"
     (failed,) = [event for event in events if isinstance(event, AgentReasoningFailedEvent)]
     assert (failed.attempt, failed.error) == (1, "RuntimeError: no plan")
@@ -156,13 +156,13 @@ def test_a_plan_that_failed_is_not_asked_for_again_when_the_run_is_resumed(mode:
 
 def test_planning_takes_from_the_time_for_the_task(mode: Mode):
     for seconds in LIMITS:
-        with Held() as plan:
+        with BlockedCall() as plan:
             model = ScriptedLLM([plan, "done"])
             made = crew(task("a", agent(model, reasoning=True, max_execution_time=seconds)))
-            told = rf"not done after its `max_execution_time` of {seconds:g} seconds"
-            with pytest.raises(TimeoutError, match=told):
+            reported = rf"not done after its `max_execution_time` of {seconds:g} seconds"
+            with pytest.raises(TimeoutError, match=reported):
                 mode.kickoff(made)
-        if plan.begun.is_set():
+        if plan.started.is_set():
             break
     else:
         raise AssertionError("it never began")
@@ -255,12 +255,12 @@ def picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_images_are_shown_behind_the_results_of_a_native_models_tools(mode: Mode, picture: str):
-    wanted = calls(
+    expected = calls(
         ("add_image_to_content", {"image_url": "a.png", "action": "Which colour?"}),
         ("fetch", {"name": "b"}),
         ("add_image_to_content", {"image_url": "https://h/b.png"}),
     )
-    with OpenAIServer([wanted, "blue"]) as server:
+    with OpenAIServer([expected, "blue"]) as server:
         made = crew(task("a", agent(served(server.url), multimodal=True, tools=[fetch])))
         assert mode.kickoff(made).raw == "blue"
         assert [one["function"]["name"] for one in server.bodies[0]["tools"]] == ["fetch", "add_image_to_content"]
@@ -339,8 +339,8 @@ def test_usage_of_streams_is_right_with_tool_calls_plans_and_condensing(mode: Mo
             return text("wet", usage=used)
         if "tools" in request.body and request.body["tools"][0]["function"]["name"] == "create_reasoning_plan":
             return text("Fetch it.\nREADY", usage=used)
-        wanted = call("fetch", {"name": "a"})
-        return Answer(message=wanted.message, usage=used)
+        expected = call("fetch", {"name": "a"})
+        return Answer(message=expected.message, usage=used)
 
     with OpenAIServer(answer) as server:
         made = crew(task("a", agent(served(server.url, stream=True), tools=[fetch], reasoning=True)))

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from heard import heard
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
@@ -16,6 +15,7 @@ from pydantic import BaseModel
 from crewgraph import Crew, CrewQuestion, PendingCrew, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events import ToolUsageErrorEvent
+from crewgraph.testing import record_events
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.structured import CrewStructuredTool
@@ -65,7 +65,7 @@ def test_a_call_waits_until_a_person_allows_these_very_arguments(mode: Mode, nat
     made, llm = mailing(ANNA, native=native)
     question = asked(mode.kickoff(made, thread_id="t"))
     assert (question.kind, question.tool, question.args) == ("approval", "send_mail", {"to": "anna"})
-    assert question.told() == "agent `worker` in task `post` asks whether it may call `send_mail(to='anna')`"
+    assert question.summary() == "agent `worker` in task `post` asks whether it may call `send_mail(to='anna')`"
     assert question.text == (
         'worker wants to call the tool send_mail with these arguments:\n\n{\n  "to": "anna"\n}\n\n'
         "Allow it? Answer yes, no (with a reason if you like), or give other arguments as a JSON object."
@@ -81,7 +81,7 @@ def test_a_call_waits_until_a_person_allows_these_very_arguments(mode: Mode, nat
 def test_a_refusal_is_reported_to_the_model_with_the_reason(mode: Mode, answer: Any):
     made, llm = mailing(ANNA)
     mode.kickoff(made, thread_id="t")
-    with heard() as events:
+    with record_events() as events:
         assert mode.resume(made, "t", answer=answer).raw == "done"
     why = "no" if answer in (False, "no") else "too early"
     assert observed(llm) == (

@@ -6,12 +6,12 @@ import time
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
-from until import LONG
+from waiting import LONG
 
 from crewgraph import ConditionalTask, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.errors import OutputInvalid
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import agent, by_prompt, crew, task
@@ -251,6 +251,6 @@ def test_a_run_in_which_every_text_is_empty_is_an_error(mode: Mode):
     def blank(output: TaskOutput) -> tuple[bool, TaskOutput]:
         return True, output.model_copy(update={"raw": ""})
 
-    with heard() as events, pytest.raises(OutputInvalid, match="none of the crew's 1 tasks gave an output"):
+    with record_events() as events, pytest.raises(OutputInvalid, match="none of the crew's 1 tasks gave an output"):
         mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), guardrail=blank)))
     assert events[-1].type == "crew_kickoff_failed"

@@ -21,7 +21,7 @@ from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from pydantic import BaseModel, ValidationError
 from servers.openai_api import OpenAIServer, text
-from until import LIMITS, LONG, Held, until
+from waiting import LIMITS, LONG, BlockedCall, wait_until
 
 from crewgraph import Agent, Crew, LLMGuardrail, Process, ScriptedLLM, ToolUse
 from crewgraph.definitions.task.conversion import Converter
@@ -206,18 +206,18 @@ def test_what_works_alongside_a_task_that_is_stopped_comes_to_its_own_stop(mode:
     @tool
     def slow(what: str) -> str:
         """Take a while."""
-        begun.set()
-        until(lambda: len(llm.requests) == 3)
+        started.set()
+        wait_until(lambda: len(llm.requests) == 3)
         time.sleep(0.3)  # what works beside is about to stop
         slow_done.append(what)
         return "done"
 
-    begun = threading.Event()
+    started = threading.Event()
 
     def reply(messages: Any) -> Any:
         if "slow" in str(messages):
             return SLOW
-        begun.wait(LONG)
+        started.wait(LONG)
         return "Final Answer: quick"
 
     llm = ScriptedLLM(reply, usage=ELEVEN)
@@ -366,7 +366,7 @@ def test_a_stream_ends_with_the_stop(mode: Mode):
     made = chain(counted("one", "two"), max_tokens=5)
     kinds: list[str] = []
     with pytest.raises(BudgetExceeded) as stopped:
-        kinds.extend(item.kind for item in mode.told(made, thread_id="s"))
+        kinds.extend(item.kind for item in mode.stream_items(made, thread_id="s"))
     assert len(kinds) > 2
     assert stopped.value.spent == 11 and stopped.value.thread_id == "s"
     assert [one.raw for one in stopped.value.output.tasks_output] == ["one"]
@@ -405,13 +405,13 @@ def test_a_model_without_a_price_is_refused_before_anything_is_paid_for(mode: Mo
 
 def test_a_model_that_does_not_tell_its_tokens_is_warned_of_once(mode: Mode):
     made = chain(ScriptedLLM(["a", "b", "c"], usage={}), max_tokens=5)
-    with pytest.warns(UserWarning, match="`scripted` does not report how many tokens it uses") as told:
+    with pytest.warns(UserWarning, match="`scripted` does not report how many tokens it uses") as reported:
         mode.kickoff(made)
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_time_is_bounded_while_a_model_is_waited_for_and_over_all_parts_of_a_run(mode: Mode):
-    with Held() as late:
+    with BlockedCall() as late:
         made, began = chain(ScriptedLLM(late), 1, max_seconds=0.4), time.monotonic()
         llm = cast("ScriptedLLM", made.agents[0].llm)
         with pytest.raises(BudgetExceeded) as stopped:
@@ -435,7 +435,7 @@ def test_time_is_bounded_while_a_model_is_waited_for_and_over_all_parts_of_a_run
 
 
 def test_the_time_of_an_agent_and_that_of_its_crew_are_distinguished(mode: Mode):
-    with Held() as late:
+    with BlockedCall() as late:
         made = chain(ScriptedLLM(late), 1, max_seconds=0.3)
         made.agents[0].max_execution_time = 100
         with pytest.raises(BudgetExceeded):
@@ -464,7 +464,7 @@ def test_time_between_the_parts_of_a_run_does_not_count(mode: Mode):
 
 def test_a_tool_that_is_under_way_when_the_time_is_up_is_not_waited_for(mode: Mode):
     for seconds in LIMITS:
-        with Held() as work:
+        with BlockedCall() as work:
 
             @tool
             def slow() -> str:
@@ -475,7 +475,7 @@ def test_a_tool_that_is_under_way_when_the_time_is_up_is_not_waited_for(mode: Mo
             made = crew(task("t", agent(model, tools=[slow])), max_seconds=seconds)
             with pytest.raises(BudgetExceeded):
                 mode.kickoff(made)
-        if work.begun.is_set():
+        if work.started.is_set():
             break
     else:
         raise AssertionError("it never began")

@@ -1,17 +1,17 @@
-"""The functions that users hang on tasks, agents and crews: when they are called, with what, in which order."""
+"""Callbacks of tasks, agents and crews: when they are called, with which arguments, and in which order."""
 
 import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
-from until import until
+from waiting import wait_until
 
 from crewgraph import CrewOutput, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.events import TaskCompletedEvent, crewai_event_bus
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
@@ -41,14 +41,14 @@ def test_the_end_of_a_task_has_an_order(mode: Mode, tmp_path: Path, monkeypatch:
 
 
 def test_a_function_that_is_the_tasks_and_the_crews_callback_is_called_once(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
 
     def both(output: TaskOutput) -> None:
-        told.append(output.raw)
+        reported.append(output.raw)
 
     worker = agent(ScriptedLLM(["x", "y"]))
     mode.kickoff(crew(task("a", worker, callback=both), task("b", worker), task_callback=both))
-    assert told == ["x", "y"]
+    assert reported == ["x", "y"]
 
 
 def test_step_callbacks_are_told_about_each_step_the_agents_own_else_the_crews(mode: Mode):
@@ -131,36 +131,36 @@ def test_an_after_callback_may_give_anything(mode: Mode):
     def text(output: CrewOutput) -> str:
         return f"just {output.raw}"
 
-    with heard() as events:
+    with record_events() as events:
         given: Any = mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), after_kickoff_callbacks=[text]))
     assert given == "just x"
     assert events[-1].type == "crew_kickoff_completed"
 
 
 def test_async_functions_are_awaited_in_sync_runs_too(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
 
     async def before(inputs: dict[str, Any]) -> dict[str, Any]:
         await asyncio.sleep(0)
-        told.append("before")
+        reported.append("before")
         return {"topic": "rain"}
 
     async def judge(output: TaskOutput) -> tuple[bool, Any]:
         await asyncio.sleep(0)
-        told.append("guardrail")
+        reported.append("guardrail")
         return True, output.raw + "!"
 
     async def callback(output: TaskOutput) -> None:
         await asyncio.sleep(0)
-        told.append(f"callback {output.raw}")
+        reported.append(f"callback {output.raw}")
 
     async def step(made: Any) -> None:
         await asyncio.sleep(0)
-        told.append("step")
+        reported.append("step")
 
     async def after(output: CrewOutput) -> None:
         await asyncio.sleep(0)
-        told.append("after")
+        reported.append("after")
 
     made = crew(
         task("a", agent(ScriptedLLM(["x"])), description="about {topic}", guardrail=judge, callback=callback),
@@ -169,7 +169,7 @@ def test_async_functions_are_awaited_in_sync_runs_too(mode: Mode):
         after_kickoff_callbacks=[after],
     )
     assert mode.kickoff(made).raw == "x!"
-    assert told == ["before", "step", "guardrail", "callback x!", "after"]
+    assert reported == ["before", "step", "guardrail", "callback x!", "after"]
 
 
 def test_an_async_guardrail_in_a_running_loop_under_a_sync_kickoff_is_awaited():
@@ -189,7 +189,7 @@ def test_blocking_functions_do_not_hold_up_the_event_loop():
     ticks: list[float] = []
 
     def callback(output: TaskOutput) -> None:
-        until(lambda: len(ticks) > 5)
+        wait_until(lambda: len(ticks) > 5)
 
     made = crew(task("a", agent(ScriptedLLM(["x"])), callback=callback))
 

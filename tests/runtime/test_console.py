@@ -63,8 +63,8 @@ def test_a_quiet_run_prints_nothing(mode: Mode, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize("verbose", [1, 2, True])
 def test_numbers_are_taken_as_former_levels(mode: Mode, capsys: pytest.CaptureFixture[str], verbose: bool | int):
-    told = pytest.warns(Outdated, match="write `verbose=True`") if verbose == 2 else nullcontext()
-    with told:
+    reported = pytest.warns(Outdated, match="write `verbose=True`") if verbose == 2 else nullcontext()
+    with reported:
         mode.kickoff(crew(task("explore", agent(ScriptedLLM(["x"]))), verbose=verbose))
     assert "explore" in capsys.readouterr().out
 

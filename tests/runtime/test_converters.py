@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from heard import heard
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
@@ -19,6 +18,7 @@ from crewgraph.definitions.task.conversion import (
     validate_model,
 )
 from crewgraph.errors import ConverterError
+from crewgraph.testing import record_events
 
 from .parts import agent, crew, task
 
@@ -142,7 +142,7 @@ def test_names_and_aliases_are_kept_apart(mode: Mode):
 def test_what_it_raises_or_makes_wrong_is_a_conversion_that_failed(
     mode: Mode, caplog: pytest.LogCaptureFixture, maker: Any, form: str, problem: str
 ):
-    with heard() as events:
+    with record_events() as events:
         output = ran(mode, ScriptedLLM(["words"]), converter_cls=maker, **{form: Point})
     assert (output.raw, output.pydantic, output.json_dict) == ("words", None, None)
     assert problem in caplog.text
@@ -159,11 +159,11 @@ def test_with_a_guardrail_that_is_a_refused_attempt(mode: Mode):
 
 
 def test_what_it_made_is_kept_and_not_made_again(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
 
     def callback(output: TaskOutput) -> None:
-        told.append(output.raw)
-        if len(told) == 1:
+        reported.append(output.raw)
+        if len(reported) == 1:
             raise RuntimeError("busy")
 
     one = task("one", agent(ScriptedLLM(["five"])), output_pydantic=Point, converter_cls=Own, callback=callback)

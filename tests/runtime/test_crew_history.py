@@ -98,13 +98,15 @@ def test_asynchronous_tasks_complete_in_one_step(mode: Mode):
     ]
 
 
-@pytest.mark.parametrize("wanted", [True, False])
-def test_a_conditional_task_behind_asynchronous_ones_is_a_step_done_or_skipped(mode: Mode, wanted: bool):
+@pytest.mark.parametrize("expected", [True, False])
+def test_a_conditional_task_behind_asynchronous_ones_is_a_step_done_or_skipped(mode: Mode, expected: bool):
     worker = agent(ScriptedLLM(lambda messages: "x"))
     team = crew(
         task("a", worker, async_execution=True),
         task("b", worker, async_execution=True),
-        ConditionalTask(name="perhaps", description="d", expected_output="e", agent=worker, condition=lambda _: wanted),
+        ConditionalTask(
+            name="perhaps", description="d", expected_output="e", agent=worker, condition=lambda _: expected
+        ),
         task("last", worker),
     )
     mode.kickoff(team)
@@ -115,7 +117,7 @@ def test_a_conditional_task_behind_asynchronous_ones_is_a_step_done_or_skipped(m
         (("perhaps",), ("last",)),
         (("last",), ()),
     ]
-    assert steps[-1].outputs["perhaps"].raw == ("x" if wanted else "")
+    assert steps[-1].outputs["perhaps"].raw == ("x" if expected else "")
 
 
 def test_structures_are_read_with_their_models(mode: Mode):

@@ -1,4 +1,4 @@
-"""Agents that hand work to others: the coworker's work is a part of theirs."""
+"""Delegation: the coworker's work is part of the delegating agent's work."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from modes import Mode
-from until import LIMITS, LONG, Held
+from waiting import LIMITS, LONG, BlockedCall
 
 from crewgraph import Agent, BaseAgent, Crew, PendingCrew, ScriptedLLM, Task, ToolUse
 from crewgraph.definitions.agent.delegation_tools import AgentTools, AskQuestionTool, DelegateTaskTool
@@ -54,8 +54,8 @@ def test_work_is_done_by_a_coworker_who_knows_what_they_are_told(mode: Mode, nat
     crew, lead, writer = pair([handed("write it", "Senior Writer"), "all done"], ["written"])
     lead.native_tools = native
     assert mode.kickoff(crew).raw == "all done"
-    told = writer.requests[0].text
-    assert "write it" in told and "all of it" in told and "do report" not in told
+    reported = writer.requests[0].text
+    assert "write it" in reported and "all of it" in reported and "do report" not in reported
     assert "written" in asked(lead)[-1]
 
 
@@ -208,39 +208,39 @@ def test_usage_is_reported_by_agent(mode: Mode):
 
 def test_events_say_who_works_on_what(mode: Mode):
     crew, _, _ = pair([handed("x", "Senior Writer"), handed("x", "Nobody"), "done"], ["written"])
-    told: list[str] = []
+    reported: list[str] = []
     with crewai_event_bus.scoped_handlers():
 
         @crewai_event_bus.on(AgentExecutionStartedEvent)
         def began(_: Any, event: AgentExecutionStartedEvent) -> None:
-            told.append(f"agent {event.agent_role} on {event.task.description}")
+            reported.append(f"agent {event.agent_role} on {event.task.description}")
 
         @crewai_event_bus.on(ToolUsageFinishedEvent)
         def used(_: Any, event: ToolUsageFinishedEvent) -> None:
-            told.append(f"{event.agent_role} used {event.tool_name}: {event.output}")
+            reported.append(f"{event.agent_role} used {event.tool_name}: {event.output}")
 
         @crewai_event_bus.on(ToolUsageErrorEvent)
         def failed(_: Any, event: ToolUsageErrorEvent) -> None:
-            told.append(f"{event.agent_role} could not use {event.tool_name}")
+            reported.append(f"{event.agent_role} could not use {event.tool_name}")
 
         @crewai_event_bus.on(LLMCallStartedEvent)
         def asks(_: Any, event: LLMCallStartedEvent) -> None:
-            told.append(f"{event.agent_role} asks")
+            reported.append(f"{event.agent_role} asks")
 
         mode.kickoff(crew)
-    assert [one for one in told if not one.endswith("asks")] == [
+    assert [one for one in reported if not one.endswith("asks")] == [
         "agent Lead on do report",
         "agent Senior Writer on x",
         "Lead used delegate_work_to_coworker: written",
         "Lead could not use delegate_work_to_coworker",
     ]
-    assert [one for one in told if one.endswith("asks")].count("Senior Writer asks") == 1
+    assert [one for one in reported if one.endswith("asks")].count("Senior Writer asks") == 1
 
 
 def test_the_stream_names_the_coworker(mode: Mode):
     crew, lead, writer = pair([handed("x", "Senior Writer"), "done"], ["written"])
     lead.stream = writer.stream = True
-    tokens = {(item.task, item.agent) for item in mode.told(crew) if isinstance(item, Token)}
+    tokens = {(item.task, item.agent) for item in mode.stream_items(crew) if isinstance(item, Token)}
     assert tokens == {("report", "Lead"), ("report", "Senior Writer")}
 
 
@@ -305,13 +305,13 @@ def test_a_run_continues_inside_a_delegation(mode: Mode, saver: str, tmp_path: P
 
 def test_a_coworker_without_time_is_told_to_whoever_asked(mode: Mode):
     for seconds in LIMITS:
-        with Held() as late:
+        with BlockedCall() as late:
             lead = ScriptedLLM([handed("x", "Hand"), "did it myself"])
             boss, hand = agent(lead, "Lead", allow_delegation=True), agent(ScriptedLLM(late), "Hand")
             hand.max_execution_time = seconds
             assert mode.kickoff(Crew(agents=[boss, hand], tasks=[task("t", boss)])).raw == "did it myself"
         assert "`Hand` failed" in asked(lead)[1]
-        if late.begun.is_set():
+        if late.started.is_set():
             break
     else:
         raise AssertionError("it never began")
@@ -391,10 +391,10 @@ def test_what_a_coworker_gave_is_not_taken_from_the_cache(mode: Mode):
 
 def test_the_steps_of_a_coworker_are_steps_of_the_task():
     crew, _, _ = pair([handed("x", "Senior Writer"), "done"], ["written"])
-    told = crew.compile(granularity="step", checkpointer=False).stream(
+    reported = crew.compile(granularity="step", checkpointer=False).stream(
         {"inputs": {}}, subgraphs=True, stream_mode="updates"
     )
-    assert [next(iter(update)) for place, update in told if place] == ["model", "tools", "model", "finish"]
+    assert [next(iter(update)) for place, update in reported if place] == ["model", "tools", "model", "finish"]
 
 
 def test_the_tools_are_described_in_the_words_of_a_prompt_file(mode: Mode, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""A crew is tested: rounds, marks, and what they cost."""
+"""`Crew.test`: rounds, scores and costs."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
 from servers.openai_api import OpenAIServer, error
 
@@ -21,6 +20,7 @@ from crewgraph.events import (
     LLMCallStartedEvent,
 )
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+from crewgraph.testing import record_events
 from runtime.parts import agent, asked, crew, served, task
 
 
@@ -156,7 +156,7 @@ def _answers(given: Any) -> str:
 @pytest.mark.parametrize("llm", ["nobody/knows-it", 7])
 def test_a_model_that_is_not_there_is_reported_before_anything_is_paid_for(mode: Mode, llm: Any):
     team = two(ConnectionError("nobody is to be asked"))
-    with heard() as events, pytest.raises(ModelError):
+    with record_events() as events, pytest.raises(ModelError):
         examined(mode, team, 1, llm)
     assert events == []
 
@@ -168,7 +168,7 @@ def test_a_number_of_rounds_that_is_none_is_refused(mode: Mode, n: Any, kind: ty
 
 
 def test_events_report_the_test(mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         examined(mode, two(), 1, judge_of(dive=mark(8), rise=mark(6)), {"a": 1})
     started, completed = events[0], events[-1]
     assert isinstance(started, CrewTestStartedEvent) and isinstance(completed, CrewTestCompletedEvent)
@@ -180,7 +180,7 @@ def test_events_report_the_test(mode: Mode):
 
 def test_a_round_that_fails_leaves_those_before(mode: Mode):
     team = two("a", "b", ConnectionError("down"))
-    with heard() as events, pytest.raises(ConnectionError, match="down") as caught:
+    with record_events() as events, pytest.raises(ConnectionError, match="down") as caught:
         examined(mode, team, 3, judge_of(dive=mark(8), rise=mark(6)))
     result: CrewTestResult = vars(caught.value)["result"]
     assert (len(result.rounds), result.average) == (1, 7)
@@ -202,13 +202,13 @@ def test_planning_is_counted_with_the_round(mode: Mode):
 
 
 def test_callbacks_are_told_as_in_any_run(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
 
     def callback(output: TaskOutput) -> None:
-        told.append(output.raw)
+        reported.append(output.raw)
 
     examined(mode, two(task_callback=callback), 1, judge_of(dive=mark(8), rise=mark(6)))
-    assert told == ["done", "done"]
+    assert reported == ["done", "done"]
 
 
 # ---------------------------------------------------------------------------------------------------- memories

@@ -1,11 +1,10 @@
-"""What the audience of a run is told, and in which order."""
+"""The events of a run, and their order."""
 
 import asyncio
 import logging
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
@@ -22,6 +21,7 @@ from crewgraph.events import (
     ToolUsageFinishedEvent,
     crewai_event_bus,
 )
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
@@ -81,19 +81,19 @@ WHOLE_RUN = [
 
 
 def test_a_whole_run_is_reported_in_this_order(mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(busy())
     assert [event.type for event in events] == WHOLE_RUN
 
 
 def test_the_compiled_graph_tells_the_same_but_the_kickoff(mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         mode.invoke(mode.compile(busy()), {"inputs": {}})
     assert [event.type for event in events] == WHOLE_RUN[1:-1]
 
 
 def test_events_say_whom_they_are_about(mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         result = mode.kickoff(busy(), {"topic": "rain"}, thread_id="t")
     started, completed = events[0], events[-1]
     assert isinstance(started, CrewKickoffStartedEvent)
@@ -113,13 +113,13 @@ def test_events_say_whom_they_are_about(mode: Mode):
 
 
 def test_every_event_of_a_run_can_be_written_down(mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(busy())
     assert [BaseEvent.model_validate_json(event.model_dump_json()).type for event in events] == WHOLE_RUN
 
 
 def test_each_step_of_an_agent_is_an_event(mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(busy())
     steps = [event for event in events if isinstance(event, AgentStepEvent)]
     assert [(type(event.step), event.iteration) for event in steps] == [
@@ -135,11 +135,11 @@ def test_what_is_answered_from_the_record_is_not_told_again(mode: Mode):
     made = crew(task("only", agent(llm, tools=[look])))
     with pytest.raises(ConnectionError):
         mode.kickoff(made, thread_id="t")
-    with heard() as events:
+    with record_events() as events:
         mode.resume(made, "t")
-    told = [event.type for event in events]
-    assert (told.count("llm_call_started"), told.count("tool_usage_started")) == (1, 0)
-    assert (told[0], told[-1]) == ("crew_kickoff_started", "crew_kickoff_completed")
+    reported = [event.type for event in events]
+    assert (reported.count("llm_call_started"), reported.count("tool_usage_started")) == (1, 0)
+    assert (reported[0], reported[-1]) == ("crew_kickoff_started", "crew_kickoff_completed")
 
 
 def test_a_failing_listener_does_no_harm(mode: Mode, caplog: pytest.LogCaptureFixture):
@@ -155,23 +155,23 @@ def test_a_failing_listener_does_no_harm(mode: Mode, caplog: pytest.LogCaptureFi
 
 
 def test_async_listeners_have_heard_everything_when_a_run_ends(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
     with crewai_event_bus.scoped_handlers():
 
         @crewai_event_bus.on(BaseEvent)
         async def _(source: Any, event: BaseEvent) -> None:
             await asyncio.sleep(0.001)
-            told.append(event.type)
+            reported.append(event.type)
 
         mode.kickoff(busy())
-    assert sorted(told) == sorted(WHOLE_RUN)
+    assert sorted(reported) == sorted(WHOLE_RUN)
 
 
 def test_listeners_of_a_scope_hear_only_the_runs_inside_it(mode: Mode):
-    with heard() as outer:
+    with record_events() as outer:
         mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])))))
         count = len(outer)
-        with heard() as inner:
+        with crewai_event_bus.scoped_handlers(), record_events() as inner:
             mode.kickoff(crew(task("b", agent(ScriptedLLM(["x"])))))
         assert len(outer) == count
         assert len(inner) == count
@@ -183,7 +183,7 @@ def test_the_events_of_runs_at_the_same_time_can_be_distinguished():
     async def gathered() -> None:
         await asyncio.gather(*(one.akickoff() for one in made))
 
-    with heard() as events:
+    with record_events() as events:
         asyncio.run(gathered())
     for n in range(8):
         mine = [
@@ -221,7 +221,7 @@ def test_an_agents_work_is_reported_by_the_agent_and_a_request_by_its_model(mode
 
 def test_the_logs_of_an_agent_say_whether_it_is_verbose(mode: Mode):
     quiet, loud = agent(ScriptedLLM(["first"])), agent(ScriptedLLM(["second"]), role="speaker", verbose=True)
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("one", quiet), task("two", loud)))
     logs = [event for event in events if isinstance(event, (AgentLogsStartedEvent, AgentLogsExecutionEvent))]
     assert [(event.type, event.agent_role, event.verbose) for event in logs] == [

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.output_parsers import StrOutputParser
@@ -25,6 +24,7 @@ from crewgraph import Agent, BaseAgent, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import CompileError, OutputInvalid, RunError, TimeLimitReached
 from crewgraph.events import AgentExecutionCompletedEvent, AgentExecutionStartedEvent, AgentStepEvent
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.testing import record_events
 from runtime.parts import agent, asked, crew, task
 
 
@@ -206,7 +206,7 @@ def test_guardrails_callbacks_and_events_are_as_ever(mode: Mode):
 
     model = fake("5 mm", "7 mm")
     guarded = task("dive", worker(model, step_callback=steps.append), guardrail=judge)
-    with heard() as events:
+    with record_events() as events:
         output = mode.kickoff(crew(guarded))
     assert output.raw == "7 mm" and [step.output for step in steps] == ["5 mm", "7 mm"]
     kinds = [type(event) for event in events]
@@ -448,7 +448,7 @@ def search(what: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("executor", "more", "told"),
+    ("executor", "more", "reported"),
     [
         (7, {}, r"`agent_executor` is 7, which cannot be called"),
         (dict, {}, r"`agent_executor` is `dict`, which does not know this agent"),
@@ -462,10 +462,10 @@ def search(what: str) -> str:
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_done(
-    executor: Any, more: dict[str, Any], told: str, mode: Mode
+    executor: Any, more: dict[str, Any], reported: str, mode: Mode
 ):
     first = ScriptedLLM(["never asked"])
-    with pytest.raises(CompileError, match=r"agent `Diver`: .*" + told):
+    with pytest.raises(CompileError, match=r"agent `Diver`: .*" + reported):
         mode.kickoff(crew(task("first", agent(first)), task("dive", worker(executor, **more))))
     assert not first.requests
 

@@ -1,4 +1,4 @@
-"""Failures: what reaches the caller, what the audience is told, what a resume repeats."""
+"""Failures: the exception for the caller, the events, and what a resume repeats."""
 
 import asyncio
 import logging
@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
-from until import LONG
+from waiting import LONG
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import GuardrailFailed, MissingInput, OutputInvalid, OutputNotSaved
 from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent, ToolUsageErrorEvent
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from crewgraph.tools.adapt import as_tool
 
@@ -28,7 +28,7 @@ def two(llm: ScriptedLLM, **more: Any) -> Crew:
 
 
 def test_a_failure_carries_the_tasks_name_and_is_told_to_the_audience(mode: Mode):
-    with heard() as events, pytest.raises(Broken, match="the model broke") as caught:
+    with record_events() as events, pytest.raises(Broken, match="the model broke") as caught:
         mode.kickoff(two(ScriptedLLM(["one", Broken("the model broke")])))
     assert caught.value.__notes__[0] == "in task `second` of agent `Senior Writer`"
     task_failed = next(event for event in events if isinstance(event, TaskFailedEvent))
@@ -46,7 +46,7 @@ def broken_depth(place: str) -> str:
 @pytest.mark.parametrize("cache", [True, False])
 def test_the_event_of_a_failed_tool_holds_what_the_tool_raised(mode: Mode, cache: bool):
     llm = ScriptedLLM([ToolUse(as_tool(broken_depth).name, {"place": "Brest"}), "done"])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("a", agent(llm, tools=[broken_depth])), cache=cache))
     (failed,) = [event for event in events if isinstance(event, ToolUsageErrorEvent)]
     assert type(failed.error) is Broken
@@ -93,7 +93,7 @@ def test_a_cancelled_run_ends_at_once_and_can_be_resumed():
         with pytest.raises(asyncio.CancelledError):
             await running
 
-    with heard() as events:
+    with record_events() as events:
         asyncio.run(asyncio.wait_for(cut_short(), LONG))
     assert [event.type for event in events][-1] == "crew_kickoff_failed"
     made.agents[1].llm = ScriptedLLM(["in time"])
@@ -127,11 +127,11 @@ def test_a_tool_that_fails_is_shown_to_the_model_and_does_not_end_the_run(mode: 
 
 
 def test_a_failing_callback_ends_the_run_and_a_resume_does_only_what_is_left(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
     broken = [True]
 
     def callback(output: TaskOutput) -> None:
-        told.append(output.raw)
+        reported.append(output.raw)
         if broken:
             broken.clear()
             raise Broken("the callback broke")
@@ -142,7 +142,7 @@ def test_a_failing_callback_ends_the_run_and_a_resume_does_only_what_is_left(mod
         mode.kickoff(made, thread_id="t")
     assert caught.value.__notes__[0] == "in task `first` of agent `worker`"
     assert mode.resume(made, "t").raw == "two"
-    assert told == ["one", "one"]
+    assert reported == ["one", "one"]
     assert len(llm.requests) == 2
 
 
@@ -232,10 +232,10 @@ def test_a_failed_save_carries_the_output_and_a_resume_repeats_only_the_save(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "reports").write_text("a file where a folder should be")
-    told: list[str] = []
+    reported: list[str] = []
 
     def note(output: TaskOutput) -> None:
-        told.append(output.raw)
+        reported.append(output.raw)
 
     llm = ScriptedLLM(["the report", "the end"])
     made = crew(
@@ -251,7 +251,7 @@ def test_a_failed_save_carries_the_output_and_a_resume_repeats_only_the_save(
     (tmp_path / "reports").unlink()
     assert mode.resume(made, "t").raw == "the end"
     assert (tmp_path / "reports" / "rain.md").read_text() == "the report"
-    assert (told, len(llm.requests)) == (["the report"], 2)
+    assert (reported, len(llm.requests)) == (["the report"], 2)
 
 
 def test_a_retry_policy_of_langgraph_does_not_repeat_what_was_done(mode: Mode):
@@ -276,7 +276,7 @@ def test_a_retry_policy_of_langgraph_does_not_repeat_what_was_done(mode: Mode):
 
 def test_a_failure_names_the_agent_by_its_role_in_that_run(mode: Mode):
     made = crew(task("explore", agent(ScriptedLLM([Broken("no"), "", "", ""]), role="{sea} expert")))
-    with heard() as events, pytest.raises(Broken) as caught:
+    with record_events() as events, pytest.raises(Broken) as caught:
         mode.kickoff(made, {"sea": "Baltic"})
     assert caught.value.__notes__[0] == "in task `explore` of agent `Baltic expert`"
     failed = next(event for event in events if isinstance(event, TaskFailedEvent))

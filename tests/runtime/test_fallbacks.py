@@ -1,11 +1,10 @@
-"""Models that stand in for one another: who is asked, who answered, what is counted, and what is recorded."""
+"""Fallback models: which model is asked, which answered, and what is counted and recorded."""
 
 import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, calls, cut, error, garbage, text
@@ -17,6 +16,7 @@ from crewgraph.llm import prices
 from crewgraph.llm.errors import ContextLengthExceeded, MissingKey
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.resolve import as_model
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
@@ -47,7 +47,7 @@ def test_a_model_that_fails_is_replaced_for_that_request_and_the_answer_counts_f
     with OpenAIServer([error(500), error(429), "hello"]) as server:
         second, third = named("second", server), named("third", server)
         made = alone(named("first", server, fallbacks=[second, third]))
-        with heard() as events:
+        with record_events() as events:
             result = mode.kickoff(made)
         assert [body["model"] for body in server.bodies] == ["first", "second", "third"]
     assert result.raw == "hello"

@@ -1,4 +1,4 @@
-"""One crew for many inputs: each a run of its own, and none lost because another one fails."""
+"""`kickoff_for_each`: a separate run for each input; a failed run does not lose the others."""
 
 import asyncio
 import threading
@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from heard import heard
 from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from pydantic import BaseModel, ValidationError
-from until import LONG
+from waiting import LONG
 
 from crewgraph import Crew, CrewOutput, ScriptedLLM, UsageMetrics
 from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffStartedEvent
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.testing import record_events
 
 from .parts import agent, by_prompt, crew, task
 
@@ -156,18 +156,18 @@ def test_an_error_that_is_not_written_in_python_carries_the_outputs_too(mode: Mo
 
 
 def test_callbacks_and_events_are_those_of_each_run(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
 
     def before(given: dict[str, Any]) -> dict[str, Any]:
         return {**given, "x": given["x"].upper()}
 
     def after(output: CrewOutput) -> None:
-        told.append(output.tasks_output[0].raw)
+        reported.append(output.tasks_output[0].raw)
 
     made = echo(before_kickoff_callbacks=[before], after_kickoff_callbacks=[after])
-    with heard() as events:
+    with record_events() as events:
         for_each(mode, made, [{"x": "one"}, {"x": "two"}])
-    assert sorted(told) == ["ONE", "TWO"]
+    assert sorted(reported) == ["ONE", "TWO"]
     assert sum(isinstance(event, CrewKickoffStartedEvent) for event in events) == 2
     threads = {event.thread_id for event in events if isinstance(event, CrewKickoffCompletedEvent)}
     assert len(threads) == 2
@@ -176,8 +176,8 @@ def test_callbacks_and_events_are_those_of_each_run(mode: Mode):
 class Crowd:
     """A model that answers once so many ask it at the same time, and knows how many did at the most."""
 
-    def __init__(self, wanted: int) -> None:
-        self.wanted, self.now, self.most = wanted, 0, 0
+    def __init__(self, required: int) -> None:
+        self.required, self.now, self.most = required, 0, 0
         self._changed = threading.Condition()
 
     def __call__(self, messages: Any) -> str:
@@ -185,7 +185,7 @@ class Crowd:
             self.now += 1
             self.most = max(self.most, self.now)
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self.most >= self.wanted, timeout=LONG)
+            self._changed.wait_for(lambda: self.most >= self.required, timeout=LONG)
         time.sleep(0.02)  # one too many would come now
         with self._changed:
             self.now -= 1
@@ -197,7 +197,7 @@ def test_so_many_runs_are_under_way_at_a_time(mode: Mode, together: int | None, 
     crowd = Crowd(beside if mode.asynchronous else sync)
     made = crew(task("only", agent(ScriptedLLM(crowd)), description="say {x}"), checkpointer=False)
     for_each(mode, made, [{"x": n} for n in range(9)], max_concurrency=together)
-    assert crowd.most == crowd.wanted
+    assert crowd.most == crowd.required
 
 
 def test_akickoff_for_each_is_the_same():

@@ -7,7 +7,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
-from until import auntil
+from waiting import wait_until_async
 
 from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import DefinitionError, MissingInput, RunError, UnknownTask
@@ -169,7 +169,7 @@ def test_asynchronous_task_completed_in_parallel_to_a_failed_one_keeps_its_outpu
     @tool
     async def wait() -> str:
         """Wait until the other one is done."""
-        await auntil(lambda: team.tasks[0].output)
+        await wait_until_async(lambda: team.tasks[0].output)
         await asyncio.sleep(0.3)  # and its output is kept by then
         return "waited"
 
@@ -349,12 +349,12 @@ def test_a_saver_for_sync_runs_alone_is_named(postgres: "Postgres"):
     team = in_postgres("named")
     with PostgresSaver.from_conn_string(postgres.dsn) as saver:
         team.kickoff(checkpointer=saver, thread_id="named")
-        for begun in (
+        for started in (
             team.afork("b", thread_id="named", checkpointer=saver),
             team.ahistory("named", checkpointer=saver),
         ):
             with pytest.raises(RunError, match=r"`PostgresSaver` supports sync runs only"):
-                asyncio.run(begun)
+                asyncio.run(started)
 
 
 def test_failed_fork_can_be_resumed(mode: Mode):

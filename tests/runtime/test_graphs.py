@@ -1,4 +1,4 @@
-"""The graph of a crew is kept while the crew stays what it is."""
+"""The compiled graph of a crew is cached until the crew changes."""
 
 from collections.abc import Callable
 
@@ -77,15 +77,15 @@ def test_what_nodes_read_when_they_run_needs_no_other_graph():
 
 
 def test_a_copy_of_a_crew_tells_its_own_callbacks():
-    told: list[str] = []
+    reported: list[str] = []
 
     def first(output: TaskOutput) -> None:
-        told.append(f"first {output.name}")
+        reported.append(f"first {output.name}")
 
     def second(output: TaskOutput) -> None:
-        told.append(f"second {output.name}")
+        reported.append(f"second {output.name}")
 
     team = made(task_callback=first)
     team.kickoff(checkpointer=False)
     team.model_copy(update={"task_callback": second}).kickoff(checkpointer=False)
-    assert told == ["first a", "first b", "second a", "second b"]
+    assert reported == ["first a", "first b", "second a", "second b"]

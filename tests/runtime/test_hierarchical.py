@@ -1,4 +1,4 @@
-"""Crews with a manager, who works on each task in turn by handing it to others."""
+"""Hierarchical crews: a manager delegates each task to the agents."""
 
 from typing import Any
 

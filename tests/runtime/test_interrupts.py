@@ -1,9 +1,8 @@
-"""Questions to people: a tool interrupts the run, somebody answers, the run goes on."""
+"""Interrupts in tools: the run pauses, a person answers, and the run continues."""
 
 from typing import Any, TypedDict
 
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
@@ -11,6 +10,7 @@ from modes import Mode
 
 from crewgraph import Crew, PendingCrew, ScriptedLLM, ToolUse
 from crewgraph.errors import RunError
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
@@ -86,7 +86,7 @@ def test_a_question_in_a_crew_kicked_off_in_a_node_is_asked_by_the_graph_around_
     graph.add_node("crew", anode if mode.asynchronous else node)
     graph.add_edge(START, "crew")
     compiled = graph.compile(checkpointer=InMemorySaver())
-    with heard() as events:
+    with record_events() as events:
         stopped = mode.invoke(compiled, {"answer": ""}, AT)
         assert [one.value for one in stopped["__interrupt__"]] == ["May I?"]
         assert mode.invoke(compiled, Command(resume="yes"), AT)["answer"] == "ready, done"
@@ -138,7 +138,7 @@ def test_a_question_in_a_guardrail_is_answered_as_well(mode: Mode):
 def test_a_question_is_no_failure_to_whoever_listens(mode: Mode):
     made, _ = asking(ToolUse("ask", {"question": "May I?"}), "done")
     graph = mode.compile(made, checkpointer=InMemorySaver())
-    with heard() as events:
+    with record_events() as events:
         mode.invoke(graph, {"inputs": {}}, AT)
     assert [event.type for event in events if "fail" in event.type or "error" in event.type] == []
 

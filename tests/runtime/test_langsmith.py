@@ -1,4 +1,4 @@
-"""What LangSmith is sent of a run: real requests of its SDK to a server on loopback."""
+"""Traces of runs in LangSmith: real requests of its SDK to a server on loopback."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from modes import Mode
 from pydantic import BaseModel
 from servers.langsmith_api import LangSmithServer, traced
 from servers.openai_api import OpenAIServer, call, text
-from until import LIMITS, LONG, Held, until
+from waiting import LIMITS, LONG, BlockedCall, wait_until
 
 from crewgraph import LLM, BaseLLM, ConditionalTask, Crew, Knowledge, Memory, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import TimeLimitReached
@@ -104,11 +104,11 @@ Crew: desk [chain]
 
 
 # ------------------------------------------------------------------------------------------------------- tree
-@pytest.mark.parametrize("kept", ["kept", "nowhere"])
+@pytest.mark.parametrize("stored", ["kept", "nowhere"])
 def test_a_kickoff_reads_crew_task_agent_model_and_tool(
-    mode: Mode, kept: str, langsmith: LangSmithServer, serve: Serve
+    mode: Mode, stored: str, langsmith: LangSmithServer, serve: Serve
 ):
-    mode.kickoff(desk(serve(script()).url), {"what": "sea"}, checkpointer=None if kept == "kept" else False)
+    mode.kickoff(desk(serve(script()).url), {"what": "sea"}, checkpointer=None if stored == "kept" else False)
     assert langsmith.tree() == DESK
 
 
@@ -446,14 +446,14 @@ def test_a_sync_run_waits_for_the_neighbour_of_a_failed_task(langsmith: LangSmit
 
 def test_the_run_of_a_request_that_takes_too_long_ends(mode: Mode, langsmith: LangSmithServer, serve: Serve):
     for seconds in LIMITS:
-        with Held() as late:
+        with BlockedCall() as late:
             slow = agent(gpt(serve(late).url), "slow", max_execution_time=seconds)
             with pytest.raises(TimeLimitReached):
                 mode.kickoff(crew(task("text", slow)))
-        if late.begun.is_set():
+        if late.started.is_set():
             break
     line = "      gpt-4o-mini [llm]" + (" !" if mode.asynchronous else "")
-    until(lambda: line in langsmith.tree().splitlines())  # nobody waits for the thread that asks
+    wait_until(lambda: line in langsmith.tree().splitlines())  # nobody waits for the thread that asks
 
 
 # ----------------------------------------------------------------------------------------------- what is shown
@@ -498,8 +498,8 @@ def test_requests_show_provider_model_and_tokens(mode: Mode, langsmith: LangSmit
     mode.kickoff(crew(task("own", agent(Own("my-model", provider="mine"), "w"))))
     langsmith.flush()
     asked = [*langsmith.named("gpt-4o-mini")[-1:], *langsmith.named("my-model"), *langsmith.named("scripted")[:1]]
-    told = [(run["extra"]["metadata"]["ls_provider"], run["extra"]["metadata"]["ls_model_name"]) for run in asked]
-    assert told == [("openai", "gpt-4o-mini"), ("mine", "my-model"), ("scripted", "scripted")]
+    reported = [(run["extra"]["metadata"]["ls_provider"], run["extra"]["metadata"]["ls_model_name"]) for run in asked]
+    assert reported == [("openai", "gpt-4o-mini"), ("mine", "my-model"), ("scripted", "scripted")]
     assert {run["extra"]["metadata"]["ls_model_type"] for run in asked} == {"chat"}
     for run in asked[:2]:
         usage = run["outputs"]["generations"][0][0]["message"]["kwargs"]["usage_metadata"]

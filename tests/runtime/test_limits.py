@@ -1,15 +1,15 @@
-"""Bounds on an agent's work: time, and requests that failed."""
+"""Limits of an agent's work: time, and failed requests."""
 
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
-from until import LIMITS, Held
+from waiting import LIMITS, BlockedCall
 
 from crewgraph import BaseLLM, ScriptedLLM, ToolUse
 from crewgraph.errors import LimitReached, TimeLimitReached
 from crewgraph.events import TaskFailedEvent
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from runtime.parts import agent, crew, task
 
@@ -27,7 +27,7 @@ class Failing(BaseLLM):
 
 
 def test_a_slow_model_is_not_waited_for(mode: Mode):
-    with Held() as late, heard() as events:
+    with BlockedCall() as late, record_events() as events:
         slow = agent(ScriptedLLM([late]), max_execution_time=0.2)
         with pytest.raises(TimeLimitReached, match=r"`max_execution_time` of 0\.2 seconds") as caught:
             mode.kickoff(crew(task("slow", slow)))
@@ -37,7 +37,7 @@ def test_a_slow_model_is_not_waited_for(mode: Mode):
 
 def test_a_slow_tool_is_not_waited_for(mode: Mode):
     for seconds in LIMITS:
-        with Held() as thought:
+        with BlockedCall() as thought:
 
             @tool
             def think() -> str:
@@ -47,7 +47,7 @@ def test_a_slow_tool_is_not_waited_for(mode: Mode):
             slow = agent(ScriptedLLM([ToolUse("think", {}), "done"]), tools=[think], max_execution_time=seconds)
             with pytest.raises(TimeLimitReached) as caught:
                 mode.kickoff(crew(task("slow", slow)))
-        if thought.begun.is_set():
+        if thought.started.is_set():
             break
     else:
         raise AssertionError("it never began")

@@ -161,23 +161,23 @@ def test_processes_may_share_a_file(folder: Path):
     assert len(entries(folder / "shared.json")) == 3 * 20 * 2
 
 
-@pytest.mark.parametrize("begun", ["[]", " [ ]\n", '[\n    {"a": 1}\n]\n', ""])
-def test_a_file_with_a_list_continues(folder: Path, begun: str):
+@pytest.mark.parametrize("has_started", ["[]", " [ ]\n", '[\n    {"a": 1}\n]\n', ""])
+def test_a_file_with_a_list_continues(folder: Path, has_started: str):
     path = folder / "run.json"
-    path.write_text(begun, "utf-8")
+    path.write_text(has_started, "utf-8")
     logging_crew("run.json").kickoff({"x": "one"})
-    assert len(entries(path)) == (len(json.loads(begun)) if begun else 0) + 4
+    assert len(entries(path)) == (len(json.loads(has_started)) if has_started else 0) + 4
 
 
-@pytest.mark.parametrize("begun", ["not json", '{"a": []}', "[1]", '["x"]'])
+@pytest.mark.parametrize("has_started", ["not json", '{"a": []}', "[1]", '["x"]'])
 def test_a_file_of_something_else_is_left_alone_and_reported_once(
-    folder: Path, begun: str, caplog: pytest.LogCaptureFixture
+    folder: Path, has_started: str, caplog: pytest.LogCaptureFixture
 ):
     path = folder / "run.json"
-    path.write_text(begun, "utf-8")
+    path.write_text(has_started, "utf-8")
     with caplog.at_level(logging.WARNING, logger="crewgraph"):
         assert logging_crew("run.json").kickoff({"x": "one"}).raw == "done"
-    assert path.read_text("utf-8") == begun
+    assert path.read_text("utf-8") == has_started
     assert [record.getMessage() for record in caplog.records] == [
         f"Could not write to the log file `{path}`; the run continues: the file exists and does not contain a list of objects"
     ]

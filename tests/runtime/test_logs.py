@@ -1,15 +1,15 @@
-"""What a crew tells of its last run: logs, conversations, inputs; and who told it."""
+"""What a crew reports of its last run: logs, conversations and inputs."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
 
 from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.events import CrewKickoffFailedEvent, CrewKickoffStartedEvent
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import agent, by_prompt, crew, task
@@ -138,7 +138,7 @@ def failing(**more: Any) -> Crew:
 
 def test_a_before_callback_that_fails_fails_the_kickoff(mode: Mode):
     made = failing(before_kickoff_callbacks=[_boom])
-    with heard() as events, pytest.raises(ValueError, match="no"):
+    with record_events() as events, pytest.raises(ValueError, match="no"):
         mode.kickoff(made, {"x": 1})
     started, failed = events
     assert isinstance(started, CrewKickoffStartedEvent) and isinstance(failed, CrewKickoffFailedEvent)
@@ -149,7 +149,7 @@ def test_a_before_callback_that_fails_fails_the_kickoff(mode: Mode):
 def test_an_after_callback_that_fails_fails_the_kickoff_and_costs_no_work(mode: Mode, tmp_path: Path):
     with SqliteCheckpointer(tmp_path / "runs.db") as saver:
         made = failing(after_kickoff_callbacks=[_boom])
-        with heard() as events, pytest.raises(ValueError, match="no"):
+        with record_events() as events, pytest.raises(ValueError, match="no"):
             mode.kickoff(made, {"x": "one"}, checkpointer=saver, thread_id="t")
         assert isinstance(events[0], CrewKickoffStartedEvent) and isinstance(events[-1], CrewKickoffFailedEvent)
         assert made.tasks[0].output is not None and made.tasks[0].output.raw == "one"
@@ -159,6 +159,6 @@ def test_an_after_callback_that_fails_fails_the_kickoff_and_costs_no_work(mode: 
 
 
 def test_a_missing_input_fails_the_kickoff(mode: Mode):
-    with heard() as events, pytest.raises(ValueError, match="x"):
+    with record_events() as events, pytest.raises(ValueError, match="x"):
         mode.kickoff(failing(), {"y": 1})
     assert [type(event) for event in events] == [CrewKickoffStartedEvent, CrewKickoffFailedEvent]

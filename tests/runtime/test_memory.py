@@ -1,4 +1,4 @@
-"""What a crew remembers: told to its agents, kept after tools and tasks, whatever becomes of the run."""
+"""The memory of crews: searched for prompts, and written after tool calls and tasks, even if the run fails."""
 
 import asyncio
 import json
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from heard import heard
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
@@ -25,6 +24,7 @@ from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, Storage
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.store import FaissStore
+from crewgraph.testing import record_events
 
 from .parts import agent, assessing, crew, is_assessment, task
 
@@ -40,12 +40,12 @@ class Shelf(Storage):
     """Keeps what it is given in a list, and finds all of it."""
 
     def __init__(self, *known: str) -> None:
-        self.kept: list[tuple[Any, dict[str, Any]]] = []
+        self.stored: list[tuple[Any, dict[str, Any]]] = []
         self.queries: list[str] = []
         self.known = known
 
     def save(self, value: Any, metadata: dict[str, Any]) -> None:
-        self.kept.append((value, metadata))
+        self.stored.append((value, metadata))
 
     def search(self, query: str, limit: int, score_threshold: float) -> list[Any]:
         self.queries.append(query)
@@ -81,9 +81,9 @@ def assessments(model: ScriptedLLM) -> int:
     return sum(is_assessment(one.messages) for one in model.requests)
 
 
-def told(events: Sequence[BaseEvent]) -> list[Any]:
-    kept = [one for one in events if one.type.startswith("memory_")]
-    return [(one.type.removeprefix("memory_"), (one.source_type or "").removesuffix("_memory")) for one in kept]
+def describe(events: Sequence[BaseEvent]) -> list[Any]:
+    stored = [one for one in events if one.type.startswith("memory_")]
+    return [(one.type.removeprefix("memory_"), (one.source_type or "").removesuffix("_memory")) for one in stored]
 
 
 # ----------------------------------------------------------------------------------------------- told to the agent
@@ -149,7 +149,7 @@ def test_a_later_run_and_another_process_remember(mode: Mode, tmp_path: Path):
 def test_events_report_who_remembers_for_which_task(mode: Mode):
     model = assessing("done", FOUND)
     made = crew(task("one", agent(model, "Clerk")), memory=True, external_memory=ExternalMemory(storage=Shelf("tea")))
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(made)
     kinds = ("long_term", "short_term", "entity", "external")
     queries = [(f"query_{what}", kind) for kind in kinds for what in ("started", "completed")]
@@ -158,7 +158,7 @@ def test_events_report_who_remembers_for_which_task(mode: Mode):
         for kind in ("short_term", "long_term", "entity", "external")
         for what in ("started", "completed")
     ]
-    assert told(events) == [("retrieval_started", "agent"), *queries, ("retrieval_completed", "agent"), *saves]
+    assert describe(events) == [("retrieval_started", "agent"), *queries, ("retrieval_completed", "agent"), *saves]
     remembered: list[Any] = [one for one in events if one.type.startswith("memory_")]
     assert {(one.task_name, one.agent_role) for one in remembered} == {("one", "Clerk")}
     retrieved = next(one for one in remembered if one.type == "memory_retrieval_completed")
@@ -179,10 +179,10 @@ def test_what_tools_give_is_kept_with_their_name_and_the_agents(mode: Mode):
     worker = agent(ScriptedLLM(script), "Keeper of {place}", tools=[look, fails])
     made = crew(task("one", worker), short_term_memory=ShortTermMemory(storage=shelf))
     mode.kickoff(made, {"place": "Bonn"})
-    noted = {"tool": "look", "agent": "Keeper of Bonn"}
-    assert shelf.kept == [
-        ("three boats at sea", noted),
-        ("three boats at river", noted),
+    recorded = {"tool": "look", "agent": "Keeper of Bonn"}
+    assert shelf.stored == [
+        ("three boats at sea", recorded),
+        ("three boats at river", recorded),
         ("done", {"observation": "do one", "agent": "Keeper of Bonn"}),
     ]
 
@@ -200,11 +200,11 @@ def test_all_kinds_keep_what_became_of_a_task(mode: Mode, tmp_path: Path):
         long_term_memory=long_term,
     )
     output = mode.kickoff(made)
-    assert short.kept == [("the answer", {"observation": "do one", "agent": "Clerk"})]
-    assert entities.kept == [("Ada(boat): red", {"relationships": "- of Kiel\n- of Bonn"})]
-    (text, noted), (row,) = away.kept[0], long_term.search("do one")
-    assert (text, noted["description"], noted["agent"]) == ("the answer", "do one", "Clerk")
-    assert [one["role"] for one in noted["messages"]] == ["system", "user", "assistant"]
+    assert short.stored == [("the answer", {"observation": "do one", "agent": "Clerk"})]
+    assert entities.stored == [("Ada(boat): red", {"relationships": "- of Kiel\n- of Bonn"})]
+    (text, recorded), (row,) = away.stored[0], long_term.search("do one")
+    assert (text, recorded["description"], recorded["agent"]) == ("the answer", "do one", "Clerk")
+    assert [one["role"] for one in recorded["messages"]] == ["system", "user", "assistant"]
     assert row["metadata"] == {
         "suggestions": ["count twice"],
         "quality": 7.5,
@@ -221,7 +221,7 @@ def test_without_an_assessment_entities_are_found_by_rule(mode: Mode, tmp_path: 
     model = assessing("We met Ada Lovelace in London.")
     made = crew(task("one", agent(model)), entity_memory=EntityMemory(storage=entities), long_term_memory=long_term)
     mode.kickoff(made)
-    assert [text for text, _ in entities.kept] == [
+    assert [text for text, _ in entities.stored] == [
         "Ada Lovelace(name): We met Ada Lovelace in London.",
         "London(name): We met Ada Lovelace in London.",
     ]
@@ -234,7 +234,7 @@ def test_without_a_model_nobody_is_asked(mode: Mode):
     worker = Agent(role="w", goal="g", backstory="b", agent_executor=lambda given: "We met Ada Lovelace.")  # pyright: ignore[reportUnknownLambdaType]
     made = crew(task("one", worker), entity_memory=EntityMemory(storage=entities))
     mode.kickoff(made)
-    assert [text for text, _ in entities.kept] == ["Ada Lovelace(name): We met Ada Lovelace."]
+    assert [text for text, _ in entities.stored] == ["Ada Lovelace(name): We met Ada Lovelace."]
 
 
 def test_only_memories_that_need_an_assessment_cost_a_request(mode: Mode):
@@ -254,7 +254,7 @@ def test_a_request_for_an_assessment_that_fails_is_no_failure(mode: Mode):
     entities = Shelf()
     made = crew(task("one", agent(ScriptedLLM(reply))), entity_memory=EntityMemory(storage=entities))
     assert mode.kickoff(made).raw == "We met Ada Lovelace."
-    assert len(entities.kept) == 1
+    assert len(entities.stored) == 1
 
 
 def test_a_budget_counts_the_request_for_an_assessment(mode: Mode):
@@ -275,7 +275,7 @@ def test_an_answer_that_a_guardrail_refuses_is_not_kept(mode: Mode):
     shelf = Shelf()
     worker = agent(ScriptedLLM(["bad", "good"]))
     mode.kickoff(crew(task("one", worker, guardrail=good), short_term_memory=ShortTermMemory(storage=shelf)))
-    assert [text for text, _ in shelf.kept] == ["good"]
+    assert [text for text, _ in shelf.stored] == ["good"]
 
 
 # ------------------------------------------------------------------------------------------------ users' own classes
@@ -312,7 +312,7 @@ def test_overridden_verbs_are_what_the_run_calls_and_their_use_is_reported(mode:
         long_term_memory=Long(storage=shelf),
         entity_memory=Entities(storage=shelf),
     )
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(made)
     assert calls == [
         ("long?", "do one", 2),
@@ -323,7 +323,9 @@ def test_overridden_verbs_are_what_the_run_calls_and_their_use_is_reported(mode:
     ]
     assert "- own" in prompts(model)[0] and "- hear twice" in prompts(model)[0]
     assert (
-        told(events).count(("save_completed", "short_term")) == told(events).count(("save_started", "long_term")) == 1
+        describe(events).count(("save_completed", "short_term"))
+        == describe(events).count(("save_started", "long_term"))
+        == 1
     )
 
 
@@ -339,7 +341,7 @@ def test_any_object_with_the_verbs_is_a_memory(mode: Mode):
 
     model = assessing("x")
     mode.kickoff(crew(task("one", agent(model)), external_memory=Plain()))
-    assert "- a text" in prompts(model)[0] and len(shelf.kept) == 1
+    assert "- a text" in prompts(model)[0] and len(shelf.stored) == 1
 
 
 @pytest.mark.parametrize("field", ["short_term_memory", "external_memory", "memory"])
@@ -356,7 +358,7 @@ def test_a_storage_that_fails_is_reported_once_and_the_run_continues(mode: Mode)
         short_term_memory=ShortTermMemory(storage=Broken()),
         external_memory=ExternalMemory(storage=Broken()),
     )
-    with heard() as events, pytest.warns(MemoryFailed) as warned:
+    with record_events() as events, pytest.warns(MemoryFailed) as warned:
         assert mode.kickoff(made).raw == "done"
     texts = sorted(str(one.message) for one in warned)
     assert [text.partition(": ")[2].partition(":")[0] for text in texts] == [
@@ -364,7 +366,7 @@ def test_a_storage_that_fails_is_reported_once_and_the_run_continues(mode: Mode)
         "the short term memory could not be searched, the run continues without",
     ]
     assert all("task `one` of agent `worker`" in text and "OSError: the disk is gone" in text for text in texts)
-    failed = [one for one in told(events) if one[0].endswith("failed")]
+    failed = [one for one in describe(events) if one[0].endswith("failed")]
     assert failed == [
         ("query_failed", "short_term"),
         ("query_failed", "external"),
@@ -410,9 +412,9 @@ def test_memory_that_is_switched_off_is_off(mode: Mode):
     model = assessing("x")
     made = crew(task("one", agent(model)), memory=True)
     made.memory = False
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(made).token_usage.successful_requests == 1
-    assert told(events) == []
+    assert describe(events) == []
 
 
 def test_a_copy_remembers_the_same(mode: Mode):
@@ -430,14 +432,14 @@ def test_an_agent_may_be_kept_out(mode: Mode):
     )
     mode.kickoff(made)
     assert "three boats" not in prompts(quiet)[0] and "three boats" in prompts(model)[0]
-    assert [text for text, _ in shelf.kept] == ["y"]
+    assert [text for text, _ in shelf.stored] == ["y"]
 
 
 def test_an_agent_with_memory_in_a_crew_with_memory_has_the_crews(mode: Mode):
     shelf = Shelf("three boats")
     model = assessing("y")
     mode.kickoff(crew(task("one", agent(model, memory=True)), external_memory=ExternalMemory(storage=shelf)))
-    assert "three boats" in prompts(model)[0] and len(shelf.kept) == 1
+    assert "three boats" in prompts(model)[0] and len(shelf.stored) == 1
 
 
 def test_kickoff_for_each_resets_nothing(mode: Mode):
@@ -482,7 +484,7 @@ def test_the_work_of_coworkers_is_remembered_in_their_name(mode: Mode):
         entity_memory=EntityMemory(storage=entities),
     )
     mode.kickoff(made)
-    assert [(text, noted["observation"], noted["agent"]) for text, noted in shelf.kept] == [
+    assert [(text, recorded["observation"], recorded["agent"]) for text, recorded in shelf.stored] == [
         ("We saw Ada Lovelace.", "find boats", "finder"),
         ("led", "lead", "boss"),
     ]
@@ -510,10 +512,10 @@ def test_a_resumed_run_neither_searches_nor_saves_again(mode: Mode, tmp_path: Pa
     with pytest.raises(ConnectionError):
         mode.kickoff(made, thread_id="t")
     broken[0] = False
-    with heard() as events:
+    with record_events() as events:
         assert mode.resume(made, "t").raw == "x"
-    assert (len(shelf.queries), len(shelf.kept), len(model.requests)) == (1, 1, 2)
-    assert told(events) == []
+    assert (len(shelf.queries), len(shelf.stored), len(model.requests)) == (1, 1, 2)
+    assert describe(events) == []
     assert len(made.long_term_memory.search("do one")) == 1
     made.checkpointer.close()
 
@@ -524,7 +526,7 @@ def test_a_replay_saves_only_what_is_done_again(mode: Mode):
     made = crew(task("one", agent(model)), task("two", agent(model)), external_memory=ExternalMemory(storage=shelf))
     mode.kickoff(made)
     mode.run(made.replay, made.areplay, "two")
-    assert [text for text, _ in shelf.kept] == ["do one", "do two", "do two"]
+    assert [text for text, _ in shelf.stored] == ["do one", "do two", "do two"]
 
 
 class Outer(TypedDict, total=False):

@@ -66,18 +66,18 @@ def test_the_graph_has_one_step_only_where_nobody_stores_or_watches_the_run(
     crew, used = _crew(nodes), list[list[str]]()
     graph_of = kickoff.graph_of
 
-    def noted(*args: Any, **options: Any) -> Any:
+    def recorded(*args: Any, **options: Any) -> Any:
         compiled = graph_of(*args, **options)
         used.append([name for name in compiled.graph.nodes if name != START])
         return compiled
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kickoff, "graph_of", noted)
+        patch.setattr(kickoff, "graph_of", recorded)
         mode.kickoff(crew, checkpointer=False)
         with SqliteCheckpointer(tmp_path / "runs.db") as saver:
             mode.kickoff(crew, checkpointer=saver)
         mode.kickoff(crew, checkpointer=False, config={"callbacks": [Runs()]})
-        list(mode.told(crew, checkpointer=False))
+        list(mode.stream_items(crew, checkpointer=False))
     separate = ["one", "two", "three"]
     assert used == ([["all tasks"], separate, separate, separate] if mode.granularity == "task" else [separate] * 4)
     assert {"one", "two", "three"} <= {*Runs.names}
@@ -85,15 +85,15 @@ def test_the_graph_has_one_step_only_where_nobody_stores_or_watches_the_run(
 
 def test_the_same_events_are_emitted(nodes: list[Any], mode: Mode):
     def events(**options: Any) -> list[tuple[str, Any, Any]]:
-        heard: list[tuple[str, Any, Any]] = []
+        received: list[tuple[str, Any, Any]] = []
         with crewai_event_bus.scoped_handlers():
 
             @crewai_event_bus.on(BaseEvent)
             def hear(source: Any, event: BaseEvent) -> None:
-                heard.append((event.type, event.task_name, event.emission_sequence))
+                received.append((event.type, event.task_name, event.emission_sequence))
 
             mode.kickoff(_crew(nodes), checkpointer=False, **options)
-        return heard
+        return received
 
     assert events() == events(config={"tags": ["apart"]})
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from langchain.agents.middleware import (
     AgentMiddleware,
     HumanInTheLoopMiddleware,
@@ -45,6 +44,7 @@ from crewgraph.events import (
 )
 from crewgraph.hooks import LLMCallHookContext, register_before_llm_call_hook, unregister_before_llm_call_hook
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import crew, served, task
@@ -250,7 +250,7 @@ def test_a_failure_that_no_middleware_handles_is_shown_to_the_model(mode: Mode):
         raise ConnectionError("no bite")
 
     one = divers([nothing], ToolUse("fish", {}), "done", tools=[fish])
-    with heard() as events:
+    with record_events() as events:
         output = mode.kickoff(one)
     assert output.raw == "done"
     assert "no bite" in str(llm_of(one).requests[-1].messages[-1]["content"])
@@ -291,7 +291,7 @@ def test_a_model_without_settings_says_so(mode: Mode):
 # -------------------------------------------------------------------------------------------- what the crew has
 def test_events_step_callbacks_and_usage_are_those_of_the_crew(mode: Mode):
     steps: list[Any] = []
-    with heard() as events:
+    with record_events() as events:
         output = mode.kickoff(divers([nothing], BAY, "a pearl", step_callback=steps.append))
     assert [type(step).__name__ for step in steps] == ["AgentAction", "AgentFinish"]
     assert (steps[0].tool, steps[0].result) == ("depth", "bay: 7 m")

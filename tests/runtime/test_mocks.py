@@ -187,16 +187,16 @@ def test_kickoff_async_of_a_crew_calls_a_patched_kickoff():
 
 
 # --------------------------------------------------------------------------------------------------- mocks as tools
-@pytest.mark.parametrize("verb", ["run", "_run"])
+@pytest.mark.parametrize("method_name", ["run", "_run"])
 @pytest.mark.parametrize("native", [False, True])
-def test_a_mock_of_a_tool_is_called_with_what_the_model_writes(mode: Mode, verb: str, native: bool):
+def test_a_mock_of_a_tool_is_called_with_what_the_model_writes(mode: Mode, method_name: str, native: bool):
     sounding = MagicMock(spec=BaseTool)
     sounding.name, sounding.description = "Sounding", "How deep the water is."
-    getattr(sounding, verb).return_value = "7 metres"
+    getattr(sounding, method_name).return_value = "7 metres"
     llm = ScriptedLLM([ToolUse("sounding", {"place": "quay"}), "deep"], native_tools=native)
     agent = Agent(role="Pilot", goal="Sound", backstory="Careful.", llm=llm, tools=[sounding])
     sound = Task(description="How deep?", expected_output="Metres", agent=agent)
     assert agent.tools == [sounding]
     assert mode.kickoff(Crew(agents=[agent], tasks=[sound])).raw == "deep"
-    getattr(sounding, verb).assert_called_once_with(place="quay")
+    getattr(sounding, method_name).assert_called_once_with(place="quay")
     assert "7 metres" in str(llm.requests[-1].messages[-1]["content"])

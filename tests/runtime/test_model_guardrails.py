@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiler.play import Play
-from heard import heard
+from compiler.body_runner import BodyRun
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
@@ -24,6 +23,7 @@ from crewgraph.events import (
     LLMGuardrailStartedEvent,
 )
 from crewgraph.llm.errors import MissingKey
+from crewgraph.testing import record_events
 
 from .parts import agent, asked, crew, task
 
@@ -43,7 +43,7 @@ def faith(score: float, verdict: str = "FAITHFUL", reasons: str = "") -> str:
 def test_a_text_is_judged_by_the_agents_model_and_a_refusal_sends_the_agent_back(mode: Mode):
     model = ScriptedLLM(["rude", refusal("too rude"), "kind", GOOD])
     one = task("letter", agent(model), guardrail="Be kind")
-    with heard() as events:
+    with record_events() as events:
         output = mode.kickoff(crew(one, checkpointer=False)).tasks_output[0]
     assert (output.raw, one.retry_count, output.usage.successful_requests) == ("kind", 1, 4)
     assert "Be kind" in str(model.requests[1].messages[0]["content"])
@@ -120,7 +120,7 @@ def test_a_judge_that_never_gives_a_verdict_fails_the_task_and_a_resume_continue
     model = ScriptedLLM(["text"])
     one = task("letter", agent(model), guardrail=LLMGuardrail("Be kind", ScriptedLLM(["fine", "really fine"])))
     made = crew(one, checkpointer=InMemorySaver())
-    with heard() as events, pytest.raises(OutputInvalid) as caught:
+    with record_events() as events, pytest.raises(OutputInvalid) as caught:
         mode.kickoff(made, thread_id="t")
     assert str(caught.value) == (
         "the guardrail `Be kind` got no verdict from the model `scripted`, even after a retry: it holds no JSON. Its last reply: "
@@ -137,7 +137,7 @@ def test_a_judge_that_is_down_fails_the_task_and_a_resume_continues_with_it(mode
     judge = ScriptedLLM([ConnectionError("no line"), refusal("shorter"), GOOD])
     model = ScriptedLLM(["text", "better"])
     made = crew(task("letter", agent(model), guardrail=LLMGuardrail("Be kind", judge)), checkpointer=InMemorySaver())
-    with heard() as events, pytest.raises(ConnectionError, match="no line"):
+    with record_events() as events, pytest.raises(ConnectionError, match="no line"):
         mode.kickoff(made, thread_id="t")
     assert [event.error for event in events if isinstance(event, LLMGuardrailFailedEvent)] == [
         "ConnectionError: no line"
@@ -148,11 +148,11 @@ def test_a_judge_that_is_down_fails_the_task_and_a_resume_continues_with_it(mode
 
 def test_a_verdict_is_kept_and_not_asked_for_again(mode: Mode):
     judge = ScriptedLLM([GOOD])
-    told: list[str] = []
+    reported: list[str] = []
 
     def callback(output: TaskOutput) -> None:
-        told.append(output.raw)
-        if len(told) == 1:
+        reported.append(output.raw)
+        if len(reported) == 1:
             raise RuntimeError("busy")
 
     made = crew(
@@ -165,7 +165,7 @@ def test_a_verdict_is_kept_and_not_asked_for_again(mode: Mode):
     assert len(judge.requests) == 1
 
 
-class Stages(Play):
+class Stages(BodyRun):
     def perform(self, effect: Effect) -> Any:
         if isinstance(effect, ModelCall):
             self.effects.append(effect.stage)
@@ -245,10 +245,10 @@ def test_an_output_is_held_to_a_context(mode: Mode):
 @pytest.mark.parametrize(("score", "accepted"), [(6.5, False), (7, True), ("8/10", True)])
 def test_with_a_threshold_the_score_decides(score: Any, accepted: bool):
     judge = HallucinationGuardrail("The sea.", ScriptedLLM([faith(score, "hallucinated", "colour")]), threshold=7)
-    told = (
+    reported = (
         (True, "The sea is calm.") if accepted else (False, "HALLUCINATED, 6.5 of 10, at least 7 are asked for: colour")
     )
-    assert judge(OUTPUT) == told
+    assert judge(OUTPUT) == reported
 
 
 def test_a_score_beyond_ten_is_asked_for_again():

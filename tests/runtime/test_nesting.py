@@ -1,4 +1,4 @@
-"""Crews inside of other graphs, and of other crews."""
+"""Crews inside other graphs and other crews."""
 
 import asyncio
 import json
@@ -208,17 +208,17 @@ def test_two_crews_as_neighbours_do_not_take_each_others_records(mode: Mode):
 def calling(made: Crew, mode: Mode, calls: list[str], **options: Any) -> Any:
     """A node function of somebody's that kicks the crew off and gives what its tasks gave."""
 
-    def told(result: CrewOutput) -> Outer:
+    def reported(result: CrewOutput) -> Outer:
         assert result.token_usage.successful_requests == len(result.tasks_output)
         return {"answer": ", ".join(one.raw for one in result.tasks_output)}
 
     def node(state: Any) -> Outer:
         calls.append("node")
-        return told(made.kickoff(state["inputs"], **options))
+        return reported(made.kickoff(state["inputs"], **options))
 
     async def anode(state: Any) -> Outer:
         calls.append("node")
-        return told(await made.akickoff(state["inputs"], **options))
+        return reported(await made.akickoff(state["inputs"], **options))
 
     return anode if mode.asynchronous else node
 

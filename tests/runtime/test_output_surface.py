@@ -13,8 +13,8 @@ from modes import Mode
 
 from crewgraph import UsageMetrics
 
-from .crew_seen import BONN, USED, Seen, Town
 from .parts import using_a_broken_tool
+from .sample_run import BONN, USED, SampleRun, Town
 
 CREW_OUTPUT = """
 json_dict pydantic raw tasks_output token_usage
@@ -30,13 +30,13 @@ NAMES = {
 }
 OF_1_2_1 = Path(__file__).parents[1] / "definitions" / "fields.json"
 
-Row = Callable[[Seen], Any]
+Row = Callable[[SampleRun], Any]
 
 
-def _of_a_model(seen: Seen) -> bool:
-    made = seen.one(BONN)
+def _of_a_model(sample: SampleRun) -> bool:
+    made = sample.one(BONN)
     made.tasks[0].output_pydantic = Town
-    output = seen.mode.kickoff(made)
+    output = sample.mode.kickoff(made)
     with pytest.raises(KeyError):
         output["people"]
     with pytest.raises(ValueError, match="is not JSON"):
@@ -45,46 +45,52 @@ def _of_a_model(seen: Seen) -> bool:
     return output.pydantic == Town(name="Bonn")
 
 
-def _added(seen: Seen) -> bool:
+def _added(sample: SampleRun) -> bool:
     both = UsageMetrics(total_tokens=1, reasoning_tokens=2)
-    both.add_usage_metrics(seen.output.token_usage)
+    both.add_usage_metrics(sample.output.token_usage)
     assert both.total_tokens == 61 and both.successful_requests == 2
-    return both.delta_since(seen.output.token_usage) == UsageMetrics(total_tokens=1, reasoning_tokens=2)
+    return both.delta_since(sample.output.token_usage) == UsageMetrics(total_tokens=1, reasoning_tokens=2)
 
 
-def _read(seen: Seen) -> bool:
+def _read(sample: SampleRun) -> bool:
     reported = {"input_tokens": 3, "output_tokens": 4}
     expected = UsageMetrics(total_tokens=7, prompt_tokens=3, completion_tokens=4, successful_requests=1)
     return UsageMetrics.from_provider_dict(reported) == expected and UsageMetrics.from_provider_dict({}) is None
 
 
 def _of_two_requests(name: str) -> Row:
-    return lambda seen: seen.output.usage_metrics[name] == 2 * USED[name]
+    return lambda sample: sample.output.usage_metrics[name] == 2 * USED[name]
 
 
-def _failed(seen: Seen) -> bool:
-    output = seen.mode.kickoff(using_a_broken_tool())
+def _failed(sample: SampleRun) -> bool:
+    output = sample.mode.kickoff(using_a_broken_tool())
     return output.has_tool_failures and [one.tool_name for one in output.tool_failures] == ["broken"]
 
 
 WORKS: dict[tuple[str, str], Row] = {
     ("CrewOutput", "has_tool_failures"): _failed,
     ("CrewOutput", "tool_failures"): _failed,
-    ("CrewOutput", "json_dict"): lambda seen: seen.output.json_dict == {"name": "Bonn"},
+    ("CrewOutput", "json_dict"): lambda sample: sample.output.json_dict == {"name": "Bonn"},
     ("CrewOutput", "pydantic"): _of_a_model,
-    ("CrewOutput", "raw"): lambda seen: seen.output.raw == BONN,
-    ("CrewOutput", "tasks_output"): lambda seen: [one.raw for one in seen.output.tasks_output] == ["the harbour", BONN],
-    ("CrewOutput", "token_usage"): lambda seen: seen.output.token_usage.successful_requests == 2,
-    ("CrewOutput", "__getitem__"): lambda seen: seen.output["name"] == "Bonn",
-    ("CrewOutput", "__str__"): lambda seen: (str(seen.output), str(seen.ran("x"))) == ("{'name': 'Bonn'}", "x"),
-    ("CrewOutput", "json"): lambda seen: seen.output.json == BONN,
-    ("CrewOutput", "model_dump"): lambda seen: (
-        json.loads(json.dumps(seen.output.model_dump(mode="json")))["tasks_output"][0]["raw"] == "the harbour"
+    ("CrewOutput", "raw"): lambda sample: sample.output.raw == BONN,
+    ("CrewOutput", "tasks_output"): lambda sample: (
+        [one.raw for one in sample.output.tasks_output] == ["the harbour", BONN]
     ),
-    ("CrewOutput", "to_dict"): lambda seen: (seen.output.to_dict(), seen.ran("x").to_dict()) == ({"name": "Bonn"}, {}),
-    ("CrewOutput", "usage_metrics"): lambda seen: seen.output.usage_metrics == {**_twice(), "successful_requests": 2},
+    ("CrewOutput", "token_usage"): lambda sample: sample.output.token_usage.successful_requests == 2,
+    ("CrewOutput", "__getitem__"): lambda sample: sample.output["name"] == "Bonn",
+    ("CrewOutput", "__str__"): lambda sample: (str(sample.output), str(sample.ran("x"))) == ("{'name': 'Bonn'}", "x"),
+    ("CrewOutput", "json"): lambda sample: sample.output.json == BONN,
+    ("CrewOutput", "model_dump"): lambda sample: (
+        json.loads(json.dumps(sample.output.model_dump(mode="json")))["tasks_output"][0]["raw"] == "the harbour"
+    ),
+    ("CrewOutput", "to_dict"): lambda sample: (
+        (sample.output.to_dict(), sample.ran("x").to_dict()) == ({"name": "Bonn"}, {})
+    ),
+    ("CrewOutput", "usage_metrics"): lambda sample: (
+        sample.output.usage_metrics == {**_twice(), "successful_requests": 2}
+    ),
     **{("UsageMetrics", name): _of_two_requests(name) for name in USED},
-    ("UsageMetrics", "successful_requests"): lambda seen: seen.output.token_usage.successful_requests == 2,
+    ("UsageMetrics", "successful_requests"): lambda sample: sample.output.token_usage.successful_requests == 2,
     ("UsageMetrics", "add_usage_metrics"): _added,
     ("UsageMetrics", "delta_since"): _added,
     ("UsageMetrics", "from_provider_dict"): _read,
@@ -96,9 +102,9 @@ def _twice() -> dict[str, int]:
 
 
 @pytest.fixture
-def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
+def sample(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleRun:
     monkeypatch.chdir(tmp_path)
-    return Seen(mode, tmp_path)
+    return SampleRun(mode, tmp_path)
 
 
 def test_every_public_name_works_or_is_listed_with_a_reason_and_none_is_both():
@@ -110,5 +116,5 @@ def test_no_field_of_1_2_1_is_left_out():
     assert {(owner, name) for owner in ("CrewOutput", "UsageMetrics") for name in fields[owner]} <= NAMES
 
 
-def test_every_name_works(seen: Seen):
-    assert [name for name, works in WORKS.items() if not works(seen)] == []
+def test_every_name_works(sample: SampleRun):
+    assert [name for name, works in WORKS.items() if not works(sample)] == []

@@ -21,7 +21,7 @@ from servers.openai_api import (
     hang,
     null,
 )
-from until import LONG
+from waiting import LONG
 
 from crewgraph import Crew
 from crewgraph.errors import OutputInvalid

@@ -1,4 +1,4 @@
-"""A crew that plans: the plan is made first, reaches the prompts, and is kept."""
+"""Planning crews: the plan is made first, added to the prompts, and stored."""
 
 import json
 import os
@@ -10,7 +10,6 @@ from typing import Any, TypedDict
 
 import processes
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from modes import Mode
@@ -20,6 +19,7 @@ from crewgraph import ConditionalTask, Crew, Process, ScriptedLLM, Task, TaskOut
 from crewgraph.definitions.crew.plan import CrewPlan
 from crewgraph.errors import NoModelError, OutputInvalid, StorageError
 from crewgraph.events import BaseEvent, CrewKickoffStartedEvent, TaskCompletedEvent, TaskStartedEvent
+from crewgraph.testing import record_events
 from runtime.parts import agent, asked, crew, task
 
 ROOT = Path(__file__).parents[2]
@@ -67,8 +67,8 @@ def test_the_planner_is_told_about_tasks_agents_and_tools(mode: Mode):
     diver = agent(worker, role="diver of {sea}", goal="breathe", tools=[sonar])
     dive = task("dive", diver, description="dive in {sea}", expected_output="pearls")
     mode.kickoff(crew(dive, planning=True, planning_llm=planner), {"sea": "RED"})
-    told = asked(planner)[0]
-    assert all(word in told for word in ("dive in RED", "pearls", "diver of RED", "breathe", "sonar"))
+    reported = asked(planner)[0]
+    assert all(word in reported for word in ("dive in RED", "pearls", "diver of RED", "breathe", "sonar"))
 
 
 def test_each_task_keeps_one_output_and_the_plan_has_its_own_place(mode: Mode):
@@ -128,7 +128,7 @@ def test_a_plan_that_cannot_be_read_is_asked_for_again(mode: Mode):
 def test_without_any_plan_that_can_be_read_no_task_is_begun(mode: Mode):
     team, planner, worker = planned("dive", plan=["no", "no", "no plan"])
     with (
-        heard() as events,
+        record_events() as events,
         pytest.raises(OutputInvalid, match=r"no plan that can be parsed(.|\n)*'no plan'(.|\n)*planning_llm"),
     ):
         mode.kickoff(team)
@@ -162,7 +162,7 @@ def test_a_planner_without_a_key_is_reported_before_anything_is_paid_for(mode: M
 
 def test_the_planner_is_heard_before_the_tasks(mode: Mode):
     team, _, _ = planned("dive", plan=[plan_of("PLAN-1")])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(team)
     assert isinstance(events[0], CrewKickoffStartedEvent)
     assert names(events, TaskStartedEvent) == ["planning", "dive"]
@@ -170,23 +170,23 @@ def test_the_planner_is_heard_before_the_tasks(mode: Mode):
 
 
 def test_callbacks_are_told_about_tasks_alone(mode: Mode):
-    told: list[str] = []
+    reported: list[str] = []
 
     def ended(output: TaskOutput) -> None:
-        told.append(output.name or "")
+        reported.append(output.name or "")
 
     def stepped(step: Any) -> None:
-        told.append("step")
+        reported.append("step")
 
     team, _, _ = planned("dive", plan=[plan_of("PLAN-1")], task_callback=ended, step_callback=stepped)
     mode.kickoff(team)
-    assert told == ["step", "dive"]
+    assert reported == ["step", "dive"]
 
 
 def test_the_stream_reports_the_planner(mode: Mode):
     team, _, _ = planned("dive", plan=[plan_of("PLAN-1")])
-    begun = [(item.task, item.index) for item in mode.told(team) if isinstance(item, TaskStarted)]
-    assert begun == [("planning", -1), ("dive", 0)]
+    has_started = [(item.task, item.index) for item in mode.stream_items(team) if isinstance(item, TaskStarted)]
+    assert has_started == [("planning", -1), ("dive", 0)]
 
 
 def test_a_trace_shows_the_planner_as_the_first_node():
@@ -237,8 +237,8 @@ def test_parallel_and_conditional_tasks_get_their_plans(mode: Mode):
     ]
     team = crew(*tasks, planning=True, planning_llm=ScriptedLLM([plan_of("P-1", "P-2", "P-3", "P-4")]))
     output = mode.kickoff(team)
-    told = sorted(asked(worker))
-    assert [f"P-{n}" in text for n, text in enumerate(told, 1)] == [True] * 3
+    reported = sorted(asked(worker))
+    assert [f"P-{n}" in text for n, text in enumerate(reported, 1)] == [True] * 3
     assert "P-4" in output.tasks_output[3].description and output.tasks_output[3].raw == ""
 
 

@@ -1,4 +1,4 @@
-"""`max_rpm` of crews and agents: where requests are really made, over tasks, runs, threads and loops."""
+"""`max_rpm` of crews and agents: real requests across tasks, runs, threads and event loops."""
 
 import asyncio
 import copy
@@ -12,17 +12,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
 from pydantic import BaseModel, ValidationError
-from until import LIMITS, LONG, auntil
-from windows import noting
+from rpm_window import noting
+from waiting import LIMITS, LONG, wait_until_async
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.lite_agent import LiteAgent
 from crewgraph.errors import TimeLimitReached
 from crewgraph.events import LLMCallCompletedEvent, LLMCallDelayedEvent, LLMCallStartedEvent, crewai_event_bus
 from crewgraph.llm.rate_limit import RPMController
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from runtime.parts import agent, crew, task
 
@@ -117,7 +117,7 @@ def test_max_rpm_of_a_crew_holds_over_its_runs_and_the_wait_counts_as_the_agents
     mode.kickoff(made)
     mode.kickoff(made)
     for seconds in LIMITS:
-        with heard() as events, waiting(worker, seconds) as caught:
+        with record_events() as events, waiting(worker, seconds) as caught:
             mode.kickoff(made)
         if any(isinstance(event, LLMCallDelayedEvent) for event in events):
             break
@@ -127,9 +127,9 @@ def test_max_rpm_of_a_crew_holds_over_its_runs_and_the_wait_counts_as_the_agents
     assert str(caught.value).endswith(
         "Raise the limit, or make the task smaller. Waiting for `max_rpm` counts towards it."
     )
-    (told,) = [event for event in events if isinstance(event, LLMCallDelayedEvent)]
-    assert 60 - (time.monotonic() - began) < told.seconds <= 60 and told.max_rpm == 2
-    assert (told.model, told.agent_role, told.task_name) == ("scripted", "worker", "only")
+    (reported,) = [event for event in events if isinstance(event, LLMCallDelayedEvent)]
+    assert 60 - (time.monotonic() - began) < reported.seconds <= 60 and reported.max_rpm == 2
+    assert (reported.model, reported.agent_role, reported.task_name) == ("scripted", "worker", "only")
     assert not any(isinstance(event, LLMCallStartedEvent) for event in events)
     assert len(llm.requests) == 2
 
@@ -207,7 +207,7 @@ def test_every_request_counts_conversions_too_and_what_the_record_answers_does_n
     llm = ScriptedLLM([ToolUse("look", {}), ConnectionError("down"), "three metres", '{"metres": 3}'])
     counting = Counting()
     made = crew(task("tide", agent(llm, tools=[look]), output_pydantic=Tide), rpm_controller=counting)
-    with heard() as events:
+    with record_events() as events:
         with pytest.raises(ConnectionError):
             mode.kickoff(made, thread_id="t")
         assert counting.asked == 2
@@ -221,9 +221,9 @@ def test_a_cancelled_run_leaves_its_place():
     made.rpm_controller = controller = full()
 
     async def run() -> None:
-        with heard() as events:
+        with record_events() as events:
             first = asyncio.create_task(made.akickoff())
-            await auntil(lambda: any(isinstance(event, LLMCallDelayedEvent) for event in events))
+            await wait_until_async(lambda: any(isinstance(event, LLMCallDelayedEvent) for event in events))
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
@@ -320,7 +320,7 @@ def test_runs_for_many_inputs_share_their_crews_bound(mode: Mode):
 def test_a_streamed_run_keeps_to_the_bound(mode: Mode):
     model = Bounded(1, 0.3)
     made = crew(*(task(f"t{n}", agent(model.llm)) for n in range(3)), rpm_controller=model.controller)
-    assert len(list(mode.told(made))) > 3
+    assert len(list(mode.stream_items(made))) > 3
     assert model.saw(3)
 
 

@@ -12,7 +12,7 @@ import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
-from until import until
+from waiting import wait_until
 
 from crewgraph import Agent, Crew, CrewOutput, Process, ScriptedLLM, Task, ToolUse
 from crewgraph.errors import RunError, UnknownTask
@@ -242,8 +242,8 @@ PROGRAM = """
     clerk = Agent(role="clerk", goal="g", backstory="b", llm=ScriptedLLM(answer))
     tasks = [Task(name=n, description=f"do {n} on {{topic}}", expected_output="e", agent=clerk) for n in ("one", "two", "three")]
     crew = Crew(agents=[clerk], tasks=tasks)
-    verb, *given = sys.argv[1:]
-    result = getattr(crew, verb)(**json.loads(given[0]))
+    method_name, *given = sys.argv[1:]
+    result = getattr(crew, method_name)(**json.loads(given[0]))
     print(json.dumps({
         "raws": [one.raw for one in result.tasks_output],
         "ids": [str(task.id) for task in tasks],
@@ -258,10 +258,10 @@ def program(tmp_path: Path, storage: Path) -> Any:
     path = tmp_path / "program.py"
     path.write_text(textwrap.dedent(PROGRAM), "utf-8")
 
-    def run(verb: str, who: str, killed: bool = False, **given: Any) -> Any:
+    def run(method_name: str, who: str, killed: bool = False, **given: Any) -> Any:
         own, kill = given.pop("own", {}), given.pop("kill", "")
         done = processes.run(
-            [sys.executable, str(path), verb, json.dumps(given)],
+            [sys.executable, str(path), method_name, json.dumps(given)],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT), "WHO": who, "KILL": kill, **own},
             capture_output=True,
@@ -328,7 +328,7 @@ def test_a_run_that_is_continuing_in_another_process_is_replayed_as_far_as_it_is
         try:
             team = three(counting())
             team.agents[0].role = "clerk"
-            until(lambda: any(run.last == "one" for run in team.runs()))
+            wait_until(lambda: any(run.last == "one" for run in team.runs()))
             with pytest.raises(
                 RunError, match=r"has no output of `two`.* Tasks done: `one`. The run is in progress, has failed"
             ):

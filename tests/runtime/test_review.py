@@ -1,4 +1,4 @@
-"""Those who look at answers in a person's place (`set_provider`), and what is made of texts (`set_processor`)."""
+"""Providers that review answers in place of a person (`set_provider`), and processors of texts (`set_processor`)."""
 
 import contextvars
 from collections.abc import Callable
@@ -63,8 +63,8 @@ def test_a_provider_looks_at_answers_in_the_place_of_a_person(mode: Mode):
     assert (done.raw, type(done)) == ("short", CrewOutput)
     assert editor.seen == [["system", "user"], "a long answer"]
     assert llm.requests[0].messages[-1]["content"] == "House style: short."
-    told = llm.requests[1].messages
-    assert told[-2]["content"] == "a long answer" and "feedback:\nshorter" in str(told[-1]["content"])
+    reported = llm.requests[1].messages
+    assert reported[-2]["content"] == "a long answer" and "feedback:\nshorter" in str(reported[-1]["content"])
     assert done.token_usage.successful_requests == 2
     assert [one["content"] for one in done.tasks_output[0].messages][-2] == "a long answer"
 

@@ -1,4 +1,4 @@
-"""`run_or_resume`: what a queue delivers once, twice or after a death, with one result."""
+"""`run_or_resume`: a job that is delivered once, twice or after a crash has one result."""
 
 from collections.abc import Iterator
 from contextlib import closing

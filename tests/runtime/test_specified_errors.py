@@ -1,17 +1,17 @@
-"""The failures that the specification names for tasks and sequential crews: their types, when they come, what is left."""
+"""Errors that the specification names for tasks and sequential crews: their types, when they are raised, and what is stored."""
 
 import logging
 from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from modes import Mode
 from pydantic import BaseModel, ValidationError
 
 from crewgraph import ConditionalTask, Crew, ScriptedLLM, Task, TaskOutput
 from crewgraph.errors import StorageError
 from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent
+from crewgraph.testing import record_events
 
 from .parts import agent, asked, crew, task
 
@@ -47,7 +47,7 @@ def test_a_guardrail_that_refuses_sends_back_as_often_as_allowed_then_raises(mod
     model = ScriptedLLM(["a", "b", "c"])
     one = task("letter", agent(model), guardrail=refuse, guardrail_max_retries=2)
     with (
-        heard() as events,
+        record_events() as events,
         pytest.raises(Exception, match="failed guardrail validation after 2 retries. Last error: never"),
     ):
         mode.kickoff(crew(one, checkpointer=False))
@@ -78,7 +78,7 @@ def test_a_file_that_cannot_be_written_is_a_runtime_error_that_holds_the_output(
 
 def test_whatever_fails_in_a_task_ends_it_is_told_and_reaches_the_caller(mode: Mode):
     one = task("letter", agent(ScriptedLLM([KeyError("gone")])))
-    with heard() as events, pytest.raises(KeyError, match="gone"):
+    with record_events() as events, pytest.raises(KeyError, match="gone"):
         mode.kickoff(crew(one, checkpointer=False))
     assert [
         type(event).__name__

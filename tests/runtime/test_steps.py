@@ -1,15 +1,15 @@
-"""A task as a graph of its steps: looked into, stopped, answered by hand, forked."""
+"""A task as a graph of its steps: inspected, interrupted, edited, forked."""
 
 from typing import Any
 
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
 from crewgraph import Agent, Crew, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import CompileError
 from crewgraph.events import TaskStartedEvent
+from crewgraph.testing import record_events
 from crewgraph.tools import BaseTool, tool
 
 from .parts import agent, crew, task
@@ -177,7 +177,7 @@ def test_a_long_task_is_begun_once_however_many_steps_it_has(mode: Mode):
     calls = [ToolUse("add", {"a": n, "b": 1}) for n in range(40)]
     made, _ = adding(*calls, "3", done=done)
     made.tasks[0].agent.max_iter = 100  # pyright: ignore[reportOptionalMemberAccess]
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(made).raw == "3"
     assert len(done) == 40 and sum(isinstance(event, TaskStartedEvent) for event in events) == 1
 

@@ -17,7 +17,7 @@ from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from pydantic import BaseModel, SecretStr
 from servers.openai_api import OpenAIServer, call, calls, error, text
-from until import LONG
+from waiting import LONG
 
 import crewgraph
 import crewgraph.flow
@@ -70,7 +70,7 @@ def of(kind: type[T], items: Iterable[StreamItem]) -> list[T]:
 def test_run_is_streamed_in_order_from_start_to_output(mode: Mode, serve: Serve):
     clerk = agent(served(serve([call("look", {"what": "sea"}), "it is high"]).url), "Clerk of {what}", tools=[look])
     team = crew(task("mail", clerk, description="How is the {what}?"), name="desk")
-    items = list(mode.told(team, {"what": "sea"}, thread_id="one"))
+    items = list(mode.stream_items(team, {"what": "sea"}, thread_id="one"))
     fields = {"task": "mail", "agent": "Clerk of sea"}
     assert items[:2] == [
         Started(crew="desk", thread_id="one", inputs={"what": "sea"}),
@@ -98,7 +98,7 @@ def test_run_is_streamed_in_order_from_start_to_output(mode: Mode, serve: Serve)
 
 def test_output_equals_and_is_stored_like_that_of_a_kickoff(mode: Mode):
     team = crew(task("a", agent(ScriptedLLM(["x"]))), task("b", agent(ScriptedLLM(["y"]))))
-    last = list(mode.told(team, thread_id="one"))[-1]
+    last = list(mode.stream_items(team, thread_id="one"))[-1]
     assert isinstance(last, Finished)
     assert [output.raw for output in last.output.tasks_output] == ["x", "y"]
     assert last.output.token_usage.successful_requests == 2
@@ -107,7 +107,7 @@ def test_output_equals_and_is_stored_like_that_of_a_kickoff(mode: Mode):
 
 
 def test_nothing_is_stored_without_a_checkpointer(mode: Mode):
-    items = list(mode.told(crew(task("a", agent(ScriptedLLM(["x"])))), checkpointer=False))
+    items = list(mode.stream_items(crew(task("a", agent(ScriptedLLM(["x"])))), checkpointer=False))
     assert of(Started, items)[0].thread_id is None
 
 
@@ -119,7 +119,7 @@ def test_each_item_is_there_before_the_next_thing_happens(mode: Mode):
         assert may_answer.wait(LONG)
         return "x"
 
-    items = mode.told(crew(task("a", agent(ScriptedLLM(answer)))))
+    items = mode.stream_items(crew(task("a", agent(ScriptedLLM(answer)))))
     for item in items:
         if isinstance(item, ModelStarted):
             may_answer.set()
@@ -128,21 +128,21 @@ def test_each_item_is_there_before_the_next_thing_happens(mode: Mode):
 
 def test_pieces_are_there_while_the_model_still_writes(mode: Mode):
     read: list[str] = []
-    told = threading.Condition()
+    reported = threading.Condition()
 
     class Slow(BaseLLM):
         def call(self, messages: Any, *_: Any, **__: Any) -> str:
             for number, piece in enumerate(("a", "b", "c"), 1):
                 self._emit_text(piece)
-                with told:
-                    assert told.wait_for(lambda number=number: len(read) >= number, LONG)
+                with reported:
+                    assert reported.wait_for(lambda number=number: len(read) >= number, LONG)
             return "abc"
 
-    for item in mode.told(crew(task("a", agent(Slow("slow"))))):
+    for item in mode.stream_items(crew(task("a", agent(Slow("slow"))))):
         if isinstance(item, Token):
-            with told:
+            with reported:
                 read.append(item.text)
-                told.notify_all()
+                reported.notify_all()
     assert read == ["a", "b", "c"]
 
 
@@ -158,7 +158,7 @@ def test_items_of_parallel_tasks_interleave_in_order_per_task(mode: Mode):
             return "abc"
 
     one, two = (task(name, agent(Meeting(name), name), async_execution=True) for name in ("one", "two"))
-    items = list(mode.told(crew(one, two, task("last", agent(ScriptedLLM(["x"]), "last")))))
+    items = list(mode.stream_items(crew(one, two, task("last", agent(ScriptedLLM(["x"]), "last")))))
     expected = ["task_started", "model_started", *["token"] * 3, "model_finished", "step", "task_finished"]
     for name in ("one", "two"):
         assert [item.kind for item in of(TaskItem, items) if item.task == name] == expected
@@ -169,7 +169,7 @@ def test_items_of_parallel_tasks_interleave_in_order_per_task(mode: Mode):
 
 def test_parallel_tool_calls_are_each_streamed(mode: Mode, serve: Serve):
     tool_calls = calls(("look", {"what": "sea"}), ("look", {"what": "moon"}))
-    items = list(mode.told(crew(task("a", agent(served(serve([tool_calls, "x"]).url), tools=[look])))))
+    items = list(mode.stream_items(crew(task("a", agent(served(serve([tool_calls, "x"]).url), tools=[look])))))
     written = {item.index: item for item in of(ToolCallToken, items)}
     assert [json.loads(written[n].arguments) for n in (0, 1)] == [{"what": "sea"}, {"what": "moon"}]
     assert {item.id for item in written.values()} == {"call_0_look", "call_1_look"}
@@ -180,7 +180,7 @@ def test_guardrail_verdicts_are_streamed(mode: Mode):
     def long_enough(output: TaskOutput) -> tuple[bool, str]:
         return (False, "too short") if len(output.raw) < 2 else (True, output.raw)
 
-    items = list(mode.told(crew(task("a", agent(ScriptedLLM(["x", "xx"])), guardrail=long_enough))))
+    items = list(mode.stream_items(crew(task("a", agent(ScriptedLLM(["x", "xx"])), guardrail=long_enough))))
     verdicts = [(item.accepted, item.reason, item.retries) for item in of(Judged, items)]
     assert verdicts == [(False, "too short", 0), (True, None, 1)]
 
@@ -189,7 +189,7 @@ def test_guardrail_verdicts_are_streamed(mode: Mode):
 def test_models_stream_because_somebody_reads_and_only_then(mode: Mode, serve: Serve):
     server = serve(["one two", "one two"])
     team = crew(task("a", agent(served(server.url))))
-    assert [item.text for item in of(Token, mode.told(team))] == ["one", " two"]
+    assert [item.text for item in of(Token, mode.stream_items(team))] == ["one", " two"]
     mode.kickoff(team)
     assert [body.get("stream", False) for body in server.bodies] == [True, False]
 
@@ -197,7 +197,7 @@ def test_models_stream_because_somebody_reads_and_only_then(mode: Mode, serve: S
 def test_usage_is_what_the_provider_reports_also_where_it_streams(mode: Mode, serve: Serve):
     usage = {"prompt_tokens": 70, "completion_tokens": 30, "total_tokens": 100}
     server = serve([text("one two", usage=usage)] * 2)
-    streamed = list(mode.told(crew(task("a", agent(served(server.url))))))
+    streamed = list(mode.stream_items(crew(task("a", agent(served(server.url))))))
     last = streamed[-1]
     assert isinstance(last, Finished)
     assert last.output.token_usage == mode.kickoff(crew(task("a", agent(served(server.url))))).token_usage
@@ -208,21 +208,25 @@ def test_usage_is_what_the_provider_reports_also_where_it_streams(mode: Mode, se
 def test_a_langchain_model_for_another_server_reports_its_usage_too(mode: Mode, serve: Serve):
     server = serve(["one two", "one two"])
     chat_model = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"))
-    used = of(ModelFinished, mode.told(crew(task("a", agent(chat_model)))))[0].usage
+    used = of(ModelFinished, mode.stream_items(crew(task("a", agent(chat_model)))))[0].usage
     assert used is not None and used.completion_tokens == 2
     own = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"), stream_usage=False)
-    assert of(ModelFinished, mode.told(crew(task("a", agent(own)))))[0].usage is None
+    assert of(ModelFinished, mode.stream_items(crew(task("a", agent(own)))))[0].usage is None
 
 
 def test_any_langchain_model_streams(mode: Mode):
     chat_model = GenericFakeChatModel(messages=iter([AIMessage("one two")]))
-    assert [item.text for item in of(Token, mode.told(crew(task("a", agent(chat_model)))))] == ["one", " ", "two"]
+    assert [item.text for item in of(Token, mode.stream_items(crew(task("a", agent(chat_model)))))] == [
+        "one",
+        " ",
+        "two",
+    ]
 
 
 def test_a_model_that_is_not_to_stream_does_not(mode: Mode, serve: Serve):
     server = serve(["one two"])
     chat_model = ChatOpenAI(model="test", base_url=server.url, api_key=SecretStr("key"), disable_streaming=True)
-    items = list(mode.told(crew(task("a", agent(chat_model)))))
+    items = list(mode.stream_items(crew(task("a", agent(chat_model)))))
     assert (of(Token, items), of(ModelFinished, items)[0].text) == ([], "one two")
 
 
@@ -231,7 +235,7 @@ def test_a_model_with_fallbacks_streams_the_one_that_answers(mode: Mode, serve: 
         return ChatOpenAI(model="test", base_url=serve(script).url, api_key=SecretStr("key"), max_retries=0)
 
     chat_model = model([error(500)]).with_fallbacks([model(["one two"])])
-    assert [item.text for item in of(Token, mode.told(crew(task("a", agent(chat_model)))))] == ["one", " two"]
+    assert [item.text for item in of(Token, mode.stream_items(crew(task("a", agent(chat_model)))))] == ["one", " two"]
 
 
 def test_a_structured_answer_streams(mode: Mode, serve: Serve):
@@ -239,14 +243,16 @@ def test_a_structured_answer_streams(mode: Mode, serve: Serve):
         height: int
 
     llm = served(serve(['{"height": 3}']).url, response_format=Tide)
-    items = list(mode.told(crew(task("a", agent(llm), output_pydantic=Tide))))
+    items = list(mode.stream_items(crew(task("a", agent(llm), output_pydantic=Tide))))
     assert "".join(item.text for item in of(Token, items)) == '{"height": 3}'
     assert of(TaskFinished, items)[0].output.pydantic == Tide(height=3)
 
 
 def test_scripted_model_streams_word_by_word_on_request(mode: Mode):
     def tokens(**options: Any) -> list[str]:
-        return [item.text for item in of(Token, mode.told(crew(task("a", agent(ScriptedLLM(["a b"], **options))))))]
+        return [
+            item.text for item in of(Token, mode.stream_items(crew(task("a", agent(ScriptedLLM(["a b"], **options))))))
+        ]
 
     assert (tokens(stream=True), tokens()) == (["a", " b"], [])
 
@@ -256,10 +262,10 @@ def test_what_a_run_raises_comes_behind_the_items_of_what_was_done(mode: Mode):
     items: list[StreamItem] = []
     team = crew(task("a", agent(ScriptedLLM(["x"]))), task("b", agent(ScriptedLLM([ConnectionError("down")]))))
     with pytest.raises(ConnectionError, match="down") as caught:
-        list(mode.told(team))
+        list(mode.stream_items(team))
     assert "in task `b` of agent `worker`" in caught.value.__notes__
     with pytest.raises(ConnectionError):
-        for item in mode.told(crew(task("b", agent(ScriptedLLM([ConnectionError("down")]))))):
+        for item in mode.stream_items(crew(task("b", agent(ScriptedLLM([ConnectionError("down")]))))):
             items.append(item)
     assert [item.kind for item in items] == [
         *("started", "task_started", "model_started", "model_finished", "task_failed")
@@ -272,7 +278,7 @@ def test_what_a_run_raises_comes_behind_the_items_of_what_was_done(mode: Mode):
 def test_a_failed_run_can_be_resumed(mode: Mode):
     team = crew(task("a", agent(ScriptedLLM(["x"]))), task("b", agent(ScriptedLLM([ConnectionError("down"), "y"]))))
     with pytest.raises(ConnectionError):
-        list(mode.told(team, thread_id="one"))
+        list(mode.stream_items(team, thread_id="one"))
     assert mode.resume(team, "one").raw == "y"
 
 
@@ -283,7 +289,7 @@ def test_failing_tool_and_unknown_tool_are_streamed(mode: Mode):
         raise OSError("no such tide")
 
     script = [ToolUse("broken"), ToolUse("nothing"), "Final Answer: x"]
-    items = list(mode.told(crew(task("a", agent(ScriptedLLM(script), tools=[broken])))))
+    items = list(mode.stream_items(crew(task("a", agent(ScriptedLLM(script), tools=[broken])))))
     assert [item.tool for item in of(ToolStarted, items)] == ["broken"]
     results = [(item.tool, item.failed) for item in of(ToolFinished, items)]
     assert results == [("broken", True), ("nothing", True)]
@@ -294,7 +300,7 @@ def test_a_guardrail_that_refuses_every_attempt_raises(mode: Mode):
     team = crew(task("a", agent(ScriptedLLM(["x"])), guardrail=lambda _: (False, "no"), guardrail_max_retries=0))  # pyright: ignore[reportUnknownLambdaType]
     items: list[StreamItem] = []
     with pytest.raises(GuardrailFailed):
-        for item in mode.told(team):
+        for item in mode.stream_items(team):
             items.append(item)
     assert isinstance(items[-1], TaskFailed)
 
@@ -302,14 +308,14 @@ def test_a_guardrail_that_refuses_every_attempt_raises(mode: Mode):
 def test_missing_input_is_raised_before_any_item(mode: Mode):
     items: list[StreamItem] = []
     with pytest.raises(MissingInput):
-        for item in mode.told(crew(task("a", agent(ScriptedLLM([])), description="{x} {y}")), {"x": 1}):
+        for item in mode.stream_items(crew(task("a", agent(ScriptedLLM([])), description="{x} {y}")), {"x": 1}):
             items.append(item)
     assert items == []
 
 
 def test_nothing_runs_before_the_first_item_is_requested(mode: Mode):
     llm = ScriptedLLM(["x"])
-    items = mode.told(crew(task("a", agent(llm))))
+    items = mode.stream_items(crew(task("a", agent(llm))))
     assert llm.requests == []
     assert isinstance(next(items), Started)
     assert len(list(items)) > 0
@@ -330,7 +336,7 @@ def test_callbacks_change_inputs_and_output_as_in_a_kickoff(mode: Mode):
         before_kickoff_callbacks=[before],
         after_kickoff_callbacks=[after],
     )
-    items = list(mode.told(team, {"what": "sea"}))
+    items = list(mode.stream_items(team, {"what": "sea"}))
     assert of(Started, items)[0].inputs == {"what": "moon"}
     assert of(Finished, items)[0].output.raw == "X"
 
@@ -342,7 +348,9 @@ def test_custom_stream_data_of_a_tool_is_streamed(mode: Mode):
         get_stream_writer()({"done": 0.5})
         return "done"
 
-    items = list(mode.told(crew(task("a", agent(ScriptedLLM([ToolUse("slow"), "Final Answer: x"]), tools=[slow])))))
+    items = list(
+        mode.stream_items(crew(task("a", agent(ScriptedLLM([ToolUse("slow"), "Final Answer: x"]), tools=[slow]))))
+    )
     at = [item.kind for item in items]
     assert of(Custom, items) == [Custom(data={"done": 0.5})]
     assert at.index("tool_started") < at.index("custom") < at.index("tool_finished")
@@ -356,7 +364,9 @@ def test_crew_kicked_off_by_a_tool_is_not_streamed(mode: Mode):
         """Ask the others."""
         return inner.kickoff().raw
 
-    items = list(mode.told(crew(task("outer", agent(ScriptedLLM([ToolUse("ask"), "Final Answer: x"]), tools=[ask])))))
+    items = list(
+        mode.stream_items(crew(task("outer", agent(ScriptedLLM([ToolUse("ask"), "Final Answer: x"]), tools=[ask]))))
+    )
     assert {item.task for item in of(TaskItem, items)} == {"outer"}
     assert of(ToolFinished, items)[0].output == "y"
     assert len(of(Started, items)) == len(of(Finished, items)) == 1
@@ -368,7 +378,7 @@ def test_overridden_kickoff_that_calls_super_is_streamed(mode: Mode):
             return super().execute_task(task, context, tools).upper()
 
     careful = Careful(role="r", goal="g", backstory="b", llm=ScriptedLLM(["x y"], stream=True))
-    items = list(mode.told(crew(task("a", careful))))
+    items = list(mode.stream_items(crew(task("a", careful))))
     assert [item.text for item in of(Token, items)] == ["x", " y"]
     assert of(Finished, items)[0].output.raw == "X Y"
 
@@ -378,7 +388,7 @@ def test_two_streams_of_one_crew_do_not_mix(mode: Mode):
         return "sea" if "sea" in messages[-1]["content"] else "moon"
 
     team = crew(task("a", agent(ScriptedLLM(answer, stream=True)), description="{what}"))
-    first, second = (mode.told(team, {"what": what}) for what in ("sea", "moon"))
+    first, second = (mode.stream_items(team, {"what": what}) for what in ("sea", "moon"))
     received: list[list[StreamItem]] = [[], []]
     for _ in range(50):
         for items, stream in zip(received, (first, second), strict=True):
@@ -391,7 +401,7 @@ def test_two_streams_of_one_crew_do_not_mix(mode: Mode):
 def test_what_the_reader_does_between_items_is_not_a_part_of_the_stream(mode: Mode):
     other = crew(task("other", agent(ScriptedLLM(["y"], stream=True, repeat_last=True))))
     items: list[StreamItem] = []
-    for item in mode.told(crew(task("a", agent(ScriptedLLM(["x"], stream=True))))):
+    for item in mode.stream_items(crew(task("a", agent(ScriptedLLM(["x"], stream=True))))):
         items.append(item)
         other.kickoff()
     assert {item.task for item in of(TaskItem, items)} == {"a"}
@@ -457,7 +467,7 @@ def test_every_item_is_json_and_names_its_kind(mode: Mode, serve: Serve):
 
     server = serve([call("look", {"what": "sea"}), '{"height": 3}'])
     tide = task("tide", agent(served(server.url), tools=[look]), output_pydantic=Tide, guardrail=fine)
-    items = list(mode.told(crew(tide), {"a": 1}))
+    items = list(mode.stream_items(crew(tide), {"a": 1}))
     for item in items:
         sent = json.loads(json.dumps(item.to_dict()))
         assert sent["kind"] == item.kind

@@ -7,7 +7,6 @@ from typing import Any
 
 import crewgraph_compat
 import pytest
-from heard import heard
 from modes import Mode
 from servers.openai_api import OpenAIServer, call, error
 
@@ -15,6 +14,7 @@ from crewgraph import BaseLLM, Crew, CrewOutput, ScriptedLLM
 from crewgraph.definitions.chunks import CrewStreamingOutput, StreamChunk, StreamChunkType
 from crewgraph.events import BaseEvent, LLMStreamChunkEvent
 from crewgraph.events.stream_context import add_stream_sink, publish_stream_event, reset_stream_sinks
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import agent, crew, served, task
@@ -184,7 +184,7 @@ def pieces(events: list[BaseEvent]) -> list[LLMStreamChunkEvent]:
 def test_a_model_that_streams_tells_each_piece(mode: Mode, serve: Serve):
     server = serve([call("look", {"what": "sea"}), "it is"])
     team = crew(task("mail", agent(served(server.url, stream=True), "Clerk", tools=[look])))
-    with heard() as events:
+    with record_events() as events:
         output = mode.kickoff(team)
     events_seen = pieces(events)
     assert [event.chunk for event in events_seen] == ['{"what"', ': "sea"}', "it", " is"]
@@ -202,7 +202,7 @@ def test_a_model_that_streams_tells_each_piece(mode: Mode, serve: Serve):
 
 def test_a_model_does_not_stream_because_there_is_a_listener(mode: Mode, serve: Serve):
     server = serve(["it is"])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("a", agent(served(server.url)))))
     assert (pieces(events), server.bodies[0].get("stream", False)) == ([], False)
 
@@ -214,7 +214,7 @@ def test_an_own_model_tells_its_pieces(mode: Mode):
             self._emit_text("b")
             return "ab"
 
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("a", agent(Own("m")))))
     assert [event.chunk for event in pieces(events)] == ["a", "b"]
 

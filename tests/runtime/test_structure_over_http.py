@@ -46,8 +46,8 @@ def format_names(server: OpenAIServer) -> list[str | None]:
 @pytest.mark.parametrize("field", ["output_pydantic", "output_json", "response_model"])
 def test_a_task_without_tools_asks_for_the_structure_with_the_work(serve: Serve, mode: Mode, field: str):
     server = serve(['{"metres": 7}'])
-    wanted: dict[str, Any] = {"output_pydantic": None, field: Depth}
-    result = measure(mode, llm_at(server), **wanted)
+    expected: dict[str, Any] = {"output_pydantic": None, field: Depth}
+    result = measure(mode, llm_at(server), **expected)
     assert (result.raw, format_names(server)) == ('{"metres":7}', ["Depth"])
     assert server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"] == {
         "metres": {"title": "Metres", "type": "integer"}
@@ -94,7 +94,7 @@ def test_the_pieces_of_a_structured_answer_are_streamed(serve: Serve, mode: Mode
     server = serve(['{"metres": 7}'])
     agent = Agent(role="Surveyor", goal="Measure", backstory="Careful.", llm=llm_at(server))
     task = Task(description="How deep?", expected_output="A depth", agent=agent, output_pydantic=Depth)
-    pieces = [item.text for item in mode.told(Crew(agents=[agent], tasks=[task])) if isinstance(item, Token)]
+    pieces = [item.text for item in mode.stream_items(Crew(agents=[agent], tasks=[task])) if isinstance(item, Token)]
     assert "".join(pieces) == '{"metres": 7}'
     assert (format_names(server), server.bodies[0]["stream"]) == (["Depth"], True)
 
@@ -161,12 +161,13 @@ def test_other_errors_are_reported_at_once(serve: Serve, mode: Mode):
 def test_a_field_that_is_missing_says_why_and_names_the_task(serve: Serve, mode: Mode):
     result = measure(mode, llm_at(serve(["Final Answer: deep", "no", "no", "no"])))
     with pytest.raises(
-        KeyError, match="there is no `metres`: the answer of task `sound` has not the structure .* it holds no JSON"
+        KeyError,
+        match="there is no `metres`: the answer of task `sound` does not have the requested structure: it holds no JSON",
     ):
         result["metres"]
     result = measure(mode, llm_at(serve(["Final Answer: deep"])), output_pydantic=None)
     with pytest.raises(
-        KeyError, match="there is no `metres`: task `sound` asks for no structure; give it `output_pydantic=`"
+        KeyError, match="there is no `metres`: task `sound` requests no structured output; pass `output_pydantic=`"
     ):
         result["metres"]
     result = measure(mode, llm_at(serve(['{"metres": 7}'])))

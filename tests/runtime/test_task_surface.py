@@ -54,7 +54,7 @@ NAMES = {
     *(("ConditionalTask", name) for name in CONDITIONAL_TASK.split()),
 }
 
-_RULE = "a rule that pydantic applies when the task is made, no verb; what it checks is checked here, too"
+_RULE = "a rule that pydantic applies when the task is made, no method_name; what it checks is checked here, too"
 NOT_HERE: dict[tuple[str, str], str] = {
     **{
         ("Task", name): _RULE
@@ -79,12 +79,12 @@ class Towns(Converter):
 
 
 @dataclass
-class Seen:
+class SampleRun:
     """A run of two tasks, and what was seen of the second."""
 
     mode: Mode
     folder: Path
-    told: list[str] = field(default_factory=list[str])
+    reported: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
         def look(where: str) -> str:
@@ -108,7 +108,7 @@ class Seen:
             agent=self.worker,
             context=[self.first],
             tools=[look],
-            callback=lambda output: self.told.append(str(output)),  # pyright: ignore[reportUnknownArgumentType,reportUnknownLambdaType]
+            callback=lambda output: self.reported.append(str(output)),  # pyright: ignore[reportUnknownArgumentType,reportUnknownLambdaType]
             output_file="out/{place}.md",
             markdown=True,
             guardrail=final,
@@ -129,59 +129,59 @@ class Seen:
         return self.mode.kickoff(crew(one, checkpointer=False)).tasks_output[0]
 
 
-Row = Callable[[Seen], Any]
+Row = Callable[[SampleRun], Any]
 
 
 def _good(output: TaskOutput) -> tuple[bool, str]:
     return output.raw == "good", "good" if output.raw == "good" else "no"
 
 
-def _as_json(seen: Seen) -> bool:
-    output = seen.ran('It is {"name": "Bonn"}.', response_model=Town)
+def _as_json(sample: SampleRun) -> bool:
+    output = sample.ran('It is {"name": "Bonn"}.', response_model=Town)
     return (output.raw, output.pydantic, output.output_format) == ('{"name":"Bonn"}', None, OutputFormat.RAW)
 
 
-def _in_order(seen: Seen) -> bool:
-    return seen.ran("bad", "good", guardrails=[_good, _good]).raw == "good"
+def _in_order(sample: SampleRun) -> bool:
+    return sample.ran("bad", "good", guardrails=[_good, _good]).raw == "good"
 
 
-def _triggered(seen: Seen) -> bool:
+def _triggered(sample: SampleRun) -> bool:
     model = ScriptedLLM(["x", "x"])
     later = task("b", agent(model), allow_crewai_trigger_context=True)
-    seen.mode.kickoff(crew(task("a", agent(model)), later, checkpointer=False), {"crewai_trigger_payload": "a mail"})
+    sample.mode.kickoff(crew(task("a", agent(model)), later, checkpointer=False), {"crewai_trigger_payload": "a mail"})
     return "a mail" in asked(model)[1]
 
 
-def _timed(seen: Seen) -> bool:
-    start, end = seen.task.start_time, seen.task.end_time
+def _timed(sample: SampleRun) -> bool:
+    start, end = sample.task.start_time, sample.task.end_time
     assert start is not None and end is not None
-    return end >= start and seen.task.execution_duration == (end - start).total_seconds()
+    return end >= start and sample.task.execution_duration == (end - start).total_seconds()
 
 
-def _named(seen: Seen) -> bool:
+def _named(sample: SampleRun) -> bool:
     nameless = Task(description="do this", expected_output="e", agent=agent(ScriptedLLM(["x"])))
-    output = seen.mode.run(nameless.execute_sync, nameless.aexecute_sync)
-    return (seen.output.name, output.name) == ("boats", "do this")
+    output = sample.mode.run(nameless.execute_sync, nameless.aexecute_sync)
+    return (sample.output.name, output.name) == ("boats", "do this")
 
 
-def _configured(seen: Seen) -> bool:
+def _configured(sample: SampleRun) -> bool:
     one = Task(config={"description": "d", "expected_output": "e", "name": "n"})  # pyright: ignore[reportCallIssue]
     return (one.description, one.expected_output, one.name) == ("d", "e", "n")
 
 
-def _future(seen: Seen) -> bool:
+def _future(sample: SampleRun) -> bool:
     future: Future[TaskOutput] = task("one", agent(ScriptedLLM(["x"]))).execute_async()
     return future.result(10).raw == "x"
 
 
-def _alone(seen: Seen) -> bool:
+def _alone(sample: SampleRun) -> bool:
     one = Task(description="d", expected_output="e")
     worker = agent(ScriptedLLM(["x"], repeat_last=True))
-    output = seen.mode.run(one.execute_sync, one.aexecute_sync, worker, "known", [seen.look])
+    output = sample.mode.run(one.execute_sync, one.aexecute_sync, worker, "known", [sample.look])
     return output.raw == "x" and one.prompt_context == "known"
 
 
-def _counted(seen: Seen) -> bool:
+def _counted(sample: SampleRun) -> bool:
     one = Task(description="d", expected_output="e")
     one.increment_tools_errors()
     one.increment_delegations("Clerk")
@@ -189,36 +189,36 @@ def _counted(seen: Seen) -> bool:
     return (one.tools_errors, one.delegations, one.processed_by_agents) == (1, 2, {"Clerk"})
 
 
-def _copied(seen: Seen) -> bool:
-    copied = seen.task.copy([seen.worker], {})
-    return copied is not seen.task and copied.output is None and copied.description == "Count boats in {place}"
+def _copied(sample: SampleRun) -> bool:
+    copied = sample.task.copy([sample.worker], {})
+    return copied is not sample.task and copied.output is None and copied.description == "Count boats in {place}"
 
 
-def _beside(seen: Seen) -> bool:
+def _beside(sample: SampleRun) -> bool:
     worker = agent(ScriptedLLM(["x", "y"]))
     made = crew(task("a", worker, async_execution=True), task("b", worker), checkpointer=False)
-    return len(seen.mode.kickoff(made).tasks_output) == 2
+    return len(sample.mode.kickoff(made).tasks_output) == 2
 
 
-def _with_folder(seen: Seen) -> bool:
+def _with_folder(sample: SampleRun) -> bool:
     with pytest.raises(RuntimeError, match="could not be written"):
-        seen.ran("x", output_file="nowhere/x.md", create_directory=False)
-    return (seen.folder / "out").is_dir()
+        sample.ran("x", output_file="nowhere/x.md", create_directory=False)
+    return (sample.folder / "out").is_dir()
 
 
-def _filled_by_hand(seen: Seen) -> bool:
+def _filled_by_hand(sample: SampleRun) -> bool:
     one = Task(description="d {a}", expected_output="e")
     one.interpolate_inputs_and_add_conversation_history({"a": 1})
     return one.description == "d 1"
 
 
-def _conditional(seen: Seen) -> bool:
+def _conditional(sample: SampleRun) -> bool:
     def never(output: TaskOutput) -> bool:
         return False
 
     worker = agent(ScriptedLLM(["x"]))
     perhaps = ConditionalTask(never, description="d", expected_output="e", agent=worker)
-    output = seen.mode.kickoff(crew(task("a", worker), perhaps, checkpointer=False))
+    output = sample.mode.kickoff(crew(task("a", worker), perhaps, checkpointer=False))
     skipped = perhaps.get_skipped_task_output()
     return not perhaps.should_execute(skipped) and [one.raw for one in output.tasks_output] == ["x", ""] == [
         "x",
@@ -226,24 +226,24 @@ def _conditional(seen: Seen) -> bool:
     ]
 
 
-def _judged(seen: Seen) -> bool:
+def _judged(sample: SampleRun) -> bool:
     made = crew(task("shown", agent(ScriptedLLM(["x"])), human_input=True))
-    waits = seen.mode.kickoff(made, thread_id="judged")
-    return isinstance(waits, PendingCrew) and seen.mode.resume(made, "judged", answer="").raw == "x"
+    waits = sample.mode.kickoff(made, thread_id="judged")
+    return isinstance(waits, PendingCrew) and sample.mode.resume(made, "judged", answer="").raw == "x"
 
 
-def _with_file(seen: Seen) -> bool:
-    notes = seen.folder / "notes.txt"
+def _with_file(sample: SampleRun) -> bool:
+    notes = sample.folder / "notes.txt"
     notes.write_text("three boats")
     model = ScriptedLLM(["x"])
-    seen.mode.kickoff(crew(task("a", agent(model), input_files={"notes": str(notes)}), checkpointer=False))
+    sample.mode.kickoff(crew(task("a", agent(model), input_files={"notes": str(notes)}), checkpointer=False))
     return "notes" in model.requests[0].text
 
 
-def _failed(seen: Seen) -> bool:
-    output = seen.mode.kickoff(using_a_broken_tool()).tasks_output[0]
+def _failed(sample: SampleRun) -> bool:
+    output = sample.mode.kickoff(using_a_broken_tool()).tasks_output[0]
     with pytest.raises(ToolExecutionFailedError, match="the glass is broken"):
-        seen.mode.kickoff(using_a_broken_tool(of_task={"tool_failure_policy": "raise"}))
+        sample.mode.kickoff(using_a_broken_tool(of_task={"tool_failure_policy": "raise"}))
     return output.has_tool_failures and [one.tool_name for one in output.tool_failures] == ["broken"]
 
 
@@ -252,54 +252,58 @@ WORKS: dict[tuple[str, str], Row] = {
     ("Task", "tool_failure_policy"): _failed,
     ("TaskOutput", "tool_failures"): _failed,
     ("TaskOutput", "has_tool_failures"): _failed,
-    ("Task", "agent"): lambda seen: seen.output.agent == "Keeper of Bonn",
+    ("Task", "agent"): lambda sample: sample.output.agent == "Keeper of Bonn",
     ("Task", "allow_crewai_trigger_context"): _triggered,
     ("Task", "async_execution"): _beside,
-    ("Task", "callback"): lambda seen: seen.told == ["**three** boats"],
+    ("Task", "callback"): lambda sample: sample.reported == ["**three** boats"],
     ("Task", "config"): _configured,
-    ("Task", "context"): lambda seen: "the harbour" in asked(seen.model)[1],
-    ("Task", "converter_cls"): lambda seen: (
-        seen.ran("words", output_pydantic=Town, converter_cls=Towns).pydantic == Town(name="Bonn")
+    ("Task", "context"): lambda sample: "the harbour" in asked(sample.model)[1],
+    ("Task", "converter_cls"): lambda sample: (
+        sample.ran("words", output_pydantic=Town, converter_cls=Towns).pydantic == Town(name="Bonn")
     ),
     ("Task", "create_directory"): _with_folder,
     ("Task", "delegations"): _counted,
-    ("Task", "description"): lambda seen: "Count boats in Bonn" in asked(seen.model)[1],
+    ("Task", "description"): lambda sample: "Count boats in Bonn" in asked(sample.model)[1],
     ("Task", "end_time"): _timed,
-    ("Task", "expected_output"): lambda seen: "A number for Bonn" in asked(seen.model)[1],
-    ("Task", "guardrail"): lambda seen: "no drafts" in asked(seen.model)[-1],
-    ("Task", "guardrail_max_retries"): lambda seen: seen.task.retry_count == 1,
+    ("Task", "expected_output"): lambda sample: "A number for Bonn" in asked(sample.model)[1],
+    ("Task", "guardrail"): lambda sample: "no drafts" in asked(sample.model)[-1],
+    ("Task", "guardrail_max_retries"): lambda sample: sample.task.retry_count == 1,
     ("Task", "guardrails"): _in_order,
     ("Task", "human_input"): _judged,
-    ("Task", "i18n"): lambda seen: seen.task.agent is not None and seen.task.i18n is seen.task.agent.i18n,
-    ("Task", "checkpoint_original_description"): lambda seen: (
-        seen.task.checkpoint_original_description == "Count boats in {place}"
+    ("Task", "i18n"): lambda sample: sample.task.agent is not None and sample.task.i18n is sample.task.agent.i18n,
+    ("Task", "checkpoint_original_description"): lambda sample: (
+        sample.task.checkpoint_original_description == "Count boats in {place}"
     ),
-    ("Task", "checkpoint_original_expected_output"): lambda seen: (
-        seen.task.checkpoint_original_expected_output == "A number for {place}"
+    ("Task", "checkpoint_original_expected_output"): lambda sample: (
+        sample.task.checkpoint_original_expected_output == "A number for {place}"
     ),
     ("Task", "response_model"): _as_json,
-    ("Task", "id"): lambda seen: seen.task.id != seen.first.id,
-    ("Task", "markdown"): lambda seen: "Markdown" in asked(seen.model)[1] and "Markdown" not in asked(seen.model)[0],
-    ("Task", "max_retries"): lambda seen: (
+    ("Task", "id"): lambda sample: sample.task.id != sample.first.id,
+    ("Task", "markdown"): lambda sample: (
+        "Markdown" in asked(sample.model)[1] and "Markdown" not in asked(sample.model)[0]
+    ),
+    ("Task", "max_retries"): lambda sample: (
         Task(description="d", expected_output="e", max_retries=7).guardrail_max_retries == 7
     ),
-    ("Task", "name"): lambda seen: seen.output.name == "boats",
-    ("Task", "output"): lambda seen: seen.output.raw == "**three** boats",
-    ("Task", "output_file"): lambda seen: (seen.folder / "out" / "Bonn.md").read_text() == "**three** boats",
-    ("Task", "output_json"): lambda seen: seen.ran('{"name": "Bonn"}', output_json=Town).json_dict == {"name": "Bonn"},
-    ("Task", "output_pydantic"): lambda seen: (
-        seen.ran('{"name": "Bonn"}', output_pydantic=Town).pydantic == Town(name="Bonn")
+    ("Task", "name"): lambda sample: sample.output.name == "boats",
+    ("Task", "output"): lambda sample: sample.output.raw == "**three** boats",
+    ("Task", "output_file"): lambda sample: (sample.folder / "out" / "Bonn.md").read_text() == "**three** boats",
+    ("Task", "output_json"): lambda sample: (
+        sample.ran('{"name": "Bonn"}', output_json=Town).json_dict == {"name": "Bonn"}
     ),
-    ("Task", "processed_by_agents"): lambda seen: seen.task.processed_by_agents == {"Keeper of Bonn"},
-    ("Task", "prompt_context"): lambda seen: seen.task.prompt_context == "the harbour",
-    ("Task", "retry_count"): lambda seen: seen.task.retry_count == 1,
-    ("Task", "security_config"): lambda seen: (
-        seen.task.fingerprint == SecurityConfig(fingerprint="seed").fingerprint  # pyright: ignore[reportArgumentType]
+    ("Task", "output_pydantic"): lambda sample: (
+        sample.ran('{"name": "Bonn"}', output_pydantic=Town).pydantic == Town(name="Bonn")
+    ),
+    ("Task", "processed_by_agents"): lambda sample: sample.task.processed_by_agents == {"Keeper of Bonn"},
+    ("Task", "prompt_context"): lambda sample: sample.task.prompt_context == "the harbour",
+    ("Task", "retry_count"): lambda sample: sample.task.retry_count == 1,
+    ("Task", "security_config"): lambda sample: (
+        sample.task.fingerprint == SecurityConfig(fingerprint="seed").fingerprint  # pyright: ignore[reportArgumentType]
     ),
     ("Task", "start_time"): _timed,
-    ("Task", "tools"): lambda seen: "three boats" in asked(seen.model)[2],
-    ("Task", "tools_errors"): lambda seen: seen.task.tools_errors == 1,
-    ("Task", "used_tools"): lambda seen: seen.task.used_tools == 2,
+    ("Task", "tools"): lambda sample: "three boats" in asked(sample.model)[2],
+    ("Task", "tools_errors"): lambda sample: sample.task.tools_errors == 1,
+    ("Task", "used_tools"): lambda sample: sample.task.used_tools == 2,
     ("Task", "aexecute_sync"): _alone,
     ("Task", "copy"): _copied,
     ("Task", "execute_async"): _future,
@@ -307,35 +311,35 @@ WORKS: dict[tuple[str, str], Row] = {
     ("Task", "increment_delegations"): _counted,
     ("Task", "increment_tools_errors"): _counted,
     ("Task", "interpolate_inputs_and_add_conversation_history"): _filled_by_hand,
-    ("Task", "prompt"): lambda seen: seen.task.prompt() in asked(seen.model)[1],
+    ("Task", "prompt"): lambda sample: sample.task.prompt() in asked(sample.model)[1],
     ("Task", "execution_duration"): _timed,
-    ("Task", "fingerprint"): lambda seen: seen.task.fingerprint is seen.task.security_config.fingerprint,
-    ("Task", "key"): lambda seen: (
-        seen.task.key == Task(description="Count boats in {place}", expected_output="A number for {place}").key
+    ("Task", "fingerprint"): lambda sample: sample.task.fingerprint is sample.task.security_config.fingerprint,
+    ("Task", "key"): lambda sample: (
+        sample.task.key == Task(description="Count boats in {place}", expected_output="A number for {place}").key
     ),
-    ("TaskOutput", "agent"): lambda seen: seen.output.agent == "Keeper of Bonn",
-    ("TaskOutput", "description"): lambda seen: seen.output.description == "Count boats in Bonn",
-    ("TaskOutput", "expected_output"): lambda seen: seen.output.expected_output == "A number for Bonn",
-    ("TaskOutput", "json_dict"): lambda seen: seen.output.json_dict is None,
-    ("TaskOutput", "messages"): lambda seen: seen.ran("x").messages[-1]["role"] == "user",
+    ("TaskOutput", "agent"): lambda sample: sample.output.agent == "Keeper of Bonn",
+    ("TaskOutput", "description"): lambda sample: sample.output.description == "Count boats in Bonn",
+    ("TaskOutput", "expected_output"): lambda sample: sample.output.expected_output == "A number for Bonn",
+    ("TaskOutput", "json_dict"): lambda sample: sample.output.json_dict is None,
+    ("TaskOutput", "messages"): lambda sample: sample.ran("x").messages[-1]["role"] == "user",
     ("TaskOutput", "name"): _named,
-    ("TaskOutput", "output_format"): lambda seen: (
-        seen.output.output_format is OutputFormat.RAW
-        and seen.ran('{"name": "Bonn"}', output_json=Town).output_format is OutputFormat.JSON
+    ("TaskOutput", "output_format"): lambda sample: (
+        sample.output.output_format is OutputFormat.RAW
+        and sample.ran('{"name": "Bonn"}', output_json=Town).output_format is OutputFormat.JSON
     ),
-    ("TaskOutput", "pydantic"): lambda seen: seen.output.pydantic is None,
-    ("TaskOutput", "raw"): lambda seen: seen.output.raw == "**three** boats",
-    ("TaskOutput", "summary"): lambda seen: seen.output.summary == "Count boats in Bonn...",
-    ("TaskOutput", "to_dict"): lambda seen: (
-        seen.output.to_dict() == {} and seen.ran('{"name": "a"}', output_pydantic=Town).to_dict() == {"name": "a"}
+    ("TaskOutput", "pydantic"): lambda sample: sample.output.pydantic is None,
+    ("TaskOutput", "raw"): lambda sample: sample.output.raw == "**three** boats",
+    ("TaskOutput", "summary"): lambda sample: sample.output.summary == "Count boats in Bonn...",
+    ("TaskOutput", "to_dict"): lambda sample: (
+        sample.output.to_dict() == {} and sample.ran('{"name": "a"}', output_pydantic=Town).to_dict() == {"name": "a"}
     ),
-    ("TaskOutput", "json"): lambda seen: seen.ran('{"name": "a"}', output_json=Town).json == '{"name": "a"}',
-    ("TaskOutput", "__str__"): lambda seen: (
-        [str(seen.output), str(seen.ran('{"name": "a"}', output_json=Town))] == ["**three** boats", "{'name': 'a'}"]
-        and str(seen.ran('{"name": "a"}', output_pydantic=Town)) == "name='a'"
+    ("TaskOutput", "json"): lambda sample: sample.ran('{"name": "a"}', output_json=Town).json == '{"name": "a"}',
+    ("TaskOutput", "__str__"): lambda sample: (
+        [str(sample.output), str(sample.ran('{"name": "a"}', output_json=Town))] == ["**three** boats", "{'name': 'a'}"]
+        and str(sample.ran('{"name": "a"}', output_pydantic=Town)) == "name='a'"
     ),
-    ("TaskOutput", "model_dump"): lambda seen: (
-        json.loads(json.dumps(seen.output.model_dump(mode="json")))["raw"] == "**three** boats"
+    ("TaskOutput", "model_dump"): lambda sample: (
+        json.loads(json.dumps(sample.output.model_dump(mode="json")))["raw"] == "**three** boats"
     ),
     ("ConditionalTask", "condition"): _conditional,
     ("ConditionalTask", "should_execute"): _conditional,
@@ -344,9 +348,9 @@ WORKS: dict[tuple[str, str], Row] = {
 
 
 @pytest.fixture
-def seen(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
+def sample(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleRun:
     monkeypatch.chdir(tmp_path)
-    return Seen(mode, tmp_path)
+    return SampleRun(mode, tmp_path)
 
 
 def test_every_public_name_works_or_is_listed_with_a_reason_and_none_is_both():
@@ -354,8 +358,8 @@ def test_every_public_name_works_or_is_listed_with_a_reason_and_none_is_both():
     assert len(WORKS) + len(NOT_HERE) == len(NAMES)
 
 
-def test_every_name_works(seen: Seen):
-    assert [name for name, works in WORKS.items() if not works(seen)] == []
+def test_every_name_works(sample: SampleRun):
+    assert [name for name, works in WORKS.items() if not works(sample)] == []
 
 
 def test_what_is_listed_as_absent_is_absent():
@@ -364,11 +368,11 @@ def test_what_is_listed_as_absent_is_absent():
     assert offered == set()
 
 
-def test_what_has_no_structure_says_so(seen: Seen):
+def test_what_has_no_structure_says_so(sample: SampleRun):
     with pytest.raises(ValueError, match="the output of task `boats` is not JSON; give the task `output_json="):
-        _ = seen.output.json
+        _ = sample.output.json
     with pytest.raises(TypeError):
-        seen.output["raw"]  # pyright: ignore[reportIndexIssue]
+        sample.output["raw"]  # pyright: ignore[reportIndexIssue]
 
 
 def test_agents_and_crews_have_the_same_identity_for_audits_as_tasks():

@@ -1,4 +1,4 @@
-"""Results of tools, kept by a crew and given again."""
+"""The cache of tool results."""
 
 import asyncio
 import copy
@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from heard import heard
 from langchain_core.tools import tool as langchain_tool
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from modes import Mode
@@ -19,6 +18,7 @@ from pydantic import ValidationError
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
+from crewgraph.testing import record_events
 from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.cache import CacheHandler
 from runtime.parts import agent, asked, crew, task
@@ -58,7 +58,7 @@ def from_cache(events: list[Any]) -> list[bool]:
 def test_the_same_call_in_two_tasks_is_made_once_and_the_model_sees_the_same(mode: Mode):
     depth = Depth(found={"metres": 12})
     one = agent(ScriptedLLM([BREST, "a", BREST, "b"]), tools=[depth])
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(made := crew(task("a", one), task("b", one)))
     assert depth.used == ["Brest"] and depth.current_usage_count == 1
     assert from_cache(events) == [False, True]
@@ -165,7 +165,7 @@ def test_parallel_tasks_share_results_with_those_before_them(mode: Mode):
     depth = Depth()
     others = [worker([depth], BREST, role=f"other {n}") for n in range(3)]
     beside = [task(f"t{n}", one, async_execution=True) for n, one in enumerate(others)]
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("first", worker([depth], BREST)), *beside, task("last", agent(ScriptedLLM(["x"])))))
     assert depth.used == ["Brest"]
     assert sorted(from_cache(events)) == [False, True, True, True]
@@ -253,7 +253,7 @@ def test_langchain_tools_and_plain_functions_are_cached_too(mode: Mode):
 
 def test_failures_are_not_kept(mode: Mode):
     depth, nowhere = Depth(), ToolUse("depth", {"place": "nowhere"})
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew(task("a", worker([depth], nowhere, nowhere))))
     assert depth.used == ["nowhere", "nowhere"]
     assert sum(isinstance(event, ToolUsageErrorEvent) for event in events) == 2
@@ -310,15 +310,15 @@ class Shelf:
 
     def __init__(self) -> None:
         self.log: list[tuple[str, ...]] = []
-        self.kept: dict[tuple[str, str], Any] = {}
+        self.stored: dict[tuple[str, str], Any] = {}
 
     def read(self, tool: str, input: str) -> Any:
         self.log.append(("read", tool, input))
-        return self.kept.get((tool, input))
+        return self.stored.get((tool, input))
 
     def add(self, tool: str, input: str, output: Any) -> None:
         self.log.append(("add", tool, input))
-        self.kept[tool, input] = output
+        self.stored[tool, input] = output
 
     def __len__(self) -> int:
         return 0
@@ -329,7 +329,7 @@ class AsyncShelf:
 
     def __init__(self) -> None:
         self._shelf = Shelf()
-        self.log, self.kept = self._shelf.log, self._shelf.kept
+        self.log, self.stored = self._shelf.log, self._shelf.stored
 
     async def read(self, tool: str, input: str) -> Any:
         await asyncio.sleep(0)
@@ -348,7 +348,7 @@ def test_crews_may_share_a_handler_of_the_users_own(mode: Mode, made: Any):
     assert depth.used == ["Brest"]
     key = ("depth", '{"place":"Brest"}')
     assert handler.log == [("read", *key), ("add", *key), ("read", *key)]
-    assert handler.kept == {key: [1, 2]}
+    assert handler.stored == {key: [1, 2]}
 
 
 def test_an_agents_handler_counts_before_its_crews(mode: Mode):
@@ -356,7 +356,7 @@ def test_an_agents_handler_counts_before_its_crews(mode: Mode):
     one = worker([depth], BREST)
     one.set_cache_handler(own)
     mode.kickoff(crew(task("a", one), task("b", worker([depth], PARIS, role="other")), cache_handler=its_crews))
-    assert len(own.kept) == len(its_crews.kept) == 1
+    assert len(own.stored) == len(its_crews.stored) == 1
 
 
 def test_an_agent_on_its_own_caches_only_where_it_was_given_a_handler(mode: Mode):
@@ -409,7 +409,7 @@ def test_what_the_cache_answered_is_on_record(mode: Mode):
         mode.kickoff(made, thread_id="t")
     # In another process there would be nothing in the cache.
     again = Crew(agents=made.agents, tasks=made.tasks)
-    with heard() as events:
+    with record_events() as events:
         assert mode.resume(again, "t").raw == "b"
     assert depth.used == ["Brest"] and from_cache(events) == []
 

@@ -1,4 +1,4 @@
-"""What a program prints when a run fails: the place in the user's code, the error, the task, and how to resume."""
+"""Tracebacks of failed runs: the place in the user's code, the error, the task, and how to resume."""
 
 import os
 import sys

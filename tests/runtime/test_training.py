@@ -1,4 +1,4 @@
-"""People teach a crew: they are asked, answers are improved, lessons are drawn, and later runs keep to them."""
+"""Training: people give feedback, answers are improved, lessons are derived, and later runs apply them."""
 
 import json
 import os
@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import processes
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, text
@@ -25,6 +24,7 @@ from crewgraph.events import (
     CrewTrainFailedEvent,
     CrewTrainStartedEvent,
 )
+from crewgraph.testing import record_events
 from runtime.parts import agent, asked, crew, served, task
 
 ROOT = Path(__file__).parents[2]
@@ -333,7 +333,7 @@ def test_inputs_that_are_none_are_refused(mode: Mode, inputs: Any):
 
 
 @pytest.mark.parametrize(
-    ("n", "kind", "told"),
+    ("n", "kind", "reported"),
     [
         (0, ValueError, "at least 1"),
         (-1, ValueError, "at least 1"),
@@ -341,14 +341,14 @@ def test_inputs_that_are_none_are_refused(mode: Mode, inputs: Any):
         (True, TypeError, "integer"),
     ],
 )
-def test_a_number_of_rounds_that_is_none_is_refused(mode: Mode, n: Any, kind: type[Exception], told: str):
-    with pytest.raises(kind, match=told):
+def test_a_number_of_rounds_that_is_none_is_refused(mode: Mode, n: Any, kind: type[Exception], reported: str):
+    with pytest.raises(kind, match=reported):
         train(mode, two(ScriptedLLM([])), n, "x.json", feedback=lambda output: "")
     assert os.listdir() == []
 
 
 @pytest.mark.parametrize(
-    ("file", "kind", "told"),
+    ("file", "kind", "reported"),
     [
         ("", RunError, "pass the name of a file"),
         (7, RunError, "pass the name of a file"),
@@ -361,13 +361,13 @@ def test_a_number_of_rounds_that_is_none_is_refused(mode: Mode, n: Any, kind: ty
     ],
 )
 def test_a_file_that_cannot_be_used_is_reported_before_anything_is_paid_for(
-    mode: Mode, file: Any, kind: type[Exception], told: str
+    mode: Mode, file: Any, kind: type[Exception], reported: str
 ):
     Path("sub").mkdir()
     Path("broken.json").write_text('{"version": 1,')
     Path("other.json").write_text('{"colour": "red"}')
     Path("later.json").write_text('{"version": 2}')
-    with pytest.raises(kind, match=told):
+    with pytest.raises(kind, match=reported):
         train(mode, two(ScriptedLLM([])), 1, file, feedback=lambda output: "")
 
 
@@ -388,7 +388,7 @@ def test_data_that_teach_nothing_are_reported(mode: Mode):
 
 
 def test_without_anybody_to_ask_nothing_is_paid_for(mode: Mode):
-    with heard() as events, pytest.raises(RunError, match=r"no terminal(.|\n)*feedback="):
+    with record_events() as events, pytest.raises(RunError, match=r"no terminal(.|\n)*feedback="):
         train(mode, two(ScriptedLLM([])), 1, "x.json")
     assert (events, os.listdir()) == ([], [])
 
@@ -400,7 +400,7 @@ def test_a_crew_that_says_it_is_in_training_is_not_kicked_off(mode: Mode):
 
 # ------------------------------------------------------------------------------------------------- going on
 def test_events_report_the_training(mode: Mode):
-    with heard() as events:
+    with record_events() as events:
         train(mode, two(ScriptedLLM(taught)), 2, "x.json", {"a": 1}, feedback=lambda output: "")
     started, completed = events[0], events[-1]
     assert isinstance(started, CrewTrainStartedEvent) and isinstance(completed, CrewTrainCompletedEvent)
@@ -412,7 +412,7 @@ def test_events_report_the_training(mode: Mode):
 def test_a_failure_is_reported_and_what_was_said_is_kept(mode: Mode):
     llm = ScriptedLLM(["a", "b", ConnectionError("down")])
     team = two(llm)
-    with heard() as events, pytest.raises(ConnectionError):
+    with record_events() as events, pytest.raises(ConnectionError):
         train(mode, team, 1, "x.json", feedback=lambda output: "deeper")
     failed = [event for event in events if isinstance(event, CrewTrainFailedEvent)]
     assert len(failed) == 1 and "down" in failed[0].error
@@ -458,14 +458,14 @@ def test_more_rounds_are_added_to_a_training_that_is_not_finished(mode: Mode):
     assert (held("x.json")["training"]["done"], len(said_in("x.json"))) == (3, 6)
 
 
-@pytest.mark.parametrize(("inputs", "told"), [({"a": 2}, "with other inputs"), ({"a": 1}, "with another crew")])
-def test_a_file_with_another_training_that_is_not_finished_is_left_alone(mode: Mode, inputs: Any, told: str):
+@pytest.mark.parametrize(("inputs", "reported"), [({"a": 2}, "with other inputs"), ({"a": 1}, "with another crew")])
+def test_a_file_with_another_training_that_is_not_finished_is_left_alone(mode: Mode, inputs: Any, reported: str):
     team = two(ScriptedLLM(["a", ConnectionError("down")]))
     with pytest.raises(ConnectionError):
         train(mode, team, 2, "x.json", {"a": 1}, feedback=lambda output: "")
     before = held("x.json")
-    other = two(ScriptedLLM([])) if "inputs" in told else crew(task("sleep", agent(ScriptedLLM([]))))
-    with pytest.raises(RunError, match=rf"an unfinished training {told}: 0 of 2 rounds(.|\n)*another file name"):
+    other = two(ScriptedLLM([])) if "inputs" in reported else crew(task("sleep", agent(ScriptedLLM([]))))
+    with pytest.raises(RunError, match=rf"an unfinished training {reported}: 0 of 2 rounds(.|\n)*another file name"):
         train(mode, other, 2, "x.json", inputs, feedback=lambda output: "")
     assert held("x.json") == before
 
@@ -558,7 +558,7 @@ def test_somebody_at_a_terminal_is_shown_each_answer_and_asked(folder: Path):
 
 def test_an_agent_completes_once_with_the_answer_that_was_improved(mode: Mode):
     team = crew(task("do a", agent(ScriptedLLM(taught), role="worker")))
-    with heard() as events:
+    with record_events() as events:
         train(mode, team, 1, "x", feedback=says("longer")[0])
-    told = [one.output for one in events if isinstance(one, AgentExecutionCompletedEvent)]
-    assert told == ["better: longer"]
+    reported = [one.output for one in events if isinstance(one, AgentExecutionCompletedEvent)]
+    assert reported == ["better: longer"]

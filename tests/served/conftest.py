@@ -10,7 +10,7 @@ from langgraph_sdk import get_client, get_sync_client
 from servers.postgres import Postgres
 
 from .http_servers import Served, langgraph_dev, our_server, our_server_with_workers
-from .office_server import OfficeServer, started
+from .server_processes import OfficeServer, started
 
 
 class Client:

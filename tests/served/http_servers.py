@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import processes
-from until import until
+from waiting import wait_until
 
 __all__ = ["Served", "langgraph_dev", "our_server", "our_server_with_workers", "worker"]
 
@@ -69,7 +69,7 @@ def _running(command: list[str], url: str, folder: Path, kind: Any, **more: str)
         process = kind(command, cwd=folder, env=_environment(folder, **more), stdout=output, stderr=output)
     served = Served(url, process, folder)
     try:
-        until(lambda: _is_up(url) or process.poll() is not None)
+        wait_until(lambda: _is_up(url) or process.poll() is not None)
         assert process.poll() is None, served.output
         yield served
     finally:

@@ -1,4 +1,4 @@
-"""What the servers serve: crews and flows that need no model of anybody's, as objects, and as graphs for LangGraph's server."""
+"""The served crews and flows, which need no model provider, as objects and as graphs for LangGraph's server."""
 
 import os
 import time

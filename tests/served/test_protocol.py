@@ -1,4 +1,4 @@
-"""Crews and flows behind HTTP, for people's own clients: the same tests hold for `crewgraph serve` and for LangGraph's server."""
+"""Crews and flows over HTTP: the same tests for `crewgraph serve` and for LangGraph's server."""
 
 import time
 from typing import Any
@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from until import until
+from waiting import wait_until
 
 from .conftest import Client
 
@@ -60,8 +60,8 @@ def test_a_run_is_streamed(client: Client, mode: str):
     if mode == "updates":
         assert [list(update) for update in of_mode] == [["look"], ["tell"]]
     if mode == "messages-tuple":
-        told = "".join(message["content"] for message, about in of_mode if about["langgraph_node"] == "look")
-        assert told == "Final Answer: rain it is"
+        reported = "".join(message["content"] for message, about in of_mode if about["langgraph_node"] == "look")
+        assert reported == "Final Answer: rain it is"
     if mode == "messages":
         assert of_mode[-1][0]["content"] == "Final Answer: rain it is"
     assert "__crewgraph" not in str(parts)
@@ -191,9 +191,9 @@ def test_a_run_in_the_background_is_joined(client: Client):
 def test_a_run_is_cancelled(client: Client):
     thread, name = client.thread(), uuid4().hex
     run = client("runs.create", thread, "slow", input={"name": name})
-    until(lambda: f"{name} first" in client.served.notes)
+    wait_until(lambda: f"{name} first" in client.served.notes)
     client("runs.cancel", thread, run["run_id"], wait=True)
-    until(lambda: client("runs.get", thread, run["run_id"])["status"] == "interrupted")
+    wait_until(lambda: client("runs.get", thread, run["run_id"])["status"] == "interrupted")
     time.sleep(0.3)
     assert f"{name} second" not in client.served.notes
 

@@ -1,4 +1,4 @@
-"""What `crewgraph serve` does beyond the protocol: who may ask, what ends, and what the next server takes up."""
+"""`crewgraph serve` beyond the protocol: authentication, shutdown, and the runs that the next server resumes."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from starlette.applications import Starlette
 from starlette.routing import Mount
-from until import until
+from waiting import wait_until
 
 from crewgraph.contrib.serve import serve_app
 from crewgraph.errors import DefinitionError
@@ -130,7 +130,7 @@ def test_what_is_no_json_and_what_is_too_large_is_refused(http: httpx.Client):
 def test_a_thread_without_a_name_is_forgotten_with_its_run(http: httpx.Client):
     before = http.post("/threads/count", json={}).json()
     assert http.post("/runs/wait", json={"assistant_id": "desk", "input": TOPIC}).status_code == 200
-    until(lambda: http.post("/threads/count", json={}).json() == before)
+    wait_until(lambda: http.post("/threads/count", json={}).json() == before)
 
 
 def test_a_stream_is_read_again_from_any_point(http: httpx.Client):
@@ -155,7 +155,7 @@ def test_a_run_whose_reader_leaves_continues_unless_it_is_to_be_cancelled(ours: 
 
     for more, ending in (({}, "success"), ({"on_disconnect": "cancel"}, "interrupted")):
         place = asyncio.run(read_the_beginning(uuid4().hex, **more))
-        until(lambda place=place: httpx.get(f"{ours.url}{place}").json()["status"] not in ("pending", "running"))
+        wait_until(lambda place=place: httpx.get(f"{ours.url}{place}").json()["status"] not in ("pending", "running"))
         assert httpx.get(f"{ours.url}{place}").json()["status"] == ending
 
 
@@ -164,7 +164,7 @@ def test_a_new_run_takes_the_place_of_the_one_before(ours: Served, strategy: Any
     client = Client(ours, asynchronous=False, is_ours=True)
     thread, name = client.thread(), uuid4().hex
     first = client("runs.create", thread, "slow", input={"name": name})
-    until(lambda: f"{name} first" in ours.notes)
+    wait_until(lambda: f"{name} first" in ours.notes)
     output = client("runs.wait", thread, "desk", input=TOPIC, multitask_strategy=strategy)
     assert output["tell"]["raw"] == "rain it is"
     assert f"{name} second" not in ours.notes
@@ -183,7 +183,7 @@ def test_a_run_that_a_killed_server_leaves_is_finished_by_the_next_one(tmp_path:
             client("runs.create", thread, name, input=given)
             for name, given in (("slow", {"name": "n"}), ("desk", TOPIC))
         ]
-        until(lambda: "n second" in first.notes)
+        wait_until(lambda: "n second" in first.notes)
         first.process.kill()
         first.process.wait(20)
     with our_server(tmp_path) as second:
@@ -204,7 +204,7 @@ def test_a_server_that_is_told_to_end_leaves_its_runs_after_what_is_under_way(tm
         client = Client(first, asynchronous=False, is_ours=True)
         thread = client.thread()
         run = client("runs.create", thread, "slow", input={"name": "n"})
-        until(lambda: "n first" in first.notes)
+        wait_until(lambda: "n first" in first.notes)
         os.kill(first.process.pid, signal.SIGTERM)
         assert first.process.wait(20) in (0, -signal.SIGTERM)
         assert "Traceback" not in first.output
@@ -230,7 +230,7 @@ def test_a_thread_that_another_process_runs_is_refused_or_waited_for_as_the_stra
             "CREWGRAPH_STORAGE_DIR": str(tmp_path / "storage"),
         }
         other = processes.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
-        until(lambda: "other first" in served.notes)
+        wait_until(lambda: "other first" in served.notes)
         with pytest.raises(Exception, match="is run by process"):
             client("runs.wait", thread, "desk", input=TOPIC, multitask_strategy="reject")
         run = client("runs.create", thread, "desk", input=TOPIC)

@@ -1,4 +1,4 @@
-"""A server with a queue: workers are killed, streams are read from wherever a reader was, and other servers are beside it."""
+"""A server with a queue: workers are killed, streams are read from any position, and several servers run side by side."""
 
 import asyncio
 import signal
@@ -14,14 +14,14 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_sdk import get_sync_client
 from servers.postgres import Postgres, missing, running_postgres
-from until import until
+from waiting import wait_until
 
 from crewgraph.contrib.queue import Queue
 from crewgraph.contrib.serve import serve_app
 from crewgraph.errors import DefinitionError
 
-from .office import steps
-from .office_server import OfficeServer, started
+from .server_processes import OfficeServer, started
+from .waiting_crews import steps
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_the_run_of_a_killed_worker_and_its_stream_continue_in_another(queued: O
     queued.let("one")
     thread = client.threads.create()["thread_id"]
     reader = Reader(lambda: client.runs.stream(thread, "steps", input={}, stream_mode="updates"))
-    until(lambda: "posting two" in queued.notes and "updates" in reader.names())
+    wait_until(lambda: "posting two" in queued.notes and "updates" in reader.names())
     queued.kill_workers()
     queued.let("two")
     queued.start_worker()
@@ -91,13 +91,13 @@ def test_the_run_of_a_killed_worker_and_its_stream_continue_in_another(queued: O
 
 def test_the_server_is_killed_and_a_client_joins_the_run_at_the_next_one(queued: OfficeServer, client: Any):
     thread, run = _begin(client, stream_mode=["updates"])
-    until(lambda: "posting one" in queued.notes)
+    wait_until(lambda: "posting one" in queued.notes)
     queued.end(signal.SIGKILL)
     queued.let("one")
-    until(lambda: "posting two" in queued.notes)  # the run goes on without a server
+    wait_until(lambda: "posting two" in queued.notes)  # the run goes on without a server
     queued.start()
     reader = Reader(lambda: client.runs.join_stream(thread, run))
-    until(lambda: reader.names() == ["metadata", "updates"])
+    wait_until(lambda: reader.names() == ["metadata", "updates"])
     queued.let("two")
     assert [list(part.data) for part in reader.all()[1:]] == [["one"], ["two"]]
     assert client.runs.join(thread, run)["two"]["raw"] == "two is sent"
@@ -107,7 +107,7 @@ def test_the_server_is_killed_and_a_client_joins_the_run_at_the_next_one(queued:
 def test_a_stream_is_read_late_and_from_any_point_and_by_many(queued: OfficeServer, client: Any):
     queued.let("one")
     thread, run = _begin(client, stream_mode=["updates", "values"])
-    until(lambda: "posting two" in queued.notes)
+    wait_until(lambda: "posting two" in queued.notes)
     readers = [Reader(lambda: client.runs.join_stream(thread, run)) for _ in range(3)]
     queued.let("two")
     first = [(part.event, part.data) for part in readers[0].all()]
@@ -129,7 +129,7 @@ def test_events_are_pruned_some_time_after_the_end_and_the_thread_keeps_the_outc
         connection.execute("UPDATE crewgraph_queue.run_events SET made_at = now() - interval '1 hour'")
         queued.end(signal.SIGKILL)
         queued.start()  # it prunes at its start, and then once a minute
-        until(lambda: connection.execute("SELECT count(*) FROM crewgraph_queue.run_events").fetchone() == (0,))
+        wait_until(lambda: connection.execute("SELECT count(*) FROM crewgraph_queue.run_events").fetchone() == (0,))
     assert client.runs.join(thread, run)["two"]["raw"] == "two is sent"
     assert list(client.runs.join_stream(thread, run)) == []
 
@@ -137,7 +137,7 @@ def test_events_are_pruned_some_time_after_the_end_and_the_thread_keeps_the_outc
 def test_a_cancellation_reaches_the_worker(queued: OfficeServer, client: Any):
     thread, run = _begin(client)
     reader = Reader(lambda: client.runs.join_stream(thread, run))
-    until(lambda: "posting one" in queued.notes)
+    wait_until(lambda: "posting one" in queued.notes)
     client.runs.cancel(thread, run)
     queued.let("one")
     reader.all()
@@ -157,7 +157,7 @@ def test_a_run_that_no_worker_has_is_cancelled(queued: OfficeServer, client: Any
     assert _ended(client, thread, run) == "interrupted"
     queued.start_worker()
     other, later = _begin(client)
-    until(lambda: queued.notes == ["posting one"])
+    wait_until(lambda: queued.notes == ["posting one"])
     queued.let("one")
     queued.let("two")
     assert _ended(client, other, later) == "success"
@@ -167,7 +167,7 @@ def test_a_run_that_no_worker_has_is_cancelled(queued: OfficeServer, client: Any
 
 def test_a_run_cancelled_as_its_worker_dies_is_interrupted(queued: OfficeServer, client: Any):
     thread, run = _begin(client)
-    until(lambda: "posting one" in queued.notes)
+    wait_until(lambda: "posting one" in queued.notes)
     queued.kill_workers()
     client.runs.cancel(thread, run)
     queued.start_worker()
@@ -206,7 +206,7 @@ def test_a_run_that_is_to_begin_later_holds_up_no_other(queued: OfficeServer, cl
 def test_a_stopped_worker_leaves_the_run_to_another_and_the_stream_continues(queued: OfficeServer, client: Any):
     thread = client.threads.create()["thread_id"]
     reader = Reader(lambda: client.runs.stream(thread, "steps", input={}, stream_mode="updates"))
-    until(lambda: "posting one" in queued.notes)
+    wait_until(lambda: "posting one" in queued.notes)
     queued.workers[0].send_signal(signal.SIGTERM)
     time.sleep(1.5)  # its grace
     queued.let("one")
@@ -226,7 +226,7 @@ def test_parallel_servers_know_the_same(queued: OfficeServer, client: Any, tmp_p
     try:
         with get_sync_client(url=other.url) as beside:
             thread, run = _begin(client)
-            until(lambda: "posting one" in queued.notes)
+            wait_until(lambda: "posting one" in queued.notes)
             reader = Reader(lambda: beside.runs.join_stream(thread, run))
             with pytest.raises(Exception, match="is busy with run"):
                 beside.runs.create(thread, "steps", input={}, multitask_strategy="reject")
@@ -266,7 +266,7 @@ def test_a_queue_takes_over_what_a_server_without_one_left(tmp_path: Path, postg
         with get_sync_client(url=before.url) as client:
             before.let("one")
             thread, run = _begin(client)
-            until(lambda: "posting two" in before.notes)
+            wait_until(lambda: "posting two" in before.notes)
             refused = OfficeServer(tmp_path, queue=address)
             refused.workers = [before.process] if before.process else []
             with pytest.raises(AssertionError, match="is already served from this database"):
@@ -281,9 +281,9 @@ def test_a_queue_takes_over_what_a_server_without_one_left(tmp_path: Path, postg
 def test_connections_that_are_cut_cost_neither_the_run_nor_the_stream(queued: OfficeServer, client: Any):
     queued.let("one")
     thread, run = _begin(client, stream_mode=["updates"])
-    until(lambda: "posting two" in queued.notes)
+    wait_until(lambda: "posting two" in queued.notes)
     reader = Reader(lambda: client.runs.join_stream(thread, run))
-    until(lambda: "updates" in reader.names())
+    wait_until(lambda: "updates" in reader.names())
     assert queued.queue is not None
     with psycopg.connect(queued.queue, autocommit=True) as connection:
         connection.execute(
@@ -305,9 +305,9 @@ def test_a_database_that_is_restarted_costs_neither_the_run_nor_the_stream(tmp_p
     ):
         server.let("one")
         thread, run = _begin(client, stream_mode=["updates"])
-        until(lambda: "posting two" in server.notes)
+        wait_until(lambda: "posting two" in server.notes)
         reader = Reader(lambda: client.runs.join_stream(thread, run))
-        until(lambda: "updates" in reader.names())
+        wait_until(lambda: "updates" in reader.names())
         database.restart()
         server.let("two")
         assert list(reader.all()[-1].data) == ["two"]

@@ -99,7 +99,7 @@ class RemoteServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def begun(self, message: dict[str, Any]) -> tuple[str, str, Says]:
+    def started(self, message: dict[str, Any]) -> tuple[str, str, Says]:
         """A message, taken; the task, the conversation, and what comes of it."""
         with self._lock:
             self.messages.append(message)
@@ -109,21 +109,21 @@ class RemoteServer:
             self.tasks[task] = (time.monotonic() + said["seconds"], said, context)
         return task, context, said
 
-    def told(self, task: str) -> dict[str, Any]:
+    def reported(self, task: str) -> dict[str, Any]:
         """A task, as it stands."""
         until, said, context = self.tasks[task]
-        told: dict[str, Any] = {"kind": "task", "id": task, "contextId": context}
+        reported: dict[str, Any] = {"kind": "task", "id": task, "contextId": context}
         said["polls"] = said.get("polls", 0) - 1
         if time.monotonic() < until or said["polls"] >= 0:
-            return {**told, "status": {"state": "working"}}
+            return {**reported, "status": {"state": "working"}}
         if said["state"] != "completed":
-            return {**told, "status": {"state": said["state"], "message": _message(said["text"])}}
+            return {**reported, "status": {"state": said["state"], "message": _message(said["text"])}}
         part = {"kind": "data", "data": said["data"]} if said.get("data") else {"kind": "text", "text": said["text"]}
-        return {**told, "status": {"state": "completed"}, "artifacts": [{"artifactId": "a", "parts": [part]}]}
+        return {**reported, "status": {"state": "completed"}, "artifacts": [{"artifactId": "a", "parts": [part]}]}
 
     def streamed(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """What is sent while it works."""
-        task, context, said = self.begun(message)
+        task, context, said = self.started(message)
         ids = {"taskId": task, "contextId": context}
         yield {"kind": "task", "id": task, "contextId": context, "status": {"state": "submitted"}}
         if self.cut:
@@ -180,11 +180,11 @@ class _Request(BaseHTTPRequestHandler):
         if method == "message/stream":
             self._stream(asked["id"], params["message"])
         elif method == "message/send":
-            task, context, said = self._agent.begun(params["message"])
+            task, context, said = self._agent.started(params["message"])
             direct = {**_message(said["text"]), "contextId": context}
-            self._result(asked["id"], direct if self._agent.direct else self._agent.told(task))
+            self._result(asked["id"], direct if self._agent.direct else self._agent.reported(task))
         elif method == "tasks/get" and params["id"] in self._agent.tasks or method == "tasks/cancel":
-            self._result(asked["id"], self._agent.told(params["id"]))
+            self._result(asked["id"], self._agent.reported(params["id"]))
         else:
             error = {"code": -32001, "message": "Task not found"}
             self._json({"jsonrpc": "2.0", "id": asked["id"], "error": error})
@@ -204,8 +204,8 @@ class _Request(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         for result in self._agent.streamed(message):
-            told = json.dumps({"jsonrpc": "2.0", "id": number, "result": result})
-            self.wfile.write(f"data: {told}\n\n".encode())
+            reported = json.dumps({"jsonrpc": "2.0", "id": number, "result": result})
+            self.wfile.write(f"data: {reported}\n\n".encode())
             self.wfile.flush()
 
     def _result(self, number: Any, result: Any) -> None:
@@ -232,10 +232,10 @@ class _Patient(RemoteServer):
         super().__init__(lambda text: says("high water at six"))
         self.notes = notes
 
-    def begun(self, message: dict[str, Any]) -> tuple[str, str, Says]:
+    def started(self, message: dict[str, Any]) -> tuple[str, str, Says]:
         with self.notes.open("a") as file:
             file.write(f"{message['messageId']} {message['parts'][0]['text']}\n")
-        return super().begun(message)
+        return super().started(message)
 
     def streamed(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for result in super().streamed(message):
@@ -243,8 +243,8 @@ class _Patient(RemoteServer):
             while not self._may:
                 time.sleep(0.02)
 
-    def told(self, task: str) -> dict[str, Any]:
-        done = super().told(task)
+    def reported(self, task: str) -> dict[str, Any]:
+        done = super().reported(task)
         return done if self._may else {**done, "status": {"state": "working"}, "artifacts": []}
 
     @property

@@ -1,4 +1,4 @@
-"""What the endpoint of `openai_api` does with a request: answers, and the ways to misbehave."""
+"""Answers of the endpoint of `openai_api`, and its ways to misbehave."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ def text(content: str, *, usage: dict[str, Any] | None = None, delay: float = 0.
     return Answer(message={"role": "assistant", "content": content}, usage=usage, delay=delay)
 
 
-def calls(*wanted: tuple[str, dict[str, Any] | str], content: str | None = None) -> Answer:
+def calls(*expected: tuple[str, dict[str, Any] | str], content: str | None = None) -> Answer:
     """Answers with tool calls, each a name and its arguments (a string is sent as it is)."""
     listed = [
         {
@@ -74,7 +74,7 @@ def calls(*wanted: tuple[str, dict[str, Any] | str], content: str | None = None)
             "type": "function",
             "function": {"name": name, "arguments": args if isinstance(args, str) else json.dumps(args)},
         }
-        for number, (name, args) in enumerate(wanted)
+        for number, (name, args) in enumerate(expected)
     ]
     return Answer(message={"role": "assistant", "content": content, "tool_calls": listed})
 
@@ -88,9 +88,9 @@ def error(
     status: int, message: str = "told to fail", *, code: str | None = None, retry_after: float | None = None
 ) -> Answer:
     """Answers with an HTTP error as OpenAI words it."""
-    told = {"error": {"message": message, "type": "error", "param": None, "code": code}}
+    reported = {"error": {"message": message, "type": "error", "param": None, "code": code}}
     headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
-    return Answer(status=status, headers=headers, body=json.dumps(told).encode())
+    return Answer(status=status, headers=headers, body=json.dumps(reported).encode())
 
 
 def hang() -> Answer:

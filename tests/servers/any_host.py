@@ -1,4 +1,4 @@
-"""All of the web on loopback: a proxy that answers for any host, over TLS as well."""
+"""A proxy on loopback that answers for any host, also over TLS."""
 
 import datetime
 import ipaddress

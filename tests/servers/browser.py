@@ -1,4 +1,4 @@
-"""A browser of the tests' own: headless Chromium, spoken to through two pipes."""
+"""Headless Chromium, controlled through two pipes."""
 
 import base64
 import itertools
@@ -44,10 +44,10 @@ class Browser:
         if session is not None:
             request["sessionId"] = session
         os.write(self._requests, json.dumps(request).encode() + b"\0")
-        while (told := self._next()).get("id") != number:
-            self.events.append(told)
-        assert "error" not in told, told
-        return told["result"]
+        while (reported := self._next()).get("id") != number:
+            self.events.append(reported)
+        assert "error" not in reported, reported
+        return reported["result"]
 
     def open(self, path: Path, width: int = 1400, height: int = 800, scheme: str = "light") -> "Page":
         """A page of a file, shown in a colour scheme, "light" or "dark"."""
@@ -64,7 +64,7 @@ class Browser:
         page.until("Page.loadEventFired")
         return page
 
-    def told(self, session: str, method: str) -> list[dict[str, Any]]:
+    def reported(self, session: str, method: str) -> list[dict[str, Any]]:
         """What a page has told under a name."""
         return [one["params"] for one in self.events if one.get("sessionId") == session and one["method"] == method]
 
@@ -77,8 +77,8 @@ class Browser:
             more = os.read(self._answers, 1 << 16)
             assert more, "the browser has ended"
             self._rest += more
-        told, _, self._rest = self._rest.partition(b"\0")
-        return json.loads(told)
+        reported, _, self._rest = self._rest.partition(b"\0")
+        return json.loads(reported)
 
 
 class Page:
@@ -93,7 +93,7 @@ class Page:
 
     def until(self, event: str) -> None:
         """Wait until it has told something."""
-        while not self.browser.told(self.session, event):
+        while not self.browser.reported(self.session, event):
             self.browser.wait()
 
     def value(self, expression: str) -> Any:
@@ -139,11 +139,11 @@ class Page:
     def complaints(self) -> list[dict[str, Any]]:
         """Exceptions, and what stands in the console."""
         names = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
-        return [one for name in names for one in self.browser.told(self.session, name)]
+        return [one for name in names for one in self.browser.reported(self.session, name)]
 
     def addresses(self) -> list[str]:
         """What it has asked for."""
-        return [one["request"]["url"] for one in self.browser.told(self.session, "Network.requestWillBeSent")]
+        return [one["request"]["url"] for one in self.browser.reported(self.session, "Network.requestWillBeSent")]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A program in the place of `docker`: it notes what it is asked, and runs the code of a container on this machine."""
+"""A replacement for the `docker` command: records its arguments, and runs the code of a container on this machine."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""LangSmith's side of its ingest protocol on loopback: takes what the SDK sends, and keeps it.
+"""A LangSmith server on loopback that stores what the SDK sends.
 
 with LangSmithServer() as server:
     ...  # with LANGSMITH_ENDPOINT=server.url
@@ -222,8 +222,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         owner = cast(_Listener, self.server).owner
-        status, told = owner.answer(self.command, self.path, self.headers, self._body())
-        sent = json.dumps(told).encode()
+        status, reported = owner.answer(self.command, self.path, self.headers, self._body())
+        sent = json.dumps(reported).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(sent)))

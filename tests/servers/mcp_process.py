@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import processes
-from until import until
+from waiting import wait_until
 
 from .mcp_server import PROGRAM
 
@@ -37,7 +37,7 @@ class RunningServer:
         """Begin to serve; it answers when this returns."""
         words = [sys.executable, PROGRAM, str(self.notes), self.transport, str(self.port)]
         self.process = processes.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(self._answers)
+        wait_until(self._answers)
 
     def kill(self) -> None:
         """End at once, as by a crash."""

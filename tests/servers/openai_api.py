@@ -263,11 +263,11 @@ def _chunks(asked: dict[str, Any], answer: Answer) -> Iterator[dict[str, Any]]:
         words = (message.get("content") or "").split(" ") if message.get("content") else []
         for number, word in enumerate(words):
             yield chunk({"content": word if number == 0 else f" {word}"})
-        for index, wanted in enumerate(message.get("tool_calls") or []):
-            arguments: str = wanted["function"]["arguments"]
+        for index, expected in enumerate(message.get("tool_calls") or []):
+            arguments: str = expected["function"]["arguments"]
             half = len(arguments) // 2
-            named = {"name": wanted["function"]["name"], "arguments": arguments[:half]}
-            yield chunk({"tool_calls": [{**wanted, "index": index, "function": named}]})
+            named = {"name": expected["function"]["name"], "arguments": arguments[:half]}
+            yield chunk({"tool_calls": [{**expected, "index": index, "function": named}]})
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": arguments[half:]}}]})
         yield chunk({}, "tool_calls" if message.get("tool_calls") else "stop")
     if asked.get("stream_options", {}).get("include_usage"):

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: a fresh cluster in a temporary folder, reached through a socket."""
+"""A PostgreSQL server for the tests: a new cluster in a temporary folder, reached through a socket."""
 
 import glob
 import itertools

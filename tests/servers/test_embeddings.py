@@ -12,9 +12,9 @@ def asked(server: OpenAIServer, path: str, body: dict[str, Any], **headers: str)
     connection = HTTPConnection(urlsplit(server.root).netloc, timeout=10)
     connection.request("POST", path, json.dumps(body), headers)
     answer = connection.getresponse()
-    told = json.loads(answer.read())
+    reported = json.loads(answer.read())
     connection.close()
-    return answer.status, told
+    return answer.status, reported
 
 
 def test_openai_and_ollama_ways_give_the_same_vectors():
@@ -24,9 +24,9 @@ def test_openai_and_ollama_ways_give_the_same_vectors():
         _, three = asked(server, "/api/embeddings", {"prompt": "red fox", "model": "m"})
         azure = "/openai/deployments/d/embeddings?api-version=1"
         _, four = asked(server, azure, {"input": "red fox", "dimensions": 16}, **{"api-key": "k"})
-    wanted = vector_of("Red fox!", 16)
+    expected = vector_of("Red fox!", 16)
     assert [one["data"][0]["embedding"], two["embeddings"][0], three["embedding"], four["data"][0]["embedding"]] == [
-        wanted
+        expected
     ] * 4
     assert [request.path for request in server.requests] == ["/v1/embeddings", "/api/embed", "/api/embeddings", azure]
 
@@ -37,9 +37,9 @@ def test_it_fails_or_is_slow_where_a_test_says_so():
 
     with OpenAIServer(embeddings=[error(500), 0.1]) as server:
         assert asked(server, "/api/embed", {"input": "a"})[0] == 500
-        begun = perf_counter()
+        started = perf_counter()
         assert asked(server, "/api/embed", {"input": "a"})[0] == 200
-        assert perf_counter() - begun >= 0.1
+        assert perf_counter() - started >= 0.1
         assert asked(server, "/api/embed", {"input": "a"})[0] == 200
     with OpenAIServer(embeddings=grumpy) as server:
         assert [asked(server, "/api/embed", {"input": text})[0] for text in "ab"] == [429, 200]

@@ -18,7 +18,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from psycopg import Connection, connect
 from psycopg.errors import InsufficientPrivilege
 from servers.postgres import Postgres
-from until import until
+from waiting import wait_until
 
 from crewgraph.errors import StorageError, ThreadBusy
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -200,7 +200,7 @@ def cut_off(server: "Connection[Any]") -> None:
         "AND pid != pg_backend_pid()"
     ).fetchall()
     pids = [pid for pid, _ in ended]
-    until(lambda: not server.execute("SELECT 1 FROM pg_stat_activity WHERE pid = ANY(%s)", (pids,)).fetchone())
+    wait_until(lambda: not server.execute("SELECT 1 FROM pg_stat_activity WHERE pid = ANY(%s)", (pids,)).fetchone())
 
 
 def test_a_claim_on_postgres_ends_with_its_connection(postgres: Postgres, server: "Connection[Any]"):

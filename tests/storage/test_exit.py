@@ -1,4 +1,4 @@
-"""The end of an interpreter under threads that still work: nothing is closed under them, and nothing that was saved is lost."""
+"""Interpreter shutdown while threads still work: nothing is closed under them, and no saved data is lost."""
 
 import os
 import subprocess
@@ -88,9 +88,9 @@ if "after" in sys.argv:
 def test_exit_handlers_of_the_program_run_or_are_reported(tmp_path: Path, when: str):
     env = {**os.environ, "CREWGRAPH_STORAGE_DIR": str(tmp_path)}
     command = [sys.executable, "-W", "ignore", "-c", AT_EXIT, when]
-    told = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120).stdout
+    reported = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120).stdout
     if when == "after":
-        assert told == "done\n"
+        assert reported == "done\n"
     else:
-        assert told.startswith("StorageError The checkpoint database")
-        assert "is closed" in told
+        assert reported.startswith("StorageError The checkpoint database")
+        assert "is closed" in reported

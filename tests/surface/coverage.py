@@ -92,7 +92,7 @@ def _field_fault(ours: Any, name: str, default: str | None) -> str:
     if default is None:
         return ""
     if field.is_required():
-        return f"must be given; theirs is {default} by default"
+        return f"is required; CrewAI's default is {default}"
     factory = field.default_factory
     return _default_fault(
         default, f"factory:{getattr(factory, '__name__', factory)}" if factory else repr(field.default)
@@ -100,7 +100,7 @@ def _field_fault(ours: Any, name: str, default: str | None) -> str:
 
 
 def _default_fault(theirs: str, ours: str) -> str:
-    return "" if _plain(theirs) == _plain(ours) else f"by default {ours}; theirs {theirs}"
+    return "" if _plain(theirs) == _plain(ours) else f"defaults to {ours}; CrewAI's default is {theirs}"
 
 
 def _plain(default: str) -> str:
@@ -126,8 +126,8 @@ def _method_fault(ours: Any, name: str, parameters: list[str] | None) -> str:
     taken = _signature(getattr(ours, name))
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in taken.values()):
         return ""
-    wanted = [parameter.partition("=")[0] for parameter in parameters]
-    lacking = [name for name in wanted if name not in taken and name not in ("self", "cls") and name[0] not in "*_"]
+    expected = [parameter.partition("=")[0] for parameter in parameters]
+    lacking = [name for name in expected if name not in taken and name not in ("self", "cls") and name[0] not in "*_"]
     return f"does not take {', '.join(lacking)}" if lacking else ""
 
 
@@ -135,7 +135,9 @@ def table(version: str) -> list[str]:
     """The coverage of a release, as rows of a Markdown table."""
     found = [*names(version)]
     inside = [*members(version)]
-    rows = [f"| area of {version} | names | work | absent with a reason | missing | fields and methods | as theirs |"]
+    rows = [
+        f"| area of {version} | names | work | absent with a reason | missing | fields and methods | same signature |"
+    ]
     rows.append("|---|---|---|---|---|---|---|")
     areas = sorted({name.area for name in found})
     for area in [*areas, "all"]:
@@ -171,7 +173,7 @@ public modules of two releases of CrewAI. `make coverage` generates it, and a te
 | absent with a reason | names whose `ImportError` says why they are absent and what to use instead |
 | missing | names that are neither; `tests/surface/gaps.toml` says why |
 | fields and methods | fields, methods and properties of the provided classes |
-| as theirs | the share of these with CrewAI's default or parameters; the others are in `tests/surface/gaps.toml` |
+| same signature | the share of these with CrewAI's default or parameters; the others are in `tests/surface/gaps.toml` |
 
 A provided name may still behave differently: see [differences](differences.md).
 """

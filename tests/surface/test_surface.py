@@ -31,8 +31,8 @@ def test_a_name_is_the_same_thing_wherever_crewai_has_the_same_thing(version: st
 
 @cache
 def _gaps() -> dict[str, str]:
-    told: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("gaps.toml").read_text("utf-8"))
-    return {pattern: why for section in told.values() for pattern, why in section.items()}
+    reported: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("gaps.toml").read_text("utf-8"))
+    return {pattern: why for section in reported.values() for pattern, why in section.items()}
 
 
 @cache

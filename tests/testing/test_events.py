@@ -24,16 +24,16 @@ def played(mode: Mode) -> EventLog:
 
 
 def test_events_are_recorded_alongside_other_handlers(mode: Mode):
-    heard: list[str] = []
+    received: list[str] = []
     with crewai_event_bus.scoped_handlers():
 
         @crewai_event_bus.on(TaskStartedEvent)
         def _(source: object, event: TaskStartedEvent) -> None:
-            heard.append(event.type)
+            received.append(event.type)
 
         events = played(mode)
         played(mode)
-    assert len(heard) == 4
+    assert len(received) == 4
     assert events.types[0] == "crew_kickoff_started" and events.types[-1] == "crew_kickoff_completed"
     assert [event.task_name for event in events.of(TaskStartedEvent)] == ["a", "b"]
 

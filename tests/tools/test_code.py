@@ -11,7 +11,7 @@ from modes import Mode
 from runtime.parts import agent, asked, crew, task
 from servers.docker_program import asked as docker_asked
 from servers.docker_program import put_docker
-from until import until
+from waiting import wait_until
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, TimeLimitReached, ToolFailed
@@ -94,7 +94,7 @@ def test_a_container_ends_with_the_run_that_gave_it_up(mode: Mode, docker: Path)
             mode.kickoff(crew(task("a", coder_agent)))
         if any(words[0] == "run" for words in docker_asked(docker)):
             break
-    until(lambda: docker_asked(docker)[-1][0] == "rm")
+    wait_until(lambda: docker_asked(docker)[-1][0] == "rm")
     assert docker_asked(docker)[-1][:2] == ["rm", "--force"]
 
 

@@ -16,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel, field_validator
-from until import LONG, Held
+from waiting import LONG, BlockedCall
 
 from crewgraph.core import protocols
 from crewgraph.errors import DefinitionError
@@ -193,7 +193,7 @@ class Unspeakable(Exception):
         (ValueError("bad {x.__class__}"), "`repeat_it` failed: ValueError: bad {x.__class__}"),
         (KeyError(), "`repeat_it` failed: KeyError"),
         (StopIteration("end"), "`repeat_it` failed: RuntimeError: StopIteration was raised: end"),
-        (Unspeakable(), "`repeat_it` failed: Unspeakable: (its text cannot be had: RuntimeError)"),
+        (Unspeakable(), "`repeat_it` failed: Unspeakable: (its text is not available: RuntimeError)"),
         (NotImplementedError("later"), "`repeat_it` failed: NotImplementedError: later"),
     ],
 )
@@ -336,7 +336,7 @@ def test_any_number_of_blocking_tools_run_in_parallel(kind: str):
 
 
 def test_an_abandoned_tool_does_not_hold_the_run():
-    with Held() as held:
+    with BlockedCall() as held:
 
         def stuck() -> str:
             """Hang."""
@@ -375,21 +375,21 @@ def test_the_context_travels_with_the_call(mode: Mode):
 
 class Listener(BaseCallbackHandler):
     def __init__(self) -> None:
-        self.heard: list[tuple[Any, ...]] = []
+        self.received: list[tuple[Any, ...]] = []
         self.parents: dict[str, Any] = {}
 
     def on_tool_start(self, serialized: dict[str, Any], input_str: str, **rest: Any) -> None:
-        self.heard.append(("tool", rest.get("name") or serialized["name"], rest["inputs"]))
+        self.received.append(("tool", rest.get("name") or serialized["name"], rest["inputs"]))
         self.parents["tool"] = rest["run_id"]
 
     def on_tool_end(self, output: Any, **rest: Any) -> None:
-        self.heard.append(("end", output))
+        self.received.append(("end", output))
 
     def on_tool_error(self, error: BaseException, **rest: Any) -> None:
-        self.heard.append(("error", str(error)))
+        self.received.append(("error", str(error)))
 
     def on_chain_start(self, serialized: Any, inputs: Any, **rest: Any) -> None:
-        self.heard.append(("chain", inputs))
+        self.received.append(("chain", inputs))
         self.parents["chain"] = rest["parent_run_id"]
 
 
@@ -410,7 +410,7 @@ def test_a_tool_is_a_run_of_its_own_and_what_it_calls_are_its_children(source: A
     listener = Listener()
     assert mode(as_tool(source), {"text": "x"}, {"callbacks": [listener]}) == ["x"]
     name = as_tool(source).name
-    assert listener.heard == [("tool", name, {"text": "x"}), ("chain", "x"), ("end", ["x"])]
+    assert listener.received == [("tool", name, {"text": "x"}), ("chain", "x"), ("end", ["x"])]
     assert listener.parents["chain"] == listener.parents["tool"]
 
 
@@ -418,7 +418,7 @@ def test_a_failure_is_traced(mode: Mode):
     listener = Listener()
     with pytest.raises(ValueError, match="bad"):
         mode(as_tool(Broken(error=ValueError("bad"))), {"text": "x"}, {"callbacks": [listener]})
-    assert listener.heard[-1] == ("error", "bad")
+    assert listener.received[-1] == ("error", "bad")
 
 
 class State(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""What the tests of the real crewai_tools share."""
+"""Shared parts of the tests of the real crewai_tools."""
 
 import importlib.util
 from typing import Any

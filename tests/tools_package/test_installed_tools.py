@@ -126,9 +126,9 @@ def test_a_search_tool_is_configured_in_the_words_of_now_and_of_then(tools: Any,
     assert "noon" in tools.MDXSearchTool(mdx="m.mdx", config=now).run("when is high tide")
     assert (files / "db" / "rag.db").exists()
     then = {"llm": {"provider": "ollama"}, "embedder": {"provider": "local"}}
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning) as reported:
         assert "noon" in tools.MDXSearchTool(mdx="m.mdx", config=then).run("when is high tide")
-    assert len(told) == 2
+    assert len(reported) == 2
 
 
 # ---------------------------------------------------------------- modules below the package

@@ -58,8 +58,8 @@ def test_pages_are_read_by_services(mode: Mode, tools: Any, web: AnyHost):
 
 def test_the_web_is_searched_with_brave(mode: Mode, tools: Any, web: AnyHost):
     made = tools.BraveSearchTool()
-    (wanted,) = as_tool(made).spec["parameters"]["required"]
-    assert "high at noon" in observed(mode, made, {wanted: "tide"})
+    (expected,) = as_tool(made).spec["parameters"]["required"]
+    assert "high at noon" in observed(mode, made, {expected: "tide"})
 
 
 @lacking("exa_py")

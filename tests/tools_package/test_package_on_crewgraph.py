@@ -51,16 +51,16 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
 
 def test_the_old_names_are_there_and_told_once(package: Write):
     package(__init__="from crewai.tools import EnvVar\n__version__ = '9.9'")
-    with pytest.warns(Outdated) as told:
+    with pytest.warns(Outdated) as reported:
         names = run("from crewai_tools import BaseTool, tool\nfrom crewai_tools import BaseTool as Again")
     assert names["BaseTool"] is names["Again"] is crewgraph.tools.BaseTool and names["tool"] is crewgraph.tools.tool
-    assert [str(one.message) for one in told] == [
+    assert [str(one.message) for one in reported] == [
         "`from crewai_tools import BaseTool` is from an older crewai_tools: write `from crewai.tools import BaseTool`. "
         "`crewgraph migrate` rewrites it in code.",
         "`from crewai_tools import tool` is from an older crewai_tools: write `from crewai.tools import tool`. "
         "`crewgraph migrate` rewrites it in code.",
     ]
-    assert {one.filename for one in told} == {"program.py"}
+    assert {one.filename for one in reported} == {"program.py"}
 
 
 def test_where_the_base_of_tools_stood_it_is_crewgraphs(package: Write):
@@ -116,7 +116,7 @@ def test_what_it_asks_of_crewai_is_not_told_as_a_package_to_install(package: Wri
 def test_its_source_can_be_read(package: Write):
     package(tools__one="def told():\n    return 'here'\n")
     one = importlib.import_module("crewai_tools.tools.one")
-    assert "return 'here'" in inspect.getsource(one.told)
+    assert "return 'here'" in inspect.getsource(one.reported)
 
 
 _OLD = "crewai_tools.tools.rag.rag_tool"
@@ -125,7 +125,7 @@ _OLD = "crewai_tools.tools.rag.rag_tool"
 def test_search_tools_take_the_older_form_of_their_configuration(package: Write):
     package(tools__rag__rag_tool="class RagTool:\n    def __init__(self, config=None):\n        self.config = config\n")
     made = importlib.import_module(_OLD).RagTool
-    with pytest.warns(Outdated) as told:
+    with pytest.warns(Outdated) as reported:
         old = made(
             config={
                 "llm": {"provider": "ollama"},
@@ -137,7 +137,7 @@ def test_search_tools_take_the_older_form_of_their_configuration(package: Write)
         "embedding_model": {"provider": "ollama", "config": {"model": "nomic"}},
         "vectordb": {"provider": "chromadb", "config": {"settings": {"persist_directory": "db"}}},
     }
-    assert len(told) == 3
+    assert len(reported) == 3
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         new: Any = {"embedding_model": {"provider": "local"}, "vectordb": {"provider": "qdrant", "config": {}}}

@@ -25,7 +25,7 @@ from crewgraph_compat.eject.writing.sheet import snake_case
 
 __all__ = ["CrewCalls"]
 
-_VERBS = ("kickoff", "kickoff_async", "akickoff", "kickoff_for_each")
+_METHOD_NAMES = ("kickoff", "kickoff_async", "akickoff", "kickoff_for_each")
 _DEFINITIONS = (BaseAgent, Task, Crew, BaseLLM, BaseTool, Flow)
 _TEXTS = frozenset({"description", "expected_output", "role", "goal", "backstory", "output_file"})
 _GRAPH = 10
@@ -67,7 +67,9 @@ class CrewCalls:
             values: the global names of its module.
             own: its first parameter, if it is a method.
         """
-        if any(isinstance(node, ast.Attribute) and node.attr in (*_VERBS, "call") for node in ast.walk(function)):
+        if any(
+            isinstance(node, ast.Attribute) and node.attr in (*_METHOD_NAMES, "call") for node in ast.walk(function)
+        ):
             _Scope(self, self._parts, function, edits, values, own).rewrite()
 
     def rewritten(self, module: UserModule, text: str) -> str:
@@ -244,38 +246,39 @@ class _Scope:
         self.slots[name] = written
         return name
 
-    def _call(self, node: ast.Call, verb: ast.Attribute) -> None:
-        if verb.attr not in (*_VERBS, "call"):
+    def _call(self, node: ast.Call, attribute: ast.Attribute) -> None:
+        if attribute.attr not in (*_METHOD_NAMES, "call"):
             return
-        receiver = verb.value
+        receiver = attribute.value
         try:
             result: Any = self._receiver(receiver)
         except _UNKNOWN as error:
-            if verb.attr != "call":
+            if attribute.attr != "call":
                 self.parts.refusals.add(
-                    self._where(node), f"the object that `{verb.attr}` is called on is only known during a run: {error}"
+                    self._where(node),
+                    f"the object that `{attribute.attr}` is called on is only known during a run: {error}",
                 )
             return
         kind = str(type(result).__name__)
-        if isinstance(result, BaseLLM) and verb.attr == "call" and len(node.args) == 1 and not node.keywords:
+        if isinstance(result, BaseLLM) and attribute.attr == "call" and len(node.args) == 1 and not node.keywords:
             model = self.parts.models.name(result, self._where(node))
             self._replace(node, f"str({model}.invoke({self.edits.current(node.args[0])}).text)")
         elif isinstance(result, Crew):
-            self._kickoff(node, verb.attr, result)
-        elif isinstance(result, Agent) and verb.attr in _VERBS[:3]:
-            self._ask(node, verb.attr, result)
-        elif isinstance(result, Flow) and verb.attr in _VERBS[:3]:
-            self._run(node, verb.attr, cast("Flow[Any]", result))
-        elif verb.attr != "call" or isinstance(result, BaseLLM):
-            self.parts.refusals.add(self._where(node), f"`{verb.attr}` of a `{kind}` is crewgraph's")
+            self._kickoff(node, attribute.attr, result)
+        elif isinstance(result, Agent) and attribute.attr in _METHOD_NAMES[:3]:
+            self._ask(node, attribute.attr, result)
+        elif isinstance(result, Flow) and attribute.attr in _METHOD_NAMES[:3]:
+            self._run(node, attribute.attr, cast("Flow[Any]", result))
+        elif attribute.attr != "call" or isinstance(result, BaseLLM):
+            self.parts.refusals.add(self._where(node), f"`{attribute.attr}` of a `{kind}` is crewgraph's")
 
     def _receiver(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name) and node.id in self._local and node.id not in self.local_values:
             raise LookupError(f"`{node.id}` is not known")
         return self._value(node)
 
-    def _kickoff(self, node: ast.Call, verb: str, crew: Crew) -> None:
-        is_async = verb in ("kickoff_async", "akickoff")
+    def _kickoff(self, node: ast.Call, method_name: str, crew: Crew) -> None:
+        is_async = method_name in ("kickoff_async", "akickoff")
         try:
             called = self.calls.crew(crew, self.function.name, is_async=is_async)
         except CrewgraphError as error:
@@ -285,7 +288,7 @@ class _Scope:
             (keyword.value for keyword in node.keywords if keyword.arg == "inputs"), node.args[0] if node.args else None
         )
         own = {name: text for name, text in self.slots.items() if name in crew.fetch_inputs() | _of_files(crew)}
-        if verb == "kickoff_for_each":
+        if method_name == "kickoff_for_each":
             if value is None or own:
                 self.parts.refusals.add(
                     self._where(node), "`kickoff_for_each` of a crew that depends on values of the run"
@@ -299,7 +302,7 @@ class _Scope:
             inputs = f"{{**{inputs}, {built}}}" if inputs else f"{{{built}}}"
         self._replace(node, f"{called}({inputs})")
 
-    def _ask(self, node: ast.Call, verb: str, agent: Agent) -> None:
+    def _ask(self, node: ast.Call, method_name: str, agent: Agent) -> None:
         words = {keyword.arg: keyword.value for keyword in node.keywords}
         question = words.get("messages", node.args[0] if node.args else None)
         form = words.get("response_format", node.args[1] if len(node.args) > 1 else None)
@@ -313,22 +316,23 @@ class _Scope:
             }
         ):
             self.parts.refusals.add(
-                self._where(node), f"an agent's `{verb}` can only be called with a string and `response_format` here"
+                self._where(node),
+                f"an agent's `{method_name}` can only be called with a string and `response_format` here",
             )
             return
         function, slots = self.calls.agents.function(agent, None if form is None else self._value(form))
         values = [self.edits.current(question), *(f"{name}={self.slots[name]}" for name in slots if name in self.slots)]
-        if verb == "kickoff":
+        if method_name == "kickoff":
             self._replace(node, f"{function}({', '.join(values)})")
         else:
             self.parts.sheet.module("asyncio")
             self._replace(node, f"asyncio.to_thread({', '.join([function, *values])})")
 
-    def _run(self, node: ast.Call, verb: str, flow: "Flow[Any]") -> None:
+    def _run(self, node: ast.Call, method_name: str, flow: "Flow[Any]") -> None:
         value = next(
             (keyword.value for keyword in node.keywords if keyword.arg == "inputs"), node.args[0] if node.args else None
         )
-        called = self.calls.flows.function(flow, is_async=verb != "kickoff")
+        called = self.calls.flows.function(flow, is_async=method_name != "kickoff")
         self._replace(node, f"{called}({'' if value is None else self.edits.current(value)})")
 
     def _replace(self, node: ast.Call, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Generate the formatted source of a graph_class program from a crew or flow."""
+"""Generate the formatted source of a LangGraph program from a crew or flow."""
 
 import ast
 import json
@@ -57,8 +57,8 @@ def format_program(text: str, *, is_users: bool) -> str:
     return text
 
 
-def _ruff(text: str, verb: str, *options: str) -> str:
-    done = _form_run(text, verb, *options)
+def _ruff(text: str, subcommand: str, *options: str) -> str:
+    done = _form_run(text, subcommand, *options)
     return done.stdout if done.returncode in (0, 1) and done.stdout else text
 
 
@@ -69,8 +69,8 @@ def _broken(text: str) -> list[str]:
     return sorted({item["code"] for item in result if item.get("code")})
 
 
-def _form_run(text: str, verb: str, *options: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "ruff", verb, *options, "--no-cache", "--stdin-filename", "ejected.py", "-"]
+def _form_run(text: str, subcommand: str, *options: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "ruff", subcommand, *options, "--no-cache", "--stdin-filename", "ejected.py", "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
 
 

@@ -169,11 +169,11 @@ def _apply(rules: Iterable[_Rule], definition: Any, where: str, refusals: Refusa
             refusals.add(f"`{name}` of {where}", why)
 
 
-def _own(definition: Any, verbs: Iterable[str], where: str, refusals: Refusals) -> None:
+def _own(definition: Any, method_names: Iterable[str], where: str, refusals: Refusals) -> None:
     """Record the methods that a user's class or a patch overrides."""
-    for verb in verbs:
-        if override_of(definition, verb) is not None:
-            refusals.add(where, f"its class overrides `{verb}`")
+    for method_name in method_names:
+        if override_of(definition, method_name) is not None:
+            refusals.add(where, f"its class overrides `{method_name}`")
 
 
 _KINDS = ("short_term_memory", "long_term_memory", "entity_memory", "external_memory")

@@ -74,7 +74,7 @@ class RewrittenFile:
                 file.write(self.after)
             shutil.copymode(place, name)
             Path(name).replace(place)
-        except BaseException:
+        except BaseException:  # also after Ctrl-C: no temporary file is left
             Path(name).unlink(missing_ok=True)
             raise
 

@@ -10,7 +10,6 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from crewgraph.deprecations import warn_deprecated
-from crewgraph_compat.surface.former import replacement_package
 from crewgraph_compat.surface.missing import missing_name_message
 from crewgraph_compat.surface.reexports import target
 from crewgraph_compat.surface.table import TABLE
@@ -18,6 +17,9 @@ from crewgraph_compat.surface.table import TABLE
 __all__ = ["Facade", "FacadeLoader", "is_named_in_an_import"]
 
 _importing = RLock()
+
+_FORMER_PACKAGES: dict[str, str] = {"crewai.utilities.events": "crewai.events"}
+"""Packages of crewai that newer releases have renamed, each with its replacement."""
 
 
 class Facade(ModuleType):
@@ -68,8 +70,9 @@ class FacadeLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__["__all__"] = sorted(TABLE[module.__name__])
-        if result := replacement_package(module.__name__):
-            warn_deprecated(f"`{result[0]}`", f"import from `{result[1]}`")
+        for former, replacement in _FORMER_PACKAGES.items():
+            if f"{module.__name__}.".startswith(f"{former}."):
+                warn_deprecated(f"`{former}`", f"import from `{replacement}`")
 
 
 def is_named_in_an_import(frame: FrameType) -> bool:

@@ -1,1 +1,1 @@
-"""Agent."""
+"""The work of agents: prompts, the ReAct loop, tools, plans and delegation."""

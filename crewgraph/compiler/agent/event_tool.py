@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from crewgraph.compiler.agent.cached_tool import CachedTool, is_cacheable
 from crewgraph.compiler.agent.toolbox import ToolOutcome
-from crewgraph.core.effects import Effect, ToolCall
+from crewgraph.core.effects import Effect, ToolCallEffect
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import plain
 from crewgraph.core.replay import is_replayed
@@ -231,7 +231,7 @@ class EventTool:
 
     def effect(self, args: PlainDict) -> Effect:
         """Return the effect of calling the tool with these arguments."""
-        return ToolCall(tool=self, args=args, former_name=self.tool.tool.former_name)
+        return ToolCallEffect(tool=self, args=args, former_name=self.tool.tool.former_name)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
         started, hooks = self.report_start(args), self.hooks

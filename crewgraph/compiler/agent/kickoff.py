@@ -87,7 +87,7 @@ class _Kickoff:
                 yield Notify(partial(self.report.unstructured, problem))
             yield from self.remember(output)
             output.usage_metrics, output.tool_failures = self.usage.total.model_dump(), list(self.runner.failures)
-        except Exception as failure:
+        except Exception as failure:  # whatever fails the kickoff is reported, then raised again
             yield Notify(partial(self.report.fail, failure))
             raise
         yield Notify(partial(self.report.complete, output))

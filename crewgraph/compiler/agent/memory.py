@@ -146,27 +146,27 @@ def save_extracted(memory: Any, statements: list[str], role: str, usage: UsageLe
         role: the role of the agent.
         usage: counts the requests of the memory's model.
     """
-    verb = "remember_many" if callable(getattr(memory, "remember_many", None)) else "remember"
-    for content in [statements] if verb == "remember_many" else statements:
-        yield from _call_memory(memory, verb, (content,), {"agent_role": role}, usage)
+    method_name = "remember_many" if callable(getattr(memory, "remember_many", None)) else "remember"
+    for content in [statements] if method_name == "remember_many" else statements:
+        yield from _call_memory(memory, method_name, (content,), {"agent_role": role}, usage)
 
 
 def _call_memory(
-    memory: Any, verb: str, args: tuple[Any, ...], keywords: dict[str, Any], usage: UsageLedger
+    memory: Any, method_name: str, args: tuple[Any, ...], keywords: dict[str, Any], usage: UsageLedger
 ) -> Body[Any]:
-    """Call a verb of a memory as one effect, and count the requests it makes."""
+    """Call a method of a memory as one effect, and count the requests it makes."""
     call = OngoingCall()
-    builtin = is_builtin(memory, verb)
+    builtin = is_builtin(memory, method_name)
     outcome: PlainDict = yield Call(
-        function=getattr(memory, verb),
-        afunction=getattr(memory, f"a{verb}") if builtin else None,
+        function=getattr(memory, method_name),
+        afunction=getattr(memory, f"a{method_name}") if builtin else None,
         args=args,
         keywords=keywords,
-        name=verb,
+        name=method_name,
         kind="memory",
         about=[*args, keywords],
         enter=partial(ONGOING.set, call),
-        encode=lambda result: {"found": result if verb == "extract_memories" else None, "used": call.used},
+        encode=lambda result: {"found": result if method_name == "extract_memories" else None, "used": call.used},
     )
     name = getattr(getattr(memory, "model", None), "model", None)
     for tokens in outcome["used"]:

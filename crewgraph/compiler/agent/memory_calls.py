@@ -250,7 +250,7 @@ def save_memory(memory: Any, kind: str, value: str | None, metadata: Metadata, i
         save_with_events(memory, kind, value, metadata, save)
 
 
-def is_builtin(memory: object, verb: str) -> bool:
-    """Return whether a memory uses our version of a verb, which emits its own events and has an async variant."""
-    method: object = getattr(memory, verb)
+def is_builtin(memory: object, method_name: str) -> bool:
+    """Return whether a memory uses our implementation of a method, which emits its own events and has an async version."""
+    method: object = getattr(memory, method_name)
     return str(getattr(getattr(method, "__func__", method), "__module__", "")).startswith("crewgraph.memory")

@@ -101,7 +101,7 @@ def parse_reply(reply: Reply, *, tools_offered: bool, natively: bool = False) ->
 
     Args:
         reply: the reply.
-        tools_offered: whether the model was told of any tools.
+        tools_offered: whether the request offered any tools.
         natively: whether they were offered as native tool calls; a thought without an action is then an answer.
     """
     text = reply_text(reply["content"])
@@ -170,7 +170,7 @@ def _answer(label: re.Match[str]) -> str:
 
 
 def _labelled(label: re.Match[str], text: str) -> str:
-    """Return the text behind a label without the markup that ends what began before the label, as in `**Thought:** why`."""
+    """Return the text after a label, without closing markup whose opening part precedes the label, as in `**Thought:** why`."""
     text = text.strip()
     opened = label["before"][len(label["before"].rstrip("*_")) :]
     closing = opened[::-1]
@@ -182,7 +182,7 @@ def _labelled(label: re.Match[str], text: str) -> str:
 
 
 def _without_stray_fence(answer: str) -> str:
-    """Return an answer without a code fence at its end that closes nothing: its partner stands before the answer."""
+    """Return an answer without an unmatched code fence at its end, whose opening fence precedes the answer."""
     if not answer.endswith("```"):
         return answer
     *lines, last = answer.splitlines()

@@ -40,7 +40,7 @@ from crewgraph.core.effects import (
     Notify,
     OutcomeUnknown,
     Together,
-    ToolCall,
+    ToolCallEffect,
 )
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
@@ -330,8 +330,8 @@ def _force_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSp
         output = yield from _request_answer(context, dialogue, ())
     if not output:
         raise OutputInvalid(
-            f"{context.where}: after {max(context.max_iter, 0)} steps the model `{context.model.name}` was told to answer with "
-            "what it has, and replied with nothing. Raise `max_iter`, or find out what keeps it from answering."
+            f"{context.where}: after {max(context.max_iter, 0)} steps the model `{context.model.name}` was instructed to answer "
+            "with what it has, and replied with nothing. Raise `max_iter`, or find out what keeps it from answering."
         )
     yield from _report_step(context, AgentFinish(thought="", output=output, text=output), max(context.max_iter, 0) + 1)
     return output
@@ -510,7 +510,9 @@ def _with_state(context: ReActContext, dialogue: Dialogue, effects: Sequence[Eff
         return {**inputs, "inputs": inputs, "messages": convert_to_messages(openai_messages(messages))}
 
     configure = partial(with_agent_state, state=state)
-    return [replace(effect, configure=configure) if isinstance(effect, ToolCall) else effect for effect in effects]
+    return [
+        replace(effect, configure=configure) if isinstance(effect, ToolCallEffect) else effect for effect in effects
+    ]
 
 
 def _run_calls(context: ReActContext, calls: list[Effect]) -> Body[list[ToolOutcome]]:

@@ -10,7 +10,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Send
 
 from crewgraph.compiler.agent.toolbox import PreparedCall, Toolbox, ToolOutcome
-from crewgraph.core.effects import ToolCall
+from crewgraph.core.effects import ToolCallEffect
 from crewgraph.core.messages import Message, Reply
 from crewgraph.core.protocols import Model
 from crewgraph.errors import CompileError
@@ -77,18 +77,18 @@ class _Steps:
     def use(self, call: PlainDict, config: RunnableConfig) -> PlainDict:
         """Run a requested tool call."""
         prepared = self._prepare(call)
-        return _tool_update(call, prepared.perform(config) if isinstance(prepared, ToolCall) else prepared)
+        return _tool_update(call, prepared.perform(config) if isinstance(prepared, ToolCallEffect) else prepared)
 
     async def ause(self, call: dict[str, object], config: RunnableConfig) -> dict[str, object]:
         """Async version of `use`."""
         prepared = self._prepare(call)
-        return _tool_update(call, await prepared.aperform(config) if isinstance(prepared, ToolCall) else prepared)
+        return _tool_update(call, await prepared.aperform(config) if isinstance(prepared, ToolCallEffect) else prepared)
 
-    def _prepare(self, call: PlainDict) -> ToolCall | ToolOutcome:
+    def _prepare(self, call: PlainDict) -> ToolCallEffect | ToolOutcome:
         prepared = self._tools.prepare_call(call["name"], call["args"])
         if not isinstance(prepared, PreparedCall):
             return prepared
-        assert isinstance(prepared.effect, ToolCall)  # none of its tools runs a body
+        assert isinstance(prepared.effect, ToolCallEffect)  # none of its tools runs a body
         return prepared.effect
 
     def answer(self, state: MessagesState) -> PlainDict:

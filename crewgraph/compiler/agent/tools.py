@@ -64,7 +64,7 @@ class AgentResources:
     """Models, tools, memories and files of an agent in one run.
 
     `load` fetches external resources. `assemble` then prepares the built-in loop or the executor; an override
-    of the agent's verb works without it, and may do without a model.
+    of the agent's method works without it, and may do without a model.
 
     Args:
         binding: the agent and its tools.

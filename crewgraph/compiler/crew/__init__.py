@@ -1,1 +1,1 @@
-"""Crew."""
+"""The graphs of crews."""

@@ -208,7 +208,7 @@ def _condition(assignment: TaskBinding, before: TaskBinding, skip: str) -> Any:
         assert isinstance(task, ConditionalTask)
         try:
             return task.should_execute(TaskOutput.from_plain(state[before.slug], before.task.output_pydantic))
-        except BaseException as error:
+        except BaseException as error:  # any error of the user's condition gets a note
             error.add_note(f"in the condition of {title(task)}")
             raise
 

@@ -110,7 +110,7 @@ def crew_plan_body(
     try:
         output = yield from _make_plan(planning, tasks, state, report)
         yield Notify(partial(report.publish, output))
-    except Exception as failure:
+    except Exception as failure:  # whatever fails the planning is reported, then raised again
         yield Notify(partial(report.fail, failure))
         raise
     yield Notify(partial(report.complete, output))

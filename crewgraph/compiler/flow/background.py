@@ -9,7 +9,7 @@ from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from crewgraph.core.cancellation import Cancellation, notifying_later
-from crewgraph.core.loops.bridge import begun, call
+from crewgraph.core.loops.bridge import call, start_in_thread
 from crewgraph.core.operations import Operation
 
 __all__ = ["Begin", "Called", "EndAll", "Settle", "WaitForAny", "Work"]
@@ -43,7 +43,7 @@ class Begin(Operation):
     def run(self) -> Work:
         with notifying_later() as leave:
             work = _ThreadWork(leave)
-            begun(partial(work.carry_out, self.work))
+            start_in_thread(partial(work.carry_out, self.work))
         return work
 
     async def arun(self) -> Work:
@@ -79,7 +79,7 @@ class _ThreadWork(futures.Future[Any]):
 async def _to_its_end(work: Callable[[], object], cancellation: Cancellation) -> object:
     """Run a blocking method. A cancellation notifies it but still waits for it: a thread cannot be stopped."""
     with notifying_later() as leave, cancellation.abandoning():
-        thread = asyncio.wrap_future(begun(work))
+        thread = asyncio.wrap_future(start_in_thread(work))
     while not thread.done():
         try:
             await asyncio.wait([thread])
@@ -99,7 +99,7 @@ class WaitForAny(Operation):
     def run(self) -> None:
         try:
             futures.wait(self.works, return_when=futures.FIRST_COMPLETED)
-        except BaseException:
+        except BaseException:  # also KeyboardInterrupt
             for work in self.everything:
                 work.cancel()
             raise

@@ -2,7 +2,8 @@
 
 import difflib
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MethodType
@@ -14,7 +15,6 @@ from pydantic import BaseModel
 
 from crewgraph.compiler.flow.algebra import Execution
 from crewgraph.compiler.flow.asking import interrupts, pending_feedback, request_feedback, restore_question
-from crewgraph.compiler.flow.context import current
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
 from crewgraph.core.files import FILES
@@ -25,11 +25,18 @@ from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, HumanFeedbackResult
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
+from crewgraph.definitions.flow.state import (
+    current_flow_id,
+    current_flow_method_name,
+    current_flow_name,
+    current_flow_request_id,
+)
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import RunError
 from crewgraph.events.lineage import restored_lineage
 from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
+from crewgraph.llm.usage import LEDGERS
 
 __all__ = [
     "HookedMethod",
@@ -297,7 +304,7 @@ def execution_work(
         def inside() -> object:
             token = RUNNING.set(running)
             try:
-                with restored_lineage(run.lineages.get(name)), current(running), interrupts(running):
+                with restored_lineage(run.lineages.get(name)), _enclosing_flow(running), interrupts(running):
                     value = _pending_feedback(running, method)
                     if value is None:
                         final_args, final_keywords = hooked.before(args, keywords)
@@ -314,7 +321,7 @@ def execution_work(
         async def inside() -> object:
             token = RUNNING.set(running)
             try:
-                with restored_lineage(run.lineages.get(name)), current(running), interrupts(running):
+                with restored_lineage(run.lineages.get(name)), _enclosing_flow(running), interrupts(running):
                     value = _pending_feedback(running, method)
                     if value is None:
                         final_args, final_keywords = await hooked.abefore(args, keywords)
@@ -361,3 +368,23 @@ def _with_feedback(running: Running, method: FlowMethod, value: object) -> objec
     if method.feedback is None or isinstance(value, HumanFeedbackResult):
         return value
     return request_feedback(running, method.feedback, value)
+
+
+@contextmanager
+def _enclosing_flow(running: Running) -> Generator[None]:
+    """Set the enclosing flow and method of a block."""
+    flow_id = running.run.flow_id
+    tokens = [
+        (current_flow_id, current_flow_id.set(flow_id)),
+        (current_flow_request_id, current_flow_request_id.set(current_flow_request_id.get() or flow_id)),
+        (current_flow_name, current_flow_name.set(running.run.name)),
+    ]
+    method = current_flow_method_name.set(running.method)
+    ledgers = LEDGERS.set((*LEDGERS.get(), running.run.usage))
+    try:
+        yield
+    finally:
+        LEDGERS.reset(ledgers)
+        current_flow_method_name.reset(method)
+        for variable, token in reversed(tokens):
+            variable.reset(token)

@@ -296,7 +296,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             inputs = self._inputs_of(cast("PlainMapping", fields), config)
             # LangGraph also passes a node's input to a resumed graph, which ignores it unless nothing is stored.
             is_resumed = run.stored and place_of(ensure_config(config)).again
-            graph_input = self.begun(self._run_in(ensure_config(config)) if is_resumed else run, inputs)
+            graph_input = self.initial_values(self._run_in(ensure_config(config)) if is_resumed else run, inputs)
             run.inputs = dict(inputs)
         opened = named_run({**(config or {}), "configurable": {**configurable, RUN: run}}, self.run_name)
         return graph_input, opened
@@ -325,7 +325,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         run.thread_id = "/".join(filter(None, [place.thread, place.task]))
         return run
 
-    def begun(self, run: FlowRun, inputs: Inputs) -> GraphUpdate:
+    def initial_values(self, run: FlowRun, inputs: Inputs) -> GraphUpdate:
         """Return the state of the graph at the start of a run."""
         if run.state is None:
             run.state = self.flow.new_state(inputs) if run.is_shown else self.flow.detached_state(inputs)

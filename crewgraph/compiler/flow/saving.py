@@ -35,7 +35,7 @@ def _storage_errors(backend: object, failure: str, remedy: str = "") -> Generato
     """
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # any error of the user's backend
         message = f"{failure} by backend `{type(backend).__name__}`: {type(error).__name__}: {error}"
         raise StorageError(f"{message}. {remedy}" if remedy else message) from error
 
@@ -107,7 +107,7 @@ def take_pending(run: FlowRun, taker: str) -> None:
         StorageError: a backend failed.
     """
     for backend in backends_of(run.flow):
-        take, clear = (getattr(backend, f"{verb}_pending_feedback", None) for verb in ("take", "clear"))
+        take, clear = (getattr(backend, f"{method_name}_pending_feedback", None) for method_name in ("take", "clear"))
         is_first: object = True
         with _storage_errors(backend, f"the answered question of flow `{run.name}` could not be cleared"):
             if take is not None:

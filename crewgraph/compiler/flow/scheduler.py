@@ -47,7 +47,7 @@ def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution)
         return (yield from _run_method(run, progress, name, execution))
     except GraphBubbleUp:
         raise
-    except BaseException as error:
+    except BaseException as error:  # any error of the user's method is reported, then raised again
         FlowReport(run, name, execution["method"]).failed(error)
         raise
 

@@ -60,7 +60,7 @@ class SingleNode(FlowNode):
             landed = yield from batch.run_on(journal)
         except GeneratorExit:
             raise
-        except BaseException:
+        except BaseException:  # also a cancellation and a question
             if journal is not None:
                 yield from journal.keep()
             raise

@@ -1,1 +1,1 @@
-"""Task."""
+"""The execution of tasks: briefing, guardrails and structured output."""

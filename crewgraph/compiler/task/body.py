@@ -150,7 +150,7 @@ def skipped_output(assignment: TaskBinding, state: Mapping[str, object]) -> Task
 
 
 def _execution_override(assignment: TaskBinding) -> object:
-    """Return the override of the verb that executes a task, if there is one."""
+    """Return the override of the method that executes a task, if there is one."""
     task = assignment.task
     if not overrides_any(task, ("execute_sync", "aexecute_sync", "execute_async")):
         return None
@@ -232,7 +232,7 @@ class _TaskExecution:
             yield from self.run_callbacks(output)
             if self.briefing.output_file is not None:
                 yield from self.save_file(self.briefing.output_file, output)
-        except Exception as failure:
+        except Exception as failure:  # whatever fails the task is reported, then raised again
             yield Notify(partial(self.report.fail, failure))
             raise
         yield Notify(partial(self.report.complete, output))
@@ -252,7 +252,7 @@ class _TaskExecution:
         return HookedTask(self.task, self.assignment.agent, self.crew).after(output)
 
     def run_override(self, override: Any) -> Body[PlainDict]:
-        """Run the user's override of the task's verb in place of the whole execution."""
+        """Run the user's override of the task's method in place of the whole execution."""
         briefing = self.brief()
         arguments = {
             "agent": self.assignment.agent,

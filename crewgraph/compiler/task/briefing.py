@@ -128,7 +128,7 @@ def _trigger(task: Task, crew: Crew | None, inputs: PlainMapping) -> str:
 
 @dataclass
 class OngoingTask:
-    """The task being executed, for code that is called by a user's override of a verb."""
+    """The task being executed, for code that a user's override calls."""
 
     task: Task
     briefing: Briefing
@@ -136,7 +136,7 @@ class OngoingTask:
     """The usage of our versions when the user's override calls them."""
 
     reviewed: bool = False
-    """Whether our version of the agent's verb was called, which has its answer reviewed where the task asks for it."""
+    """Whether the override called our implementation, which has its answer reviewed if the task requires that."""
 
     def enter(self) -> None:
         """Set this task in the current context."""
@@ -147,4 +147,4 @@ CURRENT_TASK: ContextVar[Task | None] = ContextVar("crewgraph_task_at_work", def
 """The task around the running code."""
 
 ONGOING: ContextVar[OngoingTask | None] = ContextVar("crewgraph_ongoing_task", default=None)
-"""The task around the running code, while a user's override of a verb runs for it."""
+"""The task around the running code, while a user's override runs for it."""

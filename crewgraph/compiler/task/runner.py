@@ -1,4 +1,4 @@
-"""An agent working on a task: through an override of its verb, the built-in loop, or its executor."""
+"""An agent working on a task: through an overridden method, the built-in loop, or its executor."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -221,7 +221,7 @@ class TaskRunner:
         runner = TaskRunner(assignment, briefing, report, usage, assignment.book, self._inputs, self._depth + 1)
         try:
             answer = yield from runner.answer()
-        except Exception as failure:
+        except Exception as failure:  # whatever fails the coworker is reported, then raised again
             yield Notify(partial(report.agent_failed, failure))
             raise
         finally:

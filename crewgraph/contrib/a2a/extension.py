@@ -7,7 +7,7 @@ from pydantic import BeforeValidator
 
 from crewgraph.schema import Metadata
 
-__all__ = ["A2AExtension", "ConversationState", "ExtensionRegistry", "ValidatedA2AExtension"]
+__all__ = ["A2AExtension", "ExtensionRegistry", "ExtensionState", "ValidatedA2AExtension"]
 
 _METHODS = (
     "inject_tools",
@@ -19,7 +19,7 @@ _METHODS = (
 
 
 @runtime_checkable
-class ConversationState(Protocol):
+class ExtensionState(Protocol):
     """What an extension derives from a conversation's messages."""
 
     def is_ready(self) -> bool:
@@ -35,19 +35,19 @@ class A2AExtension(Protocol):
         """Add tools to an agent."""
         ...
 
-    def extract_state_from_history(self, conversation_history: Sequence[object]) -> ConversationState | None:
+    def extract_state_from_history(self, conversation_history: Sequence[object]) -> ExtensionState | None:
         """Derive the extension's state from the messages of a conversation."""
         ...
 
-    def augment_prompt(self, base_prompt: str, conversation_state: ConversationState | None) -> str:
+    def augment_prompt(self, base_prompt: str, conversation_state: ExtensionState | None) -> str:
         """Return the description of the remote agent that the agent's model reads."""
         ...
 
-    def process_response(self, agent_response: object, conversation_state: ConversationState | None) -> Any:
+    def process_response(self, agent_response: object, conversation_state: ExtensionState | None) -> Any:
         """Return the remote agent's answer as the agent's model should see it."""
         ...
 
-    def prepare_message_metadata(self, conversation_state: ConversationState | None) -> Metadata:
+    def prepare_message_metadata(self, conversation_state: ExtensionState | None) -> Metadata:
         """Return metadata to send with a message."""
         ...
 
@@ -78,7 +78,7 @@ class ExtensionRegistry:
         for extension in self._extensions:
             extension.inject_tools(agent)
 
-    def extract_all_states(self, conversation_history: Sequence[object]) -> dict[type[Any], ConversationState]:
+    def extract_all_states(self, conversation_history: Sequence[object]) -> dict[type[Any], ExtensionState]:
         """Return the extensions' states by extension class, leaving out those that return None."""
         states = {
             type(extension): extension.extract_state_from_history(conversation_history)
@@ -86,21 +86,21 @@ class ExtensionRegistry:
         }
         return {kind: state for kind, state in states.items() if state is not None}
 
-    def augment_prompt_with_all(self, base_prompt: str, extension_states: dict[type[Any], ConversationState]) -> str:
+    def augment_prompt_with_all(self, base_prompt: str, extension_states: dict[type[Any], ExtensionState]) -> str:
         """Pass the description of the remote agent through every extension."""
         for extension in self._extensions:
             base_prompt = extension.augment_prompt(base_prompt, extension_states.get(type(extension)))
         return base_prompt
 
     def process_response_with_all(
-        self, agent_response: object, extension_states: dict[type[Any], ConversationState]
+        self, agent_response: object, extension_states: dict[type[Any], ExtensionState]
     ) -> Any:
         """Pass an answer through every extension."""
         for extension in self._extensions:
             agent_response = extension.process_response(agent_response, extension_states.get(type(extension)))
         return agent_response
 
-    def prepare_all_metadata(self, extension_states: dict[type[Any], ConversationState]) -> Metadata:
+    def prepare_all_metadata(self, extension_states: dict[type[Any], ExtensionState]) -> Metadata:
         """Merge the message metadata of all extensions; later ones win."""
         metadata: dict[str, object] = {}
         for extension in self._extensions:

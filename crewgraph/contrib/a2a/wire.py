@@ -195,11 +195,13 @@ class RemoteClient:
             address = target
         raise RemoteAgentError(f"{self._where} redirects too many times.")
 
-    async def _request(self, verb: str, address: str, headers: dict[str, str], body: object = None) -> httpx.Response:
+    async def _request(
+        self, http_method: str, address: str, headers: dict[str, str], body: object = None
+    ) -> httpx.Response:
         """Send a request and return the whole response; retry once with a new token if the old one was rejected."""
-        answer = await self._client.request(verb, address, headers=await self._with_auth(headers), json=body)
+        answer = await self._client.request(http_method, address, headers=await self._with_auth(headers), json=body)
         if answer.status_code == 401 and self._remote.auth is not None and self._remote.auth.forget():
-            answer = await self._client.request(verb, address, headers=await self._with_auth(headers), json=body)
+            answer = await self._client.request(http_method, address, headers=await self._with_auth(headers), json=body)
         return answer
 
     async def _with_auth(self, headers: dict[str, str]) -> dict[str, str]:

@@ -128,7 +128,7 @@ class Conversation:
 
     def turn(
         self,
-        verb: str,
+        method: str,
         message: str,
         session_id: str | None,
         intents: Sequence[str] | None,
@@ -141,7 +141,7 @@ class Conversation:
             DefinitionError: If the flow is not conversational, or there are intents but no model.
         """
         flow = self._flow
-        self._check_conversational(verb)
+        self._check_conversational(method)
         flow.intent_llm_given = intent_llm
         if intents and intent_llm is None and getattr(flow.conversational_config, "intent_llm", None) is None:
             raise DefinitionError(
@@ -175,10 +175,10 @@ class Conversation:
         finally:
             self._flow.finalize_session_traces()
 
-    def _check_conversational(self, verb: str) -> None:
+    def _check_conversational(self, method: str) -> None:
         flow = self._flow
         if not flow.conversational:
             raise DefinitionError(
-                f"`{verb}` needs a conversational flow, but `{type(flow).__name__}` is not one. Set `conversational = True` in "
+                f"`{method}` needs a conversational flow, but `{type(flow).__name__}` is not one. Set `conversational = True` in "
                 "the class, or decorate it with `@ConversationConfig(...)`."
             )

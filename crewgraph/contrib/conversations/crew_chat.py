@@ -83,7 +83,7 @@ class CrewChat:
             if self._host is None:
                 self._host = self._build_host((yield from self._describe_crew()))
             answer = (yield from reply_program(self._host, self.messages, None)).raw
-        except BaseException:
+        except BaseException:  # also Ctrl-C: the message is forgotten
             self.messages = previous
             raise
         self.messages = self._trim([*self.messages, {"role": "assistant", "content": answer}])

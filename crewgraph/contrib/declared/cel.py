@@ -89,7 +89,7 @@ def evaluate_expression(expression: ParsedExpression, scope: Mapping[str, object
         return json.loads(celpy.CELJSONEncoder().encode(expression.program.evaluate(activation)))
     except RecursionError as error:
         raise ExpressionError("it is nested too deeply") from error
-    except Exception as error:
+    except Exception as error:  # the evaluator raises errors of Python, too
         raise ExpressionError(_describe(error, expression.roots, scope)) from error
 
 

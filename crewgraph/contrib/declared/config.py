@@ -63,7 +63,7 @@ class FlowConversationalRouterDefinition(BaseModel):
 
 
 class FlowConversationalDefinition(BaseModel):
-    """How a flow holds conversations; see `ConversationConfig`. That it is there at all makes the flow one."""
+    """How a flow holds conversations; see `ConversationConfig`. Its presence makes the flow conversational."""
 
     enabled: bool = True
     system_prompt: str | None = None

@@ -72,7 +72,7 @@ def _load_separately(name: str, path: Path) -> ModuleType:
         sys.modules[unique] = module = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
-        except BaseException:
+        except BaseException:  # whatever the imported module raises
             del sys.modules[unique]
             raise
     return sys.modules[unique]

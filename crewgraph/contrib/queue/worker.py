@@ -220,7 +220,7 @@ class QueueWorker:
         except ThreadBusy as error:
             _logger.info("A job of `%s` will be retried: %s", job.queue, error)
             raise
-        except Exception as error:
+        except Exception as error:  # whatever fails the run is noted, then raised again
             await self._note_failure(context, work, error)
             raise
         else:

@@ -84,7 +84,7 @@ class RunExecution:
             with unattended():
                 await self._stream(graph, run, events, claim)
             await events.flush()
-        except Exception as error:
+        except Exception as error:  # whatever the graph raises is stored with the run
             if self._is_temporary(error):
                 raise
             await self.fail(run, events, error)

@@ -1,1 +1,1 @@
-"""Loops."""
+"""Event loops and threads."""

@@ -19,7 +19,7 @@ from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up, when_give
 from crewgraph.core.interruption import PATIENCE, end_with_main_thread, is_interrupted
 from crewgraph.core.loops.threads import ThreadPool, start_loop
 
-__all__ = ["TimeIsUp", "acall", "begun", "call", "in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
+__all__ = ["TimeIsUp", "acall", "call", "in_thread", "start_in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
 
 
 P = ParamSpec("P")
@@ -106,7 +106,7 @@ async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
         underway.threads -= 1
 
 
-def begun(function: Callable[[], T]) -> Future[T]:
+def start_in_thread(function: Callable[[], T]) -> Future[T]:
     """Run a blocking function in a thread, in the caller's context, without waiting for it."""
     return _workers.threads.submit(_closed, partial(contextvars.copy_context().run, function))
 
@@ -120,7 +120,7 @@ def wait_in_thread(function: Callable[[], T], seconds: float) -> T:
     if seconds <= 0:
         raise TimeIsUp
     with giving_up():
-        future = begun(function)
+        future = start_in_thread(function)
         if not futures.wait([future], seconds).done:
             future.cancel()
             raise TimeIsUp

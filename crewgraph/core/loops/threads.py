@@ -131,7 +131,7 @@ class LoopThread:
         try:
             with when_given_up(cancel):
                 return future.result()
-        except BaseException:
+        except BaseException:  # also KeyboardInterrupt: the awaited work must not continue alone
             cancel()
             raise
 

@@ -1,1 +1,1 @@
-"""Agent."""
+"""Agents as data."""

@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 
 from crewgraph.definitions.agent.last_run import LastRun
 from crewgraph.definitions.agent.planning import PlanningConfig
-from crewgraph.definitions.agent.verbs import AgentContract, AgentVerbs, KickoffVerbs
+from crewgraph.definitions.agent.run_methods import AgentContract, AgentRunMethods, KickoffMethods
 from crewgraph.definitions.base import Fingerprint, SecurityConfig, content_key, share_in_copy
 from crewgraph.definitions.checkpoints import AgentCheckpoints
 from crewgraph.definitions.fields import (
@@ -56,7 +56,9 @@ _RUN_FIELDS = frozenset(
 )
 
 
-class BaseAgent(AgentVerbs, KickoffVerbs, AgentContract, AgentCheckpoints, LastRun, SkillFields, TemplatedDefinition):
+class BaseAgent(
+    AgentRunMethods, KickoffMethods, AgentContract, AgentCheckpoints, LastRun, SkillFields, TemplatedDefinition
+):
     """The fields and methods that every agent has, whether our loop or another framework does its work."""
 
     _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")

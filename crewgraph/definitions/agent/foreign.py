@@ -36,11 +36,11 @@ class ForeignAgent(BaseAgent):
         return agent
 
     def execute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> Any:
-        """Have the object work on a task."""
+        """Let the object execute a task."""
         return self._source.execute_task(task=task, context=context, tools=tools)
 
     async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> Any:
-        """Have the object work on a task, in a thread if it has no coroutine function for it."""
+        """Let the object execute a task, in a thread if it has no async method."""
         method: Any = getattr(self._source, "aexecute_task", None)
         if inspect.iscoroutinefunction(method):
             return await method(task=task, context=context, tools=tools)

@@ -1,1 +1,1 @@
-"""Crew."""
+"""Crews as data."""

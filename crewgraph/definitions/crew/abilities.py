@@ -6,9 +6,9 @@ from crewgraph.definitions.crew.evaluation import CrewEvaluation
 from crewgraph.definitions.crew.history import CrewHistory
 from crewgraph.definitions.crew.memories import CrewMemories
 from crewgraph.definitions.crew.pending import PendingCrew, RunFilter, RunInfo, StatusFilter
+from crewgraph.definitions.crew.run_methods import CrewRunMethods
 from crewgraph.definitions.crew.training import CrewTraining
-from crewgraph.definitions.crew.verbs import CrewVerbs
-from crewgraph.definitions.queue_verbs import QueueVerbs
+from crewgraph.definitions.queue_methods import QueueMethods
 from crewgraph.extensions import extension
 from crewgraph.lazy import lazy
 
@@ -24,7 +24,7 @@ else:
     acrew_runs = lazy("crewgraph.runtime.runs.index:acrew_runs")
     crew_runs = lazy("crewgraph.runtime.runs.index:crew_runs")
 
-__all__ = ["ChatVerbs", "CrewAbilities", "CrewConversation", "CrewPendingRuns", "CrewRuns"]
+__all__ = ["ChatMethods", "CrewAbilities", "CrewConversation", "CrewPendingRuns", "CrewRuns"]
 
 
 class CrewConversation(Protocol):
@@ -60,7 +60,7 @@ class CrewConversation(Protocol):
         ...
 
 
-class ChatVerbs:
+class ChatMethods:
     """Methods to chat with a crew."""
 
     def chat(self, *, checkpointer: "Checkpointer" = None) -> CrewConversation:
@@ -155,14 +155,14 @@ class CrewRuns:
 
 
 class CrewAbilities(
-    CrewVerbs,
-    QueueVerbs,
+    CrewRunMethods,
+    QueueMethods,
     CrewRuns,
     CrewPendingRuns,
     CrewHistory,
     CrewTraining,
     CrewEvaluation,
     CrewMemories,
-    ChatVerbs,
+    ChatMethods,
 ):
     """All methods of a crew."""

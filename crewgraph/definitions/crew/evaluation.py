@@ -81,7 +81,7 @@ class Mark(BaseModel, defer_build=True):
     """1 to 10."""
 
     reasons: str = Field("", description="The reasons in a few sentences: what is good and what is missing")
-    """Why."""
+    """The reason for the score."""
 
 
 class TaskScore(BaseModel, defer_build=True):
@@ -96,25 +96,25 @@ class TaskScore(BaseModel, defer_build=True):
     """The role of the agent that did it."""
 
     score: float | None = None
-    """The mark, 1 to 10; None where the task was skipped or could not be judged."""
+    """The score, 1 to 10; None where the task was skipped or could not be judged."""
 
     reasons: str = ""
-    """Why."""
+    """The reason for the score."""
 
     error: str | None = None
-    """Why it could not be judged."""
+    """The reason why it could not be judged."""
 
     skipped: bool = False
-    """Whether it was a conditional task that was not done."""
+    """Whether it was a conditional task that was skipped."""
 
     seconds: float = 0.0
-    """How long the task took."""
+    """The duration of the task in seconds."""
 
     usage: UsageMetrics = Field(default_factory=UsageMetrics)
-    """What the models reported for the task; judging it is not counted."""
+    """The reported usage of the task, without judging."""
 
     cost: float | None = None
-    """What that costs in USD; None where a price or the tokens are unknown."""
+    """The cost in USD; None where a price or the tokens are unknown."""
 
 
 class ScoredRound(BaseModel, defer_build=True):
@@ -126,17 +126,17 @@ class ScoredRound(BaseModel, defer_build=True):
     """The tasks, in their order."""
 
     seconds: float
-    """How long the run took."""
+    """The duration of the run in seconds."""
 
     usage: UsageMetrics
-    """What the models reported for the run, planning included; judging it is not counted."""
+    """The reported usage of the run, with planning and without judging."""
 
     cost: float | None
-    """What that costs in USD; None where a price or the tokens are unknown."""
+    """The cost in USD; None where a price or the tokens are unknown."""
 
     @property
     def average(self) -> float | None:
-        """The mean of its marks; None if there is none."""
+        """The mean of its scores; None if there is none."""
         return mean(score.score for score in self.scores)
 
 
@@ -150,7 +150,7 @@ class CrewTestResult(BaseModel, defer_build=True):
     """The rounds that are finished, in order."""
 
     evaluation_usage: UsageMetrics = Field(default_factory=UsageMetrics)
-    """What judging used; it is not counted in the usage of the crew."""
+    """The usage of the judging model, which is not included in the usage of the crew."""
 
     @property
     def scores(self) -> list[TaskScore]:
@@ -164,27 +164,27 @@ class CrewTestResult(BaseModel, defer_build=True):
 
     @property
     def average(self) -> float | None:
-        """The mean of all marks; None if there is none."""
+        """The mean of all scores; None if there is none."""
         return mean(score.score for score in self.scores)
 
     @property
     def usage(self) -> UsageMetrics:
-        """What the models reported for all rounds, without judging."""
+        """The reported usage of all rounds, without judging."""
         return total(item.usage for item in self.rounds)
 
     @property
     def seconds(self) -> float:
-        """How long all rounds took together."""
+        """The duration of all rounds in seconds."""
         return sum(item.seconds for item in self.rounds)
 
     @property
     def cost(self) -> float | None:
-        """What all rounds cost in USD, without judging; None where a price or the tokens are unknown."""
+        """The cost of all rounds in USD, without judging; None where a price or the tokens are unknown."""
         costs = [item.cost for item in self.rounds]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def mean(numbers: Iterable[float | None]) -> float | None:
-    """The mean of the numbers that are there; None if there is none."""
+    """Return the mean of the numbers that are not None; None without any."""
     known = [number for number in numbers if number is not None]
     return sum(known) / len(known) if known else None

@@ -6,7 +6,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from crewgraph.definitions.checkpoints import ForkVerb
+from crewgraph.definitions.checkpoints import ForkMethod
 from crewgraph.definitions.html import html_section, html_table
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.step_table import StepTable, format_seconds_between, one_line
@@ -295,7 +295,7 @@ class CrewHistory:
         """Return the steps of a stored run, on the current event loop; see `history`."""
         return await aread_crew_history(cast("Crew", self), thread_id, checkpointer)
 
-    @ForkVerb
+    @ForkMethod
     @traced_to_the_caller
     def fork(
         self,

@@ -71,7 +71,7 @@ class CrewQuestion:
     value: Any = None
     """The value passed to `interrupt`, for a `question`."""
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return the question in one line."""
         who = f"agent `{self.agent}`" + (f" in task `{self.task}`" if self.task else "")
         again = " (again, because the last answer could not be used)" if self.refused else ""
@@ -122,7 +122,7 @@ class PendingCrew(CrewOutput):
     """The questions to answer."""
 
     def __str__(self) -> str:
-        questions = "; ".join(question.told() for question in self.questions)
+        questions = "; ".join(question.summary() for question in self.questions)
         return f"crew `{self.crew}` waits for an answer: {questions}. {self._how_to_answer()}"
 
     def _how_to_answer(self) -> str:
@@ -130,14 +130,14 @@ class PendingCrew(CrewOutput):
         return f"Answer with `resume({self.thread_id!r}, {example})`."
 
     def _repr_html_(self) -> str:
-        lines = [*(question.told() for question in self.questions), self._how_to_answer()]
+        lines = [*(question.summary() for question in self.questions), self._how_to_answer()]
         table = self._tasks_table() if self.tasks_output else ""
         return html_section(f"Crew {self.crew} waits for an answer", "\n".join(lines), table)
 
 
 def format_questions(questions: Sequence[CrewQuestion]) -> str:
     """Return questions with their ids in one line, for messages."""
-    return "; ".join(f"`{question.id}`: {question.told()}" for question in questions)
+    return "; ".join(f"`{question.id}`: {question.summary()}" for question in questions)
 
 
 RunStatus = Literal["working", "waiting", "failed", "abandoned", "done"]

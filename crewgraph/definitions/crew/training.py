@@ -269,7 +269,7 @@ def write_training(path: Path, training_file: TrainingFile) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             Path(temporary).replace(path)
-        except BaseException:
+        except BaseException:  # also after Ctrl-C: no temporary file is left
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:

@@ -153,7 +153,7 @@ class FlowDefinition:
                 )
             if method.is_router and method.trigger is None and not method.is_start:
                 yield (
-                    f"router `{method.name}` of flow `{self.name}` waits for nothing. Give `@router` the method that it "
+                    f"router `{method.name}` of flow `{self.name}` has no trigger. Give `@router` the method that it "
                     "routes, or make it a `@start()`."
                 )
 

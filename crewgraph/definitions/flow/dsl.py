@@ -105,7 +105,7 @@ def or_(*conditions: object) -> OrCondition:
 
 def _parts(what: str, conditions: tuple[object, ...]) -> tuple[Any, ...]:
     if not conditions:
-        raise DefinitionError(f"`{what}()` is given nothing; give the names of methods or labels, or methods.")
+        raise DefinitionError(f"`{what}()` needs at least one condition: a method, or the name of a method or a label.")
     return tuple(parse_condition(condition, f"`{what}`") for condition in conditions)
 
 

@@ -188,7 +188,7 @@ class Question:
         """The possible outcomes of the answer, or None."""
         return list(self.outcomes) or None
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return the question in one line."""
         words = f" ({' / '.join(self.outcomes)})" if self.outcomes else ""
         refused = " again, because the last answer could not be used" if self.refused else ""
@@ -248,11 +248,11 @@ class PendingFlow:
         return dict(self.questions[0].callback_info or {})
 
     def __str__(self) -> str:
-        questions = "; ".join(question.told() for question in self.questions)
+        questions = "; ".join(question.summary() for question in self.questions)
         return f"flow `{self.flow}` waits for an answer: {questions}. Answer with `resume({self.flow_id!r}, ...)`."
 
     def _repr_html_(self) -> str:
-        lines = [*(question.told() for question in self.questions), f"Answer with `resume({self.flow_id!r}, ...)`."]
+        lines = [*(question.summary() for question in self.questions), f"Answer with `resume({self.flow_id!r}, ...)`."]
         return html_section(f"Flow {self.flow} waits for an answer", "\n".join(lines))
 
 

@@ -19,6 +19,7 @@ from crewgraph.definitions.flow.fields import declared_fields, set_declared_fiel
 from crewgraph.definitions.flow.memories import FlowMemories
 from crewgraph.definitions.flow.method import FlowMethod, events_of
 from crewgraph.definitions.flow.persistence import validate_persistence
+from crewgraph.definitions.flow.run_methods import FlowRunMethods, PendingFlowMethods
 from crewgraph.definitions.flow.state import (
     StateDict,
     create_state,
@@ -29,8 +30,7 @@ from crewgraph.definitions.flow.state import (
     with_inputs,
     with_new_id,
 )
-from crewgraph.definitions.flow.verbs import FlowVerbs, PendingFlowVerbs
-from crewgraph.definitions.queue_verbs import QueueVerbs
+from crewgraph.definitions.queue_methods import QueueMethods
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
@@ -53,10 +53,10 @@ class Flow(
     FlowDeclarations,
     FlowMemories,
     FlowConversation,
-    PendingFlowVerbs,
+    PendingFlowMethods,
     FlowCheckpoints,
-    FlowVerbs,
-    QueueVerbs,
+    FlowRunMethods,
+    QueueMethods,
     Generic[State],
 ):
     """The base class of flows, whose methods are decorated with `start`, `listen` and `router`.

@@ -8,7 +8,7 @@ from crewgraph.memory.records import MemoryMatch, MemoryRecord, sanitize_scope_n
 
 __all__ = ["FlowMemories", "validate_flow_memory"]
 
-_VERBS = ("remember", "recall")
+_METHOD_NAMES = ("remember", "recall")
 
 
 class FlowMemories:
@@ -84,7 +84,7 @@ def validate_flow_memory(candidate: Any, flow: str) -> Any:
     Raises:
         DefinitionError: it does not remember.
     """
-    if all(callable(getattr(candidate, verb, None)) for verb in _VERBS):
+    if all(callable(getattr(candidate, method_name, None)) for method_name in _METHOD_NAMES):
         return candidate
     raise DefinitionError(
         f"`memory` of flow `{flow}` is {candidate!r:.60}; give a `Memory()`, a scope or a slice of one, or leave it out for "

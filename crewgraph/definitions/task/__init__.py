@@ -1,1 +1,1 @@
-"""Task."""
+"""Tasks as data."""

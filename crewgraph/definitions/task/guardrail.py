@@ -21,8 +21,8 @@ else:
 __all__ = [
     "Faithfulness",
     "Guardrail",
+    "GuardrailMethods",
     "GuardrailResult",
-    "GuardrailVerbs",
     "Guardrails",
     "HallucinationGuardrail",
     "LLMGuardrail",
@@ -129,7 +129,7 @@ def _name(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-class GuardrailVerbs:
+class GuardrailMethods:
     """Calling a model guardrail directly; tasks call the model as part of their own run."""
 
     @overridable
@@ -200,7 +200,7 @@ def _join_sentences(value: Any) -> object:
     return "; ".join(map(str, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType]
 
 
-class ModelGuardrail(GuardrailVerbs):
+class ModelGuardrail(GuardrailMethods):
     """Base class of guardrails that a model checks; callable with an output, or usable as a task's `guardrail=`."""
 
     llm: Any

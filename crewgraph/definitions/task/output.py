@@ -445,10 +445,10 @@ class CrewOutput(LegacyOutput):
         task = shorten(last.name or last.description, 60)
         if last.structure_error is not None:
             return (
-                f"there is no `{key}`: the answer of task `{task}` has not the structure it was asked for: "
+                f"there is no `{key}`: the answer of task `{task}` does not have the requested structure: "
                 f"{last.structure_error}. Its text is in `raw`"
             )
-        return f"there is no `{key}`: task `{task}` asks for no structure; give it `output_pydantic=` or `output_json=`"
+        return f"there is no `{key}`: task `{task}` requests no structured output; pass `output_pydantic=` or `output_json=`"
 
 
 def _usage_by_agent(output: TaskOutput) -> Iterator[tuple[str, UsageMetrics]]:

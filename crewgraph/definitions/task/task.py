@@ -20,7 +20,7 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.definitions.task.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task.prompt import process_content
-from crewgraph.definitions.task.verbs import TaskVerbs
+from crewgraph.definitions.task.run_methods import TaskRunMethods
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.prompts.book import default_book
 from crewgraph.prompts.i18n import I18N
@@ -65,7 +65,7 @@ _RUN_FIELDS = frozenset(
 )
 
 
-class Task(TaskVerbs, TemplatedDefinition):
+class Task(TaskRunMethods, TemplatedDefinition):
     """A piece of work for an agent, with the result that is expected."""
 
     _ignored_keywords: ClassVar[frozenset[str]] = frozenset({"i18n"})
@@ -324,7 +324,7 @@ class Task(TaskVerbs, TemplatedDefinition):
         if path.startswith(("~", "$")):
             raise ValueError(f"`output_file` {path!r} is not expanded; give a path below the working directory")
         if any(character in path for character in "|<>&;"):
-            raise ValueError(f"`output_file` {path!r} holds a shell's sign; give a plain path")
+            raise ValueError(f"`output_file` {path!r} contains a shell metacharacter; give a plain path")
         for name in re.findall(r"{([^{}]*)}", path):
             if not name.isidentifier():
                 raise ValueError(f"`output_file` {path!r}: {name!r} cannot be the name of an input; use letters, digits and `_`")

@@ -1,1 +1,1 @@
-"""Agent."""
+"""Runs of agents outside of crews."""

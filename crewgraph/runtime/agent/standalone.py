@@ -302,7 +302,7 @@ def _mark_reviewed(task: Task) -> None:
 
 
 def _charge_usage(task: Task, usage: Mapping[str, object]) -> None:
-    """Charge the usage of a built-in verb that a user's override calls to the current task."""
+    """Charge the usage of a built-in method that a user's override calls to the current task."""
     ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
         ongoing.usage.add(usage)

@@ -1,1 +1,1 @@
-"""Crew."""
+"""Runs of crews."""

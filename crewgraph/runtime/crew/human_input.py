@@ -93,7 +93,7 @@ def pending_crew(
     """
     if done.thread_id is None:
         raise RunError(
-            f"crew `{crew.name}` asks a person: {'; '.join(question.told() for question in questions)}. "
+            f"crew `{crew.name}` asks a person: {'; '.join(question.summary() for question in questions)}. "
             "There is no terminal and the run is not stored, so it cannot wait for an answer: leave `checkpointer=False` out."
         )
     slugs = [task.slug for task in tasks]

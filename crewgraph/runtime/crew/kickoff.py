@@ -433,7 +433,7 @@ class CrewRun:
                 output = yield from self._run_with_hooks(value, inputs)
             except (GraphBubbleUp, Parked):
                 raise  # a question, which the enclosing graph asks before it resumes the run
-            except BaseException as error:
+            except BaseException as error:  # also Ctrl-C and a cancellation: the event of the end is emitted
                 drop_graph_notes(error)
                 emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
                 thread = self.place.shown_thread

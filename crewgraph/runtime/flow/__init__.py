@@ -1,1 +1,1 @@
-"""Flow."""
+"""Runs of flows."""

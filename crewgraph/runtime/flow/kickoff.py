@@ -521,7 +521,7 @@ def execute_flow(
     """
     is_resumed = not isinstance(value, dict)
     if isinstance(value, dict):
-        value = graph.begun(run, cast("Inputs", value))
+        value = graph.initial_values(run, cast("Inputs", value))
         thread_id = thread_id or run.flow_id
     program = partial(_execute, graph, run, value, thread_id, checkpoint, is_resumed=is_resumed)
     return (yield from claimed_run(run, graph.checkpointer if run.stored else None, str(thread_id), program))
@@ -558,7 +558,7 @@ def _execute(
             result = yield from _finish(run, ran, retention)
         except (GeneratorExit, GraphBubbleUp, Parked):
             raise
-        except BaseException as error:
+        except BaseException as error:  # also Ctrl-C and a cancellation: the event of the end is emitted
             failure = _without_machinery(error)
             emit_flow_event(flow, FlowFailedEvent, lambda: {"error": failure})
             if (extra := run_extension(run.inputs)) is not None:

@@ -1,1 +1,1 @@
-"""Runs."""
+"""Stored runs: their index, history, forks and retention."""

@@ -88,7 +88,7 @@ class ProcessClaims:
             self._holders[thread_id] = holder
         try:
             claim = self._take(thread_id, holder)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: the claim is withdrawn
             self._holders.pop(thread_id, None)
             raise
         if isinstance(claim, Holder):

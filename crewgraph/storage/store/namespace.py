@@ -380,7 +380,7 @@ class StoreNamespace:
             return (yield _BatchOperation(self, ops))
         except CrewgraphError:
             raise
-        except Exception as error:
+        except Exception as error:  # any error of any store
             raise StorageError(
                 f"`{'/'.join(self._labels)}` could not {action}: {type(error).__name__}: {error}"
             ) from error

@@ -153,7 +153,7 @@ class MCPSession:
                     f"the {label} ended or became unreachable when asked to {action}: "
                     f"{self._server.redact(str(error))}."
                 ) from None
-            except Exception as error:
+            except Exception as error:  # the transports raise errors of several packages, also in groups
                 raise MCPServerError(
                     f"the {label} did not {action}: {self._server.redact(_describe(error))}."
                 ) from error

@@ -11,19 +11,18 @@ from typing import Any
 import processes
 import pytest
 from crewgraph_compat.stand_ins.a2a_server import A2AServerConfig
-from heard import heard
 from langchain_core.callbacks import BaseCallbackHandler
 from modes import Mode
 from pydantic import BaseModel
 from runtime.parts import agent, asked, crew, task
 from servers import a2a_server
 from servers.a2a_server import RemoteServer, asks, fails, says, works
-from until import until
+from waiting import wait_until
 
 from crewgraph import Agent, BaseAgent, ScriptedLLM, ToolUse
 from crewgraph.contrib.a2a import A2AClientConfig, PollingConfig, PushNotificationConfig
 from crewgraph.contrib.a2a.config import ClientTransportConfig
-from crewgraph.contrib.a2a.extension import ConversationState
+from crewgraph.contrib.a2a.extension import ExtensionState
 from crewgraph.errors import CompileError, RemoteAgentError
 from crewgraph.events.a2a import (
     A2AAgentCardFetchedEvent,
@@ -38,6 +37,7 @@ from crewgraph.events.a2a import (
     A2AResponseReceivedEvent,
     A2AStreamingChunkEvent,
 )
+from crewgraph.testing import record_events
 
 NAME = "Ask Harbour Office"
 
@@ -125,7 +125,7 @@ def test_several_messages_go_out_at_once(mode: Mode):
         def streamed(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
             for result in super().streamed(message):
                 yield result
-                until(lambda: len(self.messages) == 3)
+                wait_until(lambda: len(self.messages) == 3)
 
     with Together(lambda text: says(f"{text}!")) as server:
         llm = ScriptedLLM([[remote_call("a"), remote_call("b"), remote_call("c")], "done"])
@@ -197,7 +197,7 @@ def test_a_stream_that_breaks_off_is_followed_by_questions(mode: Mode):
 
 def test_a_remote_agent_that_is_not_there_ends_the_run_before_a_model_is_asked(mode: Mode):
     agent = sailor(A2AClientConfig(endpoint="http://127.0.0.1:9/.well-known/agent-card.json"), "never")
-    with heard() as events, pytest.raises(RemoteAgentError, match="cannot be reached"):
+    with record_events() as events, pytest.raises(RemoteAgentError, match="cannot be reached"):
         mode.kickoff(crew(task("a", agent)))
     failed = [event for event in events if isinstance(event, A2AConnectionErrorEvent)]
     assert agent.llm.requests == [] and failed[0].operation == "fetch_agent_card"
@@ -239,7 +239,7 @@ def test_one_without_json_rpc_is_refused():
 
 # ------------------------------------------------------------------ seen from outside
 def test_listeners_are_told(mode: Mode):
-    with RemoteServer([asks("Which day?"), says("six")]) as server, heard() as every:
+    with RemoteServer([asks("Which day?"), says("six")]) as server, record_events() as every:
         agent = sailor(
             A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), remote_call("Monday", "1"), "done"
         )
@@ -264,7 +264,7 @@ def test_listeners_are_told(mode: Mode):
 
 
 def test_questions_about_a_task_are_told(mode: Mode):
-    with RemoteServer([says("six", polls=3)], streaming=False) as server, heard() as every:
+    with RemoteServer([says("six", polls=3)], streaming=False) as server, record_events() as every:
         mode.kickoff(crew(task("a", sailor(polling(server), remote_call("When?"), "done"))))
     events = [event for event in every if isinstance(event, A2APollingStatusEvent)]
     assert events[0].state == "working" and events[-1].state == "completed" and events[-1].poll_count == len(events)
@@ -298,7 +298,7 @@ def test_notifications_are_asked_for_and_waited_for(mode: Mode):
 class Loud:
     def inject_tools(self, agent: Any) -> None: ...
 
-    def extract_state_from_history(self, conversation_history: Any) -> ConversationState | None:
+    def extract_state_from_history(self, conversation_history: Any) -> ExtensionState | None:
         return None
 
     def augment_prompt(self, base_prompt: str, conversation_state: Any) -> str:
@@ -308,19 +308,19 @@ class Loud:
         return str(agent_response).upper()
 
     def prepare_message_metadata(self, conversation_state: Any) -> dict[str, Any]:
-        return {"volume": 11} if conversation_state is None else {"heard": conversation_state.heard}
+        return {"volume": 11} if conversation_state is None else {"heard": conversation_state.received_events}
 
 
 class MessageCount:
-    def __init__(self, heard: int) -> None:
-        self.heard = heard
+    def __init__(self, received_events: int) -> None:
+        self.received_events = received_events
 
     def is_ready(self) -> bool:
         return True
 
 
 class Listening(Loud):
-    def extract_state_from_history(self, conversation_history: Any) -> ConversationState | None:
+    def extract_state_from_history(self, conversation_history: Any) -> ExtensionState | None:
         said = [(message["role"], message["parts"][0]["text"]) for message in conversation_history]
         return MessageCount(len(said)) if said[:2] == [("user", "When?"), ("agent", "Which day?")] else None
 
@@ -395,7 +395,7 @@ def test_a_run_that_was_killed_while_it_waited_continues_with_the_same_task(
         assert served.stdout is not None
         words = [sys.executable, "-c", RUN, served.stdout.readline().strip()]
         first = processes.Popen([*words, "first", updates])
-        until(lambda: is_kept(b"task-1", storage))
+        wait_until(lambda: is_kept(b"task-1", storage))
         first.kill()
         first.wait()
         Path(f"{notes}.go").touch()

@@ -13,7 +13,6 @@ from typing import Any
 
 import processes
 import pytest
-from heard import heard
 from modes import Mode
 from runtime.parts import agent, crew, task
 
@@ -22,6 +21,7 @@ from crewgraph.definitions.crew.abilities import CrewConversation
 from crewgraph.errors import DefinitionError, NoModelError
 from crewgraph.events import CrewKickoffStartedEvent
 from crewgraph.llm.errors import MissingKey
+from crewgraph.testing import record_events
 
 ABOUT = {
     "crew_name": "tides",
@@ -60,7 +60,7 @@ def test_the_model_greets_asks_for_the_inputs_and_has_the_crew_work(mode: Mode, 
     one = tides(model)
     chat = one.conversation()
     assert mode.run(chat.greet, chat.agreet) == "Hello! Which sea?"
-    with heard() as events:
+    with record_events() as events:
         assert say(mode, chat, "the North Sea, as text") == "high water"
     assert chat.output is not None and chat.output.raw == "high water"
     assert say(mode, chat, "thanks") == "You are welcome."

@@ -217,9 +217,11 @@ def test_a_flow_that_is_no_conversation_has_no_turns():
         def begin(self) -> str:
             return "begun"
 
-    for verb in (Plain().handle_turn, Plain().stream_turn):
-        with pytest.raises(ValueError, match=f"`{verb.__name__}` needs a conversational flow, but `Plain` is not one"):
-            verb("hi")
+    for method in (Plain().handle_turn, Plain().stream_turn):
+        with pytest.raises(
+            ValueError, match=f"`{method.__name__}` needs a conversational flow, but `Plain` is not one"
+        ):
+            method("hi")
     assert Plain().kickoff() == "begun"
 
 

@@ -1,4 +1,4 @@
-"""What the declarations of the tests name: functions, tools, models; and what happened, in a file or in a list.
+"""The functions, tools and models that the declarations of the tests name; their calls are recorded in a file or a list.
 
 `python -m contrib.declared.declared_parts MODE FILE` runs the flow of a file; after the line that DIE names the process dies.
 """

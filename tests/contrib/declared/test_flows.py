@@ -13,7 +13,7 @@ import processes
 import pytest
 from crewgraph_compat.eject.program import eject_program
 from crewgraph_compat.eject.refusals import CannotEject
-from flow.parts import kickoff, resume, told
+from flow.parts import kickoff, resume, stream_items
 from modes import Mode
 from pydantic import ValidationError
 
@@ -199,10 +199,10 @@ def test_what_methods_returned_is_there_after_a_failure(mode: Mode, saver: Sqlit
         "b": {"listen": "a", "do": {"call": "code", "ref": f"{HERE}:verdict"}},
         "c": {"listen": "b", "do": expression("[outputs.a.deep[1], state.wind]")},
     }
-    begun = flow_of(methods, checkpointer=saver)
+    started = flow_of(methods, checkpointer=saver)
     with pytest.raises(AttributeError):
-        kickoff(mode, begun)
-    flow_id = begun.flow_id
+        kickoff(mode, started)
+    flow_id = started.flow_id
     methods["a"]["do"] = expression("'changed'")  # it is done, and not done again
     methods["b"]["do"] = {"call": "code", "ref": f"{HERE}:sounded", "with": {"port": "${outputs.a.deep[0]}"}}
     with pytest.raises(ExpressionError, match="no such member in mapping: 'wind'"):
@@ -297,19 +297,19 @@ class Attic(Shelf):
     """A backend with a kind of its own."""
 
     persistence_type: str = "upstairs"
-    kept: ClassVar[list[str]] = []
+    stored: ClassVar[list[str]] = []
 
     def save_state(self, flow_uuid: str, method_name: str, state_data: object) -> None:
-        self.kept.append(f"{self.room} {method_name}")
+        self.stored.append(f"{self.room} {method_name}")
 
 
 @pytest.mark.parametrize("kind", ["Attic", "upstairs"])
 def test_a_backend_is_found_by_the_name_of_its_class_and_by_its_kind(mode: Mode, kind: str):
-    Attic.kept.clear()
+    Attic.stored.clear()
     act = {"start": True, "do": expression("1")}
     backend = {"persistence_type": kind, "room": "roof"}
     assert kickoff(mode, flow_of({"a": act}, persist={"enabled": True, "persistence": backend})) == 1
-    assert Attic.kept == ["roof a"]
+    assert Attic.stored == ["roof a"]
 
 
 def test_a_definition_holds_the_class_and_the_fields_of_a_backend(tmp_path: Path):
@@ -399,7 +399,7 @@ def test_a_stream_and_events_report_declared_methods(mode: Mode):
     trip = flow_of(
         {"a": {"start": True, "do": expression("1")}, "b": {"listen": "a", "do": expression("outputs.a + 1")}}
     )
-    finished = [(item.method, item.result) for item in told(mode, trip) if isinstance(item, MethodFinished)]
+    finished = [(item.method, item.result) for item in stream_items(mode, trip) if isinstance(item, MethodFinished)]
     assert finished == [("a", 1), ("b", 2)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from flow.parts import kickoff
 from modes import Mode
 from pydantic import ValidationError
-from until import until
+from waiting import wait_until
 
 from crewgraph.contrib.declared.names import import_reference
 from crewgraph.definitions.base import UnknownKeyword
@@ -31,9 +31,9 @@ def test_folders_with_a_module_of_the_same_name_get_their_own(mode: Mode, tmp_pa
 
 
 def test_threads_that_load_modules_of_one_folder_do_not_hinder_one_another(tmp_path: Path):
-    begun = tmp_path / "begun"
+    started = tmp_path / "begun"
     (tmp_path / "ferry_fast.py").write_text(
-        f"import time\nopen({str(begun)!r}, 'w').close()\ntime.sleep(0.05)\nx = 1\n"
+        f"import time\nopen({str(started)!r}, 'w').close()\ntime.sleep(0.05)\nx = 1\n"
     )
     (tmp_path / "ferry_slow.py").write_text("import time\ntime.sleep(0.1)\nimport ferry_third\nx = 2\n")
     (tmp_path / "ferry_third.py").write_text("")
@@ -45,7 +45,7 @@ def test_threads_that_load_modules_of_one_folder_do_not_hinder_one_another(tmp_p
     threads = [Thread(target=load, args=(name,)) for name in ("ferry_fast", "ferry_slow")]
     for thread in threads:
         thread.start()
-        until(begun.exists)
+        wait_until(started.exists)
     for thread in threads:
         thread.join()
     assert sorted(values) == [1, 2]

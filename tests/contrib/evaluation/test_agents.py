@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
@@ -29,6 +28,7 @@ from crewgraph.events import (
     AgentEvaluationStartedEvent,
 )
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.testing import record_events
 from crewgraph.tools.base import tool
 
 GOAL, QUALITY, SELECTION = (
@@ -94,7 +94,7 @@ def test_a_side_that_cannot_be_judged_is_reported_and_the_others_are_judged(
     mode: Mode, caplog: pytest.LogCaptureFixture
 ):
     agent = clerk("42")
-    with heard() as events:
+    with record_events() as events:
         evaluator = AgentEvaluator([agent], [Fixed(ValueError("no light")), Fixed(7, of=QUALITY)])
         crew = crew_of(agent)
         mode.kickoff(crew, {"term": "6*7"})

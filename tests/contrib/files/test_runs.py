@@ -195,7 +195,7 @@ def test_events_report_files_without_their_content():
     with crewai_event_bus.scoped_handlers():
 
         @crewai_event_bus.on(LLMCallStartedEvent)
-        def heard(source: Any, event: LLMCallStartedEvent) -> None:
+        def received(source: Any, event: LLMCallStartedEvent) -> None:
             messages.append(event.messages)
 
         crew_of(Seeing(["9:40"])).kickoff({"day": "Monday"}, {"chart": "chart.png"})

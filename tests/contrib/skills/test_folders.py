@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import heard
 
 from contrib.skills.folders import skill_folder
 from crewgraph.contrib.skills import (
@@ -29,6 +28,7 @@ from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill
 from crewgraph.contrib.skills.registry import SkillNotInstalled, download_skill, versions_match
 from crewgraph.contrib.skills.skill import load_skill_metadata, parse_frontmatter, parse_skill_md, read_resource
 from crewgraph.events.skill import SkillLoadFailedEvent
+from crewgraph.testing import record_events
 
 
 def written(folder: Path, text: str) -> Path:
@@ -103,7 +103,7 @@ def test_a_fault_is_reported_with_its_file_and_line(tmp_path: Path, text: str, m
 def test_what_cannot_be_used_is_reported_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     skill_folder(tmp_path, "tides")
     written(tmp_path / "broken", "nothing")
-    with heard() as events:
+    with record_events() as events:
         assert [skill.name for skill in discover_skills(tmp_path)] == ["tides"]
     (failed,) = [event for event in events if isinstance(event, SkillLoadFailedEvent)]
     assert failed.skill_name == "broken"

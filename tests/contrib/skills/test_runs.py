@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from extent import CREW_MODES
-from heard import heard
 from modes import Mode
 
 from contrib.skills.folders import skill_folder
@@ -16,6 +15,7 @@ from crewgraph.contrib.skills import Skill, SkillParseError, load_skill
 from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, resolve_loader_tool_name
 from crewgraph.definitions.agent.lite_agent import LiteAgent
 from crewgraph.events.skill import SkillActivatedEvent, SkillLoadedEvent, SkillUsedEvent
+from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 LOAD = ToolUse("load_skill", {"skill_name": "tides"})
@@ -48,7 +48,7 @@ def said(agent: Agent, request: int, message: int) -> str:
 
 def test_an_agent_reads_a_skill_when_it_wants_it(mode: Mode, folder: Path):
     agent = clerk(LOAD, "high", skills=[folder])
-    with heard() as events:
+    with record_events() as events:
         assert mode.kickoff(crew_of(agent)).raw == "high"
     prompt = said(agent, 0, 0)
     assert '<skill name="tides">\nRead tide tables.\n</skill>' in prompt
@@ -87,7 +87,7 @@ def test_a_name_that_there_is_not_is_answered_with_those_that_there_are(mode: Mo
 
 def test_skills_that_were_read_stand_in_the_prompt_and_need_no_tool(mode: Mode, folder: Path):
     agent = clerk("high", skills=load_skill(folder))
-    with heard() as events:
+    with record_events() as events:
         mode.kickoff(crew_of(agent))
     assert "Look first." in said(agent, 0, 0)
     assert "load_skill" not in said(agent, 0, 0)
@@ -177,7 +177,7 @@ def test_a_tool_of_the_users_keeps_its_name(folder: Path):
 
 
 def test_skills_are_found_when_the_agent_is_made(folder: Path):
-    with heard() as events:
+    with record_events() as events:
         agent = clerk(skills=[folder])
     assert [type(one) for one in agent.skills or ()] == [Skill, Skill]
     assert [event.agent_role for event in events if isinstance(event, SkillLoadedEvent)] == ["Clerk", "Clerk"]

@@ -22,7 +22,7 @@ __all__ = ["Depth", "Model", "Walk", "look"]
 PLACE = Path(os.environ.get("PLACE", "."))
 
 
-def noted(line: str) -> None:
+def record_line(line: str) -> None:
     with (PLACE / "ledger").open("a", encoding="utf-8") as ledger:
         ledger.write(f"{line}\n")
 
@@ -33,7 +33,7 @@ class Model(BaseLLM):
     def call(self, messages: Any, *_: Any, **__: Any) -> str:
         said = str(messages)
         looked = "it is high" in said
-        noted(f"model {'second' if 'SECOND' in said else 'first'}{' looked' if looked else ''}")
+        record_line(f"model {'second' if 'SECOND' in said else 'first'}{' looked' if looked else ''}")
         if looked and os.environ.get("KILLED"):
             os.kill(os.getpid(), signal.SIGKILL)
         if "SECOND" in said and not looked:
@@ -44,7 +44,7 @@ class Model(BaseLLM):
 @tool
 def look(what: str) -> str:
     """Look at something."""
-    noted(f"tool {what}")
+    record_line(f"tool {what}")
     return "it is high"
 
 
@@ -57,17 +57,17 @@ class Walk(Flow[Any]):
 
     @start()
     def up(self) -> int:
-        noted("up")
+        record_line("up")
         return 1
 
     @listen(up)
     def down(self, before: int) -> int:
-        noted("down")
+        record_line("down")
         return before + 1
 
     @listen(down)
     def home(self, before: int) -> int:
-        noted("home")
+        record_line("home")
         if os.environ.get("KILLED"):
             os.kill(os.getpid(), signal.SIGKILL)
         return before + 1
@@ -103,11 +103,11 @@ def restored(what: str) -> Any:
 
 
 def main() -> None:
-    what, verb = sys.argv[1:3]
+    what, method_name = sys.argv[1:3]
     os.chdir(PLACE)
-    made = started(what) if verb == "run" else restored(what)
+    made = started(what) if method_name == "run" else restored(what)
     given: list[Any] = (
-        ["SECOND"] if what == "agent" else [{"what": "tides"}] if verb == "run" and what == "crew" else []
+        ["SECOND"] if what == "agent" else [{"what": "tides"}] if method_name == "run" and what == "crew" else []
     )
     done = asyncio.run(made.akickoff(*given)) if os.environ.get("ASYNC") else made.kickoff(*given)
     print(getattr(done, "raw", done))

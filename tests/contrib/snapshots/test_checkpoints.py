@@ -236,7 +236,7 @@ def test_a_flow_begins_with_the_state_of_another_run():
             return self.state["n"]
 
         @listen(up)
-        def told(self, n: int) -> int:
+        def reported(self, n: int) -> int:
             return n
 
     first = Count()

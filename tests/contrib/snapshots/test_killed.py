@@ -16,7 +16,7 @@ LEDGERS = {
 }
 
 
-def run_program(what: str, verb: str, place: Path, mode: str, **more: str) -> subprocess.CompletedProcess[str]:
+def run_program(what: str, method_name: str, place: Path, mode: str, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "PLACE": str(place),
@@ -25,7 +25,7 @@ def run_program(what: str, verb: str, place: Path, mode: str, **more: str) -> su
         **({"ASYNC": "1"} if mode == "async" else {}),
         **more,
     }
-    command = [sys.executable, "-m", "contrib.snapshots.killed", what, verb]
+    command = [sys.executable, "-m", "contrib.snapshots.killed", what, method_name]
     return processes.run(command, env=environment, capture_output=True, text=True, timeout=250)
 
 

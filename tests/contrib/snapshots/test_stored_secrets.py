@@ -1,4 +1,4 @@
-"""What a restored snapshot knows of secrets: the names of the environment variables that hold them."""
+"""Secrets in snapshots: only the names of the environment variables that hold them are stored."""
 
 import json
 from pathlib import Path
@@ -118,8 +118,8 @@ def test_a_run_continues_with_the_secrets_of_the_live_definition():
 
     config = CheckpointConfig(location="kept")
     crew(checkpoint=config).kickoff({"what": "sea"})
-    kept = [path for path in Path("kept").rglob("*") if path.is_file()]
-    assert kept and all(b"w0rd-of-ours" not in path.read_bytes() for path in kept)
+    retained = [path for path in Path("kept").rglob("*") if path.is_file()]
+    assert retained and all(b"w0rd-of-ours" not in path.read_bytes() for path in retained)
     with pytest.raises(DefinitionError, match="api_key` is a secret, which was not stored"):
         Crew.from_checkpoint(config)
     live = crew()

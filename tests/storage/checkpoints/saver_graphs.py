@@ -86,7 +86,7 @@ def looped(saver: BaseCheckpointSaver[Any]) -> Graph:
     return builder.compile(checkpointer=saver)
 
 
-def told(graph: Graph, config: RunnableConfig) -> list[Any]:
+def describe(graph: Graph, config: RunnableConfig) -> list[Any]:
     """A thread's history without what differs from run to run."""
     history: list[Any] = list(graph.get_state_history(config))
     order = {str(s.config["configurable"]["checkpoint_id"]): len(history) - i for i, s in enumerate(history)}

@@ -1,4 +1,4 @@
-"""When the disk says no: which file, what is wrong, what to do; and nothing that was saved is harmed."""
+"""Errors of the disk: the message names the file, the problem and a remedy, and saved data stays intact."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 import processes
 import pytest
-from storage.checkpoints.saver_graphs import Mode, chain, on, run, told
+from storage.checkpoints.saver_graphs import Mode, chain, describe, on, run
 
 from crewgraph.errors import StorageError
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -199,12 +199,12 @@ def test_a_failed_put_harms_nothing_and_the_run_can_be_resumed(
     with SqliteCheckpointer(file) as saver:
         graph = chain(5, saver, "x" * 5_000)
         run(graph, {"inputs": "i"}, on("t"), mode)
-        before = told(graph, on("t"))
+        before = describe(graph, on("t"))
         lift = _limited(saver, pragma)
         with pytest.raises(StorageError) as failed:
             run(graph, {"inputs": "j"}, on("t"), mode)
         assert what in str(failed.value) and remedy in str(failed.value) and str(file) in str(failed.value)
-        assert told(graph, on("t"))[-len(before) :] == before
+        assert describe(graph, on("t"))[-len(before) :] == before
         lift()
         assert run(graph, {"inputs": "k"}, on("t"), mode)["inputs"] == "k"
         assert run(graph, {"inputs": "new"}, on("u"), mode)["inputs"] == "new"

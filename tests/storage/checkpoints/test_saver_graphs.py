@@ -10,8 +10,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
-from storage.checkpoints.saver_graphs import MODES, Looped, Mode, State, chain, looped, on, run, told
-from until import until
+from storage.checkpoints.saver_graphs import MODES, Looped, Mode, State, chain, describe, looped, on, run
+from waiting import wait_until
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -26,7 +26,7 @@ def travelled(saver: BaseCheckpointSaver[Any], mode: Mode) -> list[Any]:
     edited = graph.update_state(past.config, {"count": 7, "log": ["edited"]}, as_node="right")
     forked = run(graph, None, edited, mode)
     run(graph, Command(resume="no"), on("t"), mode)
-    return [result["log"], answered, replayed["log"], forked["log"], told(graph, on("t"))]
+    return [result["log"], answered, replayed["log"], forked["log"], describe(graph, on("t"))]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -34,9 +34,9 @@ def test_a_run_with_questions_forks_and_edits_reads_as_on_the_in_memory_saver(mo
     expected = travelled(InMemorySaver(), mode)
     with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
         assert travelled(saver, mode) == expected
-        here = told(looped(saver), on("t"))
+        here = describe(looped(saver), on("t"))
     with SqliteCheckpointer(tmp_path / "runs.sqlite") as reopened:
-        assert told(looped(reopened), on("t")) == here == expected[-1]
+        assert describe(looped(reopened), on("t")) == here == expected[-1]
     assert len(here) > 15
 
 
@@ -100,7 +100,7 @@ def test_a_failed_node_runs_again_and_its_siblings_do_not(tmp_path: Path):
     def shaky(state: State) -> State:
         ran.append("shaky")
         if ran.count("shaky") == 1:
-            until(lambda: is_stored(SqliteCheckpointer(tmp_path / "runs.sqlite"), "steady"))
+            wait_until(lambda: is_stored(SqliteCheckpointer(tmp_path / "runs.sqlite"), "steady"))
             raise RuntimeError("first time")
         return {"log": ["shaky"]}
 

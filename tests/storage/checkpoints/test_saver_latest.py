@@ -1,4 +1,4 @@
-"""Where threads stand, read without their past; and the past removed while a run goes on."""
+"""The latest checkpoints, read without the older ones; and removal of older ones during a run."""
 
 import sqlite3
 import time
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from langgraph.types import Command
-from storage.checkpoints.saver_graphs import chain, looped, on, run, told
+from storage.checkpoints.saver_graphs import chain, describe, looped, on, run
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
@@ -98,7 +98,7 @@ def test_tables_of_the_first_version_are_brought_up_to_date(tmp_path: Path):
     with SqliteCheckpointer(file) as saver:
         graph = chain(3, saver)
         run(graph, {"inputs": "i"}, on("t"))
-        before = told(graph, on("t"))
+        before = describe(graph, on("t"))
     connection = sqlite3.connect(file)
     for column in (
         "lineages DROP COLUMN created",
@@ -111,7 +111,7 @@ def test_tables_of_the_first_version_are_brought_up_to_date(tmp_path: Path):
     connection.commit()
     connection.close()
     with SqliteCheckpointer(file) as saver:
-        assert told(chain(3, saver), on("t")) == before
+        assert describe(chain(3, saver), on("t")) == before
         (latest,) = saver.latest()
         assert latest.created is not None and abs(latest.created - time.time()) < 60
     connection = sqlite3.connect(file)

@@ -1,4 +1,4 @@
-"""Random trees of checkpoints, random removals: what stays reads as it was put."""
+"""Random trees of checkpoints and random removals: what remains reads as it was written."""
 
 import random
 import sqlite3
@@ -73,13 +73,13 @@ class Tree:
             "writes": writes,
         }
 
-    def keep(self, kept: set[str]) -> None:
-        self.puts = {id: put for id, put in self.puts.items() if id in kept}
+    def keep(self, retained: set[str]) -> None:
+        self.puts = {id: put for id, put in self.puts.items() if id in retained}
         for put in self.puts.values():
-            put["parent"] = put["parent"] if put["parent"] in kept else None
+            put["parent"] = put["parent"] if put["parent"] in retained else None
 
 
-def told(one: CheckpointTuple) -> Put:
+def describe(one: CheckpointTuple) -> Put:
     configurable: dict[str, Any] = (one.parent_config or {}).get("configurable", {})
     return {
         "values": one.checkpoint["channel_values"],
@@ -92,12 +92,12 @@ def told(one: CheckpointTuple) -> Put:
 
 
 def check(saver: SqliteCheckpointer, thread: str, puts: dict[str, Put]) -> None:
-    listed = {checkpoint.checkpoint["id"]: told(checkpoint) for checkpoint in saver.list(on(thread))}
+    listed = {checkpoint.checkpoint["id"]: describe(checkpoint) for checkpoint in saver.list(on(thread))}
     assert listed == puts
     assert list(listed) == sorted(puts, reverse=True)
     for id, put in puts.items():
         stored = saver.get_tuple(on(thread, checkpoint_id=id))
-        assert stored is not None and told(stored) == put
+        assert stored is not None and describe(stored) == put
 
 
 @pytest.mark.parametrize("seed", range(of(4, 12)))

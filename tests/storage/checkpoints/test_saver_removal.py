@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
-from storage.checkpoints.saver_graphs import MODES, Mode, State, chain, looped, on, run, told
+from storage.checkpoints.saver_graphs import MODES, Mode, State, chain, describe, looped, on, run
 
 from crewgraph.errors import StorageError
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -47,9 +47,9 @@ def talked(saver: BaseCheckpointSaver[Any], turns: int, mode: Mode, thread: str 
 @pytest.mark.filterwarnings("ignore::Warning")  # delta channels are a beta of LangGraph
 @pytest.mark.parametrize("mode", MODES)
 def test_delta_channels_are_rebuilt_as_on_the_in_memory_saver(mode: Mode, tmp_path: Path):
-    expected = told(talked(InMemorySaver(), 20, mode), on("t"))
+    expected = describe(talked(InMemorySaver(), 20, mode), on("t"))
     with SqliteCheckpointer(tmp_path / "runs") as saver:
-        assert told(talked(saver, 20, mode), on("t")) == expected
+        assert describe(talked(saver, 20, mode), on("t")) == expected
     assert len(expected[0][2]["said"]) == 40
 
 
@@ -121,7 +121,7 @@ def test_a_copied_thread_lives_its_own_life(mode: Mode, tmp_path: Path):
             saver.copy_thread("t", "t")
         else:
             asyncio.run(saver.acopy_thread("t", "u"))
-        assert told(graph, on("u")) == told(graph, on("t"))
+        assert describe(graph, on("u")) == describe(graph, on("t"))
         past = [s for s in graph.get_state_history(on("u")) if s.next == ("n3",)][0]
         run(graph, None, graph.update_state(past.config, {"inputs": "second"}, as_node="n2"), mode)
         saver.delete_thread("t")

@@ -1,4 +1,4 @@
-"""Old threads go when a database is opened, and the disk gets its space back."""
+"""Retention: old threads are removed when a database is opened, and disk space is freed."""
 
 import os
 import sqlite3

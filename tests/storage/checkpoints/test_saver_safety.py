@@ -1,4 +1,4 @@
-"""Bytes of strangers: a database that was tampered with runs nothing, and no text reaches the SQL."""
+"""Safety: a tampered database runs no code, and no text becomes part of the SQL."""
 
 import os
 import sqlite3
@@ -31,7 +31,7 @@ class Mine:
     secret: str
 
 
-def kept(saver: SqliteCheckpointer, value: Any, thread: str = "t") -> Any:
+def retained(saver: SqliteCheckpointer, value: Any, thread: str = "t") -> Any:
     """What comes back for a value."""
     checkpoint: Any = {
         "v": 4,
@@ -55,7 +55,7 @@ def test_plain_data_messages_and_langgraphs_own_types_come_back_as_they_were():
         Interrupt(value=1, id="2"),
     ]  # fmt: skip
     with SqliteCheckpointer(":memory:") as saver:
-        assert [kept(saver, value) for value in values] == values
+        assert [retained(saver, value) for value in values] == values
 
 
 def test_a_dictionary_that_looks_like_a_constructor_stays_a_dictionary():
@@ -70,7 +70,7 @@ def test_a_dictionary_that_looks_like_a_constructor_stays_a_dictionary():
         {"lc": 2, "type": "constructor", "id": ["os", "system"], "args": ["true"]},
     ]
     with SqliteCheckpointer(":memory:") as saver:
-        assert [kept(saver, lure) for lure in lures] == lures
+        assert [retained(saver, lure) for lure in lures] == lures
 
 
 class Mirrored:
@@ -101,19 +101,19 @@ def test_an_encrypting_serializer_leaves_no_value_and_no_metadata_in_the_clear(t
 def test_a_class_comes_back_as_its_fields_unless_it_is_allowed():
     with SqliteCheckpointer(":memory:") as saver:
         allowed = saver.with_allowlist([(Mine.__module__, "Mine")])
-        assert kept(saver, Mine("s")) == {"secret": "s"}
-        assert kept(allowed, Mine("s")) == Mine("s")
+        assert retained(saver, Mine("s")) == {"secret": "s"}
+        assert retained(allowed, Mine("s")) == Mine("s")
         assert saver.with_allowlist([]) is saver
         allowed.close()
         with pytest.raises(StorageError, match="closed"):
-            kept(saver, 1)
+            retained(saver, 1)
 
 
 def test_what_cannot_be_stored_is_refused_before_anything_is_written():
     with SqliteCheckpointer(":memory:") as saver:
-        assert kept(saver, 1) == 1
+        assert retained(saver, 1) == 1
         with pytest.raises(TypeError, match="not msgpack serializable"):
-            kept(saver, test_what_cannot_be_stored_is_refused_before_anything_is_written)
+            retained(saver, test_what_cannot_be_stored_is_refused_before_anything_is_written)
         assert len(list(saver.list(on("t")))) == 1
 
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_stored_is_refused_before_anything_is_written():
 def test_a_tampered_value_runs_nothing(attack: str, tmp_path: Path):
     file, touched = tmp_path / "runs.sqlite", tmp_path / "touched"
     with SqliteCheckpointer(file) as saver:
-        kept(saver, "value")
+        retained(saver, "value")
         saver.put_writes({"configurable": saver_place(saver)}, [("c", "write")], "task")
     typed = attacks(touched)[attack]
     connection = sqlite3.connect(file)
@@ -162,7 +162,7 @@ def saver_place(saver: SqliteCheckpointer) -> dict[str, Any]:
 def test_a_tampered_checkpoint_is_reported_and_read_nowhere(column: str, value: Any, tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     with SqliteCheckpointer(file) as saver:
-        kept(saver, "value")
+        retained(saver, "value")
         id = saver_place(saver)["checkpoint_id"]
     connection = sqlite3.connect(file)
     connection.execute(f"UPDATE checkpoints SET {column} = ?", (id if value == "itself" else value,))
@@ -201,7 +201,7 @@ nasty = st.sampled_from(
 @given(key=names | nasty, value=names | nasty | st.none() | st.integers() | st.booleans())
 def test_no_filter_finds_what_it_does_not_equal(key: str, value: Any):
     with SqliteCheckpointer(":memory:") as saver:
-        kept(saver, 1)
+        retained(saver, 1)
         matches = list(saver.list(None, filter={key: value}))
         assert len(matches) == (1 if (key == "step" and value == 0) or (value is None and key != "step") else 0)
         assert len(list(saver.list(on("t"), filter={"step": 0}))) == 1
@@ -211,7 +211,7 @@ def test_no_filter_finds_what_it_does_not_equal(key: str, value: Any):
 @given(thread=names | nasty, other=names | nasty)
 def test_a_thread_may_have_any_name_and_meets_no_other(thread: str, other: str):
     with SqliteCheckpointer(":memory:") as saver:
-        kept(saver, "mine", thread)
+        retained(saver, "mine", thread)
         if other != thread:
             assert saver.get_tuple(on(other)) is None
             saver.delete_thread(other)

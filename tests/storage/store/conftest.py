@@ -1,4 +1,4 @@
-"""A store with an embedder of the tests', on a file."""
+"""A store in a file, with the embedder of the tests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 from modes import Mode
 
 from crewgraph.storage.store import FaissStore
-from storage.store.bag import Bag
-from storage.store.faces import Face
+from storage.store.bag_of_words import Bag
+from storage.store.store_face import Face
 
 
 @pytest.fixture

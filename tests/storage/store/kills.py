@@ -20,7 +20,7 @@ from pathlib import Path
 from langgraph.store.base import PutOp
 
 from crewgraph.storage.store import FaissStore, search_space
-from storage.store.bag import Bag
+from storage.store.bag_of_words import Bag
 
 __all__ = ["killed"]
 
@@ -125,15 +125,15 @@ def _put(namespace: str, key: str, number: int | None) -> PutOp:
 def _states(ledger: Path) -> Iterator[_State]:
     """What the store may hold: after all that was acknowledged, and after what was begun last."""
     state: _State = {}
-    begun: Operation = []
+    started: Operation = []
     for line in ledger.read_text().splitlines() if ledger.exists() else []:
         if line.startswith("?"):
-            begun = json.loads(line[1:]) if line.endswith("]") else []
+            started = json.loads(line[1:]) if line.endswith("]") else []
         elif line in ("!", "#"):
-            state, begun = _after(state, begun), []
+            state, started = _after(state, started), []
     yield state
-    if begun:
-        yield _after(state, begun)
+    if started:
+        yield _after(state, started)
 
 
 def _after(state: _State, operation: Operation) -> _State:

@@ -7,7 +7,7 @@ import pytest
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
 from crewgraph.storage.store import FaissStore
-from storage.store.faces import Face
+from storage.store.store_face import Face
 
 
 def test_what_was_put_is_got(face: Face):

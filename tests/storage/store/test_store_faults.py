@@ -1,4 +1,4 @@
-"""Disks that are full, files that are torn, gone or not ours, and what is done wrongly."""
+"""Full disks, damaged, missing or foreign files, and wrong use."""
 
 import asyncio
 import logging
@@ -22,8 +22,8 @@ from crewgraph.storage.database import Database
 from crewgraph.storage.store import FaissStore, search_space
 from crewgraph.storage.store.schema import STORE_SCHEMA
 from crewgraph.storage.vectors.index import GrowingIndex
-from storage.store.bag import Bag
-from storage.store.faces import Face
+from storage.store.bag_of_words import Bag
+from storage.store.store_face import Face
 
 MANY = 300
 
@@ -178,7 +178,7 @@ import resource, sys
 from langgraph.store.base import PutOp
 from crewgraph.errors import StorageError
 from crewgraph.storage.store import FaissStore
-from storage.store.bag import Bag
+from storage.store.bag_of_words import Bag
 import signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 store = FaissStore(sys.argv[1], index={"embed": Bag(), "fields": ["text"]})
@@ -331,7 +331,7 @@ def test_an_async_with_closes(tmp_path: Path):
 
 def test_one_that_was_not_closed_leaves_no_warning(tmp_path: Path):
     code = (
-        "import sys; from crewgraph.storage.store import FaissStore; from storage.store.bag import Bag\n"
+        "import sys; from crewgraph.storage.store import FaissStore; from storage.store.bag_of_words import Bag\n"
         "s = FaissStore(sys.argv[1], index={'embed': Bag(), 'fields': ['text']})\n"
         "s.put(('n',), 'a', {'text': 'tea'}); s.search((), query='tea'); s.start_ttl_sweeper()\n"
         "del s\n"

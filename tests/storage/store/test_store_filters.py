@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from storage.store.faces import Face
+from storage.store.store_face import Face
 
 _VALUES: dict[str, dict[str, Any]] = {
     "1": {"n": 1, "s": "a", "b": True, "z": None, "l": [1, 2], "d": {"x": 1, "y": {"k": "v"}}, "t": "10"},

@@ -1,4 +1,4 @@
-"""The store in LangGraph programs of one's own."""
+"""The store in plain LangGraph programs."""
 
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -13,7 +13,7 @@ from langgraph.store.base import BaseStore
 from modes import Mode
 
 from crewgraph.storage.store import FaissStore
-from storage.store.bag import Bag
+from storage.store.bag_of_words import Bag
 
 
 class State(TypedDict, total=False):

@@ -23,7 +23,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from crewgraph.storage.store import FaissStore
-from storage.store.bag import Bag
+from storage.store.bag_of_words import Bag
 
 LABELS = st.sampled_from(["a", "ab", "b", "a_b", "ü"])
 NAMESPACES = st.lists(LABELS, min_size=1, max_size=3).map(tuple)
@@ -75,10 +75,10 @@ def langgraphs_sqlite() -> Generator[SqliteStore]:
         connection.close()
 
 
-def told(result: Any) -> Any:
+def describe(result: Any) -> Any:
     """A result without times and without the order of equals."""
     if isinstance(result, list):
-        return sorted(map(told, result), key=repr)  # pyright: ignore[reportUnknownArgumentType]
+        return sorted(map(describe, result), key=repr)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(result, Item):
         score = getattr(result, "score", None)
         return result.namespace, result.key, result.value, None if score is None else round(score, 4)
@@ -87,7 +87,7 @@ def told(result: Any) -> Any:
 
 def same(store: BaseStore, oracle: BaseStore, ops: list[Op]) -> None:
     for op, actual, expected in zip(ops, store.batch(ops), oracle.batch(ops), strict=True):
-        assert told(actual) == told(expected), op
+        assert describe(actual) == describe(expected), op
 
 
 @settings(max_examples=of(30, 150))

@@ -13,17 +13,17 @@ from typing import Any
 import processes
 import pytest
 from langgraph.store.base import PutOp
-from until import LONG
+from waiting import LONG
 
 from crewgraph.errors import StorageError
 from crewgraph.storage.store import FaissStore
-from storage.store.bag import Bag
+from storage.store.bag_of_words import Bag
 
 ROOT = Path(__file__).parents[3]
 START = """
 import sys
 from crewgraph.storage.store import FaissStore
-from storage.store.bag import Bag
+from storage.store.bag_of_words import Bag
 path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def opened():
     return FaissStore(path, index={"embed": Bag(), "fields": ["text"]})

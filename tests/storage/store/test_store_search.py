@@ -11,8 +11,8 @@ from modes import Mode
 
 from crewgraph.errors import EmbedderError
 from crewgraph.storage.store import FaissStore
-from storage.store.bag import Bag
-from storage.store.faces import Face
+from storage.store.bag_of_words import Bag
+from storage.store.store_face import Face
 
 
 def opened(path: Path, bag: Any, *fields: str, **options: Any) -> FaissStore:

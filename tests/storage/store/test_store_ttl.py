@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from langgraph.store.base import TTLConfig
 from modes import Mode
-from until import LONG, until
+from waiting import LONG, wait_until
 
 from crewgraph.storage.store import FaissStore
-from storage.store.bag import Bag
-from storage.store.faces import Face
+from storage.store.bag_of_words import Bag
+from storage.store.store_face import Face
 
 SHORT = 1.0  # minutes
 
@@ -102,14 +102,14 @@ def test_the_sweeper_sweeps_until_it_is_stopped(tmp_path: Path):
         ended = store.start_ttl_sweeper(0.02 / 60)
         assert store.start_ttl_sweeper(0.02 / 60) is ended
         store.put(("a",), "k", {"n": 1})
-        until(lambda: store.get(("a",), "k", refresh_ttl=False) is None)
+        wait_until(lambda: store.get(("a",), "k", refresh_ttl=False) is None)
         assert store.stop_ttl_sweeper(LONG)
         assert ended.done()
         store.put(("a",), "k", {"n": 1})
         time.sleep(0.1)
         assert store.get(("a",), "k", refresh_ttl=False) is not None
         again = store.start_ttl_sweeper(0.02 / 60)
-    until(again.done)
+    wait_until(again.done)
 
 
 def test_without_a_configuration_there_is_nothing_to_sweep(tmp_path: Path):

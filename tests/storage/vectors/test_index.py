@@ -1,4 +1,4 @@
-"""An index of vectors: what it finds, what it refuses, and when it changes how it looks."""
+"""The vector index: results, rejected input, and the switch from exact to approximate search."""
 
 import subprocess
 import sys
@@ -64,7 +64,7 @@ def test_a_vector_of_zeros_is_kept_and_like_nothing():
 
 
 @pytest.mark.parametrize(
-    ("ids", "vectors", "told"),
+    ("ids", "vectors", "message"),
     [
         ([1], [[1.0, 2.0, 3.0]], "shape"),
         ([1], [1.0, 2.0], "shape"),
@@ -76,9 +76,9 @@ def test_a_vector_of_zeros_is_kept_and_like_nothing():
         ([[1]], [[1.0, 0.0]], "integers"),
     ],
 )
-def test_other_forms_are_refused_and_nothing_is_added(ids: list[int], vectors: list[list[float]], told: str):
+def test_other_forms_are_refused_and_nothing_is_added(ids: list[int], vectors: list[list[float]], message: str):
     index = GrowingIndex(2)
-    with pytest.raises(VectorInvalid, match=told):
+    with pytest.raises(VectorInvalid, match=message):
         index.add(ids, vectors)
     assert len(index) == 0
 

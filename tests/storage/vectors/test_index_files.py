@@ -83,11 +83,11 @@ def test_lists_that_are_given_up_are_saved_too(tmp_path: Path):
     assert other.search(row, 1)[0].tolist() == index.search(row, 1)[0].tolist() == [1077]
 
 
-def refused(data: bytes, path: Path, told: str = "is not an intact vector index") -> None:
+def refused(data: bytes, path: Path, reported: str = "is not an intact vector index") -> None:
     path.write_bytes(data)
     index = GrowingIndex(DIMS)
     index.add([5], [[1] * DIMS])
-    with pytest.raises(TornIndex, match=told):
+    with pytest.raises(TornIndex, match=reported):
         index.load(path)
     assert index.ids.tolist() == [5]
 

@@ -1,4 +1,4 @@
-"""An index does what a dict of vectors does that are all compared, whatever is done in whatever order."""
+"""The index behaves like an exhaustive search over a dict of vectors, for random operations."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the pages say the local embedder finds is what it finds."""
+"""The recall of the local embedder is what the pages say."""
 
 import json
 

@@ -91,11 +91,11 @@ class FlowCalls:
             sheet.module("asyncio")
             functions = [("def", "kickoff", f"asyncio.run({graph}.ainvoke({value}))")]
         functions += [("async def", "akickoff", f"await {graph}.ainvoke({value})")] if called.is_async else []
-        for kind, verb, run in functions:
+        for kind, prefix, run in functions:
             lines = [f"state = {run}", 'return state.get("result")'] if writer.returns_value else [run]
             body = "\n".join(f"    {line}" for line in lines)
             returned = "Any" if writer.returns_value else "None"
             sheet.add(
-                f"{kind} {verb}_{called.name}(inputs: Mapping[str, Any] | None = None) -> {returned}:\n    {message}\n{body}",
+                f"{kind} {prefix}_{called.name}(inputs: Mapping[str, Any] | None = None) -> {returned}:\n    {message}\n{body}",
                 _RANK,
             )

@@ -118,26 +118,26 @@ class Entity(BaseModel):
     """Its name."""
 
     type: str = Field(description="What kind of thing it is")
-    """What kind of thing it is."""
+    """Its type."""
 
     description: str = Field(description="What the result says of it")
-    """What the result says of it."""
+    """The statements of the result about it."""
 
     relationships: list[str] = Field(description="How it stands to others")
-    """How it stands to others."""
+    """Its relations to other entities."""
 
 
 class TaskEvaluation(BaseModel):
     """A model's evaluation of a result."""
 
     suggestions: list[str] = Field(description="What is to be done better next time, as short instructions")
-    """What is to be done better next time."""
+    """Suggestions for the next time."""
 
     quality: float = Field(description="How well the result does what was asked for, 0 to 10")
-    """How well it does what was asked for, 0 to 10."""
+    """The quality of the result, 0 to 10."""
 
     entities: list[Entity] = Field(description="People, places and things with a name that it tells something about")
-    """Who and what it tells of."""
+    """The entities in the result."""
 
 
 class TaskEvaluator:

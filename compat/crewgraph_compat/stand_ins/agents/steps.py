@@ -155,7 +155,7 @@ def process_guardrail(
     crewai_event_bus.emit(event_source, LLMGuardrailStartedEvent(guardrail=guardrail, **about))
     try:
         result = GuardrailResult.from_tuple(guardrail(output))
-    except Exception as error:
+    except Exception as error:  # any error of the user's guardrail or model; reported, then raised again
         crewai_event_bus.emit(event_source, LLMGuardrailFailedEvent(error=str(error), **about))
         raise
     event = LLMGuardrailCompletedEvent(success=result.success, result=result.result, error=result.error, **about)

@@ -88,7 +88,7 @@ class PersistenceDecorator:
         plain: Any = dict(cast("dict[str, Any]", state)) if isinstance(state, dict) else state
         try:
             persistence_instance.save_state(flow_uuid=flow_id, method_name=method_name, state_data=plain)
-        except Exception as error:
+        except Exception as error:  # any error of the user's backend
             raise RuntimeError(LOG_MESSAGES["save_error"].format(method_name, error)) from error
         if verbose:
             print(LOG_MESSAGES["save_state"].format(flow_id))  # noqa: T201 - `verbose` asks for it

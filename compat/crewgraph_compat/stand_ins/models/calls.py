@@ -206,7 +206,7 @@ def run_with_rate_limit_retry(operation: Callable[[], T], *, sleep: Callable[[fl
     for number in range(1, _TIMES + 1):
         try:
             return operation()
-        except Exception as error:
+        except Exception as error:  # any client library; raised again unless the status is 429
             if status_of(error) != _TOO_MANY:
                 raise
             sleep(get_retry_delay_seconds(number, retry_after_seconds=retry_after(error)))
@@ -220,7 +220,7 @@ async def arun_with_rate_limit_retry(
     for number in range(1, _TIMES + 1):
         try:
             return await operation()
-        except Exception as error:
+        except Exception as error:  # any client library; raised again unless the status is 429
             if status_of(error) != _TOO_MANY:
                 raise
             await sleep(get_retry_delay_seconds(number, retry_after_seconds=retry_after(error)))

@@ -185,7 +185,7 @@ def create_llm(llm_value: Any = None) -> Any:
         if not any(named):
             raise ValueError(f"a model as a dict needs its name as `model`; it has {sorted(words)}")
         return LLM(next(name for name in named if name), **words)
-    is_described = not any(callable(getattr(llm_value, verb, None)) for verb in ("call", "invoke"))
+    is_described = not any(callable(getattr(llm_value, method_name, None)) for method_name in ("call", "invoke"))
     if llm_value is None or isinstance(llm_value, (str, list, tuple)) or not is_described:
         return as_llm(llm_value)
     return llm_from_attributes(llm_value)

@@ -239,13 +239,13 @@ class ChromaDBClient:
             "data_loader": params.get("data_loader"),
         }
 
-    def _sync(self, verb: str) -> None:
+    def _sync(self, method_name: str) -> None:
         if not is_sync_client(self.client):
-            raise ClientMethodMismatchError(verb, _SYNC, f"a{verb}", _ASYNC)
+            raise ClientMethodMismatchError(method_name, _SYNC, f"a{method_name}", _ASYNC)
 
-    def _async(self, verb: str) -> None:
+    def _async(self, method_name: str) -> None:
         if not is_async_client(self.client):
-            raise ClientMethodMismatchError(f"a{verb}", _ASYNC, verb, _SYNC)
+            raise ClientMethodMismatchError(f"a{method_name}", _ASYNC, method_name, _SYNC)
 
     def _locked(self) -> AbstractContextManager[None]:
         return lock(self._lock_name) if self._lock_name else nullcontext()

@@ -15,7 +15,7 @@ from crewgraph.compiler.agent.cached_tool import CachedTool
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.protocol import OutputParserError, parse
 from crewgraph.compiler.agent.toolbox import PreparedCall, Toolbox
-from crewgraph.core.effects import ToolCall
+from crewgraph.core.effects import ToolCallEffect
 from crewgraph.definitions.agent.last_run import AgentAction
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, crewai_event_bus
 from crewgraph.text import shorten
@@ -205,13 +205,13 @@ class ToolUsage:
         )
         crewai_event_bus.emit(self, event)
 
-    def _prepared_call(self, calling: ToolCalling | ToolUsageError) -> ToolCall | str:
+    def _prepared_call(self, calling: ToolCalling | ToolUsageError) -> ToolCallEffect | str:
         if isinstance(calling, ToolUsageError):
             return calling.message
         call = self._toolbox.prepare_call(calling.tool_name, calling.arguments or {})
         if not isinstance(call, PreparedCall):
             return call["text"]
-        assert isinstance(call.effect, ToolCall)  # its tools are no bodies
+        assert isinstance(call.effect, ToolCallEffect)  # its tools are no bodies
         return call.effect
 
     def _recorded(self, calling: Any, text: str) -> str:

@@ -41,7 +41,11 @@ _CONFIGS = {
     **rows("crewgraph_compat.stand_ins.a2a_server", "A2AServerConfig"),
 }
 _EXTENSION = rows(
-    "crewgraph.contrib.a2a.extension", "A2AExtension", "ConversationState", "ExtensionRegistry", "ValidatedA2AExtension"
+    "crewgraph.contrib.a2a.extension",
+    "A2AExtension",
+    "ExtensionRegistry",
+    "ValidatedA2AExtension",
+    ConversationState="ExtensionState",
 )
 _SERVER_EXTENSION = rows("crewgraph_compat.stand_ins.a2ui.extensions", "ExtensionContext", "ServerExtension")
 _TYPES = {

@@ -21,7 +21,7 @@ _MEMORY = rows("crewgraph.memory.memory", "Memory")
 _PARTS = {**rows("crewgraph.memory.memory", "MemoryScope"), **rows("crewgraph.memory.memory", "MemorySlice")}
 _RECORDS = rows("crewgraph.memory.records", "MemoryMatch", "MemoryRecord", "ScopeInfo")
 _SCORES = rows("crewgraph.memory.records", "MemoryConfig", "compute_composite_score")
-_VECTORS = rows("crewgraph.memory.embedding", "embed_text", "embed_texts")
+_VECTORS = rows("crewgraph.memory.custom_storage", "embed_text", "embed_texts")
 _ANALYSES = rows(
     "crewgraph.memory.analysis",
     "ConsolidationAction",

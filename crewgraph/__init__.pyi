@@ -1,0 +1,62 @@
+"""The names of this package, each with its module: for type checkers, and for `__init__.py`, which imports them lazily."""
+
+from crewgraph.contrib.snapshots.config import CheckpointConfig as CheckpointConfig
+from crewgraph.definitions.agent.agent import Agent as Agent
+from crewgraph.definitions.agent.agent import BaseAgent as BaseAgent
+from crewgraph.definitions.agent.delegation_tools import AgentTools as AgentTools
+from crewgraph.definitions.agent.delegation_tools import AskQuestionTool as AskQuestionTool
+from crewgraph.definitions.agent.delegation_tools import DelegateTaskTool as DelegateTaskTool
+from crewgraph.definitions.crew.crew import Crew as Crew
+from crewgraph.definitions.crew.evaluation import CrewTestResult as CrewTestResult
+from crewgraph.definitions.crew.history import CrewStep as CrewStep
+from crewgraph.definitions.crew.history import RunDiff as RunDiff
+from crewgraph.definitions.crew.history import TaskDiff as TaskDiff
+from crewgraph.definitions.crew.pending import CrewQuestion as CrewQuestion
+from crewgraph.definitions.crew.pending import PendingCrew as PendingCrew
+from crewgraph.definitions.crew.pending import RunInfo as RunInfo
+from crewgraph.definitions.crew.plan import CrewPlan as CrewPlan
+from crewgraph.definitions.crew.process import Process as Process
+from crewgraph.definitions.flow.dsl import and_ as and_
+from crewgraph.definitions.flow.dsl import listen as listen
+from crewgraph.definitions.flow.dsl import or_ as or_
+from crewgraph.definitions.flow.dsl import router as router
+from crewgraph.definitions.flow.dsl import start as start
+from crewgraph.definitions.flow.feedback import human_feedback as human_feedback
+from crewgraph.definitions.flow.flow import Flow as Flow
+from crewgraph.definitions.flow.persistence import persist as persist
+from crewgraph.definitions.stream import Custom as Custom
+from crewgraph.definitions.stream import Finished as Finished
+from crewgraph.definitions.stream import Judged as Judged
+from crewgraph.definitions.stream import ModelFinished as ModelFinished
+from crewgraph.definitions.stream import ModelStarted as ModelStarted
+from crewgraph.definitions.stream import Started as Started
+from crewgraph.definitions.stream import Step as Step
+from crewgraph.definitions.stream import StreamItem as StreamItem
+from crewgraph.definitions.stream import TaskFailed as TaskFailed
+from crewgraph.definitions.stream import TaskFinished as TaskFinished
+from crewgraph.definitions.stream import TaskItem as TaskItem
+from crewgraph.definitions.stream import TaskStarted as TaskStarted
+from crewgraph.definitions.stream import Token as Token
+from crewgraph.definitions.stream import ToolCallToken as ToolCallToken
+from crewgraph.definitions.stream import ToolFinished as ToolFinished
+from crewgraph.definitions.stream import ToolStarted as ToolStarted
+from crewgraph.definitions.task.conversion import Converter as Converter
+from crewgraph.definitions.task.guardrail import GuardrailResult as GuardrailResult
+from crewgraph.definitions.task.guardrail import HallucinationGuardrail as HallucinationGuardrail
+from crewgraph.definitions.task.guardrail import LLMGuardrail as LLMGuardrail
+from crewgraph.definitions.task.output import CrewOutput as CrewOutput
+from crewgraph.definitions.task.output import OutputFormat as OutputFormat
+from crewgraph.definitions.task.output import TaskOutput as TaskOutput
+from crewgraph.definitions.task.task import ConditionalTask as ConditionalTask
+from crewgraph.definitions.task.task import Task as Task
+from crewgraph.knowledge.knowledge import Knowledge as Knowledge
+from crewgraph.llm.base import BaseLLM as BaseLLM
+from crewgraph.llm.llm import LLM as LLM
+from crewgraph.llm.scripted import ScriptedLLM as ScriptedLLM
+from crewgraph.llm.scripted import ToolUse as ToolUse
+from crewgraph.llm.usage import UsageMetrics as UsageMetrics
+from crewgraph.memory.memory import Memory as Memory
+from crewgraph.tools.base import tool as tool
+
+__all__: list[str]
+__version__: str

@@ -1,0 +1,576 @@
+"""The methods that users call on flows: running, streaming, resuming, time travel and plots. The runtime does the work."""
+
+import os
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
+
+from crewgraph.core.loops.bridge import call
+from crewgraph.definitions.checkpoints import CheckpointSettings, ForkMethod
+from crewgraph.definitions.crew.pending import RunFilter, RunInfo, StatusFilter
+from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
+from crewgraph.definitions.flow.step import FlowStep, FlowSteps
+from crewgraph.definitions.run_options import FlowRunOptions, Inputs, thread_of
+from crewgraph.errors import RunError
+from crewgraph.events.frames import AsyncStreamSession, StreamSession
+from crewgraph.lazy import lazy
+from crewgraph.overrides import overridable, override_of
+from crewgraph.tracebacks import traced_to_the_caller
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langchain_core.tools import StructuredTool
+    from langgraph.graph.state import CompiledStateGraph
+
+    from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.definitions.flow.persistence import FlowPersistence
+    from crewgraph.definitions.stream import StreamItem
+    from crewgraph.plot.flow import display_flow, mermaid_text, plot_to_file
+    from crewgraph.runtime.flow.kickoff import (
+        akickoff_flow,
+        aresume_flow,
+        arun_or_resume_flow,
+        ask,
+        compile_flow,
+        kickoff_flow,
+        resume_flow,
+        run_or_resume_flow,
+        state_of_enclosing_run,
+        waiting_flow_runs,
+    )
+    from crewgraph.runtime.run_tool import flow_tool
+    from crewgraph.runtime.runs.flow_history import afork_flow, aread_flow_history, fork_flow, read_flow_history
+    from crewgraph.runtime.runs.index import aflow_runs, apending, flow_runs, pending
+    from crewgraph.runtime.streaming.flow import aflow_chunks, aframes, astream_flow, flow_chunks, frames, stream_flow
+else:
+    flow_tool = lazy("crewgraph.runtime.run_tool:flow_tool")
+    display_flow = lazy("crewgraph.plot.flow:display_flow")
+    mermaid_text = lazy("crewgraph.plot.flow:mermaid_text")
+    plot_to_file = lazy("crewgraph.plot.flow:plot_to_file")
+    akickoff_flow = lazy("crewgraph.runtime.flow.kickoff:akickoff_flow")
+    aresume_flow = lazy("crewgraph.runtime.flow.kickoff:aresume_flow")
+    ask = lazy("crewgraph.runtime.flow.kickoff:ask")
+    compile_flow = lazy("crewgraph.runtime.flow.kickoff:compile_flow")
+    kickoff_flow = lazy("crewgraph.runtime.flow.kickoff:kickoff_flow")
+    resume_flow = lazy("crewgraph.runtime.flow.kickoff:resume_flow")
+    arun_or_resume_flow = lazy("crewgraph.runtime.flow.kickoff:arun_or_resume_flow")
+    run_or_resume_flow = lazy("crewgraph.runtime.flow.kickoff:run_or_resume_flow")
+    state_of_enclosing_run = lazy("crewgraph.runtime.flow.kickoff:state_of_enclosing_run")
+    aframes = lazy("crewgraph.runtime.streaming.flow:aframes")
+    frames = lazy("crewgraph.runtime.streaming.flow:frames")
+    afork_flow = lazy("crewgraph.runtime.runs.flow_history:afork_flow")
+    aread_flow_history = lazy("crewgraph.runtime.runs.flow_history:aread_flow_history")
+    fork_flow = lazy("crewgraph.runtime.runs.flow_history:fork_flow")
+    read_flow_history = lazy("crewgraph.runtime.runs.flow_history:read_flow_history")
+    aflow_chunks = lazy("crewgraph.runtime.streaming.flow:aflow_chunks")
+    astream_flow = lazy("crewgraph.runtime.streaming.flow:astream_flow")
+    flow_chunks = lazy("crewgraph.runtime.streaming.flow:flow_chunks")
+    stream_flow = lazy("crewgraph.runtime.streaming.flow:stream_flow")
+    aflow_runs = lazy("crewgraph.runtime.runs.index:aflow_runs")
+    apending = lazy("crewgraph.runtime.runs.index:apending")
+    flow_runs = lazy("crewgraph.runtime.runs.index:flow_runs")
+    pending = lazy("crewgraph.runtime.runs.index:pending")
+    waiting_flow_runs = lazy("crewgraph.runtime.flow.kickoff:waiting_flow_runs")
+
+__all__ = ["FlowDrawings", "FlowPlot", "FlowRunMethods", "PendingFlowMethods", "hybridmethod"]
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class hybridmethod(Generic[Arguments, Result]):
+    """Decorator for a method that can be called on an instance or on the class, and receives whichever it is."""
+
+    def __init__(self, function: Callable[Concatenate[Any, Arguments], Result]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: object, owner: type) -> Callable[Arguments, Result]:
+        return MethodType(self.function, owner if instance is None else instance)
+
+
+class FlowPlot:
+    """Draws a flow as an HTML page or mermaid text.
+
+    Args:
+        flow: The flow or its class.
+    """
+
+    def __init__(self, flow: "Flow | type[Flow]") -> None:
+        self.flow = flow
+
+    def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
+        """Write the flow as an HTML page; see `Flow.plot`."""
+        return plot_to_file(self.flow, filename, show)
+
+    def to_mermaid(self) -> str:
+        """Return the flow as mermaid text; see `Flow.to_mermaid`."""
+        return mermaid_text(self.flow)
+
+    def _repr_html_(self) -> str:
+        return display_flow(self.flow)
+
+
+class FlowDrawings:
+    """Methods that draw a flow."""
+
+    @hybridmethod
+    def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
+        """Write the flow as a self-contained HTML page; can be called on the class.
+
+        A dashed border marks methods that probably call a crew: their code uses an attribute `kickoff` or one of its variants.
+
+        Args:
+            filename: The file; ".html" is added if missing. An existing file is replaced.
+            show: Whether to open the page in a browser.
+
+        Returns:
+            The path of the file, which is also printed.
+
+        Raises:
+            DefinitionError: The flow is invalid.
+            OSError: The file cannot be written.
+        """
+        return FlowPlot(cast("Flow", self)).plot(filename, show)
+
+    @hybridmethod
+    def to_mermaid(self) -> str:
+        """Return the flow as a mermaid flowchart; can be called on the class.
+
+        Raises:
+            DefinitionError: The flow is invalid.
+        """
+        return FlowPlot(cast("Flow", self)).to_mermaid()
+
+    def _repr_html_(self) -> str:
+        return display_flow(cast("Flow", self))
+
+
+class FlowRunMethods(FlowDrawings):
+    """Methods that run a flow."""
+
+    streaming: bool
+
+    if TYPE_CHECKING:
+
+        def prepare_inputs(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]: ...
+        def match_answer(self, flow_id: str | None, feedback: object) -> tuple[str, Any]: ...
+
+    @traced_to_the_caller
+    def kickoff(
+        self,
+        inputs: Inputs | None = None,
+        input_files: Mapping[str, object] | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
+        restore_from_state_id: str | None = None,
+        *,
+        config: "RunnableConfig | None" = None,
+        **more: object,
+    ) -> Any:
+        """Run the flow.
+
+        Args:
+            inputs: Values for fields of the state, and for parameters of start methods. With `id`, continues that run; a
+                completed run starts again with its state.
+            input_files: Files by name, or a list of files, for crews that methods start without files of their own.
+            from_checkpoint: The checkpoint to continue from. Without `restore_from`, sets how checkpoints of this flow are made
+                from now on.
+            restore_from_state_id: The run whose stored state this run starts with, under a new `id`.
+            config: LangChain's config for the run: `callbacks`, `tags`, `metadata`, `run_name`, `max_concurrency`, and
+                `configurable` with values for tools and, unless `inputs` has an `id`, the `thread_id`.
+            more: More inputs.
+
+        Returns:
+            The return value of the method that completed last, or a `PendingFlow` if the run waits for an answer. With
+            `stream=True` on the flow, a `FlowStreamingOutput`; iterating over it runs the flow.
+
+        Raises:
+            DefinitionError: The flow is invalid, or the inputs do not fit its state.
+            TypeError: `inputs` is not a mapping.
+            FlowLoopError: A method ran more often than `max_method_calls`.
+            Exception: Any exception of a method.
+        """
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        merged = self.prepare_inputs(_merge_inputs(inputs, more, config), options)
+        own = override_of(self, "kickoff_async")
+        if own is not None:
+            return call(own, merged or None, **({} if config is None else {"config": config}))
+        flow = cast("Flow", self)
+        return flow_chunks(flow, merged, config) if self.streaming else kickoff_flow(flow, merged, config)
+
+    @overridable
+    @traced_to_the_caller
+    async def kickoff_async(
+        self,
+        inputs: Inputs | None = None,
+        input_files: Mapping[str, Any] | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
+        restore_from_state_id: str | None = None,
+        *,
+        config: "RunnableConfig | None" = None,
+        **more: object,
+    ) -> Any:
+        """Run the flow on the current event loop; see `kickoff`."""
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        merged = self.prepare_inputs(_merge_inputs(inputs, more, config), options)
+        flow = cast("Flow", self)
+        return aflow_chunks(flow, merged, config) if self.streaming else await akickoff_flow(flow, merged, config)
+
+    @traced_to_the_caller
+    async def akickoff(
+        self,
+        inputs: Inputs | None = None,
+        input_files: Mapping[str, object] | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
+        restore_from_state_id: str | None = None,
+        *,
+        config: "RunnableConfig | None" = None,
+        **more: object,
+    ) -> Any:
+        """Run the flow on the current event loop; see `kickoff`."""
+        return await self.kickoff_async(
+            inputs, input_files, from_checkpoint, restore_from_state_id, config=config, **more
+        )
+
+    def stream(
+        self,
+        inputs: Inputs | None = None,
+        *,
+        feedback: Any = None,
+        config: "RunnableConfig | None" = None,
+        **more: Any,
+    ) -> "Generator[StreamItem]":
+        """Run the flow and yield events as they happen; the last one holds the result.
+
+        The run advances as items are consumed. Models are asked to stream. Leaving the loop stops the run; if it is stored, the
+        same `id` continues it.
+
+        Args:
+            inputs: As for `kickoff`; with `id`, continues the run of that id.
+            feedback: With `id`, the answer that the run waits for, as for `resume`.
+            config: LangChain's config for the run, as for `kickoff`.
+            more: More inputs.
+
+        Raises:
+            RunError: There is an answer, but no `id`.
+            Exception: As for `kickoff`, after the items of what completed.
+        """
+        return stream_flow(cast("Flow", self), _merge_inputs(inputs, more, config), feedback, config)
+
+    def astream(
+        self,
+        inputs: Inputs | None = None,
+        *,
+        feedback: Any = None,
+        config: "RunnableConfig | None" = None,
+        **more: Any,
+    ) -> "AsyncGenerator[StreamItem]":
+        """Run the flow on the current event loop and yield events as they happen; see `stream`.
+
+        If the loop may be left early, use `async with contextlib.aclosing(flow.astream()) as items`; otherwise the run stops
+        only when the generator is garbage-collected.
+        """
+        return astream_flow(cast("Flow", self), _merge_inputs(inputs, more, config), feedback, config)
+
+    def stream_events(
+        self,
+        inputs: Inputs | None = None,
+        input_files: Mapping[str, object] | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
+        restore_from_state_id: str | None = None,
+        **more: object,
+    ) -> StreamSession[Any]:
+        """Run the flow and yield every event as a frame of plain data; `session.result` is the result.
+
+        The arguments are those of `kickoff`. `stream` yields the same events as objects.
+        """
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
+        return frames(cast("Flow", self), merged)
+
+    def astream_events(
+        self,
+        inputs: Inputs | None = None,
+        input_files: Mapping[str, object] | None = None,
+        from_checkpoint: CheckpointSettings | None = None,
+        restore_from_state_id: str | None = None,
+        **more: object,
+    ) -> AsyncStreamSession[Any]:
+        """Run the flow on the current event loop and yield every event as a frame; see `stream_events`."""
+        options = FlowRunOptions(
+            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        )
+        merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
+        return aframes(cast("Flow", self), merged)
+
+    @traced_to_the_caller
+    def resume(self, flow_id: str | None = None, feedback: object = None) -> Any:
+        """Continue a stored run that did not complete.
+
+        Args:
+            flow_id: The id of the run. A flow created by `from_pending` knows it, and takes the answer as its only argument.
+            feedback: The answer to the pending question: a string, or strings by question id. Without one, a waiting run stays
+                pending.
+
+        Returns:
+            As for `kickoff`; the stored result if the run was complete.
+
+        Raises:
+            RunError: There is no such run.
+        """
+        return resume_flow(cast("Flow", self), *self.match_answer(flow_id, feedback))
+
+    @traced_to_the_caller
+    async def aresume(self, flow_id: str | None = None, feedback: object = None) -> Any:
+        """Continue a run on the current event loop; see `resume`."""
+        return await aresume_flow(cast("Flow", self), *self.match_answer(flow_id, feedback))
+
+    @traced_to_the_caller
+    async def resume_async(self, flow_id: str | None = None, feedback: object = None) -> Any:
+        """Continue a run on the current event loop; see `resume`."""
+        return await self.aresume(flow_id, feedback)
+
+    @traced_to_the_caller
+    def run_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
+        """Run to the end, whatever the run's current status: for jobs of a queue, which may be delivered twice.
+
+        Without a stored run one begins with the inputs. A run that failed, or whose process died, continues. One that is done
+        returns its result, and one that waits for an answer the `PendingFlow`.
+
+        Args:
+            flow_id: The id of the run.
+            inputs: Values for the state of a new run.
+
+        Raises:
+            ThreadBusy: Somebody runs it now. A queue must try again later: what runs may still die.
+            RunError: Runs of the flow are not stored.
+        """
+        return run_or_resume_flow(cast("Flow", self), flow_id, dict(inputs or {}))
+
+    @traced_to_the_caller
+    async def arun_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
+        """Bring a run to its end on the current event loop; see `run_or_resume`."""
+        return await arun_or_resume_flow(cast("Flow", self), flow_id, dict(inputs or {}))
+
+    def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> Any:
+        """Ask a person from inside a method, and return the answer as a string.
+
+        With a terminal, the question is asked there. Otherwise the run pauses, and the method runs again with the answer.
+
+        Args:
+            message: The question.
+            timeout: Seconds to wait at a terminal, after which the answer is None. A stored run waits without a limit.
+            metadata: Additional data for the person or provider that answers.
+
+        Raises:
+            RunError: No method is running, or the run is not stored.
+        """
+        return ask(message, timeout, metadata)
+
+    def compile(
+        self,
+        *,
+        checkpointer: Any = None,
+        store: object = None,
+        granularity: str | None = None,
+        name: str | None = None,
+        context_schema: type[Any] | None = None,
+        **options: object,
+    ) -> "CompiledStateGraph[Any]":
+        """Compile the flow to a LangGraph graph.
+
+        Args:
+            checkpointer: Where runs are stored; None inherits that of a parent graph.
+            store: A LangGraph store for the methods.
+            granularity: "method" for a node per method, "flow" for a single node; None uses that of the flow.
+            name: The graph's name, as a node of another graph and in traces; None for that of the flow.
+            context_schema: The schema of LangGraph's `context`, which methods read as `get_runtime().context` and tools as
+                `runtime.context`.
+            options: Other arguments of LangGraph's `compile`, such as `interrupt_before`.
+
+        Raises:
+            DefinitionError: The flow is invalid.
+            CompileError: The granularity is unknown, or has no node to interrupt at.
+        """
+        return compile_flow(
+            cast("Flow", self),
+            granularity,
+            checkpointer=checkpointer,
+            store=store,
+            name=name,
+            context_schema=context_schema,
+            **options,
+        )
+
+    def as_tool(self, name: str | None = None, description: str | None = None) -> "StructuredTool":
+        """Return the flow as a LangChain tool, for agents that are not crewgraph's; each call runs a flow of its own.
+
+        Its arguments are the fields of the state and the parameters of the start methods; it returns the flow's result as text,
+        with the result itself as the artifact.
+
+        Args:
+            name: The tool's name; None makes one of the flow's name.
+            description: What the tool is for; None takes the docstring of the class.
+
+        Raises:
+            DefinitionError: The flow is invalid.
+        """
+        return flow_tool(cast("Flow", self), name, description)
+
+    @hybridmethod
+    def runs(
+        self, *, status: StatusFilter | None = None, inside: bool = False, limit: int | None = None
+    ) -> list[RunInfo]:
+        """Return the stored runs of this flow, last updated first; can be called on the class.
+
+        Args:
+            status: Only runs with this status: "working", "waiting" (for an answer), "failed", "abandoned", "done"; "open"
+                for those that can be resumed, failed or abandoned.
+            inside: Whether to include runs inside methods of other flows.
+            limit: Maximum number of runs; None returns all.
+
+        Raises:
+            StorageError: The stored runs cannot be read.
+        """
+        return flow_runs(cast("Flow", self), RunFilter(status=status, inside=inside, limit=limit))
+
+    @hybridmethod
+    async def aruns(
+        self, *, status: StatusFilter | None = None, inside: bool = False, limit: int | None = None
+    ) -> list[RunInfo]:
+        """Return the stored runs of this flow, on the current event loop; see `runs`."""
+        return await aflow_runs(cast("Flow", self), RunFilter(status=status, inside=inside, limit=limit))
+
+    @hybridmethod
+    def pending(self) -> list[PendingFlow]:
+        """Return the stored runs that wait for an answer; can be called on the class."""
+        return pending(cast("Flow", self))
+
+    @hybridmethod
+    async def apending(self) -> list[PendingFlow]:
+        """Return the stored runs that wait for an answer, on the current event loop; see `pending`."""
+        return await apending(cast("Flow", self))
+
+    def history(self, flow_id: str | None = None) -> FlowSteps:
+        """Return the steps of a stored run, oldest first.
+
+        Args:
+            flow_id: The run; None means that of `state`.
+
+        Raises:
+            RunError: There is no such run.
+        """
+        return read_flow_history(cast("Flow", self), flow_id)
+
+    async def ahistory(self, flow_id: str | None = None) -> FlowSteps:
+        """Return the steps of a stored run, on the current event loop; see `history`."""
+        return await aread_flow_history(cast("Flow", self), flow_id)
+
+    @ForkMethod
+    @traced_to_the_caller
+    def fork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
+        """Continue a run from an earlier step, optionally with a changed state; later work of the run is set aside.
+
+        Args:
+            step: A step of `history`.
+            state: New values for fields of the state.
+
+        Returns:
+            As for `kickoff`.
+
+        Raises:
+            DefinitionError: The values do not fit the state.
+        """
+        return fork_flow(cast("Flow", self), step, state)
+
+    @traced_to_the_caller
+    async def afork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
+        """Continue a run from an earlier step, on the current event loop; see `fork`."""
+        return await afork_flow(cast("Flow", self), step, state)
+
+    def running_state(self, otherwise: object) -> Any:
+        """Return the state of the current run of this flow, or `otherwise` outside of runs."""
+        return state_of_enclosing_run(cast("Flow", self), otherwise)
+
+
+def _merge_inputs(inputs: Any, more: dict[str, object], config: "RunnableConfig | None" = None) -> dict[str, object]:
+    """Merge `inputs` with keyword inputs, and with the thread of a caller's config as their `id`.
+
+    Raises:
+        TypeError: `inputs` is not a mapping.
+        RunError: The inputs have another `id` than the config.
+    """
+    if inputs is not None and not isinstance(inputs, Mapping):
+        raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
+    merged: dict[str, object] = {**(inputs or {}), **more}
+    if config is None:
+        return merged
+    input_id = merged.get("id")
+    thread_id = thread_of(None if input_id is None else str(input_id), config)
+    return merged if thread_id is None or input_id is not None else {**merged, "id": thread_id}
+
+
+class PendingFlowMethods:
+    """Methods of flows that wait for an answer."""
+
+    input_provider: Any = None
+    """Answers questions of `self.ask`; see `InputProvider`. None uses that of `flow_config`."""
+
+    _pending_flow: PendingFlow | None = None
+    _last: Any
+
+    @classmethod
+    def from_pending(
+        cls, flow_id: str, persistence: "FlowPersistence | None" = None, *, definition: object = None, **kwargs: object
+    ) -> Self:
+        """Create a flow for a run that waits for an answer; `resume(answer)` continues it.
+
+        Args:
+            flow_id: The id of the run.
+            persistence: A backend to save states to, as for the constructor.
+            definition: No effect: a flow's definition is its class.
+            kwargs: Other arguments of the constructor.
+
+        Raises:
+            DefinitionError: No such run waits for an answer (also a ValueError).
+        """
+        flow = cls(**({"persistence": persistence} if persistence is not None else {}), **kwargs)
+        flow._pending_flow = waiting_flow_runs(cast("Flow", flow), flow_id)
+        return flow
+
+    @property
+    def pending_feedback(self) -> PendingFeedbackContext | None:
+        """The pending question of a flow created by `from_pending`; None once answered."""
+        return self._pending_flow.context if self._pending_flow is not None else None
+
+    @property
+    def input_history(self) -> list[dict[str, Any]]:
+        """The questions and answers of `ask` in the last run in this process, in order."""
+        return list(self._last.inputs_asked) if self._last is not None else []
+
+    @property
+    def _input_history(self) -> list[dict[str, object]]:
+        return self.input_history
+
+    def match_answer(self, flow_id: str | None, feedback: object) -> tuple[str, Any]:
+        """Return the id of the run to continue, and the answer.
+
+        Raises:
+            RunError: Neither this object nor the caller names a run.
+        """
+        pending_flow = self._pending_flow
+        if pending_flow is None or flow_id == pending_flow.flow_id:
+            if flow_id is None:
+                raise RunError(
+                    "`resume` needs the run: `resume(flow_id, answer)`, or make the flow with `from_pending`."
+                )
+            return flow_id, feedback
+        self._pending_flow = None
+        return pending_flow.flow_id, feedback if feedback is not None else flow_id or ""

@@ -1,0 +1,138 @@
+"""The methods of crews and flows that add runs to a queue for workers on any number of machines."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.definitions.run_options import Inputs
+from crewgraph.extensions import extension
+from crewgraph.extras import require
+
+if TYPE_CHECKING:
+    from crewgraph.contrib.queue import Job, Queue
+
+__all__ = ["QueueMethods"]
+
+
+class QueueMethods:
+    """Methods that add runs to a queue."""
+
+    def enqueue(
+        self,
+        inputs: Inputs | None = None,
+        *,
+        thread_id: str | None = None,
+        queue: "Queue | str | None" = None,
+        priority: int = 0,
+        delay: float = 0,
+        retries: int = 3,
+        limit: int | None = None,
+    ) -> "Job":
+        """Add a run to a queue for a `crewgraph worker` to execute; `Job.result` waits for it.
+
+        A thread that already has a queued or running job keeps it; a run that has started keeps its inputs.
+
+        Args:
+            inputs: Values for the `{placeholders}` of a crew, or for the state of a flow.
+            thread_id: The name to store the run under; None generates one.
+            queue: The queue, or the address of its Postgres database. None uses the database of a Postgres checkpointer of the
+                crew or flow, else the one in the environment variable CREWGRAPH_QUEUE.
+            priority: Jobs of a higher priority are fetched first.
+            delay: Seconds to wait before the first attempt.
+            retries: Maximum number of retries after a failure, with delays of 1, 2, 4 ... seconds. Errors that a retry would
+                only repeat are not retried.
+            limit: Maximum number of runs of this crew or flow at a time, across all workers. Use the same number in every
+                call.
+
+        Raises:
+            RunError: There is no queue.
+            NotPlain: The inputs cannot be stored.
+            StorageError: The database cannot be used.
+            MissingExtra: `crewgraph[queue]` is not installed.
+        """
+        return _queue_for(self, queue).enqueue(
+            self, inputs, thread_id=thread_id, priority=priority, delay=delay, retries=retries, limit=limit
+        )
+
+    async def aenqueue(
+        self,
+        inputs: Inputs | None = None,
+        *,
+        thread_id: str | None = None,
+        queue: "Queue | str | None" = None,
+        priority: int = 0,
+        delay: float = 0,
+        retries: int = 3,
+        limit: int | None = None,
+    ) -> "Job":
+        """Add a run to a queue without blocking the event loop; see `enqueue`."""
+        add = partial(self.enqueue, inputs, thread_id=thread_id, queue=queue, priority=priority, delay=delay)
+        return await in_thread(partial(add, retries=retries, limit=limit))
+
+    def enqueue_for_each(
+        self,
+        inputs: Sequence[Mapping[str, Any]],
+        *,
+        thread_ids: Sequence[str] | None = None,
+        queue: "Queue | str | None" = None,
+        priority: int = 0,
+        delay: float = 0,
+        retries: int = 3,
+        limit: int | None = None,
+    ) -> "list[Job]":
+        """Add a run to a queue for each of several inputs; see `enqueue`.
+
+        Args:
+            inputs: The inputs of each run.
+            thread_ids: The name of each run; None generates them.
+            queue: See `enqueue`.
+            priority: See `enqueue`.
+            delay: See `enqueue`.
+            retries: See `enqueue`.
+            limit: See `enqueue`.
+
+        Raises:
+            ValueError: There are not as many names as inputs.
+        """
+        names = [None] * len(inputs) if thread_ids is None else thread_ids
+        return _queue_for(self, queue).enqueue_all(
+            self,
+            list(zip(names, inputs, strict=True)),
+            priority=priority,
+            delay=delay,
+            retries=retries,
+            limit=limit,
+        )
+
+    async def aenqueue_for_each(
+        self,
+        inputs: Sequence[Mapping[str, Any]],
+        *,
+        thread_ids: Sequence[str] | None = None,
+        queue: "Queue | str | None" = None,
+        priority: int = 0,
+        delay: float = 0,
+        retries: int = 3,
+        limit: int | None = None,
+    ) -> "list[Job]":
+        """Add a run for each of several inputs without blocking the event loop; see `enqueue_for_each`."""
+        add = partial(self.enqueue_for_each, inputs, thread_ids=thread_ids, queue=queue, priority=priority, delay=delay)
+        return await in_thread(partial(add, retries=retries, limit=limit))
+
+    def job(self, thread_id: str, *, queue: "Queue | str | None" = None) -> "Job":
+        """Return the job of a run that was added to a queue, by this process or another one.
+
+        Args:
+            thread_id: The name that the run is stored under.
+            queue: See `enqueue`.
+
+        Raises:
+            RunError: There is no such job.
+        """
+        return _queue_for(self, queue).job(thread_id, self)
+
+
+def _queue_for(definition: object, queue: "Queue | str | None") -> Any:
+    require("procrastinate", extra="queue", purpose="A queue")
+    return extension("queue.for")(definition, queue)

@@ -1,0 +1,221 @@
+"""Random flows, and a naive implementation of the trigger rules to compare others with."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, cast
+
+from hypothesis import HealthCheck
+from hypothesis import strategies as st
+
+from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.method import AndCondition, Condition, FlowCondition, FlowMethod, OrCondition
+
+__all__ = ["LARGE", "Naive", "computed", "flows", "holds", "leaves", "plainly", "values"]
+
+LARGE = [HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
+LABELS = ("L0", "L1", "L2", "P0", "P1")
+
+
+class Mark(Enum):
+    L1 = "L1"
+
+
+def computed(flow: Any) -> Any:
+    """What stands for every method: its code does not tell what it returns."""
+    return flow.value
+
+
+# Flows at random
+
+
+@st.composite
+def conditions(draw: st.DrawFn, events: list[str], depth: int = 0) -> Condition:
+    kind = draw(st.sampled_from(["event", "event", "and", "or"] if depth < 2 else ["event"]))
+    if kind == "event":
+        return draw(st.sampled_from(events))
+    parts = tuple(draw(conditions(events, depth + 1)) for _ in range(draw(st.integers(1, 3))))
+    return AndCondition(parts) if kind == "and" else OrCondition(parts)
+
+
+@st.composite
+def flows(draw: st.DrawFn) -> FlowDefinition:
+    names = [f"m{number}" for number in range(draw(st.integers(2, 7)))]
+    methods: dict[str, FlowMethod] = {}
+    for number, name in enumerate(names):
+        kinds = ["start", "again", "listen", "listen", "listen", "router", "router", "start router", "start listen"]
+        kind = "start" if number == 0 else draw(st.sampled_from(kinds))
+        events = [*(one for one in names if one != name), *LABELS]
+        listens = kind in ("listen", "router", "start listen")
+        methods[name] = FlowMethod(
+            name=name,
+            func=computed,
+            trigger=draw(conditions(events)) if listens else None,
+            condition=draw(conditions(events)) if kind == "again" else None,
+            is_start=kind in ("start", "again", "start router", "start listen"),
+            is_router="router" in kind,
+            labels=tuple(draw(st.sets(st.sampled_from(["L0", "L1", "L2"])))) if "router" in kind else (),
+        )
+    return FlowDefinition(name="Drawn", methods=methods)
+
+
+def values(is_router: bool) -> st.SearchStrategy[Any]:
+    label = st.sampled_from([*LABELS, "m0", "m1"])
+    if not is_router:
+        return st.one_of(st.none(), st.just(7), label)
+    return st.one_of(st.none(), label, st.lists(label, max_size=3), st.just(Mark.L1))
+
+
+# The rules, once more: everything that happened is kept, and every listener looks at all of it
+
+
+@dataclass
+class Signal:
+    """Something that happened: a completion, or a label."""
+
+    name: str
+    round: int
+    by: "Ran"
+    is_label: bool = False
+    routed_in: "Ran | None" = None
+    """For the label of a router: the completion that set off the routers that said it."""
+
+
+@dataclass
+class Ran:
+    """A method that runs or ran."""
+
+    method: str
+    round: int
+    cause: Signal | None
+    router_set_off_by: "Ran | None" = None
+    returned: Any = None
+
+    @property
+    def given(self) -> Any:
+        if self.cause is None:
+            return None
+        return self.cause.name if self.cause.is_label else self.cause.by.returned
+
+
+BEGINNING = Ran("", 0, None)
+"""What sets off the routers that a run begins with."""
+
+
+@dataclass
+class Naive:
+    """A run of a flow as its rules say."""
+
+    definition: FlowDefinition
+    runs: list[Ran] = field(default_factory=list[Ran])
+    inflight: list[Ran] = field(default_factory=list[Ran])
+    received: dict[tuple[str, str], list[Signal]] = field(default_factory=dict[tuple[str, str], list[Signal]])
+    answered: dict[str, tuple[int, Signal]] = field(default_factory=dict[str, tuple[int, Signal]])
+
+    def __post_init__(self) -> None:
+        methods = self.definition.methods.values()
+        plain = [one for one in methods if one.is_start and one.condition is None]
+        for one in plain or [one for one in methods if one.is_start]:
+            self._run(Ran(one.name, 1, None, BEGINNING))
+
+    def _run(self, ran: Ran) -> None:
+        earlier = [one.round for one in self.runs if one.method == ran.method]
+        if earlier and max(earlier) >= ran.round:
+            ran.round = max(earlier) + 1
+        self.runs.append(ran)
+        self.inflight.append(ran)
+
+    def complete(self, ran: Ran, value: Any) -> None:
+        self.inflight.remove(ran)
+        ran.returned = value
+        reached: list[Ran] = []
+        for signal in self._signals(ran, value):
+            for listener in self._listeners_of(signal):
+                if listener not in [one.method for one in reached]:
+                    reached += self._told(listener, signal)
+        for one in reached:
+            self._run(one)
+
+    def _signals(self, ran: Ran, value: Any) -> list[Signal]:
+        signals = [Signal(ran.method, ran.round, ran)]
+        if self.definition.methods[ran.method].is_router:
+            several = cast("list[Any]", value if isinstance(value, list) else [value])
+            for one in several:
+                text: Any = one.value if isinstance(one, Enum) else one
+                if text is not None:
+                    signals.append(Signal(str(text), ran.round, ran, True, ran.router_set_off_by))
+        elif isinstance(value, str) and self._is_said(value):
+            signals.append(Signal(value, ran.round, ran, True))
+        return signals
+
+    def _is_said(self, text: str) -> bool:
+        """A label that is no method, that somebody listens to, and that no router mentions."""
+        methods = self.definition.methods
+        listened = {event for one in methods.values() for event in (*leaves(one.trigger), *leaves(one.condition))}
+        routed = {label for one in methods.values() if one.is_router for label in one.labels}
+        return text in listened and text not in methods and text not in routed
+
+    def _listeners_of(self, signal: Signal) -> list[str]:
+        """Routers are begun first."""
+        methods = self.definition.methods
+        hearing = [
+            name
+            for name, one in methods.items()
+            if signal.name in leaves(one.trigger) or (signal.is_label and signal.name in leaves(one.condition))
+        ]
+        return [name for name in hearing if methods[name].is_router] + [
+            name for name in hearing if not methods[name].is_router
+        ]
+
+    def _told(self, name: str, signal: Signal) -> list[Ran]:
+        method = self.definition.methods[name]
+        ways = [("trigger", method.trigger)]
+        if signal.is_label:
+            ways.append(("condition", method.condition))
+        for way, condition in ways:
+            if signal.name not in leaves(condition) or (way == "trigger" and self._is_answered(name, signal)):
+                continue
+            received = self.received.setdefault((name, way), [])
+            received.append(signal)
+            if holds(condition, {one.name for one in received}):
+                self.received[name, way] = []
+                return [self._answer(name, received, signal)]
+        return []
+
+    def _is_answered(self, name: str, signal: Signal) -> bool:
+        """Whether an `or_` over several has run for this: in this round, and not for other routers."""
+        if name not in self.answered or not self._races(name):
+            return False
+        number, before = self.answered[name]
+        if signal.round > number:
+            return False
+        return signal.routed_in is None or signal.routed_in is before.routed_in
+
+    def _races(self, name: str) -> bool:
+        """Listeners do; what starts a method again does so each time."""
+        condition = self.definition.methods[name].trigger
+        several = isinstance(condition, OrCondition) and len(condition.conditions) > 1
+        return several and not self.definition.methods[name].is_router
+
+    def _answer(self, name: str, received: list[Signal], signal: Signal) -> Ran:
+        number = max(one.round for one in {one.name: one for one in received}.values())
+        if self._races(name):
+            self.answered[name] = (number, signal)
+        set_off = (signal.routed_in or signal.by) if self.definition.methods[name].is_router else None
+        return Ran(name, number, signal, set_off)
+
+
+def leaves(condition: Condition | None) -> list[str]:
+    if not isinstance(condition, FlowCondition):
+        return [condition] if condition else []
+    return [event for one in condition.conditions for event in leaves(one)]
+
+
+def holds(condition: Condition | None, events: set[str]) -> bool:
+    if not isinstance(condition, FlowCondition):
+        return condition in events
+    parts = [holds(one, events) for one in condition.conditions]
+    return False not in parts if isinstance(condition, AndCondition) else True in parts
+
+
+def plainly(value: Any) -> Any:
+    return value.value if isinstance(value, Enum) else value

@@ -1,0 +1,11 @@
+"""A class with the same name as one in `test_serialization`."""
+
+from pydantic import BaseModel
+
+__all__ = ["Fish"]
+
+
+class Fish(BaseModel):
+    """As in `test_record`, with another field."""
+
+    length: int = 0

@@ -1,0 +1,26 @@
+"""Runs a program of this folder in a separate process."""
+
+import os
+import sys
+from pathlib import Path
+
+import processes
+
+from kills.matrix import ROOT
+
+__all__ = ["points_of", "run_program"]
+
+
+def run_program(program: str, folder: Path, kill: str = "") -> tuple[int, str]:
+    """Run it, or go on with it: its exit code (-9: killed) and what it printed."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])
+    env = {**os.environ, "PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(folder)}
+    command = [sys.executable, "-m", f"kills.{program}", str(folder), kill]
+    ran = processes.run(command, env=env, capture_output=True, text=True, check=False, timeout=250)
+    assert ran.returncode in (0, -9), ran.stderr
+    return ran.returncode, ran.stdout
+
+
+def points_of(lines: list[str]) -> list[str]:
+    """The points at which a run that left these lines could have died."""
+    return [f"{side} {line}" for line in dict.fromkeys(lines) for side in ("before", "after")]

@@ -1,0 +1,420 @@
+"""Crews and flows as parts of LangChain programs: tools of agents, named nodes, runs with a caller's config."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import tool as langchain_tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command
+from modes import Mode
+from pydantic import BaseModel, ValidationError
+
+from crewgraph import ConditionalTask, Crew, ScriptedLLM, ToolUse
+from crewgraph.errors import CompileError, RunError
+from crewgraph.flow import Flow, human_feedback, listen, start
+from crewgraph.tools import tool
+
+from .parts import agent, crew, task
+
+
+class Ledger:
+    """A crew that pays an invoice once a person has approved, and what was paid."""
+
+    def __init__(self, *, seconds: float = 0) -> None:
+        self.paid: list[str] = []
+        self.seconds = seconds
+
+    def crew(self, *, approved: bool = True) -> Crew:
+        @tool(require_approval=approved)
+        def pay(invoice: str) -> str:
+            """Pay an invoice."""
+            self.paid.append(invoice)
+            time.sleep(self.seconds)
+            return f"paid {invoice}"
+
+        def reply(messages: list[dict[str, Any]]) -> Any:
+            invoice = str(messages[1]).partition("invoice <")[2].partition(">")[0]
+            return (
+                f"Final Answer: {invoice} is paid"
+                if f"paid {invoice}" in str(messages)
+                else ToolUse("pay", {"invoice": invoice})
+            )
+
+        clerk = agent(ScriptedLLM(reply), "Clerk", tools=[pay])
+        return crew(task("payment", clerk, description="Pay invoice <{invoice}>."), name="accounts: payable")
+
+
+def assistant(
+    tools: "list[Any] | ToolNode", *calls: dict[str, Any], checkpointer: Any = None, handle_tool_errors: bool = False
+) -> Any:
+    """An agent by hand, which makes some tool calls at once and ends."""
+
+    def model(state: MessagesState) -> dict[str, list[AnyMessage]]:
+        if isinstance(state["messages"][-1], HumanMessage):
+            return {"messages": [AIMessage("", tool_calls=[{**call, "type": "tool_call"} for call in calls])]}
+        return {"messages": [AIMessage("done")]}
+
+    def way(state: MessagesState) -> str:
+        return "tools" if getattr(state["messages"][-1], "tool_calls", ()) else END
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", model)
+    node = tools if isinstance(tools, ToolNode) else ToolNode(tools, handle_tool_errors=handle_tool_errors)
+    graph.add_node("tools", node)
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", way, ["tools", END])
+    graph.add_edge("tools", "model")
+    return graph.compile(checkpointer=checkpointer)
+
+
+ASK: Any = {"messages": [HumanMessage("Pay them.")]}
+
+
+def test_a_crew_is_a_tool_with_its_placeholders_as_arguments(mode: Mode):
+    ledger = Ledger()
+    made = ledger.crew(approved=False).as_tool()
+    assert made.name == "accounts_payable"
+    assert made.description == "Run the crew accounts: payable. Pay invoice <{invoice}>. Returns: a text"
+    schema: Any = made.tool_call_schema
+    assert schema["properties"].keys() == {"invoice"}
+    call = {"name": made.name, "args": {"invoice": "A-1"}, "id": "1"}
+    done = mode.invoke(assistant([made], call), ASK)
+    answer = done["messages"][-2]
+    assert (answer.content, answer.artifact.raw, ledger.paid) == ("A-1 is paid", "A-1 is paid", ["A-1"])
+
+
+def test_a_call_that_leaves_an_argument_out_is_reported_to_the_model_and_runs_nothing(mode: Mode):
+    ledger = Ledger()
+    for made in (ledger.crew(approved=False).as_tool("pay_invoice"), Report().as_tool("pay_invoice")):
+        call = {"name": "pay_invoice", "args": {"topic": "x"}, "id": "1"}
+        answer = mode.invoke(assistant([made], call, handle_tool_errors=True), ASK)["messages"][-2]
+        assert answer.status == "error"
+        assert "Field required" in answer.content
+        with pytest.raises(ValidationError, match="invoice|tone"):
+            made.invoke({})
+    assert ledger.paid == []
+
+
+def test_a_tools_name_and_description_are_the_callers(mode: Mode):
+    made = Ledger().crew().as_tool("pay_invoice", "Pays an invoice.")
+    assert (made.name, made.description) == ("pay_invoice", "Pays an invoice.")
+
+
+def test_questions_of_crews_that_are_tools_interrupt_the_graph_around_them(mode: Mode):
+    ledger = Ledger()
+    made = ledger.crew().as_tool("pay_invoice")
+    calls = [{"name": "pay_invoice", "args": {"invoice": name}, "id": name} for name in ("A-1", "B-2")]
+    graph = assistant([made], *calls, checkpointer=InMemorySaver())
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    out = mode.invoke(graph, ASK, config)
+    asked = 0
+    while out.get("__interrupt__"):
+        asked += 1
+        out = mode.invoke(graph, Command(resume={out["__interrupt__"][0].id: True}), config)
+    assert (asked, sorted(ledger.paid)) == (2, ["A-1", "B-2"])
+    assert [message.content for message in out["messages"][2:]] == ["A-1 is paid", "B-2 is paid", "done"]
+
+
+class Delays:
+    """Tool calls of a node that begin late: one of them at the first attempt, the other at later ones."""
+
+    def __init__(self, *ids: str) -> None:
+        self.late = ids
+        self.attempts = dict.fromkeys(ids, 0)
+
+    def delay(self, call: str) -> float:
+        self.attempts[call] += 1
+        return 0.3 if call == self.late[min(self.attempts[call], len(self.late)) - 1] else 0
+
+    def wrap(self, request: Any, execute: Any) -> Any:
+        time.sleep(self.delay(request.tool_call["id"]))
+        return execute(request)
+
+    async def awrap(self, request: Any, execute: Any) -> Any:
+        await asyncio.sleep(self.delay(request.tool_call["id"]))
+        return await execute(request)
+
+
+def test_calls_in_parallel_keep_their_runs_whichever_begins_first(mode: Mode):
+    ledger = Ledger()
+    delays = Delays("B-2", "A-1")
+    tools = ToolNode(
+        [ledger.crew().as_tool("pay_invoice")],
+        handle_tool_errors=False,
+        wrap_tool_call=delays.wrap,
+        awrap_tool_call=delays.awrap,
+    )
+    calls = [{"name": "pay_invoice", "args": {"invoice": name}, "id": name} for name in delays.attempts]
+    graph = assistant(tools, *calls, checkpointer=InMemorySaver())
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    out = mode.invoke(graph, ASK, config)
+    while out.get("__interrupt__"):
+        out = mode.invoke(graph, Command(resume={out["__interrupt__"][0].id: True}), config)
+    assert sorted(ledger.paid) == ["A-1", "B-2"]
+    assert [message.content for message in out["messages"][2:]] == ["B-2 is paid", "A-1 is paid", "done"]
+
+
+def test_a_call_is_finished_and_kept_before_the_question_of_another_one_interrupts(mode: Mode):
+    ledger = Ledger(seconds=0.5)
+    made = ledger.crew().as_tool("pay_invoice")
+    calls = [{"name": "pay_invoice", "args": {"invoice": name}, "id": name} for name in ("A-1", "B-2")]
+    graph = assistant([made], *calls, checkpointer=InMemorySaver())
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    out = mode.invoke(graph, ASK, config)
+    while out.get("__interrupt__"):
+        out = mode.invoke(graph, Command(resume={out["__interrupt__"][0].id: True}), config)
+    assert sorted(ledger.paid) == ["A-1", "B-2"]
+
+
+def test_a_question_that_cannot_interrupt_is_an_error(mode: Mode):
+    made = Ledger().crew().as_tool("pay_invoice")
+    call = {"name": "pay_invoice", "args": {"invoice": "A-1"}, "id": "1"}
+    with pytest.raises(RunError, match="compile its graph with a checkpointer"):
+        mode.invoke(assistant([made], call), ASK)
+
+
+class Request(BaseModel):
+    topic: str = ""
+    words: int = 100
+
+
+class Report(Flow[Request]):
+    """Write a report."""
+
+    @start()
+    def write(self, tone: str) -> str:
+        return f"{tone}: {self.state.topic} in {self.state.words} words"
+
+
+def test_a_flow_is_a_tool_with_its_state_and_parameters_as_arguments(mode: Mode):
+    made = Report().as_tool()
+    assert (made.name, made.description) == ("report", "Write a report.")
+    schema: Any = made.tool_call_schema
+    assert {name: field["type"] for name, field in schema["properties"].items()} == {
+        "topic": "string",
+        "words": "integer",
+        "tone": "string",
+    }
+    assert schema["required"] == ["tone"]
+    calls = [{"name": "report", "args": {"topic": topic, "tone": "dry"}, "id": topic} for topic in ("rain", "snow")]
+    done = mode.invoke(assistant([made], *calls), ASK)
+    assert [message.content for message in done["messages"][2:4]] == [
+        "dry: rain in 100 words",
+        "dry: snow in 100 words",
+    ]
+
+
+# -------------------------------------------------------------------------------------------------- names
+def test_compiled_crews_and_flows_are_nodes_under_their_own_names(mode: Mode):
+    compiled = [Ledger().crew(approved=False).compile(), Report().compile(), Report().compile(name="weekly")]
+    assert [graph.name for graph in compiled] == ["accounts payable", "Report", "weekly"]
+
+    class Shared(MessagesState, total=False):
+        inputs: dict[str, Any]
+
+    graph = StateGraph(Shared)
+    for one in compiled:
+        graph.add_node(one)
+    assert {"accounts payable", "Report", "weekly"} <= set(graph.nodes)
+
+
+# ------------------------------------------------------------------------------------------------- result
+class Amount(BaseModel):
+    euros: int
+
+
+def test_the_result_of_a_graph_is_under_one_key(mode: Mode):
+    clerk = agent(ScriptedLLM(["text", '{"euros": 3}']))
+    graph = mode.compile(
+        crew(task("first", clerk), task("second", clerk, output_pydantic=Amount)), checkpointer=InMemorySaver()
+    )
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    assert mode.invoke(graph, {}, config)["output"] == {"euros": 3}
+    assert mode.state(graph, config).values["output"] == {"euros": 3}
+
+
+def test_the_result_of_a_skipped_last_task_is_that_of_the_crew(mode: Mode):
+    clerk = agent(ScriptedLLM(["text"], repeat_last=True))
+    never = ConditionalTask(lambda _: False, name="second", description="d", expected_output="e", agent=clerk)
+    made = crew(task("first", clerk), never)
+    assert mode.invoke(mode.compile(made), {})["output"] == mode.kickoff(made).raw == "text"
+
+
+def test_a_task_that_is_called_output_keeps_its_channel(mode: Mode):
+    graph = mode.compile(crew(task("output", agent(ScriptedLLM(["text"])))))
+    assert mode.invoke(graph, {})["output"]["raw"] == "text"
+
+
+def test_an_edit_of_the_last_task_is_an_edit_of_the_result():
+    graph = crew(task("only", agent(ScriptedLLM(["text"])))).compile(checkpointer=InMemorySaver())
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    done = graph.invoke({}, config)
+    graph.update_state(config, {"only": {**done["only"], "raw": "edited"}}, as_node="only")
+    assert graph.get_state(config).values["output"] == "edited"
+
+
+# ------------------------------------------------------------------------------------------- conversations
+def helper() -> Crew:
+    def reply(messages: list[dict[str, Any]]) -> str:
+        return "Final Answer: about " + str(messages[1]).partition("answer <")[2].partition(">")[0]
+
+    return crew(task("answer", agent(ScriptedLLM(reply)), description="Please answer <{question}>."), name="help desk")
+
+
+def test_a_graph_that_takes_part_in_a_conversation_answers_its_last_message(mode: Mode):
+    graph = mode.compile(helper(), messages=True, checkpointer=InMemorySaver())
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    for question in ("rain?", "snow?"):
+        done = mode.invoke(graph, {"messages": [{"role": "user", "content": question}]}, config)
+    assert [(message.type, message.content, message.name) for message in done["messages"]] == [
+        ("human", "rain?", None),
+        ("ai", "about rain?", "help desk"),
+        ("human", "snow?", None),
+        ("ai", "about snow?", "help desk"),
+    ]
+    assert done["output"] == "about snow?"
+
+
+def test_a_supervisor_hands_a_conversation_to_crews(mode: Mode):
+    def route(state: MessagesState) -> Command[Any]:
+        return Command(goto="help desk" if isinstance(state["messages"][-1], HumanMessage) else END)
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("supervisor", route, destinations=("help desk", END))
+    graph.add_node(helper().compile(messages="question"))
+    graph.add_edge(START, "supervisor")
+    graph.add_edge("help desk", "supervisor")
+    done = mode.invoke(graph.compile(), {"messages": [HumanMessage("rain?")]})
+    assert [message.content for message in done["messages"]] == ["rain?", "about rain?"]
+    assert done["messages"][-1].name == "help desk"
+
+
+def test_a_conversation_without_a_question_is_refused(mode: Mode):
+    with pytest.raises(RunError, match="hold none of a person"):
+        mode.invoke(mode.compile(helper(), messages=True), {"messages": [AIMessage("hello")]})
+
+
+@pytest.mark.parametrize(
+    ("description", "messages", "says"),
+    [
+        ("Do it.", True, "its texts have none. Put one where"),
+        ("Do {a} and {b}.", True, "its texts have `a`, `b`"),
+        ("Do {a}.", "b", "names no placeholder of the crew's texts; they have `a`"),
+    ],
+    ids=["none", "several", "another"],
+)
+def test_the_placeholder_of_a_conversation_must_be_clear(description: str, messages: bool | str, says: str):
+    with pytest.raises(CompileError, match=says):
+        crew(task("only", agent(ScriptedLLM([])), description=description)).compile(messages=messages)
+
+
+# ------------------------------------------------------------------------------------------------- config
+class Heard(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.runs: list[tuple[str, tuple[str, ...], str | None]] = []
+
+    def on_chain_start(self, serialized: Any, inputs: Any, **run: Any) -> None:
+        self.runs.append((run["name"], tuple(run["tags"]), run["metadata"].get("tenant")))
+
+
+@langchain_tool
+def whoami(question: str, config: RunnableConfig) -> str:
+    """Tell who asks."""
+    return f"user {(config.get('configurable') or {}).get('user_id')}"
+
+
+def asking() -> Crew:
+    def reply(messages: list[dict[str, Any]]) -> Any:
+        return "Final Answer: user 42" if "user 42" in str(messages) else ToolUse("whoami", {"question": "?"})
+
+    return crew(task("who", agent(ScriptedLLM(reply), "Clerk", tools=[whoami])), name="desk")
+
+
+def test_a_kickoff_takes_langchains_config(mode: Mode):
+    received = Heard()
+    config: RunnableConfig = {
+        "callbacks": [received],
+        "tags": ["nightly"],
+        "metadata": {"tenant": "acme"},
+        "run_name": "who is it",
+        "recursion_limit": 3,
+        "configurable": {"thread_id": "t-1", "user_id": "42"},
+    }
+    output = mode.kickoff(asking(), config=config)
+    assert (output.raw, output.thread_id) == ("user 42", "t-1")
+    assert received.runs[0] == ("who is it", ("nightly",), "acme")
+    assert {tenant for _, _, tenant in received.runs} == {"acme"}
+    assert all("nightly" in tags for _, tags, _ in received.runs)
+    assert asking().history("t-1")
+
+
+def test_a_config_reaches_every_run_of_a_batch_and_of_a_stream(mode: Mode):
+    received = Heard()
+    config: RunnableConfig = {"callbacks": [received], "run_name": "batch", "configurable": {"user_id": "42"}}
+    made = asking()
+    mode.run(made.kickoff_for_each, made.akickoff_for_each, [{}, {}], config=config)
+    list(mode.stream_items(asking(), config=config))
+    assert [name for name, _, _ in received.runs].count("batch") == 3
+
+
+def test_two_threads_for_one_run_are_refused(mode: Mode):
+    with pytest.raises(RunError, match="`thread_id` is 'a', and the `thread_id` in `config` is 'b'"):
+        mode.kickoff(asking(), thread_id="a", config={"configurable": {"thread_id": "b"}})
+
+
+def test_the_config_of_a_node_may_be_passed_on(mode: Mode):
+    received = Heard()
+
+    def node(state: MessagesState, config: RunnableConfig) -> dict[str, list[AnyMessage]]:
+        return {"messages": [AIMessage(asking().kickoff(config=config).raw)]}
+
+    async def anode(state: MessagesState, config: RunnableConfig) -> dict[str, list[AnyMessage]]:
+        return {"messages": [AIMessage((await asking().akickoff(config=config)).raw)]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("ask", anode if mode.asynchronous else node)
+    graph.add_edge(START, "ask")
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    config: RunnableConfig = {"callbacks": [received], "configurable": {"thread_id": "outer", "user_id": "42"}}
+    assert mode.invoke(compiled, ASK, config)["messages"][-1].content == "user 42"
+    assert [name for name, _, _ in received.runs].count("Crew: desk") == 1
+
+
+class Named(Flow[dict[str, Any]]):
+    @start()
+    def identify(self) -> str:
+        return asking().kickoff().raw
+
+    @listen(identify)
+    @human_feedback("Is that right?", emit=["yes", "no"], llm=None)
+    def check(self, answer: str) -> str:
+        return answer
+
+
+def test_a_flow_takes_langchains_config(mode: Mode):
+    received = Heard()
+    flow = Report()
+    config: RunnableConfig = {"callbacks": [received], "metadata": {"tenant": "acme"}, "run_name": "weekly"}
+    given = {"topic": "rain", "tone": "dry"}
+    result = (
+        asyncio.run(flow.akickoff(given, config=config)) if mode.asynchronous else flow.kickoff(given, config=config)
+    )
+    assert result == "dry: rain in 100 words"
+    assert received.runs[0][0] == "weekly"
+    assert {tenant for _, _, tenant in received.runs} == {"acme"}
+
+
+def test_a_flow_runs_on_the_thread_of_a_config_and_continues_there(mode: Mode):
+    saver = InMemorySaver()
+    config: RunnableConfig = {"configurable": {"thread_id": "f-1", "user_id": "42"}}
+    flow = Named(checkpointer=saver)
+    waiting = asyncio.run(flow.akickoff(config=config)) if mode.asynchronous else flow.kickoff(config=config)
+    assert waiting.flow_id == "f-1"
+    assert Named(checkpointer=saver).resume("f-1", "yes") is not None

@@ -1,0 +1,210 @@
+"""Tasks and agents that run outside of a crew, and overridden methods inside of one."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from modes import Mode
+from typing_extensions import TypedDict
+
+from crewgraph import Agent, BaseAgent, ScriptedLLM, Task, TaskOutput
+from crewgraph.errors import RunError
+from crewgraph.events import TaskCompletedEvent, TaskStartedEvent
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.testing import record_events
+from runtime.parts import agent, asked, crew, task
+
+
+def executed(mode: Mode, one: Task, *given: Any) -> TaskOutput:
+    return mode.run(one.execute_sync, one.aexecute_sync, *given)
+
+
+def test_a_task_is_executed_on_its_own(mode: Mode):
+    one = task("lone", agent(ScriptedLLM(["done"])))
+    with record_events() as events:
+        output = executed(mode, one)
+    assert output.raw == "done" and one.output == output and output.agent == "worker"
+    assert output.usage.successful_requests == 1 and one.execution_duration is not None
+    assert [type(event) for event in events if isinstance(event, (TaskStartedEvent, TaskCompletedEvent))] == [
+        TaskStartedEvent,
+        TaskCompletedEvent,
+    ]
+
+
+def test_agent_context_and_tools_may_be_given(mode: Mode):
+    model = ScriptedLLM(["done"])
+    one = Task(description="d", expected_output="e")
+
+    def search(what: str) -> str:
+        """Look something up."""
+        return what
+
+    executed(mode, one, agent(model, "stand-in"), "the sea is calm", [search])
+    assert "the sea is calm" in asked(model)[0]
+    assert "search" in str(model.requests[0].messages[0]["content"])
+
+
+def test_a_task_without_an_agent_says_so(mode: Mode):
+    with pytest.raises(RunError, match="task `d` has no agent assigned"):
+        executed(mode, Task(description="d", expected_output="e"))
+
+
+def test_the_future_of_a_task_holds_its_output():
+    future = task("lone", agent(ScriptedLLM(["done"]))).execute_async()
+    assert future.result(10).raw == "done"
+
+
+def test_the_future_of_a_task_holds_its_exception():
+    def refuse(_: TaskOutput) -> tuple[bool, str]:
+        return False, "never"
+
+    one = task("lone", agent(ScriptedLLM(["no"])), guardrail=refuse, guardrail_max_retries=0)
+    error = one.execute_async().exception(10)
+    assert error is not None and "failed guardrail validation after 0 retries. Last error: never" in str(error)
+
+
+def test_execution_works_inside_a_running_event_loop():
+    async def cell() -> str:
+        return task("lone", agent(ScriptedLLM(["done"]))).execute_sync().raw
+
+    assert asyncio.run(cell()) == "done"
+
+
+def test_an_agent_answers_a_task(mode: Mode):
+    model = ScriptedLLM(["the answer"])
+    worker = agent(model)
+
+    def refuse(_: TaskOutput) -> tuple[bool, str]:
+        return False, "not asked"
+
+    one = Task(description="d", expected_output="e", guardrail=refuse)
+    assert mode.run(worker.execute_task, worker.aexecute_task, one, "the sea is calm") == "the answer"
+    assert "the sea is calm" in asked(model)[0] and one.output is None
+
+
+class Shouting(Agent):
+    """Calls ours, and changes what it gives."""
+
+    def execute_task(self, task: Task, context: str | None = None, tools: Sequence[Any] | None = None) -> str:
+        return super().execute_task(task, f"{context} loud".strip(), tools).upper()
+
+
+class Silent(BaseAgent):
+    """Has nothing but its own way to work."""
+
+    def execute_task(self, task: Task, context: str | None = None, tools: Sequence[Any] | None = None) -> str:
+        return f"{task.name}: {context}"
+
+
+def test_an_agents_own_version_is_called_by_the_graph(mode: Mode):
+    model = ScriptedLLM(["one", "two"])
+    loud = Shouting(role="r", goal="g", backstory="b", llm=model)
+    output = mode.kickoff(crew(task("first {n}", loud, description="do {n}"), task("second", loud)), {"n": "7"})
+    assert [one.raw for one in output.tasks_output] == ["ONE", "TWO"]
+    assert "do 7" in asked(model)[0] and "ONE loud" in asked(model)[1]
+    assert output.token_usage.successful_requests == 2 and output.tasks_output[0].usage.successful_requests == 1
+
+
+def test_an_agent_without_a_model_works_in_its_own_way(mode: Mode):
+    silent = Silent(role="r", goal="g", backstory="b", llm=ScriptedLLM([]))
+    output = mode.kickoff(crew(task("a", silent), task("b", silent)))
+    assert [one.raw for one in output.tasks_output] == ["a: ", "b: a: "]
+
+
+def test_a_refusal_reaches_an_agents_own_version_with_the_context(mode: Mode):
+    verdicts = iter([(False, "too short"), (True, None)])
+    silent = Silent(role="r", goal="g", backstory="b", llm=ScriptedLLM([]))
+
+    def judge(_: TaskOutput) -> tuple[bool, str | None]:
+        return next(verdicts)
+
+    guarded = task("b", silent, guardrail=judge)
+    raw = mode.kickoff(crew(task("a", silent), guarded)).raw
+    assert raw.startswith("b: a: ") and "too short" in raw
+
+
+class Counting(Task):
+    """Notes what it is called with, and calls ours."""
+
+    def execute_sync(
+        self, agent: BaseAgent | None = None, context: str | None = None, tools: Sequence[Any] | None = None
+    ) -> TaskOutput:
+        output = super().execute_sync(agent, context, tools)
+        return output.model_copy(
+            update={"raw": f"{output.raw} ({agent.role if agent else None}, {context!r}, {tools})"}
+        )
+
+
+def test_a_tasks_own_version_is_called_by_the_graph(mode: Mode, tmp_path: Path):
+    worker = agent(ScriptedLLM(["one", "two"]))
+    mine = Counting(name="mine", description="do {n}", expected_output="e", agent=worker)
+    with record_events() as events, SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        output = mode.kickoff(crew(task("first", worker), mine), {"n": 7}, checkpointer=saver)
+    assert output.raw == "two (worker, 'one', [])" and output.tasks_output[1].description == "do 7"
+    assert mine.output is not None and mine.output.raw == output.raw
+    assert sum(isinstance(event, TaskCompletedEvent) for event in events) == 2
+    assert output.token_usage.successful_requests == 2
+
+
+def test_a_patched_verb_is_called_with_keywords(mode: Mode):
+    one = task("patched", agent(ScriptedLLM([])))
+    given = TaskOutput(description="d", raw="from the patch", agent="worker")
+    with patch.object(Task, "execute_sync", return_value=given) as execute:
+        output = mode.kickoff(crew(one))
+    assert output.raw == "from the patch"
+    execute.assert_called_once_with(agent=one.agent, context="", tools=[])
+
+
+def test_a_patched_agent_is_called_with_keywords(mode: Mode):
+    one = task("patched", agent(ScriptedLLM([])))
+    with patch.object(Agent, "execute_task", return_value="from the patch") as execute:
+        assert mode.kickoff(crew(one)).raw == "from the patch"
+    execute.assert_called_once_with(task=one, context="", tools=[])
+
+
+def test_an_asynchronous_tasks_own_future_is_waited_for(mode: Mode):
+    one = task("patched", agent(ScriptedLLM([])), async_execution=True)
+    given = TaskOutput(description="d", raw="from the future", agent="worker")
+    with patch.object(Task, "execute_async") as execute:
+        execute.return_value.result.return_value = given
+        assert mode.kickoff(crew(one)).raw == "from the future"
+
+
+def test_an_own_version_that_gives_no_output_says_so(mode: Mode):
+    with (
+        patch.object(Task, "execute_sync", return_value="text"),
+        pytest.raises(TypeError, match="return a `TaskOutput`"),
+    ):
+        mode.kickoff(crew(task("patched", agent(ScriptedLLM([])))))
+
+
+class State(TypedDict, total=False):
+    text: str
+
+
+def test_a_task_executed_in_a_node_is_a_part_of_that_graph(mode: Mode, tmp_path: Path):
+    model = ScriptedLLM(["kept"])
+    one = task("lone", agent(model))
+    attempts: list[str] = []
+
+    def node(state: State) -> State:
+        attempts.append(one.execute_sync().raw)
+        if len(attempts) == 1:
+            raise ConnectionError("after the task")
+        return {"text": attempts[-1]}
+
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+    graph.add_node("node", node)
+    graph.add_edge(START, "node")
+    graph.add_edge("node", END)
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        app = graph.compile(checkpointer=saver)
+        config: Any = {"configurable": {"thread_id": "1"}}
+        with pytest.raises(ConnectionError):
+            mode.invoke(app, {}, config, durability="sync")
+        assert mode.invoke(app, None, config, durability="sync")["text"] == "kept"
+    assert attempts == ["kept", "kept"] and len(model.requests) == 1

@@ -1,0 +1,232 @@
+"""Servers that are killed or stopped during runs, and restarted; with a queue the runs continue meanwhile."""
+
+import asyncio
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from langgraph_sdk import get_sync_client
+from servers.postgres import Postgres
+from waiting import wait_until
+
+from crewgraph.contrib.serve.postgres import opened_postgres
+from crewgraph.contrib.serve.records import Records, opened_records
+
+from .server_processes import OfficeServer
+
+
+@pytest.fixture(params=["alone", "queued"])
+def server(request: pytest.FixtureRequest) -> OfficeServer:
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def client(server: OfficeServer) -> Iterator[Any]:
+    with get_sync_client(url=server.url) as made:
+        yield made
+
+
+def _begin(client: Any, name: str) -> tuple[str, str]:
+    thread = client.threads.create()["thread_id"]
+    return thread, client.runs.create(thread, name, input={})["run_id"]
+
+
+def _read(server: OfficeServer, thread: str, run: str) -> Iterator[str]:
+    with httpx.stream("GET", f"{server.url}/threads/{thread}/runs/{run}/stream", timeout=30) as answer:
+        yield from answer.iter_lines()
+
+
+def _ended(client: Any, thread: str, run: str) -> str:
+    client.runs.join(thread, run)
+    return client.runs.get(thread, run)["status"]
+
+
+def test_an_approval_given_before_a_kill_is_not_taken_for_a_later_one(server: OfficeServer, client: Any):
+    thread, first = _begin(client, "two_bills")
+    assert _ended(client, thread, first) == "interrupted"
+    second = client.runs.create(thread, "two_bills", command={"resume": {"approved": True}})["run_id"]
+    wait_until(lambda: "posting letter" in server.notes)
+    server.end(signal.SIGKILL)
+    assert server.notes == ["paid first", "posting letter"]
+    server.let("letter")
+    server.start()
+    assert _ended(client, thread, second) == "interrupted"
+    assert "paid second" not in server.notes
+    client.runs.wait(thread, "two_bills", command={"resume": {"approved": True}})
+    assert [note for note in server.notes if note.startswith("paid")] == ["paid first", "paid second"]
+
+
+def test_runs_that_wait_behind_another_one_are_taken_up_in_their_order(server: OfficeServer, client: Any):
+    server.let("one")
+    thread, first = _begin(client, "steps")
+    later = [client.runs.create(thread, "steps", input={}, multitask_strategy="enqueue")["run_id"] for _ in range(2)]
+    wait_until(lambda: "posting two" in server.notes)
+    server.end(signal.SIGKILL)
+    server.let("two")
+    server.start()
+    assert [_ended(client, thread, run) for run in (first, *later)] == ["success"] * 3
+    made = [one["metadata"]["run_id"] for one in reversed(client.threads.get_history(thread, limit=100))]
+    assert list(dict.fromkeys(made)) == [first, *later]
+
+
+def test_three_runs_on_a_thread_never_meet(server: OfficeServer, client: Any):
+    server.let("one")
+    server.let("two")
+    thread = client.threads.create()["thread_id"]
+    runs: list[str] = []
+    for _ in range(8):
+        runs.append(client.runs.create(thread, "steps", input={}, multitask_strategy="enqueue")["run_id"])
+    assert [_ended(client, thread, run) for run in runs] == ["success"] * 8
+
+
+def test_of_runs_that_come_at_once_one_is_begun_and_the_others_are_rejected(server: OfficeServer, client: Any):
+    thread = client.threads.create()["thread_id"]
+
+    async def all_at_once() -> list[int]:
+        async with httpx.AsyncClient(base_url=server.url, timeout=30) as http:
+            body: dict[str, Any] = {"assistant_id": "steps", "input": {}, "multitask_strategy": "reject"}
+            answers = await asyncio.gather(*(http.post(f"/threads/{thread}/runs", json=body) for _ in range(6)))
+        return sorted(answer.status_code for answer in answers)
+
+    assert asyncio.run(all_at_once()) == [200, 409, 409, 409, 409, 409]
+    server.let("one")
+    server.let("two")
+
+
+def test_a_stopped_server_leaves_behind_what_does_not_end(server: OfficeServer, client: Any):
+    thread, run = _begin(client, "steps")
+    wait_until(lambda: "posting one" in server.notes)
+    started = time.monotonic()
+    streamed: list[Any] = []
+    reading = threading.Thread(target=lambda: streamed.extend(_read(server, thread, run)))
+    reading.start()
+    wait_until(lambda: bool(streamed))
+    server.end()
+    reading.join()
+    assert time.monotonic() - started < 15
+    server.let("one")
+    server.let("two")
+    server.start()
+    assert _ended(client, thread, run) == "success"
+
+
+def test_a_run_that_waits_for_its_turn_is_cancelled_alone(server: OfficeServer, client: Any):
+    thread, first = _begin(client, "steps")
+    wait_until(lambda: "posting one" in server.notes)
+    second = client.runs.create(thread, "steps", input={}, multitask_strategy="enqueue")["run_id"]
+    client.runs.cancel(thread, second, wait=True)
+    assert client.runs.get(thread, second)["status"] == "interrupted"
+    assert client.threads.get(thread)["status"] == "busy"
+    server.let("one")
+    server.let("two")
+    assert _ended(client, thread, first) == "success"
+    assert server.notes.count("posting one") == 1
+
+
+def test_who_waits_for_a_run_of_a_stopped_server_is_told_so(server: OfficeServer, client: Any):
+    thread, run = _begin(client, "steps")
+    wait_until(lambda: "posting one" in server.notes)
+    answers: list[httpx.Response] = []
+    url = f"{server.url}/threads/{thread}/runs/{run}/join"
+    waiting = threading.Thread(target=lambda: answers.append(httpx.get(url, timeout=30)))
+    waiting.start()
+    time.sleep(0.3)  # until the request is there
+    server.end()
+    waiting.join()
+    assert answers[0].status_code == 503
+    assert run in answers[0].json()["detail"]
+
+
+@pytest.mark.parametrize("resume", [{"approved": True}, True], ids=["a mapping", "a value"])
+def test_an_answer_whose_run_asked_again_before_a_kill_is_not_given_twice(
+    server: OfficeServer, client: Any, resume: Any
+):
+    server.let("letter")
+    thread, first = _begin(client, "two_bills")
+    assert _ended(client, thread, first) == "interrupted"
+    second = client.runs.create(thread, "two_bills", command={"resume": resume})["run_id"]
+    assert _ended(client, thread, second) == "interrupted"
+    server.end(signal.SIGKILL)
+    asyncio.run(_reopen(server, second))  # as if it had been killed before it could note the end
+    server.start()
+    assert _ended(client, thread, second) == "interrupted"
+    assert [note for note in server.notes if note.startswith("paid")] == ["paid first"]
+    client.runs.wait(thread, "two_bills", command={"resume": resume})
+    assert [note for note in server.notes if note.startswith("paid")] == ["paid first", "paid second"]
+
+
+async def _reopen(server: OfficeServer, run_id: str) -> None:
+    opened = opened_records(server.records) if server.queue is None else opened_postgres(server.queue)
+    async with opened as found:
+        runs = Records(found[1] if isinstance(found, tuple) else found).runs
+        run = await runs.get(run_id)
+        assert run is not None
+        run.status = "running"
+        await runs.put(run)
+    if server.queue is not None:
+        with psycopg.connect(server.queue) as connection:
+            connection.execute("DELETE FROM crewgraph_queue.run_events WHERE event IS NULL AND run_id = %s", [run_id])
+
+
+@pytest.mark.parametrize(
+    "path", ["/runs/batch", "/runs/cancel", "/threads/prune", "/store/items/search", "/runs/crons", "/nowhere"]
+)
+def test_what_the_server_does_not_have_is_said_by_name(server: OfficeServer, path: str):
+    answer = httpx.post(f"{server.url}{path}", json={})
+    assert answer.status_code == 404
+    assert f"POST {path}" in answer.json()["detail"]
+
+
+def test_of_two_servers_on_one_database_the_second_does_not_begin(alone: OfficeServer, tmp_path: Path):
+    other = OfficeServer(tmp_path)
+    with pytest.raises(AssertionError, match=r"`two_bills` is already served from this database, by process \d+"):
+        other.start()
+    assert "Traceback" not in other.output
+
+
+def test_a_run_that_is_to_begin_later_does_so_after_a_restart(server: OfficeServer, client: Any):
+    server.let("one")
+    server.let("two")
+    thread = client.threads.create()["thread_id"]
+    started = time.monotonic()
+    run = client.runs.create(thread, "steps", input={}, after_seconds=6)["run_id"]
+    server.end(signal.SIGKILL)
+    server.start()
+    assert server.notes == []
+    assert _ended(client, thread, run) == "success"
+    assert time.monotonic() - started >= 5.5
+
+
+def test_a_run_on_postgres_continues_after_its_server_was_killed(tmp_path: Path, postgres: Postgres):
+    server = OfficeServer(tmp_path, f"--postgres={postgres.dsn}")
+    server.start()
+    try:
+        with get_sync_client(url=server.url) as client:
+            server.let("one")
+            thread, run = _begin(client, "steps")
+            wait_until(lambda: "posting two" in server.notes)
+            assert [one["thread_id"] for one in client.threads.search(status="busy")] == [thread]
+            server.end(signal.SIGKILL)
+            server.let("two")
+            server.start()
+            assert _ended(client, thread, run) == "success"
+            assert server.notes.count("posting one") == 1
+            state: Any = client.threads.get_state(thread)
+            assert state["values"]["two"]["raw"] == "two is sent"
+            assert client.threads.delete(thread) is None
+            assert client.threads.search() == []
+    finally:
+        server.end(signal.SIGKILL)
+
+
+def test_a_postgres_that_cannot_be_reached_is_an_error_in_one_line(tmp_path: Path):
+    server = OfficeServer(tmp_path, "--postgres=postgresql://nobody@127.0.0.1:1/none?connect_timeout=1")
+    with pytest.raises(AssertionError, match="the database cannot be used"):
+        server.start()
+    assert "Traceback" not in server.output

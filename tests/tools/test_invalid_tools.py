@@ -1,0 +1,74 @@
+"""Values in `tools=[...]` that are not tools, and the advice in the error."""
+
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import BaseTool, BaseToolkit, create_retriever_tool
+from langchain_core.vectorstores import InMemoryVectorStore
+from modes import Mode
+
+from crewgraph import Agent, Crew, Task
+from crewgraph.errors import DefinitionError
+from crewgraph.testing import ScriptedLLM, ToolUse
+from crewgraph.tools import tool
+from crewgraph.tools.adapt import as_tool
+
+
+@tool
+def shout(text: str) -> str:
+    """Shout."""
+    return text.upper()
+
+
+class Shelf(BaseToolkit):
+    def get_tools(self) -> list[BaseTool]:
+        return []
+
+
+def store() -> InMemoryVectorStore:
+    documents = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+    documents.add_documents([Document("Refunds take 30 days.")])
+    return documents
+
+
+def desk(model: ScriptedLLM, **more: Any) -> Crew:
+    clerk = Agent(role="Clerk", goal="Answer", backstory="Calm.", llm=model, **more)
+    return Crew(agents=[clerk], tasks=[Task(description="How long?", expected_output="A time", agent=clerk)])
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        (store().as_retriever(), r"`create_retriever_tool\(retriever, .*`knowledge_sources=\[retriever\]`"),
+        (store(), r"`retriever = store.as_retriever\(\)`.*`knowledge_sources=\[retriever\]`"),
+        (desk(ScriptedLLM([])), r"Pass the result of its `as_tool\(\)`\."),
+        (RunnableLambda(str), r"Pass the result of its `as_tool\(\)`\."),
+        (Shelf(), r"Pass the result of its `get_tools\(\)`\."),
+        ([shout], r"Unpack it: `tools=\[\*group\]`"),
+    ],
+    ids=["retriever", "vector store", "crew", "runnable", "toolkit", "list"],
+)
+def test_the_refusal_says_how_to_give_it(value: object, hint: str):
+    with pytest.raises(DefinitionError, match=hint):
+        as_tool(value)
+
+
+def test_a_retriever_is_a_tool_by_way_of_langchain(mode: Mode):
+    search = create_retriever_tool(store().as_retriever(), "search_docs", "Search the documents.")
+    model = ScriptedLLM([ToolUse("search_docs", {"query": "refunds"}), "Final Answer: 30 days"])
+    assert mode.kickoff(desk(model, tools=[search])).raw == "30 days"
+    assert "Observation: Refunds take 30 days." in model.requests[1].text
+
+
+def test_a_retriever_is_a_source_of_knowledge(mode: Mode):
+    model = ScriptedLLM(["how long refunds take", "Final Answer: 30 days"])
+    assert mode.kickoff(desk(model, knowledge_sources=[store().as_retriever()])).raw == "30 days"
+    assert "Refunds take 30 days." in model.requests[1].text
+
+
+def test_a_vector_store_as_a_source_of_knowledge_is_refused_with_its_retriever():
+    with pytest.raises(ValueError, match=r"is not a source of knowledge: write `store.as_retriever\(\)`"):
+        desk(ScriptedLLM([]), knowledge_sources=[store()])
