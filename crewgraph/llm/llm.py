@@ -277,8 +277,8 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         prefix, slash, _ = model.partition("/")
         if slash and provider is None and self.base_url is None and find_provider(prefix) is None:
             _log.warning(
-                "LLM(%r): `%s` is not a known provider, so the whole name goes to the server in OPENAI_API_BASE or OPENAI_BASE_URL; "
-                "write %r if that is what you want",
+                "LLM(%r): `%s` is not a known provider, so the whole name goes to the server in OPENAI_API_BASE or "
+                "OPENAI_BASE_URL; write %r if that is what you want",
                 model,
                 prefix,
                 f"openai/{model}",
