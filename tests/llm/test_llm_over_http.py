@@ -61,7 +61,10 @@ def model_at(server: OpenAIServer, **words: Any) -> Model:
 
 def test_text_and_usage_come_back_as_plain_data(serve: Serve, mode: str):
     server = serve(["three words here"])
-    assert ask(mode, model_at(server)) == {
+    reply = ask(mode, model_at(server))
+    metadata = reply.pop("metadata")
+    assert (metadata["finish_reason"], metadata["id"]) == ("stop", "chatcmpl-test")
+    assert reply == {
         "content": "three words here",
         "tool_calls": [],
         "usage": {
