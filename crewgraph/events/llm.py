@@ -97,9 +97,9 @@ class LLMFallbackEvent(LLMEventBase):
 
 
 class LLMCallStartedEvent(LLMEventBase):
-    """A model is called.
+    """A model is called; messages and tools are in OpenAI's format.
 
-    The messages are the caller's own list, not a copy: conversations are long, and every request emits an event.
+    Messages are neither validated nor copied: conversations are long, and every request emits an event.
     """
 
     type: str = "llm_call_started"
@@ -153,7 +153,7 @@ class LLMCallCompletedEvent(LLMEventBase):
     """The conversation that was answered."""
 
     response: Any
-    """The answer."""
+    """The answer: text, or tool calls in OpenAI's format."""
 
     call_type: LLMCallType
     """Whether the answer is text or requests tools."""

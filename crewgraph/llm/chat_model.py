@@ -485,6 +485,7 @@ def _read_message(answer: Any) -> Reply:
         "tool_calls": [_request(call, number) for number, call in enumerate(calls)],
         "usage": usage,
         "extra": {name: value for name, value in extra.items() if value is not None},
+        "metadata": answer.response_metadata,
     }
 
 

@@ -190,6 +190,7 @@ def test_content_blocks_and_provider_data_become_plain_data():
             "cache_creation_tokens": 2,
         },
         "extra": {"signature": "abc"},
+        "metadata": {},
     }
     again: list[Message] = [
         *ASK,

@@ -63,12 +63,12 @@ class CrewTraining:
             filename: The JSON file for feedback and lessons; `x` and `x.pkl` become `x.json`.
             inputs: Values for the `{placeholders}`.
             feedback: Sync or async function that takes the `TaskOutput` and returns feedback, instead of asking in the
-                terminal; an empty text accepts the answer.
+                terminal, or reading a line from a pipe or file at standard input; an empty text accepts the answer.
             checkpointer: Where runs are stored, as for `kickoff`.
 
         Raises:
             ValueError: If `n_iterations` is less than 1.
-            RunError: If there is no terminal or `feedback`, or the file contains another unfinished training.
+            RunError: If there is neither a terminal, nor input, nor `feedback`, or the file contains another unfinished training.
             StorageError: If the file cannot be read or written; pickles are never opened.
             OutputInvalid: If the model's lessons cannot be parsed.
             Exception: Any error of `kickoff`. The feedback so far is kept.
