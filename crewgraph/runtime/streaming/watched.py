@@ -9,7 +9,7 @@ from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.chunks import StreamChunk, StreamChunkType, StreamingOutputBase, ToolCallChunk
 from crewgraph.definitions.stream import Finished, FlowFinished, FlowPaused, StreamItem, Token, ToolCallToken
 from crewgraph.events.frames import Ended
-from crewgraph.runtime.execution import Run
+from crewgraph.runtime.execution import Run, interruptible
 from crewgraph.runtime.streaming.audience import Audience
 from crewgraph.tracebacks import shortened
 
@@ -34,7 +34,7 @@ class WatchedRun:
         """Run the program and yield its items."""
         driver = _ProgramDriver(self._program, self._audience)
         audience = self._audience
-        with shortened():
+        with shortened(), interruptible():
             try:
                 while (operation := driver.next()) is not None:
                     yield from audience.drain()
@@ -56,7 +56,7 @@ class WatchedRun:
         """Run the program on this event loop and yield its items."""
         driver = _ProgramDriver(self._program, self._audience)
         audience = self._audience
-        with shortened():
+        with shortened(), interruptible():
             try:
                 while (operation := driver.next()) is not None:
                     for item in audience.drain():
