@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.agent.foreign import AgentField
-from crewgraph.definitions.base import content_key, refuse_single
+from crewgraph.definitions.base import content_key, refuse_reference, refuse_single
 from crewgraph.definitions.fields import CallbackField, FilesField, OutputModelField, ToolsField
 from crewgraph.definitions.placeholders import TemplatedDefinition, append_chat_history
 from crewgraph.definitions.run_options import Inputs
@@ -289,6 +289,7 @@ class Task(TaskRunMethods, TemplatedDefinition):
     def _check_context(cls, context: object) -> object:
         others = cast("list[object]", context) if isinstance(context, (list, tuple)) else ()
         for other in others:
+            refuse_reference(other, "a task")
             if not isinstance(other, (Task, Mapping)):
                 raise PydanticCustomError(
                     "model_type",
