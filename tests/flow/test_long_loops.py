@@ -11,7 +11,6 @@ from crewgraph.flow import Flow, listen, router, start
 
 from .parts import kickoff
 
-
 _ROUNDS = of(3_000, 10_000)
 
 

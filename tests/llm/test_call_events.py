@@ -62,7 +62,7 @@ def test_events_have_conversations_in_openais_format(serve: Serve, mode: str):
         {"role": "assistant", "content": "", "tool_calls": requested},
         {"role": "tool", "content": "1", "tool_call_id": "c1", "name": "add"},
     ]
-    with heard() as events:
+    with record_events() as events:
         called(mode, LLM("openai/test", base_url=serve(["1"]).url), messages)
     assert [event.messages for event in events if hasattr(event, "messages")] == [messages, messages]
 

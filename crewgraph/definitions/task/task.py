@@ -328,7 +328,9 @@ class Task(TaskRunMethods, TemplatedDefinition):
             raise ValueError(f"`output_file` {path!r} contains a shell metacharacter; give a plain path")
         for name in re.findall(r"{([^{}]*)}", path):
             if not name.isidentifier():
-                raise ValueError(f"`output_file` {path!r}: {name!r} cannot be the name of an input; use letters, digits and `_`")
+                raise ValueError(
+                    f"`output_file` {path!r}: {name!r} cannot be the name of an input; use letters, digits and `_`"
+                )
         # An absolute path is below the working directory unless it has placeholders: both as CrewAI has it.
         if placeholders(path) or not path.startswith("/"):
             return path
