@@ -4,11 +4,11 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 from crewgraph.errors import DefinitionError, Fault, MissingInput, RunError
 
@@ -293,7 +293,7 @@ def extract_json(text: str) -> Any | None:
     stripped = text.strip()
     if stripped[:1] in ("{", "["):
         try:
-            return json.loads(stripped, strict=False)
+            return _loads(stripped)
         except (RecursionError, ValueError):  # prose follows, or it is not strict JSON
             pass
     best: tuple[tuple[bool, bool, int], object] | None = None
@@ -318,6 +318,9 @@ _TOKEN = re.compile(
 )
 _JSON_LITERALS = {"True": "true", "False": "false", "None": "null"}
 _ESCAPE = re.compile(r"""\\(.)|(")""", re.DOTALL)
+_MAX_DEPTH = 500
+"""How deep JSON may be nested; how much deeper `json` can read depends on the version of Python."""
+
 _MAX_PASSES = 4
 """How many times the length of a text may be read before the search gives up."""
 
@@ -339,6 +342,26 @@ class _Scan:
     """Where to continue the search."""
 
 
+def _loads(text: str) -> object:
+    value: object = json.loads(text, strict=False)
+    if text.count("[") + text.count("{") > _MAX_DEPTH and _is_too_deep(value):
+        raise ValueError("nested too deep")
+    return value
+
+
+def _is_too_deep(value: object) -> bool:
+    level: list[object] = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [inner for outer in level for inner in _elements(outer)]
+    return bool(level)
+
+
+def _elements(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
+
+
 def _values(text: str) -> Iterator[tuple[int, int, object]]:
     budget = _MAX_PASSES * len(text) + 1000
     bracket = _START.search(text)
@@ -351,7 +374,7 @@ def _values(text: str) -> Iterator[tuple[int, int, object]]:
                 continue
             budget -= end - start
             try:
-                value = json.loads("".join(scan.pieces[first:last]), strict=False)
+                value = _loads("".join(scan.pieces[first:last]))
             except (RecursionError, ValueError):  # the brackets inside it are tried next
                 continue
             covered = end
