@@ -130,18 +130,18 @@ def test_callbacks_of_a_task_are_called_each_once_in_order(mode: Mode, load: Loa
     {CREW}
     @callback
     {word} first(self, output):
-        heard.append(("first", output.raw))
+        calls.append(("first", output.raw))
 
     @callback
     {word} second(self, output):
-        heard.append(("second", output.raw))
+        calls.append(("second", output.raw))
 
-heard = []
+calls = []
 """
     tasks = TASKS + "  callback: first\n  callbacks: [second, first]\n"
     module = load(dedent(program), agents=AGENTS, tasks=tasks)
     mode.kickoff(module.Paper().crew(), {"topic": "tides"})
-    assert module.received == [("first", "the tide"), ("second", "the tide")]
+    assert module.calls == [("first", "the tide"), ("second", "the tide")]
 
 
 def test_callbacks_may_be_given_to_a_task_without_a_project(mode: Mode):
