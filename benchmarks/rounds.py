@@ -16,7 +16,7 @@ Results = Mapping[tuple[str, str], Sequence[Mapping[str, float]]]
 def played(
     measure: Measure, contenders: Sequence[Contender], rounds: int, place: PeerRunner, environments: Path
 ) -> Results:
-    """Measure; a first round of each contender is thrown away."""
+    """Measure; the first round of each contender is discarded."""
     results: dict[tuple[str, str], list[Mapping[str, float]]] = {}
     for contender in contenders:
         case = next(word for word in measure.cases.values() if contender.takes(word))

@@ -52,7 +52,7 @@ def _asked() -> argparse.Namespace:
 
 
 def _there(contender: Contender, environments: Path, missing: set[Environment]) -> bool:
-    """Whether a contender's environment could be made; told once where not."""
+    """Whether a contender's environment could be created; a failure is reported once."""
     if contender.environment in missing:
         return False
     try:
