@@ -14,6 +14,7 @@ CrewgraphError
 ├── StorageError         stored data cannot be read or written (also RuntimeError)
 │   └── TornIndex        the file of a vector index is damaged or of another kind
 └── RunError             a run failed (also RuntimeError)
+    ├── DefinitionChanged  a stored run continues with something that the crew or flow no longer has
     ├── MissingInput     a placeholder has no value (also ValueError and KeyError)
     ├── GuardrailFailed  a guardrail rejected every attempt (also ValueError)
     ├── ModelCallBlocked a hook blocked a request to a model (also ValueError)
@@ -43,6 +44,7 @@ __all__ = [
     "CompileError",
     "ConverterError",
     "CrewgraphError",
+    "DefinitionChanged",
     "DefinitionError",
     "EmbedderError",
     "ExpressionError",
@@ -175,6 +177,10 @@ class TornIndex(StorageError):
 
 class RunError(CrewgraphError, RuntimeError):
     """A run failed; its finished work stays in its checkpoints."""
+
+
+class DefinitionChanged(RunError):
+    """A stored run does not fit its crew or flow, which has been edited since; nothing was run."""
 
 
 class ThreadBusy(RunError):

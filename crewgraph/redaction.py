@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from pydantic import BaseModel, SecretBytes, SecretStr
+from pydantic import BaseModel, ConfigDict, SecretBytes, SecretStr
 from pydantic_core import to_json
 
 from crewgraph.tracebacks import show_users_frames
@@ -241,6 +241,9 @@ class RedactedModel(RedactedRepr):
     `model_dump()` has them, as texts whose `repr` does not show them: it is for the program, which may create an equal object
     from it.
     """
+
+    model_config = ConfigDict(defer_build=True)
+    """A program uses few of the classes that it imports: pydantic builds the schema of each with its first object."""
 
     if TYPE_CHECKING:
 

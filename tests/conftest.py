@@ -107,6 +107,12 @@ def no_open_scopes() -> Iterator[None]:
     lineage.restore_scopes(())
 
 
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of garbage collections: it stays, and looking at it costs more than most tests."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Report first failures also if the test passed when hypothesis replayed it."""
     for report in terminalreporter.stats.get("rerun", []):

@@ -178,7 +178,7 @@ def _module_spec(name: str) -> ModuleSpec:
         spec = None
     if spec is None:
         hint = " Use the module name without `.py`." if name.endswith(".py") else ""
-        raise _ProgramNotFound(f"Module `{name}` not found in `{os.getcwd()}` or on Python's path.{hint}")
+        raise _ProgramNotFound(f"Module `{name}` not found in `{os.getcwd()}`, in its `src` or on Python's path.{hint}")
     return spec
 
 
@@ -199,6 +199,13 @@ def _is_archive(path: str) -> bool:
 
 
 def _set_script_dir(folder: str) -> None:
-    """Replace the command's own directory at the front of `sys.path` by the program's."""
-    if not sys.flags.safe_path:
-        sys.path[0] = folder
+    """Replace the command's own directory at the front of `sys.path` by the program's.
+
+    The working directory's `src`, where CrewAI projects have their package, comes last, as if the project were installed.
+    """
+    if sys.flags.safe_path:
+        return
+    sys.path[0] = folder
+    source = os.path.join(os.getcwd(), "src")
+    if os.path.isdir(source) and source not in sys.path:
+        sys.path.append(source)

@@ -130,7 +130,7 @@ def run(
     """Run a CrewAI program, or this directory's project.
 
     The program runs unchanged: inside it, `import crewai` imports crewgraph. sys.argv, sys.path, __main__, exit codes and
-    tracebacks are the same as under `python`.
+    tracebacks are the same as under `python`; a directory `src` in this one is added to the end of sys.path.
 
     Without PROGRAM, loads `.env` and runs the first of these that the project has: the flow set as `definition` in
     `[tool.crewai]`; `run_crew`, `kickoff` or the script with the project's name in `[project.scripts]`; the `target` in

@@ -2,7 +2,7 @@
 
 from typing import Any, NotRequired, TypedDict
 
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["Content", "Hooked", "Message", "Reply", "ToolRequest", "ToolSpec", "Usage"]
 
@@ -87,3 +87,6 @@ class Reply(TypedDict):
 
     hooked: NotRequired[Hooked]
     """The change that hooks made to the conversation, if any."""
+
+    metadata: NotRequired[PlainMapping]
+    """LangChain's `response_metadata`, for events; it is not recorded."""

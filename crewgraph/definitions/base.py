@@ -2,6 +2,7 @@
 
 import difflib
 import hashlib
+import inspect
 import warnings
 from collections import OrderedDict
 from collections.abc import Container, Hashable, Mapping
@@ -41,6 +42,7 @@ __all__ = [
     "SecurityConfig",
     "UnknownKeyword",
     "content_key",
+    "refuse_reference",
     "refuse_single",
     "share_in_copy",
 ]
@@ -257,6 +259,24 @@ def refuse_single(value: object, info: ValidationInfo) -> object:
         article = "an" if kind[0] in "AEIOU" else "a"
         raise PydanticCustomError("list_type", text, {"field": info.field_name, "kind": f"{article} `{kind}`"})
     return value
+
+
+def refuse_reference(value: object, kind: str) -> None:
+    """Refuse a name, a class, or a function that was not called, in place of an agent or a task.
+
+    Raises:
+        PydanticCustomError: It is one of these; the message says what to write.
+    """
+    name = getattr(value, "__name__", "")
+    if isinstance(value, str):
+        problem, advice = f"{value!r:.60} is not {kind}", "give the object itself, not its name"
+    elif isinstance(value, type):
+        problem, advice = f"`{name}` is a class, not {kind}", f"write `{name}(...)`"
+    elif inspect.isroutine(value):
+        problem, advice = f"`{name}` is a function, not {kind}", f"call it if it returns one: `{name}()`"
+    else:
+        return
+    raise PydanticCustomError("model_type", "{problem}; {advice}.", {"problem": problem, "advice": advice})
 
 
 def share_in_copy(value: Any, memo: dict[int, Any] | None) -> dict[int, Any]:

@@ -78,7 +78,7 @@ class NextRun:
         return start
 
 
-class CheckpointFields(NextRun, BaseModel):
+class CheckpointFields(NextRun, BaseModel, defer_build=True):
     """Checkpoint fields of crews and agents."""
 
     checkpoint: Annotated[

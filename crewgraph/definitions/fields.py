@@ -140,7 +140,7 @@ CallbackField = Annotated[Any, AfterValidator(_validate_callback)]
 """A function, sync or async, or None."""
 
 
-class AnyForm(BaseModel):
+class AnyForm(BaseModel, defer_build=True):
     """A JSON object of any form."""
 
     model_config = ConfigDict(extra="allow")
@@ -378,7 +378,7 @@ def resolve_knowledge(current: Any, sources: list[Any] | None, name: str, storag
     return knowledge
 
 
-class MemoryFields(BaseModel):
+class MemoryFields(BaseModel, defer_build=True):
     """The memory and knowledge fields of crews."""
 
     memory: MemoryField = False

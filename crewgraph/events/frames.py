@@ -16,6 +16,7 @@ from crewgraph.events.flow import FlowEvent
 from crewgraph.events.llm import LLMEventBase
 from crewgraph.events.tool import ToolExecutionErrorEvent, ToolUsageEvent
 from crewgraph.schema import PlainDict
+from crewgraph.tracebacks import shortened
 
 __all__ = [
     "AsyncStreamSession",
@@ -179,25 +180,27 @@ class Pieces(Generic[Piece, Result]):
     def _iterate(self) -> Generator[Piece]:
         if self._iterator is None:
             raise RunError("this run is on an event loop: take its pieces with `async for`")
-        while not self.is_completed:
-            try:
-                piece = next(self._iterator, None)
-            except BaseException as error:  # raised again, and again by `result`
-                self._failure, self._over = error, True
-                raise
-            yield from self._record(piece)
+        with shortened():
+            while not self.is_completed:
+                try:
+                    piece = next(self._iterator, None)
+                except BaseException as error:  # raised again, and again by `result`
+                    self._failure, self._over = error, True
+                    raise
+                yield from self._record(piece)
 
     async def _aiterate(self) -> AsyncGenerator[Piece]:
         if self._async_iterator is None:
             raise RunError("this run is on no event loop: take its pieces with `for`, or `await` the async method")
-        while not self.is_completed:
-            try:
-                piece = await anext(self._async_iterator, None)
-            except BaseException as error:  # raised again, and again by `result`
-                self._failure, self._over = error, True
-                raise
-            for recorded in self._record(piece):
-                yield recorded
+        with shortened():
+            while not self.is_completed:
+                try:
+                    piece = await anext(self._async_iterator, None)
+                except BaseException as error:  # raised again, and again by `result`
+                    self._failure, self._over = error, True
+                    raise
+                for recorded in self._record(piece):
+                    yield recorded
 
     def _record(self, piece: Piece | Ended | None) -> tuple[Piece, ...]:
         if piece is None or isinstance(piece, Ended):

@@ -33,7 +33,7 @@ class LLMCallType(Enum):
     LLM_CALL = "llm_call"
 
 
-class FunctionCall(BaseModel):
+class FunctionCall(BaseModel, defer_build=True):
     """The function of a tool call that a model requests."""
 
     arguments: str
@@ -43,7 +43,7 @@ class FunctionCall(BaseModel):
     """The function's name; None in chunks with further arguments only."""
 
 
-class ToolCall(BaseModel):
+class ToolCall(BaseModel, defer_build=True):
     """A tool call within a streamed answer."""
 
     id: str | None = None
@@ -97,9 +97,9 @@ class LLMFallbackEvent(LLMEventBase):
 
 
 class LLMCallStartedEvent(LLMEventBase):
-    """A model is called.
+    """A model is called; messages and tools are in OpenAI's format.
 
-    The messages are the caller's own list, not a copy: conversations are long, and every request emits an event.
+    Messages are neither validated nor copied: conversations are long, and every request emits an event.
     """
 
     type: str = "llm_call_started"
@@ -153,7 +153,7 @@ class LLMCallCompletedEvent(LLMEventBase):
     """The conversation that was answered."""
 
     response: Any
-    """The answer."""
+    """The answer: text, or tool calls in OpenAI's format."""
 
     call_type: LLMCallType
     """Whether the answer is text or requests tools."""

@@ -33,8 +33,8 @@ class ToolUsageEvent(WorkEvent):
     tool_class: str | None = None
     """The class of the tool."""
 
-    run_attempts: int | None = None
-    """The number of attempts of this call."""
+    run_attempts: int | None = 0
+    """The number of earlier attempts of this call: 0, since a call is not repeated by itself."""
 
     delegations: int | None = None
     """The number of tasks that the agent has delegated."""

@@ -162,7 +162,7 @@ def markdown_sections(text: str) -> list[Passage]:
     return passages
 
 
-class KnowledgeConfig(BaseModel):
+class KnowledgeConfig(BaseModel, defer_build=True):
     """The number of passages an agent gets, and their minimum similarity to the task."""
 
     results_limit: int = Field(default=5, ge=1)

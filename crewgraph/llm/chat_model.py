@@ -89,7 +89,9 @@ class ChatModel:
         self._names = [_name_of(model) for model in _models_of(source)]
         self._name_attribute = _name_attribute(self._base)
         self._accepts_stop = (
-            supports_stop_words(self.name) and getattr(self._base, "use_responses_api", None) is not True
+            supports_stop_words(self.name)
+            and getattr(self._base, "use_responses_api", None) is not True
+            and _passes_keywords_on(source)
         )
         self._bindings: dict[tuple[str, bool], tuple[Any, PlainDict]] = {}
         self._latest: tuple[Sequence[ToolSpec], bool, tuple[Any, PlainDict]] | None = None
@@ -253,7 +255,7 @@ class ChatModel:
             return source.bind(response_format=dict(self._response_format))
         schema = self._response_format.model_json_schema()
         schema.setdefault("title", self._response_format.__name__)
-        return _without_parser(source.with_structured_output(schema, include_raw=True))
+        return _map_model(source, lambda model: _structured(model, schema))
 
     def _stop_keywords(self, stop: Sequence[str]) -> dict[str, Any]:
         stop_words = list(dict.fromkeys([*self._stop, *stop]))
@@ -318,6 +320,16 @@ def _base_of(source: Any) -> tuple[object, PlainDict]:
             return source, bound
 
 
+def _passes_keywords_on(source: Any) -> bool:
+    """Return whether keywords of a request reach a language model: functions and the first steps of chains do not take them."""
+    runnables = load("langchain_core.runnables")
+    if isinstance(source, runnables.RunnableWithFallbacks):
+        return all(map(_passes_keywords_on, (source.runnable, *source.fallbacks)))
+    if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
+        return _passes_keywords_on(source.bound)
+    return not isinstance(source, (runnables.RunnableSequence, runnables.RunnableLambda))
+
+
 def _models_of(source: Any) -> list[object]:
     """Return the models that may answer: the primary model, then its fallbacks."""
     runnables = load("langchain_core.runnables")
@@ -376,6 +388,12 @@ def _response_schema(response_format: type[BaseModel] | PlainMapping) -> object:
 
 def _bind_tools(owner: object) -> object:
     return getattr(owner, "bind_tools", None)
+
+
+def _structured(model: Any, schema: PlainDict) -> object:
+    if not hasattr(model, "with_structured_output"):
+        raise NotImplementedError(f"`{_name_of(model)}` has no `with_structured_output`")
+    return _without_parser(model.with_structured_output(schema, include_raw=True))
 
 
 def _without_parser(chain: Any) -> object:
@@ -485,6 +503,7 @@ def _read_message(answer: Any) -> Reply:
         "tool_calls": [_request(call, number) for number, call in enumerate(calls)],
         "usage": usage,
         "extra": {name: value for name, value in extra.items() if value is not None},
+        "metadata": answer.response_metadata,
     }
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "get_field",
     "openai_messages",
     "openai_tool",
+    "openai_tool_calls",
     "parsed_arguments",
     "plain_messages",
     "read_messages",
@@ -167,19 +168,24 @@ def openai_messages(messages: Sequence[Message]) -> list[PlainDict]:
 def _openai_message(message: Message) -> dict[str, object]:
     entry: dict[str, object] = {"role": message["role"], "content": message["content"]}
     if requests := message.get("tool_calls"):
-        entry["tool_calls"] = [
-            {
-                "id": request["id"],
-                "type": "function",
-                "function": {"name": request["name"], "arguments": _written_arguments(request)},
-            }
-            for request in requests
-        ]
+        entry["tool_calls"] = openai_tool_calls(requests)
     if "tool_call_id" in message:
         entry["tool_call_id"] = message["tool_call_id"]
     if "name" in message:
         entry["name"] = message["name"]
     return entry
+
+
+def openai_tool_calls(requests: Sequence[ToolRequest]) -> list[PlainDict]:
+    """Return tool calls in OpenAI's format."""
+    return [
+        {
+            "id": request["id"],
+            "type": "function",
+            "function": {"name": request["name"], "arguments": _written_arguments(request)},
+        }
+        for request in requests
+    ]
 
 
 def plain_messages(messages: Sequence[Message]) -> list[PlainDict]:

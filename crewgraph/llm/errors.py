@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from types import TracebackType
 from typing import Literal
 
@@ -37,8 +38,9 @@ class ProviderErrors:
     """Context manager around a request that unifies the errors of all providers.
 
     Errors about the context window become `ContextLengthExceeded`, answers that the client library cannot parse become
-    `UnreadableAnswer`, each with the original error as its cause. Other exceptions pass unchanged, so that retry policies
-    see the types they expect; those of a connection get a note with the server's address.
+    `UnreadableAnswer`, each with the original error as its cause. Other exceptions keep their type, so that retry policies
+    see what they expect. An unreachable server is also a `ConnectionError`, an unknown model also a `ValueError`; their
+    messages name the model, and the server's address.
     """
 
     def __init__(self, model: str) -> None:
@@ -62,15 +64,34 @@ class ProviderErrors:
                 f"The model `{self._model}` sent an answer that cannot be parsed: {error} "
                 "Check that its `base_url` is the address of an OpenAI-compatible API; most end in /v1."
             ) from error
-        if (server := _unreached_server(error)) is not None:
-            error.add_note(f"the model `{self._model}` is at {server}, which could not be reached or broke off")
+        bases = {base.__name__ for base in type(error).__mro__}
+        if "APIConnectionError" in bases and not isinstance(error, ConnectionError):
+            place = "" if (server := _server(error)) is None else f" at {server}"
+            text = f"The model `{self._model}`{place} could not be reached, or the connection broke off: {error}"
+            raise _that_is_also(ConnectionError, error, text) from error.__cause__
+        if "NotFoundError" in bases and not isinstance(error, ValueError):
+            text = f"The model `{self._model}` was not found: {error}"
+            raise _that_is_also(ValueError, error, text) from error.__cause__
         return False
 
 
-def _unreached_server(error: Exception) -> str | None:
-    """Return the address of the server that a connection failed to, without path and credentials; None for other errors."""
-    if not any(base.__name__ == "APIConnectionError" for base in type(error).__mro__):
-        return None
+def _that_is_also(builtin: type[Exception], error: Exception, text: str) -> Exception:
+    """Return a provider's exception, with another text, as one that `except ConnectionError` and the like catch, too."""
+    kind = type(error)
+    also = _subclass(kind, builtin)
+    copied = also.__new__(also)  # the constructors of providers' exceptions take requests and responses
+    copied.args = (text,)
+    vars(copied).update(vars(error))
+    return copied.with_traceback(error.__traceback__)
+
+
+@cache
+def _subclass(kind: type[Exception], builtin: type[Exception]) -> type[Exception]:
+    return type(kind.__name__, (kind, builtin), {"__module__": kind.__module__, "__doc__": kind.__doc__})
+
+
+def _server(error: Exception) -> str | None:
+    """Return the address that a request went to, without path and credentials."""
     url = getattr(getattr(error, "request", None), "url", None)
     host = getattr(url, "host", None)
     port = getattr(url, "port", None)
@@ -93,7 +114,7 @@ _TOO_LONG = re.compile(
     r"|reduce the length of the (?:messages|prompt|input)"
     r"|too many tokens:"
     r"|`inputs` tokens \+ `max_new_tokens`"
-    r"|context[ _]window[ _](?:exceeded|overflow)",
+    r"|context[ _]window[ _](?:exceeded|overflow|(?:is )?full)",
     re.IGNORECASE,
 )
 _TOO_MANY_REQUESTS = 429

@@ -27,11 +27,11 @@ from crewgraph.events.llm import (
     ToolCall,
 )
 from crewgraph.events.stream_context import SINKS
-from crewgraph.llm.conversation import text_of
+from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool_calls, text_of
 from crewgraph.llm.current_call import CALLER
 from crewgraph.llm.usage import LEDGERS
 from crewgraph.llm.wrapper import ModelWrapper
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -178,8 +178,9 @@ class EventModel(ModelWrapper[Model]):
                 from_agent=self.agent,
                 from_task=self.task,
                 model=self.name,
-                messages=[dict(message) for message in messages],
-                tools=[dict(tool) for tool in tools] or None,
+                messages=openai_messages(messages),
+                tools=[openai_tool(tool) for tool in tools] or None,
+                stream=bool(getattr(self.source, "stream", None)),
                 call_id=call_id,
                 **_event_settings(self.model.identity),
             )
@@ -188,6 +189,7 @@ class EventModel(ModelWrapper[Model]):
         return new_id() if crewai_event_bus.wants(LLMStreamChunkEvent) else ""
 
     def _emit_completed(self, messages: Sequence[Message], reply: Reply, name: str, call_id: str) -> Reply:
+        metadata = reply.pop("metadata", None)
         reply = _plain_reply(reply)
         if (meter := METER.get()) is not None:
             meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", name), reply["usage"])
@@ -198,11 +200,13 @@ class EventModel(ModelWrapper[Model]):
                 from_agent=self.agent,
                 from_task=self.task,
                 model=name,
-                messages=[dict(message) for message in messages],
-                response=reply["tool_calls"] or reply["content"],
+                messages=openai_messages(messages),
+                response=openai_tool_calls(reply["tool_calls"]) or reply["content"],
                 call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,
                 usage=dict(reply["usage"]) if reply["usage"] else None,
                 call_id=call_id or new_id(),
+                finish_reason=_first_text(metadata, _FINISH_REASONS),
+                response_id=_first_text(metadata, _RESPONSE_IDS),
             )
             crewai_event_bus.emit(self.source, event)
         return reply
@@ -257,6 +261,16 @@ def _event_settings(identity: Mapping[str, object]) -> dict[str, Any]:
     settings = {name: identity[name] for name in _EVENT_SETTINGS if isinstance(identity.get(name), (int, float))}
     stop: object = identity.get("stop")
     return {**settings, "stop_sequences": [*stop]} if isinstance(stop, list) and stop else settings
+
+
+_FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+_RESPONSE_IDS = ("id", "response_id", "message_id")
+
+
+def _first_text(metadata: PlainMapping | None, names: Sequence[str]) -> str | None:
+    """Return the first text that a provider's metadata has under one of the names that providers use."""
+    found = (metadata.get(name) for name in names) if metadata else ()
+    return next((value for value in found if isinstance(value, str) and value), None)
 
 
 _EVENT_SETTINGS = ("temperature", "top_p", "max_tokens", "seed", "frequency_penalty", "presence_penalty", "n")

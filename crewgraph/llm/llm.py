@@ -29,7 +29,7 @@ from crewgraph.llm.current_call import ONGOING
 from crewgraph.llm.errors import UnknownModel
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.prices import Price, set_price
-from crewgraph.llm.providers import Target, locate
+from crewgraph.llm.providers import Target, find_provider, locate
 from crewgraph.llm.responses import ResponsesMixin
 from crewgraph.llm.result import call_result, function_result
 from crewgraph.llm.runnable import RunnableModel
@@ -121,7 +121,11 @@ else:
 _log = redacted_logger(__name__)
 _building = RLock()  # shared by all models: each is built only once, and models stay copyable
 
-_NATIVE = {"openai", "azure", "anthropic", "gemini", "bedrock"}
+_NATIVE = {
+    *("openai", "azure", "anthropic", "gemini", "bedrock", "ollama", "openrouter", "deepseek", "hosted_vllm"),
+    *("cerebras", "dashscope", "deepinfra"),
+}
+"""The providers that CrewAI reaches without LiteLLM: names of their models are shown without the provider."""
 
 
 class _Named(NamedTuple):
@@ -270,6 +274,15 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
             return  # reported on the first request: the environment may still provide an address
         if price is not None:
             set_price(target.model, price)
+        prefix, slash, _ = model.partition("/")
+        if slash and provider is None and self.base_url is None and find_provider(prefix) is None:
+            _log.warning(
+                "LLM(%r): `%s` is not a known provider, so the whole name goes to the server in OPENAI_API_BASE or "
+                "OPENAI_BASE_URL; write %r if that is what you want",
+                model,
+                prefix,
+                f"openai/{model}",
+            )
         self._provider = self.llm_type = target.provider.name
         if self._provider in _NATIVE:
             self.model = target.model

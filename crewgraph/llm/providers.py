@@ -111,7 +111,7 @@ _ALL = (
         extra="litellm",
     ),
     _local("ollama", "http://localhost:11434", "OLLAMA_API_KEY", "OLLAMA_API_BASE", "OLLAMA_HOST", "API_BASE"),
-    _local("hosted_vllm", None, "HOSTED_VLLM_API_KEY", "HOSTED_VLLM_API_BASE"),
+    _local("hosted_vllm", "http://localhost:8000/v1", "HOSTED_VLLM_API_KEY", "HOSTED_VLLM_API_BASE"),
     _local("lm_studio", "http://localhost:1234/v1", "LM_STUDIO_API_KEY", "LM_STUDIO_API_BASE"),
     _local("llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_KEY", "LLAMAFILE_API_BASE"),
     _local("litellm_proxy", None, "LITELLM_PROXY_API_KEY", "LITELLM_PROXY_API_BASE"),
@@ -227,7 +227,7 @@ class Target:
         )
 
 
-_ADDRESS_NEEDED = {"azure", "azure_ai", "hosted_vllm", "litellm_proxy", "databricks", "watsonx"}
+_ADDRESS_NEEDED = {"azure", "azure_ai", "litellm_proxy", "databricks", "watsonx"}
 
 
 def _first_variable(variables: tuple[str, ...]) -> str | None:

@@ -80,6 +80,11 @@ def assemble_crew(method: Callable[..., Any], *args: object, **kwargs: object) -
     Raises:
         DefinitionError: The class is not a project, or the method did not return a crew.
     """
+    owner = method.__qualname__.rpartition(".")[0].rpartition(".")[2]
+    if not args and owner:
+        raise DefinitionError(
+            f"`{owner}.{method.__name__}` was called on the class; write `{owner}().{method.__name__}()`"
+        )
     project: Any = args[0] if args else None
     label = f"the `@crew` method `{type(project).__name__}.{method.__name__}`"
     if not getattr(project, "is_crew_class", False):

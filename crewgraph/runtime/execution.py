@@ -33,7 +33,7 @@ from crewgraph.events.stream_context import SINKS
 from crewgraph.runtime.runs.metadata import without_labels
 from crewgraph.runtime.runs.retention import Retention, Trim
 from crewgraph.schema import PlainDict
-from crewgraph.tracebacks import shorten_tracebacks
+from crewgraph.tracebacks import note_once, shorten_tracebacks
 
 if TYPE_CHECKING:
     from crewgraph.runtime.streaming.audience import Audience
@@ -50,6 +50,7 @@ __all__ = [
     "is_watched",
     "require_async_methods",
     "resume_advice",
+    "unusable_saver",
     "with_run_config",
 ]
 
@@ -125,7 +126,18 @@ class interruptible:
             raise interrupt from None
         if isinstance(error, asyncio.CancelledError) and is_interrupted():
             raise asyncio.CancelledError(*error.args) from None
+        if (advice := unusable_saver(error)) is not None:
+            note_once(error, advice)
         shorten_tracebacks(error)
+
+
+def unusable_saver(error: BaseException) -> str | None:
+    """Return what to do if an error says that a checkpointer of LangGraph cannot be used as it is, else None."""
+    if type(error).__name__ == "UndefinedTable":
+        return "the database has no tables for checkpoints: call `setup()` of the checkpointer once"
+    if isinstance(error, asyncio.InvalidStateError) and "Synchronous calls to Async" in str(error):
+        return "an asynchronous checkpointer runs on an event loop: use `await crew.akickoff()`, or a synchronous checkpointer"
+    return None
 
 
 RUN_CONFIG: ContextVar[RunnableConfig | None] = ContextVar("crewgraph_run_config", default=None)

@@ -16,7 +16,7 @@ _lock = Lock()
 """Shared by all handlers: it is held only briefly, and handlers stay copyable."""
 
 
-class CacheHandler(BaseModel):
+class CacheHandler(BaseModel, defer_build=True):
     """In-memory cache of tool results.
 
     Each crew has its own by default. Pass one as `Crew(cache_handler=)` or `Agent(cache_handler=)` to share it between
@@ -60,7 +60,7 @@ CACHE_TOOL = "Hit Cache"
 """The name of CrewAI's cache tool, whose own results are never cached."""
 
 
-class ToolCalling(BaseModel):
+class ToolCalling(BaseModel, defer_build=True):
     """A call of a tool that a model wishes for."""
 
     tool_name: str = Field(..., description="The name of the tool to call")
@@ -70,7 +70,7 @@ class ToolCalling(BaseModel):
     """The arguments by name."""
 
 
-class ToolsHandler(BaseModel):
+class ToolsHandler(BaseModel, defer_build=True):
     """CrewAI's record of the last used tool, with a cache; crewgraph's runs do not use it."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)

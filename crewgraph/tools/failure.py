@@ -78,7 +78,7 @@ class ToolFailureReason(StrEnum):
     """The call repeats the previous one."""
 
 
-class ToolFailure(BaseModel):
+class ToolFailure(BaseModel, defer_build=True):
     """Describes a failed call; a tool may return one instead of a result."""
 
     model_config = ConfigDict(frozen=True)
@@ -102,7 +102,7 @@ class ToolFailure(BaseModel):
         return f"{self.message} (code: {self.code})" if self.code else self.message
 
 
-class ToolFailureRecord(BaseModel):
+class ToolFailureRecord(BaseModel, defer_build=True):
     """A failure, and the call that caused it."""
 
     model_config = ConfigDict(frozen=True)

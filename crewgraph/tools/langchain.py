@@ -1,9 +1,10 @@
 """Conversion of tools to and from LangChain, whose packages are imported only when a tool is converted."""
 
 from collections.abc import Awaitable, Callable
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
@@ -58,12 +59,33 @@ def arguments_of(tool: Any) -> type[BaseModel] | PlainDict:
 
     Arguments that LangChain injects are excluded.
     """
+    if isinstance(tool, load("langchain_core.tools").Tool) and tool.args_schema is None:
+        fields: dict[str, Any] = {_only_parameter(tool): (str, ...)}
+        return create_model(str(tool.name), **fields)
     schema: object = tool.tool_call_schema
     if isinstance(schema, dict):
         return cast(PlainDict, schema)
     if isinstance(schema, type) and issubclass(schema, BaseModel):
-        return schema
+        return _without_config(schema) if getattr(tool, "args_schema", None) is None else schema
     return cast(Any, schema).schema()  # a pydantic 1 model
+
+
+def _only_parameter(tool: Any) -> str:
+    """Return the name of the only argument of LangChain's `Tool`, whose schema describes its own `_run` instead."""
+    function = tool.func or tool.coroutine
+    named = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = () if function is None else signature(function).parameters.values()
+    return next((one.name for one in parameters if one.kind in named), "tool_input")
+
+
+def _without_config(schema: type[BaseModel]) -> type[BaseModel]:
+    """Return the arguments of a tool's `_run` without its `RunnableConfig`, which LangChain fills in but leaves in the schema."""
+    config_type = load("langchain_core.runnables").RunnableConfig
+    fields = {name: field for name, field in schema.model_fields.items() if field.annotation is not config_type}
+    if len(fields) == len(schema.model_fields):
+        return schema
+    given: dict[str, Any] = {name: (field.annotation, field) for name, field in fields.items()}
+    return create_model(schema.__name__, __doc__=schema.__doc__, **given)
 
 
 def is_async_only(tool: object) -> bool:

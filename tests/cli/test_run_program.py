@@ -140,6 +140,22 @@ def test_a_module_sees_what_python_shows_it(python: Python, tmp_path: Path):
     assert facts["spec"][0] == "pkg.facts" and facts["package"] == "pkg"
 
 
+@pytest.mark.parametrize("runner", [RUN, COMPAT], ids=["run", "compat"])
+@pytest.mark.parametrize("arguments", [("-m", "shop.main"), ("src/shop/main.py",)], ids=["module", "file"])
+def test_the_package_of_a_project_is_found_in_src(
+    python: Python, tmp_path: Path, runner: tuple[str, ...], arguments: tuple[str, ...]
+):
+    write(
+        tmp_path,
+        src__in__shop__in____init__="",
+        src__in__shop__in__main="from shop.crew import name\nprint(name)",
+        src__in__shop__in__crew="name = 'found'",
+        src__in__json="raise ImportError('it shadows the standard library')",
+    )
+    done = python(*runner, *arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "found\n", "")
+
+
 def test_a_package_with_a_main_runs(python: Python, tmp_path: Path):
     write(
         tmp_path,

@@ -64,6 +64,26 @@ def test_a_crew_is_trained_at_a_terminal(tmp_path: Path):
     assert saved["training"]["feedback"][0]["human_feedback"] == "louder"
 
 
+def test_feedback_is_read_from_a_pipe(python: Python, tmp_path: Path):
+    command = ("-m", "crewgraph", "train", "-n", "2", "-f", "x.json", "--target", "team.py:crew", "-i", "word=hello")
+    ran = python(*command, stdin="louder\nfaster\n")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    saved = json.loads((tmp_path / "x.json").read_text())
+    assert [item["human_feedback"] for item in saved["training"]["feedback"]] == ["louder", "faster"]
+
+
+def test_a_pipe_with_too_few_lines_ends_a_training_which_continues_with_its_file(python: Python, tmp_path: Path):
+    command = ("-m", "crewgraph", "train", "-n", "2", "-f", "x.json", "--target", "team.py:crew", "-i", "word=hello")
+    ran = python(*command, stdin="louder\n")
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1] == (
+        "the feedback so far is in `x.json`; training again with this file continues from there"
+    )
+    assert python(*command, stdin="faster\n").returncode == 0
+    saved = json.loads((tmp_path / "x.json").read_text())
+    assert [item["human_feedback"] for item in saved["training"]["feedback"]] == ["louder", "faster"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(("ends", "code"), [("Ctrl-C", 130), ("Ctrl-D", 1)])
 def test_a_training_that_is_left_says_how_to_continue(tmp_path: Path, ends: str, code: int):
@@ -112,7 +132,7 @@ def test_a_training_that_is_left_says_how_to_continue(tmp_path: Path, ends: str,
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["train", "--target", "team.py:crew"], "no terminal"),
+        (["train", "--target", "team.py:crew"], "the input ended"),
         (["train", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
         (["test", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
         (["test", "--target", "team.py:crew", "-m", "nobody/knows"], "nobody/knows"),

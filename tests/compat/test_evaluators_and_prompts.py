@@ -1,4 +1,5 @@
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -227,7 +228,8 @@ def test_the_outputs_of_the_latest_kickoff_are_read(tmp_path: Path, monkeypatch:
     Crew(agents=[agent], tasks=[task]).kickoff(inputs={"port": "Ostend"})
     (stored,) = TaskOutputStorageHandler().load()
     assert (stored["task_id"], stored["task_index"], stored["inputs"]) == (str(task.id), 0, {"port": "Ostend"})
-    assert stored["output"]["raw"] == "high"
+    assert (stored["output"]["raw"], stored["task_key"]) == ("high", task.key)
+    assert datetime.now(UTC) - datetime.fromisoformat(stored["timestamp"] + "+00:00") < timedelta(minutes=2)
 
 
 def test_outputs_are_added_and_changed_by_hand():
@@ -235,7 +237,8 @@ def test_outputs_are_added_and_changed_by_hand():
     handler.reset()
     assert handler.load() == []
     handler.add(task, {"raw": "high"}, 0, {"port": "Ostend"})
-    assert handler.load()[0]["was_replayed"] is False
+    assert (handler.load()[0]["was_replayed"], handler.load()[0]["task_key"]) == (False, task.key)
+    assert datetime.now(UTC) - datetime.fromisoformat(handler.load()[0]["timestamp"] + "+00:00") < timedelta(minutes=2)
     output = TaskOutput(description="d", agent="a", raw="low")
     handler.update(0, {"task": task, "output": output, "was_replayed": True})
     (stored,) = handler.load()

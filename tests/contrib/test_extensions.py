@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import crewgraph
+from crewgraph import extras
 from crewgraph.contrib.snapshots.described import describe_definition, recreate_definition
+from crewgraph.errors import MissingExtra
 from crewgraph.extensions import EXTENSIONS, extension
 from crewgraph.former_names import current_name
 
@@ -93,3 +95,18 @@ def test_a_definition_that_was_stored_before_is_read(tmp_path: Path):
         thing["class"] = thing["class"].replace("crewgraph.contrib.", "crewgraph.")
     assert stored["things"][0]["class"] == "crewgraph.files.file:ImageFile"
     assert recreate_definition(stored) == file
+
+
+@pytest.mark.parametrize(("package", "name", "extra"), [("queue", "Queue", "queue"), ("serve", "serve_app", "serve")])
+def test_a_name_whose_packages_are_missing_is_reported_with_the_pip_line(
+    package: str, name: str, extra: str, monkeypatch: pytest.MonkeyPatch
+):
+    module = import_module(f"crewgraph.contrib.{package}")
+
+    def missing(name: str) -> None:
+        raise ImportError(name, name=name)
+
+    monkeypatch.delattr(module, name, raising=False)
+    monkeypatch.setattr(extras.importlib, "import_module", missing)
+    with pytest.raises(MissingExtra, match=rf'`{name}` needs the package .* pip install "crewgraph\[{extra}\]"'):
+        getattr(module, name)

@@ -41,7 +41,7 @@ def test_a_custom_model_stays_what_it_is():
 
 def test_the_environments_model_is_shown(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MODEL", "ollama/llama3.2")
-    assert Agent(**SELF).llm.model == "ollama/llama3.2"
+    assert (Agent(**SELF).llm.provider, Agent(**SELF).llm.model) == ("ollama", "llama3.2")
     monkeypatch.delenv("MODEL")
     monkeypatch.setenv("OPENAI_API_KEY", "a key")
     assert Agent(**SELF).llm.model == "gpt-4.1-mini"

@@ -223,6 +223,11 @@ def test_an_output_file_that_leaves_it_or_looks_like_a_shell_command_is_refused(
     assert "; give a" in text
 
 
+def test_an_output_file_with_a_placeholder_that_no_input_can_fill_is_refused():
+    (text,) = messages(lambda: task(output_file="{bad-name}/report.md"))
+    assert "`output_file` '{bad-name}/report.md': 'bad-name' cannot be the name of an input" in text
+
+
 def test_what_is_no_tool_is_refused_with_a_list_of_what_is():
     assert refused(lambda: task(tools=[1])) == [("value_error", ("tools",))]
     assert refused(lambda: agent(tools=[1])) == [("value_error", ("tools",))]
@@ -234,7 +239,30 @@ def test_a_context_is_a_list_of_tasks():
     (text,) = messages(lambda: task(context=task()))
     assert text == "`context` is a list, not a `Task`; write `context=[...]`."
     (text,) = messages(lambda: task(context=["research"]))
-    assert text == "'research' is not a task; `context` holds the tasks themselves: `context=[research]`."
+    assert text == "'research' is not a task; give the object itself, not its name."
+    (text,) = messages(lambda: task(context=[3]))
+    assert text == "3 is not a task; `context` holds the tasks themselves: `context=[research]`."
+
+
+def test_a_name_a_class_or_a_method_that_was_not_called_is_no_agent_and_no_task():
+    class Office:
+        def clerk(self) -> Agent:
+            return WRITER
+
+        def letter(self) -> Task:
+            return task()
+
+    office = Office()
+    assert messages(lambda: task(agent="Writer")) == ["'Writer' is not an agent; give the object itself, not its name."]
+    assert messages(lambda: task(agent=Agent)) == ["`Agent` is a class, not an agent; write `Agent(...)`."]
+    expected = "`clerk` is a function, not an agent; call it if it returns one: `clerk()`."
+    assert messages(lambda: task(agent=office.clerk)) == [expected]
+    assert messages(lambda: crew(agents=[office.clerk])) == [expected]
+    assert messages(lambda: crew(manager_agent=office.clerk)) == [expected]
+    expected = "`letter` is a function, not a task; call it if it returns one: `letter()`."
+    assert messages(lambda: crew(tasks=[office.letter])) == [expected]
+    assert messages(lambda: task(context=[office.letter])) == [expected]
+    assert messages(lambda: crew(tasks=["Write"])) == ["'Write' is not a task; give the object itself, not its name."]
 
 
 class Scales(BaseTool):

@@ -4,8 +4,9 @@ from typing import Any, ClassVar
 
 import pytest
 from modes import Mode
-from pydantic import Field, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow, start
 
@@ -55,3 +56,64 @@ def test_a_declared_field_without_a_value_is_named():
     with pytest.raises(DefinitionError, match=r"flow `Bounded` needs a value for `limit`: `Bounded\(limit=...\)`"):
         Bounded()
     assert Bounded(limit=2).kickoff() == 2
+
+
+class Report(BaseModel):
+    topic: str = "none"
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Reporting(Flow[Report]):
+    limit: int = 3
+
+    @start()
+    def go(self) -> str:
+        return self.state.topic
+
+
+class Anything(Flow[Open]):
+    @start()
+    def go(self) -> dict[str, Any]:
+        return self.state.model_dump()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"topics": "rain"},
+            "`Reporting` has no keyword `topics`, and its state `Report` no such field; it has no effect. ",
+        ),
+        ({"topics": "rain"}, "Did you mean `topic`"),
+        ({"limits": 4}, "Did you mean `limit`"),
+        ({"state": Report(topic="rain")}, "`Reporting` has no keyword `state`"),
+    ],
+)
+def test_a_value_for_which_there_is_no_field_is_named_and_has_no_effect(values: dict[str, Any], message: str):
+    with pytest.warns(UnknownKeyword, match=message) as caught:
+        flow = Reporting(**values)
+    assert caught[0].filename == __file__
+    assert flow.kickoff() == "none"
+
+
+def test_a_state_that_takes_any_field_takes_any_value():
+    assert Anything(topics="rain").kickoff() == {"topics": "rain"}
+
+
+def test_the_constructor_sets_the_name_and_the_limit_of_calls_unless_the_state_has_such_a_field():
+    class Named(BaseModel):
+        name: str = ""
+
+    class Greeting(Flow[Named]):
+        @start()
+        def go(self) -> str:
+            return self.state.name
+
+    flow = Reporting(name="Reports", max_method_calls=2, topic="rain")
+    assert (flow.name, flow.flow_name, flow.max_method_calls, flow.kickoff()) == ("Reports", "Reports", 2, "rain")
+    greeting = Greeting(name="Ada")
+    assert (greeting.flow_name, greeting.kickoff()) == ("Greeting", "Ada")
+    assert Counted(name="Counts").flow_name == "Counts"

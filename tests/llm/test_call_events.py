@@ -43,12 +43,31 @@ def test_a_call_emits_events(serve: Serve, mode: str):
     with record_events() as events:
         called(mode, llm, "two words", from_agent="me")
         called(mode, llm, "one more", tools=tools)
-    asking, answered, _, tool_call = events
+    asking, answered, asking_again, tool_call = events
     assert isinstance(asking, LLMCallStartedEvent) and isinstance(answered, LLMCallCompletedEvent)
     assert (asking.model, asking.messages, asking.from_agent) == ("test", ASK, "me")
     assert (answered.response, answered.call_type) == ("yes", LLMCallType.LLM_CALL)
     assert answered.usage is not None and answered.usage["total_tokens"] > 0
+    assert (answered.finish_reason, answered.response_id, asking.stream) == ("stop", "chatcmpl-test", False)
+    assert isinstance(asking_again, LLMCallStartedEvent) and asking_again.tools == tools
     assert isinstance(tool_call, LLMCallCompletedEvent) and tool_call.call_type is LLMCallType.TOOL_CALL
+    assert tool_call.finish_reason == "tool_calls"
+    assert [requested["function"] for requested in tool_call.response] == [{"name": "add", "arguments": '{"a": 1}'}]
+
+
+def test_events_have_conversations_in_openais_format(serve: Serve, mode: str):
+    requested = [{"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}]
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "1 + 0?"},
+        {"role": "assistant", "content": "", "tool_calls": requested},
+        {"role": "tool", "content": "1", "tool_call_id": "c1", "name": "add"},
+    ]
+    with record_events() as events:
+        called(mode, LLM("openai/test", base_url=serve(["1"]).url), messages)
+    assert [event.messages for event in events if isinstance(event, (LLMCallStartedEvent, LLMCallCompletedEvent))] == [
+        messages,
+        messages,
+    ]
 
 
 def test_a_failed_call_emits_events(serve: Serve, mode: str):
@@ -67,6 +86,9 @@ def test_a_streamed_call_emits_chunks(serve: Serve, mode: str):
         assert called(mode, llm, "go") == "three words here"
     pieces = [event.chunk for event in events if isinstance(event, LLMStreamChunkEvent)]
     assert len(pieces) > 1 and "".join(pieces) == "three words here"
+    asking, answered = events[0], events[-1]
+    assert isinstance(asking, LLMCallStartedEvent) and asking.stream is True
+    assert isinstance(answered, LLMCallCompletedEvent) and answered.finish_reason == "stop"
 
 
 def test_a_subclass_that_calls_super_emits_events_once(serve: Serve, mode: str):

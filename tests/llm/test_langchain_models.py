@@ -1,18 +1,19 @@
 """LangChain chat models, bare and wrapped, adapted to `Model`."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import BaseChatModel, FakeListChatModel, FakeListLLM
+from langchain_core.language_models import BaseChatModel, FakeListChatModel, FakeListLLM, FakeMessagesListChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-from langchain_core.runnables import ConfigurableField, Runnable, RunnableConfig
+from langchain_core.runnables import ConfigurableField, Runnable, RunnableConfig, RunnableLambda
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, StateGraph
+from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, Script, calls, error, text
 from typing_extensions import TypedDict
 
@@ -131,6 +132,53 @@ def test_sequences_and_configurable_models_are_adapted(chat: MakeChat, mode: str
     assert server.bodies[1]["temperature"] == 0.25
 
 
+class Place(BaseModel):
+    river: str
+
+
+def test_fallbacks_answer_in_a_structure(chat: MakeChat, mode: str):
+    model, server = chat(lambda request: error(500))
+    other, _ = chat(lambda request: text('{"river": "Rhine"}'))
+    whole: Any = as_model(model.with_fallbacks([other]))
+    assert Place.model_validate_json(str(ask(mode, whole.for_structure(Place))["content"])).river == "Rhine"
+    assert server.bodies[0]["response_format"]["type"] == "json_schema"
+
+
+def test_fallbacks_whose_models_only_inherit_structures_are_asked_for_text(mode: str):
+    spoken: list[BaseMessage] = [AIMessage('{"river": "Rhine"}')]
+    fake = FakeMessagesListChatModel(responses=spoken)
+    chain: Any = as_model(fake.with_fallbacks([fake]))
+    assert chain.for_structure(Place) is None
+    assert ask(mode, chain)["content"] == '{"river": "Rhine"}'
+
+
+@pytest.mark.parametrize("retried", [False, True])
+def test_functions_and_chains_get_no_stop_words_that_they_would_not_take(retried: bool, mode: str):
+    step = "Action: add\nAction Input: {}"
+
+    def answered(messages: Any) -> str:
+        return step
+
+    def passed(messages: Any) -> Any:
+        return messages
+
+    runnables: list[Runnable[Any, Any]] = [
+        RunnableLambda(answered),
+        RunnableLambda(passed) | FakeListChatModel(responses=[step]),
+    ]
+    for runnable in runnables:
+        model = as_model(runnable.with_retry() if retried else runnable)
+        if mode == "sync":
+            answer = model.complete(ASK, (), ("Observation:",), {})
+        else:
+            answer = asyncio.run(_awaited(model.acomplete(ASK, (), ("Observation:",), {})))
+        assert answer["content"] == step
+
+
+async def _awaited(answer: Awaitable[Reply]) -> Reply:
+    return await answer
+
+
 class Untooled(FakeListChatModel):
     def bind_tools(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
@@ -190,6 +238,7 @@ def test_content_blocks_and_provider_data_become_plain_data():
             "cache_creation_tokens": 2,
         },
         "extra": {"signature": "abc"},
+        "metadata": {},
     }
     again: list[Message] = [
         *ASK,

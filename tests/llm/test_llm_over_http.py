@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import openai
 import processes
 import pytest
 from pydantic import BaseModel
@@ -60,7 +61,10 @@ def model_at(server: OpenAIServer, **words: Any) -> Model:
 
 def test_text_and_usage_come_back_as_plain_data(serve: Serve, mode: str):
     server = serve(["three words here"])
-    assert ask(mode, model_at(server)) == {
+    reply = ask(mode, model_at(server))
+    metadata = reply.pop("metadata")
+    assert (metadata["finish_reason"], metadata["id"]) == ("stop", "chatcmpl-test")
+    assert reply == {
         "content": "three words here",
         "tool_calls": [],
         "usage": {
@@ -198,15 +202,28 @@ def test_a_stream_that_ends_without_a_finish_reason_warns_that_the_answer_may_be
     assert "the stream of model `test` ended without a finish reason" in caplog.text
 
 
-def test_an_unreachable_address_raises_the_providers_error(mode: str):
-    import openai
-
+@pytest.mark.parametrize("kind", [openai.APIConnectionError, ConnectionError])
+def test_an_unreachable_address_raises_the_providers_error_which_is_a_connection_error(
+    mode: str, kind: type[Exception]
+):
     with OpenAIServer() as server:
         url = server.url
-    with pytest.raises(openai.APIConnectionError) as caught:
+    with pytest.raises(kind) as caught:
         ask(mode, as_model(LLM("openai/test", base_url=url, max_retries=0)))
-    address = url.removesuffix("/v1")
-    assert caught.value.__notes__ == [f"the model `test` is at {address}, which could not be reached or broke off"]
+    assert type(caught.value).__name__ == "OpenAIConnectionError"
+    assert str(caught.value) == (
+        f"The model `test` at {url.removesuffix('/v1')} could not be reached, or the connection broke off: Connection error."
+    )
+    assert type(caught.value.__cause__) is openai.APIConnectionError
+
+
+@pytest.mark.parametrize("kind", [openai.NotFoundError, ValueError])
+def test_a_model_that_the_server_does_not_have_raises_the_providers_error_which_is_a_value_error(
+    serve: Serve, mode: str, kind: type[Exception]
+):
+    with pytest.raises(kind, match="The model `test` was not found: Error code: 404") as caught:
+        ask(mode, model_at(serve([error(404)])))
+    assert caught.value.status_code == 404  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -186,6 +186,29 @@ def test_an_unknown_name_lists_the_choices():
         as_model("")
 
 
+@pytest.mark.parametrize(
+    ("name", "keywords", "warned"),
+    [
+        ("opnai/gpt-4o", {}, True),
+        ("my-own-model", {}, False),
+        ("openai/org/model", {}, False),
+        ("org/model", {"base_url": "http://c/v1"}, False),
+        ("org/model", {"provider": "openai"}, False),
+    ],
+)
+def test_a_prefix_that_is_no_provider_is_named_when_the_environment_names_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    keywords: dict[str, Any],
+    warned: bool,
+):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://b/v1")
+    assert LLM(name, **keywords).provider == "openai"
+    assert ("`opnai` is not a known provider" in caplog.text) is warned
+    assert ("openai/opnai/gpt-4o" in caplog.text) is warned
+
+
 def test_no_key_and_no_model_lists_the_choices_in_order():
     with pytest.raises(NoModelError) as caught:
         as_model(None)
@@ -218,10 +241,27 @@ def test_a_changed_environment_is_seen_by_a_name(monkeypatch: pytest.MonkeyPatch
     assert second.source.openai_api_key.get_secret_value() == "two"
 
 
-def test_the_name_is_shown_as_crewai_shows_it():
-    assert (LLM("openai/gpt-4o").model, LLM("openai/gpt-4o").provider) == ("gpt-4o", "openai")
-    assert (LLM("openrouter/a/b").model, LLM("openrouter/a/b").provider) == ("openrouter/a/b", "openrouter")
-    assert LLM("anthropic/claude-x").model == "claude-x"
+@pytest.mark.parametrize(
+    ("name", "shown", "provider"),
+    [
+        ("openai/gpt-4o", "gpt-4o", "openai"),
+        ("anthropic/claude-x", "claude-x", "anthropic"),
+        ("ollama/llama3", "llama3", "ollama"),
+        ("ollama_chat/llama3", "llama3", "ollama"),
+        ("openrouter/a/b", "a/b", "openrouter"),
+        ("deepseek/deepseek-chat", "deepseek-chat", "deepseek"),
+        ("hosted_vllm/org/x", "org/x", "hosted_vllm"),
+        ("cerebras/llama3.1-8b", "llama3.1-8b", "cerebras"),
+        ("dashscope/qwen-max", "qwen-max", "dashscope"),
+        ("deepinfra/org/x", "org/x", "deepinfra"),
+        ("groq/llama3", "groq/llama3", "groq"),
+        ("mistral/mistral-large", "mistral/mistral-large", "mistral"),
+    ],
+)
+def test_the_name_is_shown_as_crewai_shows_it(name: str, shown: str, provider: str):
+    llm = LLM(name)
+    assert (llm.model, llm.provider) == (shown, provider)
+    assert llm.target() == locate(name)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def test_sums():
         "The number of tokens to keep from the initial prompt is greater than the context length",
         "`inputs` tokens + `max_new_tokens` must be <= 4096",
         "ContextWindowExceeded: context window exceeded",
+        "the context window is full",
     ],
 )
 def test_context_length_errors_of_every_provider_are_recognized(text: str):

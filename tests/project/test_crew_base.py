@@ -554,6 +554,18 @@ def test_a_crew_method_needs_crew_base():
         Plain().crew()
 
 
+def test_a_crew_method_that_is_called_on_the_class_says_how_to_call_it():
+    @CrewBase
+    class Desk:
+        @crew_method
+        def crew(self) -> Crew:
+            return Crew()
+
+    called_on_the_class: Any = Desk.crew
+    with pytest.raises(DefinitionError, match=r"`Desk.crew` was called on the class; write `Desk\(\).crew\(\)`"):
+        called_on_the_class()
+
+
 # -------------------------------------------------------------------------------------------------------- mistakes
 @pytest.mark.parametrize("role", ["agent", "task"])
 def test_a_method_that_forgets_to_return_is_named(load: Load, role: str):

@@ -117,6 +117,34 @@ def test_a_checkpointer_for_sync_runs_alone_is_named_in_an_async_run(postgres: "
     assert llm.requests == []
 
 
+def test_a_database_without_tables_is_reported_with_what_creates_them(postgres: "Postgres"):
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    with postgres.database() as dsn, PostgresSaver.from_conn_string(dsn) as saver:
+        for run in (
+            lambda: failing(script()).kickoff(checkpointer=saver),
+            lambda: failing(script()).resume("t", checkpointer=saver),
+        ):
+            with pytest.raises(Exception, match=r"does not exist") as error:
+                run()
+            assert error.value.__notes__ == [
+                "the database has no tables for checkpoints: call `setup()` of the checkpointer once"
+            ]
+
+
+def test_an_asynchronous_checkpointer_in_a_sync_run_is_reported_with_what_to_do(tmp_path: Path):
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    async def run() -> None:
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "runs.db")) as saver:
+            failing(script()).kickoff(checkpointer=saver)
+
+    with pytest.raises(asyncio.InvalidStateError) as error:
+        asyncio.run(run())
+    (note,) = error.value.__notes__
+    assert "use `await crew.akickoff()`, or a synchronous checkpointer" in note
+
+
 def test_checkpointer_false_stores_nothing(mode: Mode, storage: Path):
     result = mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"])))), checkpointer=False)
     assert (result.raw, result.thread_id) == ("done", None)

@@ -57,12 +57,14 @@ runs = {
     "starting": lambda: crew(parallel=True).kickoff(thread_id="t"),
     "async": lambda: asyncio.run(crew().akickoff(thread_id="t")),
     "flow": lambda: Journey(checkpointer=True).kickoff(inputs={"id": "t"}),
+    "stream": lambda: list(crew().stream(thread_id="t")),
     "unkept": lambda: crew().kickoff(checkpointer=False),
 }
 resumes = {
     "flow": lambda: Journey(checkpointer=True).resume("t"),
     "async": lambda: crew().resume("t").raw,
     "sync": lambda: crew().resume("t").raw,
+    "stream": lambda: crew().resume("t").raw,
     "parallel": lambda: crew(parallel=True).resume("t").raw,
     "deaf": lambda: crew(parallel=True).resume("t").raw,
 }
@@ -135,6 +137,15 @@ def test_ctrl_c_in_a_run_that_is_not_kept_says_so(tmp_path: Path):
         error.splitlines()[-1]
         == "KeyboardInterrupt: the run of crew `desk` was interrupted; its progress was not stored"
     )
+
+
+def test_ctrl_c_in_a_stream_says_the_same(tmp_path: Path):
+    running = Running(tmp_path, "stream", 2)
+    _, error, _ = running.end(signal.SIGINT)
+    message = "the run of crew `desk` was interrupted; its progress is stored, and `crew.resume('t')` continues it"
+    assert error.splitlines()[-1] == f"KeyboardInterrupt: {message}"
+    assert len(error.splitlines()) < 10
+    assert running.resumed() == "end" and running.worked == 1
 
 
 @pytest.mark.parametrize("kind", ["parallel", "async"])

@@ -34,6 +34,17 @@ def replayed():
     again = crew()
     return again.replay("mail")
 
+async def every(items):
+    async for _ in items:
+        pass
+
+def streaming():
+    team = crew()
+    return Crew(name="desk", agents=team.agents, tasks=team.tasks, stream=True)
+
+async def chunks():
+    return await every(await streaming().akickoff(thread_id="t"))
+
 class Office(Flow):
     @start()
     def work(self):
@@ -46,6 +57,13 @@ runs = {
     "flow": lambda: Office().kickoff(),
     "fork": lambda: crew().fork("mail", thread_id=finished()),
     "replay": lambda: replayed(),
+    "stream": lambda: list(crew().stream(thread_id="t")),
+    "astream": lambda: asyncio.run(every(crew().astream(thread_id="t"))),
+    "chunks": lambda: list(streaming().kickoff(thread_id="t")),
+    "achunks": lambda: asyncio.run(chunks()),
+    "flow stream": lambda: list(Office().stream()),
+    "task": lambda: crew().tasks[0].execute_sync(),
+    "atask": lambda: asyncio.run(crew().tasks[0].aexecute_sync()),
 }
 runs[sys.argv[1]]()
 """
@@ -62,18 +80,21 @@ def failed(tmp_path: Path, *arguments: str, **environment: str) -> list[str]:
     return done.stderr.splitlines()
 
 
-@pytest.mark.parametrize("run", ["kickoff", "akickoff", "each", "flow", "fork", "replay"])
+STREAMS = ["stream", "astream", "chunks", "achunks", "flow stream"]
+
+
+@pytest.mark.parametrize("run", ["kickoff", "akickoff", "each", "flow", "fork", "replay", "task", "atask", *STREAMS])
 @pytest.mark.parametrize(("llm", "says"), [("key", "wrong key"), ("code", "ConnectionError: the provider is down")])
 def test_a_failed_run_shows_the_users_code_the_error_and_its_place(run: str, llm: str, says: str, tmp_path: Path):
     lines = failed(tmp_path, run, llm)
-    assert len(lines) <= 24, "\n".join(lines)
+    assert len(lines) <= 28, "\n".join(lines)
     text = "\n".join(lines)
     assert "in <module>" in text and says in text and "in task `mail` of agent `Clerk`" in text
     assert "During task with name" not in text
     frames = [line for line in lines if line.startswith("  File")]
     assert not [line for line in frames if "langgraph" in line or f"{os.sep}crewgraph{os.sep}" in line], text
     assert ("in broken" in text) == (llm == "code")
-    if run in ("kickoff", "akickoff"):
+    if run in ("kickoff", "akickoff", "stream", "astream", "chunks", "achunks"):
         assert lines[-1 if lines[-1] else -2] == "`crew.resume('t')` continues the run"
 
 

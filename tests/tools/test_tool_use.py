@@ -10,7 +10,7 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool as LangChainBaseTool
-from langchain_core.tools import InjectedToolArg, StructuredTool
+from langchain_core.tools import InjectedToolArg, StructuredTool, Tool
 from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
@@ -100,6 +100,22 @@ class Dictated(LangChainBaseTool):
         return f"dictated {text}"
 
 
+class Configured(LangChainBaseTool):
+    name: str = "configured"
+    description: str = "Reads the run's config."
+
+    def _run(self, text: str, config: RunnableConfig) -> str:
+        return f"{text} of {config.get('configurable', {})['user']}"
+
+
+def shouted(text: str) -> str:
+    return text.upper()
+
+
+async def whispered(text: str) -> str:
+    return text.lower()
+
+
 @pytest.mark.parametrize(
     ("source", "result"),
     [
@@ -115,6 +131,9 @@ class Dictated(LangChainBaseTool):
         (slow_echo.to_langchain(), "ab"),
         (BaseTool.from_langchain(shout), "AB"),
         (BaseTool.from_langchain(whisper), "ab"),
+        (Tool(name="shouted", func=shouted, description="Shout."), "AB"),
+        (Tool(name="whispered", func=None, coroutine=whispered, description="Whisper."), "ab"),
+        (BaseTool.from_langchain(Tool(name="shouted", func=shouted, description="Shout.")), "AB"),
     ],
 )
 def test_every_kind_of_tool_works_sync_and_async(source: Any, result: str, mode: Mode):
@@ -122,6 +141,31 @@ def test_every_kind_of_tool_works_sync_and_async(source: Any, result: str, mode:
     assert adapted.prepare("ab") == {"text": "ab"}
     assert mode(adapted, {"text": "ab"}, {}) == result
     assert mode(GuardedTool(adapted), {"text": "ab"}, {}) == {"ok": True, "result": result}
+
+
+def test_a_langchain_tool_takes_no_config_from_the_model(mode: Mode):
+    adapted = as_tool(Configured())
+    assert adapted.spec["parameters"] == {
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+    }
+    assert mode(adapted, {"text": "ab"}, {"configurable": {"user": "Ada"}}) == "ab of Ada"
+
+
+def joined(*words: str) -> str:
+    return " ".join(words)
+
+
+@pytest.mark.parametrize(("func", "argument"), [(shouted, "text"), (len, "obj"), (joined, "tool_input")])
+def test_the_argument_of_a_tool_of_langchain_is_named_as_in_its_function(func: Any, argument: str):
+    adapted = as_tool(Tool(name="single", func=func, description="Take a text."))
+    assert adapted.spec["parameters"] == {
+        "type": "object",
+        "properties": {argument: {"type": "string"}},
+        "required": [argument],
+    }
+    assert adapted.run({argument: "7"}, {}) == func("7")
 
 
 def test_an_adapted_tool_is_a_tool_of_the_core():

@@ -3,6 +3,7 @@
 import builtins
 import os
 import selectors
+import stat
 import sys
 import threading
 from collections.abc import Generator, Sequence
@@ -39,6 +40,7 @@ __all__ = [
     "ask_at_terminal",
     "configured_provider",
     "get_provider",
+    "has_input",
     "has_terminal",
     "read_line",
     "reset_provider",
@@ -76,6 +78,19 @@ def has_terminal() -> bool:
         return sys.stdin is not None and sys.stdin.isatty()
     except ValueError:  # closed
         return False
+
+
+def has_input() -> bool:
+    """Return whether lines can be read here: from someone at a terminal, or from a pipe or file (`echo good | python x.py`)."""
+    if has_terminal():
+        return True
+    if _UNATTENDED.get() or sys.stdin is None:
+        return False
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (OSError, ValueError):  # closed, or replaced by an object without a file
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
 def _is_input_replaced() -> bool:

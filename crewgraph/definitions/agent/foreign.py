@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, PrivateAttr
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.base import refuse_reference
 
 if TYPE_CHECKING:
     from crewgraph.definitions.task.task import Task
@@ -79,5 +80,10 @@ def _text(agent: object, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-AgentField = Annotated[BaseAgent, BeforeValidator(as_agent)]
+def _as_given(agent: object) -> Any:
+    refuse_reference(agent, "an agent")
+    return as_agent(agent)
+
+
+AgentField = Annotated[BaseAgent, BeforeValidator(_as_given)]
 """An agent, or any object with `execute_task`."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 __all__ = ["PlanStep", "PlanningConfig", "StepObservation", "StepRefinement", "TodoItem", "TodoList", "TodoStatus"]
 
 
-class PlanningConfig(BaseModel):
+class PlanningConfig(BaseModel, defer_build=True):
     """How an agent plans a task in steps and runs them: `Agent(planning_config=PlanningConfig(...))`."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -62,7 +62,7 @@ TodoStatus = Literal["pending", "running", "completed", "failed"]
 """Status of a step."""
 
 
-class PlanStep(BaseModel):
+class PlanStep(BaseModel, defer_build=True):
     """A step as a planner writes it."""
 
     step_number: int = Field(description="The number of the step, from 1")
@@ -80,7 +80,7 @@ class PlanStep(BaseModel):
     """The steps whose results it needs."""
 
 
-class TodoItem(BaseModel):
+class TodoItem(BaseModel, defer_build=True):
     """A step of a plan with its status and result."""
 
     id: str = Field(default_factory=lambda: str(uuid4()))
@@ -105,7 +105,7 @@ class TodoItem(BaseModel):
     """The result, or the reason of the failure."""
 
 
-class TodoList(BaseModel):
+class TodoList(BaseModel, defer_build=True):
     """The steps of a plan, in order."""
 
     items: list[TodoItem] = Field(default_factory=list[TodoItem])
@@ -193,7 +193,7 @@ class TodoList(BaseModel):
             item.result = item.result if result is None else result
 
 
-class StepRefinement(BaseModel):
+class StepRefinement(BaseModel, defer_build=True):
     """Other words for a step to come."""
 
     step_number: int = Field(description="The number of the step")
@@ -203,7 +203,7 @@ class StepRefinement(BaseModel):
     """The new task of the step."""
 
 
-class StepObservation(BaseModel):
+class StepObservation(BaseModel, defer_build=True):
     """What a model makes of the outcome of a step."""
 
     step_completed_successfully: bool = Field(description="Whether the step did what it was for")

@@ -10,7 +10,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.foreign import AgentField
-from crewgraph.definitions.base import DerivedCache, content_key, refuse_single, share_in_copy
+from crewgraph.definitions.base import DerivedCache, content_key, refuse_reference, refuse_single, share_in_copy
 from crewgraph.definitions.checkpoints import CrewCheckpoints
 from crewgraph.definitions.crew.abilities import CrewAbilities
 from crewgraph.definitions.crew.process import KeepHistory, Process
@@ -217,6 +217,13 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
         return _resolve_manager(fields) if isinstance(fields.get("manager_agent"), str) else fields
 
     _refuse_single = field_validator("agents", "tasks", mode="before")(refuse_single)
+
+    @field_validator("tasks", mode="before")
+    @classmethod
+    def _check_tasks(cls, tasks: object) -> object:
+        for task in cast("list[object]", tasks) if isinstance(tasks, (list, tuple)) else ():
+            refuse_reference(task, "a task")
+        return cast("object", tasks)
 
     @field_validator("prompt_file", mode="after")
     @classmethod

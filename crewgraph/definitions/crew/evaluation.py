@@ -70,7 +70,7 @@ class CrewEvaluation:
         return await aevaluate_crew(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
 
 
-class Mark(BaseModel):
+class Mark(BaseModel, defer_build=True):
     """What a model says of an answer."""
 
     quality: float = Field(
@@ -84,7 +84,7 @@ class Mark(BaseModel):
     """The reason for the score."""
 
 
-class TaskScore(BaseModel):
+class TaskScore(BaseModel, defer_build=True):
     """A task in one round of a test."""
 
     model_config = ConfigDict(frozen=True)
@@ -117,7 +117,7 @@ class TaskScore(BaseModel):
     """The cost in USD; None where a price or the tokens are unknown."""
 
 
-class ScoredRound(BaseModel):
+class ScoredRound(BaseModel, defer_build=True):
     """One round of a test."""
 
     model_config = ConfigDict(frozen=True)
@@ -140,7 +140,7 @@ class ScoredRound(BaseModel):
         return mean(score.score for score in self.scores)
 
 
-class CrewTestResult(BaseModel):
+class CrewTestResult(BaseModel, defer_build=True):
     """The results of a test of a crew."""
 
     model: str

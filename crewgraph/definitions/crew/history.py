@@ -278,6 +278,7 @@ def _format_inputs(inputs: Inputs) -> str:
 class CrewHistory:
     """Methods on the stored runs of a crew."""
 
+    @traced_to_the_caller
     def history(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> CrewSteps:
         """Return the steps of a stored run, oldest first.
 
@@ -291,6 +292,7 @@ class CrewHistory:
         """
         return read_crew_history(cast("Crew", self), thread_id, checkpointer)
 
+    @traced_to_the_caller
     async def ahistory(self, thread_id: str | None = None, *, checkpointer: "Checkpointer" = None) -> CrewSteps:
         """Return the steps of a stored run, on the current event loop; see `history`."""
         return await aread_crew_history(cast("Crew", self), thread_id, checkpointer)
@@ -407,6 +409,7 @@ class CrewHistory:
             task_id, None, inputs, thread_id=thread_id, new_thread_id=new_thread_id, checkpointer=checkpointer
         )
 
+    @traced_to_the_caller
     def diff(
         self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: "Checkpointer" = None
     ) -> RunDiff:
@@ -423,6 +426,7 @@ class CrewHistory:
         """
         return diff_runs(cast("Crew", self), run_a, run_b, checkpointer)
 
+    @traced_to_the_caller
     async def adiff(
         self, run_a: "str | CrewOutput", run_b: "str | CrewOutput", *, checkpointer: "Checkpointer" = None
     ) -> RunDiff:

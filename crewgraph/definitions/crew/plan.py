@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, field_validator
 __all__ = ["CrewPlan", "PlanPerTask"]
 
 
-class PlanPerTask(BaseModel):
+class PlanPerTask(BaseModel, defer_build=True):
     """The plan for one task."""
 
     task_number: int = Field(description="The number of the task")
@@ -29,7 +29,7 @@ class PlanPerTask(BaseModel):
         return "\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1))
 
 
-class CrewPlan(BaseModel):
+class CrewPlan(BaseModel, defer_build=True):
     """The plans for the tasks of a crew."""
 
     list_of_plans_per_task: list[PlanPerTask] = Field(description="One plan for each task")

@@ -63,12 +63,12 @@ class CrewTraining:
             filename: The JSON file for feedback and lessons; `x` and `x.pkl` become `x.json`.
             inputs: Values for the `{placeholders}`.
             feedback: Sync or async function that takes the `TaskOutput` and returns feedback, instead of asking in the
-                terminal; an empty text accepts the answer.
+                terminal, or reading a line from a pipe or file at standard input; an empty text accepts the answer.
             checkpointer: Where runs are stored, as for `kickoff`.
 
         Raises:
             ValueError: If `n_iterations` is less than 1.
-            RunError: If there is no terminal or `feedback`, or the file contains another unfinished training.
+            RunError: If there is neither a terminal, nor input, nor `feedback`, or the file contains another unfinished training.
             StorageError: If the file cannot be read or written; pickles are never opened.
             OutputInvalid: If the model's lessons cannot be parsed.
             Exception: Any error of `kickoff`. The feedback so far is kept.
@@ -94,7 +94,7 @@ _log = redacted_logger("crewgraph")
 _NO_PICKLE = "nothing is pickled here"
 
 
-class TrainedAgent(BaseModel):
+class TrainedAgent(BaseModel, defer_build=True):
     """The lessons that an agent learned in training."""
 
     suggestions: list[str] = Field(description="Actionable instructions for future work, one sentence each")
@@ -109,7 +109,7 @@ class TrainedAgent(BaseModel):
     """What it is to do differently, as a text."""
 
 
-class Feedback(BaseModel):
+class Feedback(BaseModel, defer_build=True):
     """Human feedback on an answer."""
 
     iteration: int
@@ -131,7 +131,7 @@ class Feedback(BaseModel):
     """The improved answer."""
 
 
-class Training(BaseModel):
+class Training(BaseModel, defer_build=True):
     """Progress of a call of `train`."""
 
     crew: str
@@ -172,7 +172,7 @@ class Training(BaseModel):
         ]
 
 
-class TrainingFile(BaseModel):
+class TrainingFile(BaseModel, defer_build=True):
     """Contents of a training file."""
 
     model_config = ConfigDict(extra="forbid")

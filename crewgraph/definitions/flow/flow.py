@@ -1,5 +1,7 @@
 """Flows: event-driven workflows of methods; the class `Flow` with its fields and its state."""
 
+import difflib
+import warnings
 from collections.abc import Mapping
 from copy import copy
 from threading import Lock
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
 from pydantic import BaseModel
 from typing_extensions import TypeVar
 
+from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew.process import KeepHistory
 from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, run_extension, state_inputs
@@ -32,6 +35,7 @@ from crewgraph.definitions.flow.state import (
 )
 from crewgraph.definitions.queue_methods import QueueMethods
 from crewgraph.definitions.run_options import Inputs
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
@@ -47,6 +51,9 @@ else:
 __all__ = ["Flow"]
 
 State = TypeVar("State", default=Any)
+
+_SETTINGS = {"name", "max_method_calls"}
+"""Attributes that the constructor sets if the state has no field of the name."""
 
 
 class Flow(
@@ -140,7 +147,8 @@ class Flow(
             memory: What `remember` and `recall` of the flow use.
             checkpoint: Whether runs make checkpoints from which another process can continue.
             input_provider: Answers questions of `self.ask`.
-            values: Values for fields that the class declares, and for fields of the state.
+            values: Values for fields that the class declares, and for fields of the state; then `name` and `max_method_calls`,
+                if they are not fields of the state. Others have no effect, and cause a warning.
 
         Raises:
             DefinitionError: The state cannot be created, `persistence` is not a backend, or `memory` is not a memory.
@@ -171,7 +179,27 @@ class Flow(
     def _make_initial_state(self, values: Mapping[str, object]) -> object:
         """Return the first state of the object; fields that a declaration requires may still be missing."""
         state = self._fresh_state()
+        if values:
+            values = self._state_values(state, values)
         return state if is_incomplete(state) and not values else with_inputs(state, values, self.flow_name)
+
+    def _state_values(self, state: object, values: Mapping[str, object]) -> dict[str, object]:
+        """Set the settings among values of the constructor, warn of unknown ones, and return those of the state."""
+        fields = type(state).model_fields if isinstance(state, BaseModel) else {}
+        for name in _SETTINGS & values.keys() - fields.keys():
+            setattr(self, name, values[name])
+        of_state = {name: value for name, value in values.items() if name in fields or name not in _SETTINGS}
+        if isinstance(state, BaseModel) and state.model_config.get("extra") != "allow":
+            kind, known = type(state).__name__, {*fields, "id"}
+            for name in of_state.keys() - known:
+                near = difflib.get_close_matches(name, sorted(known | self._fields), n=1)
+                warnings.warn(
+                    f"`{type(self).__name__}` has no keyword `{name}`, and its state `{kind}` no such field; it has no effect."
+                    + (f" Did you mean `{near[0]}`?" if near else ""),
+                    UnknownKeyword,
+                    stacklevel=user_stacklevel(),
+                )
+        return of_state
 
     def _apply_options(self, **options: object) -> None:
         """Set the options that are not None; for others the class's values apply."""

@@ -41,7 +41,7 @@ Guardrails = Sequence[Guardrail] | Guardrail
 """A guardrail, or several in order."""
 
 
-class GuardrailResult(BaseModel):
+class GuardrailResult(BaseModel, defer_build=True):
     """The result of a guardrail."""
 
     success: bool
@@ -150,7 +150,7 @@ class GuardrailMethods:
         return await ajudge(cast("ModelGuardrail", self), task_output)
 
 
-class LLMGuardrailResult(BaseModel):
+class LLMGuardrailResult(BaseModel, defer_build=True):
     """What a model says about an output and a rule."""
 
     valid: bool = Field(description="whether the text complies with the rule")
@@ -165,7 +165,7 @@ class LLMGuardrailResult(BaseModel):
         return _join_sentences(value)
 
 
-class Faithfulness(BaseModel):
+class Faithfulness(BaseModel, defer_build=True):
     """What a model says about an output and the context it has to be true to."""
 
     score: float = Field(ge=0, le=10, description="10: the context supports every statement; 0: it supports none")

@@ -9,6 +9,7 @@ from crewgraph.core.loops.bridge import start_in_thread
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable
+from crewgraph.tracebacks import traced_to_the_caller
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent.agent import BaseAgent
@@ -27,6 +28,7 @@ class TaskRunMethods:
     """Methods that run a task. A crew's graph calls the overrides of a subclass or a patch."""
 
     @overridable
+    @traced_to_the_caller
     def execute_sync(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "TaskOutput":
@@ -45,6 +47,7 @@ class TaskRunMethods:
         return execute(cast("Task", self), agent, context, tools)
 
     @overridable
+    @traced_to_the_caller
     async def aexecute_sync(
         self, agent: "BaseAgent | None" = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> "TaskOutput":

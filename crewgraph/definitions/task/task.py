@@ -1,5 +1,6 @@
 """Tasks: `Task`, and `ConditionalTask`, which may be skipped."""
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -12,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.agent.foreign import AgentField
-from crewgraph.definitions.base import content_key, refuse_single
+from crewgraph.definitions.base import content_key, refuse_reference, refuse_single
 from crewgraph.definitions.fields import CallbackField, FilesField, OutputModelField, ToolsField
 from crewgraph.definitions.placeholders import TemplatedDefinition, append_chat_history
 from crewgraph.definitions.run_options import Inputs
@@ -288,6 +289,7 @@ class Task(TaskRunMethods, TemplatedDefinition):
     def _check_context(cls, context: object) -> object:
         others = cast("list[object]", context) if isinstance(context, (list, tuple)) else ()
         for other in others:
+            refuse_reference(other, "a task")
             if not isinstance(other, (Task, Mapping)):
                 raise PydanticCustomError(
                     "model_type",
@@ -324,6 +326,11 @@ class Task(TaskRunMethods, TemplatedDefinition):
             raise ValueError(f"`output_file` {path!r} is not expanded; give a path below the working directory")
         if any(character in path for character in "|<>&;"):
             raise ValueError(f"`output_file` {path!r} contains a shell metacharacter; give a plain path")
+        for name in re.findall(r"{([^{}]*)}", path):
+            if not name.isidentifier():
+                raise ValueError(
+                    f"`output_file` {path!r}: {name!r} cannot be the name of an input; use letters, digits and `_`"
+                )
         # An absolute path is below the working directory unless it has placeholders: both as CrewAI has it.
         if placeholders(path) or not path.startswith("/"):
             return path

@@ -43,6 +43,7 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.human_input import file_answers, forget, pending_crew, place_to_ask, run_with_questions
 from crewgraph.runtime.crew.results import (
+    check_continues,
     check_stored,
     crew_output,
     execution_logs,
@@ -63,6 +64,7 @@ from crewgraph.runtime.execution import (
     interruption,
     is_watched,
     resume_advice,
+    unusable_saver,
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import (
@@ -77,6 +79,7 @@ from crewgraph.runtime.run_target import RunPlace, run_place
 from crewgraph.runtime.runs.index import crew_question
 from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.runs.retention import Retention
+from crewgraph.runtime.runs.stored_run import read_stored_run
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.tracebacks import drop_graph_notes, note_once
@@ -181,6 +184,7 @@ def _start(
     if run.place.known:
         state = yield ReadState(run.graph, run.config)
         if state.created_at is not None:
+            yield from run.check_continues()
             return (yield from run.execute(run.place.answers(state.interrupts), prepared))
     return (yield from run.execute({INPUTS: prepared}, prepared))
 
@@ -243,6 +247,7 @@ def _resume(
             "whether the run was stored there (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
     run = run.with_stored_granularity(state.metadata)
+    yield from run.check_continues()
     check_stored(run.steps, state.values, run.place.thread_id)
     resume_value = None if answer is None else (yield from file_answers(crew, run.place, run.config, answer))
     # A finished run does nothing more. `state.next` cannot tell: it is also empty while a task's writes are stored but not
@@ -416,6 +421,16 @@ class CrewRun:
             for agent in {id(binding.agent): binding.agent for binding in remaining}.values():
                 agent.rendered_texts(inputs)
 
+    def check_continues(self) -> Program[None]:
+        """Check that the crew is the one whose run is stored, with its tasks.
+
+        Raises:
+            RunError: the run is another crew's, or the crew has changed since.
+        """
+        assert self.place.thread_id is not None
+        stored = yield from read_stored_run(self.place.checkpointer, self.place.thread_id, crew=self.crew)
+        check_continues(stored, self.steps, self.graph.nodes)
+
     def execute(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         """Run the graph with an input (None or a Command continues a run) and emit the events of the run."""
         if self.place.checkpointer and self._claim is None:
@@ -442,7 +457,7 @@ class CrewRun:
                 interrupted = interruption(error, f"the run of crew `{crew.name}`", advice)
                 if interrupted is not None:
                     raise interrupted from error
-                if resume is not None and self.place.detached and not self._is_round:
+                if resume is not None and self.place.detached and not self._is_round and not unusable_saver(error):
                     note_once(error, f"`{resume}` continues the run")
                 raise
             if isinstance(output, PendingCrew):

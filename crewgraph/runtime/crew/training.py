@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal
+from crewgraph.compiler.agent.human_review import ask_at_terminal, has_input
 from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.task.training import TRAINING, TrainingRound, summarize_feedback
 from crewgraph.core.digests import digest
@@ -90,10 +90,10 @@ def _train(
     checkpointer: Checkpointer,
 ) -> Program[None]:
     rounds, path, values = checked_rounds(n_iterations), training_path(filename), validate_inputs(inputs or {})
-    if feedback is None and not has_terminal():
+    if feedback is None and not has_input():
         raise RunError(
-            "training asks a person for feedback, and there is no terminal. Run it at one, or give `feedback=`, a function that "
-            "takes a `TaskOutput` and returns the feedback on it."
+            "training asks a person for feedback, and there is no terminal. Run it at one, pipe a line for each answer into it, "
+            "or give `feedback=`, a function that takes a `TaskOutput` and returns the feedback on it."
         )
     ask = feedback or partial(_ask_at_terminal, crew.texts.book)
     fields: dict[str, object] = {"crew_name": crew.name, "crew": crew}

@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
-from crewgraph.compiler.flow.algebra import GraphState
+from crewgraph.compiler.flow.algebra import Execution, GraphState
 from crewgraph.compiler.flow.asking import ask_person, takes_anything
 from crewgraph.compiler.flow.background import EndAll, Settle
 from crewgraph.compiler.flow.completion import of_run
@@ -36,7 +36,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import CompileError, DefinitionError, RunError
+from crewgraph.errors import CompileError, DefinitionChanged, DefinitionError, RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
 from crewgraph.hooks.points import HookAborted
@@ -474,7 +474,25 @@ def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tup
     if state.values and granularity != graph.granularity:
         graph = compile_flow(run.flow, granularity, checkpointer=graph.checkpointer)
         state = yield ReadState(graph, _config(graph, run, thread_id))
-    return graph, state.values or {}
+    values: GraphState = state.values or {}
+    _check_methods(graph, thread_id, values)
+    return graph, values
+
+
+def _check_methods(graph: FlowGraph, thread_id: str, values: GraphState) -> None:
+    """Check that the flow has the methods with which a stored run continues: LangGraph would end the run silently.
+
+    Raises:
+        DefinitionChanged: it has no such method.
+    """
+    executions: Mapping[str, Execution] = values["progress"]["inflight"] if "progress" in values else {}
+    for execution in executions.values():
+        if execution["method"] not in graph.plan.methods:
+            raise DefinitionChanged(
+                f"the run `{thread_id}` of flow `{graph.flow.flow_name}` continues with method `{execution['method']}`, which "
+                "the flow does not have: it has changed since, and nothing was run. Resume with the methods that the run "
+                "began with, or continue from an earlier step: `flow.fork(flow.history(flow_id)[0])`."
+            )
 
 
 def _is_open(values: GraphState) -> bool:

@@ -103,7 +103,17 @@ class StoredCrewRun(StoredRun):
     @property
     def next(self) -> tuple[str, ...]:
         """The tasks to run or skip next."""
-        return tuple(dict.fromkeys(map(node_task, coming(self._stored))))
+        return tuple(dict.fromkeys(map(node_task, self.next_nodes)))
+
+    @property
+    def next_nodes(self) -> tuple[str, ...]:
+        """The nodes to run next."""
+        return tuple(coming(self._stored))
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the graph has taken the run's input."""
+        return pending_input(self._stored) is None
 
     @property
     def errors(self) -> dict[str, str]:

@@ -9,8 +9,9 @@ from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.chunks import StreamChunk, StreamChunkType, StreamingOutputBase, ToolCallChunk
 from crewgraph.definitions.stream import Finished, FlowFinished, FlowPaused, StreamItem, Token, ToolCallToken
 from crewgraph.events.frames import Ended
-from crewgraph.runtime.execution import Run
+from crewgraph.runtime.execution import Run, interruptible
 from crewgraph.runtime.streaming.audience import Audience
+from crewgraph.tracebacks import shortened
 
 __all__ = ["WatchedRun"]
 
@@ -33,47 +34,49 @@ class WatchedRun:
         """Run the program and yield its items."""
         driver = _ProgramDriver(self._program, self._audience)
         audience = self._audience
-        try:
-            while (operation := driver.next()) is not None:
-                yield from audience.drain()
-                if not isinstance(operation, Run):
+        with shortened(), interruptible():
+            try:
+                while (operation := driver.next()) is not None:
+                    yield from audience.drain()
+                    if not isinstance(operation, Run):
+                        with driver.catching(), audience.listening():
+                            driver.reply = operation.run()
+                        continue
+                    with driver.catching(operation), closing(operation.parts(audience)) as parts:
+                        for part in parts:
+                            yield from audience.read(part)
+                yield from driver.end()
+            except GeneratorExit:
+                for operation in driver.abandon():
                     with driver.catching(), audience.listening():
                         driver.reply = operation.run()
-                    continue
-                with driver.catching(operation), closing(operation.parts(audience)) as parts:
-                    for part in parts:
-                        yield from audience.read(part)
-            yield from driver.end()
-        except GeneratorExit:
-            for operation in driver.abandon():
-                with driver.catching(), audience.listening():
-                    driver.reply = operation.run()
-            raise
+                raise
 
     async def aitems(self) -> AsyncGenerator[Any]:
         """Run the program on this event loop and yield its items."""
         driver = _ProgramDriver(self._program, self._audience)
         audience = self._audience
-        try:
-            while (operation := driver.next()) is not None:
-                for item in audience.drain():
+        with shortened(), interruptible():
+            try:
+                while (operation := driver.next()) is not None:
+                    for item in audience.drain():
+                        yield item
+                    if not isinstance(operation, Run):
+                        with driver.catching(), audience.listening():
+                            driver.reply = await operation.arun()
+                        continue
+                    with driver.catching(operation):
+                        async with aclosing(operation.aparts(audience)) as parts:
+                            async for part in parts:
+                                for item in audience.read(part):
+                                    yield item
+                for item in driver.end():
                     yield item
-                if not isinstance(operation, Run):
+            except GeneratorExit:
+                for operation in driver.abandon():
                     with driver.catching(), audience.listening():
                         driver.reply = await operation.arun()
-                    continue
-                with driver.catching(operation):
-                    async with aclosing(operation.aparts(audience)) as parts:
-                        async for part in parts:
-                            for item in audience.read(part):
-                                yield item
-            for item in driver.end():
-                yield item
-        except GeneratorExit:
-            for operation in driver.abandon():
-                with driver.catching(), audience.listening():
-                    driver.reply = await operation.arun()
-            raise
+                raise
 
     def chunks(self, output: type[OutputT]) -> OutputT:
         """Return the run in CrewAI's form: chunks of answers, then the result."""
@@ -103,7 +106,7 @@ class WatchedRun:
 
 
 def _flat_map(items: Generator[object], transform: Callable[[Any], Iterable[ChunkT]]) -> Generator[ChunkT]:
-    with closing(items):
+    with shortened(), closing(items):
         for item in items:
             yield from transform(item)
 
@@ -111,10 +114,11 @@ def _flat_map(items: Generator[object], transform: Callable[[Any], Iterable[Chun
 async def _aflat_map(
     items: AsyncGenerator[object], transform: Callable[[Any], Iterable[ChunkT]]
 ) -> AsyncGenerator[ChunkT]:
-    async with aclosing(items):
-        async for item in items:
-            for chunk in transform(item):
-                yield chunk
+    with shortened():
+        async with aclosing(items):
+            async for item in items:
+                for chunk in transform(item):
+                    yield chunk
 
 
 class _ProgramDriver:

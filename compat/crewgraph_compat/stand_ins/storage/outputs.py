@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -46,7 +46,10 @@ class TaskOutputStorageHandler:
         self._added: list[dict[str, Any]] | None = None
 
     def load(self) -> list[dict[str, Any]]:
-        """Return the outputs as dicts with "task_id", "expected_output", "output", "task_index", "inputs" and "was_replayed"."""
+        """Return the outputs as dicts.
+
+        Each has "task_id", "task_key", "expected_output", "output", "task_index", "inputs", "was_replayed" and "timestamp".
+        """
         if self._added is not None:
             return self._added
         run = latest_crew_run()
@@ -61,7 +64,15 @@ class TaskOutputStorageHandler:
         was_replayed: bool = False,
     ) -> None:
         """Add an output."""
-        entry = _entry(str(task.id), task.expected_output, output, task_index, inputs or {}, was_replayed)
+        entry = _entry(
+            (str(task.id), task.key),
+            task.expected_output,
+            output,
+            task_index,
+            inputs or {},
+            was_replayed,
+            datetime.now(UTC),
+        )
         self._added = [*(self._added or []), entry]
 
     def update(self, task_index: int, log: dict[str, Any]) -> None:
@@ -78,6 +89,7 @@ class TaskOutputStorageHandler:
                 task: Any = log["task"]
                 entry.update(
                     task_id=str(task.id),
+                    task_key=task.key,
                     expected_output=task.expected_output,
                     output=fields,
                     inputs=log.get("inputs") or {},
@@ -110,36 +122,47 @@ def latest_crew_run() -> LatestRun | None:
         if not latest:
             return None
         run = stored_run(saver, latest[0].thread_id)
+    at = latest[0].updated_at
     outputs = [
         _entry(
-            _id_of(output),
+            _names_of(output),
             output.get("expected_output"),
             {field: value for field, value in output.items() if field != TASK},
             number,
             dict(run.inputs),
             False,
+            at,
         )
         for number, output in enumerate(run.finished.values())
     ]
-    at = latest[0].updated_at
     return LatestRun(f"{latest[0].thread_id} {at.isoformat()} {len(outputs)}", at, outputs)
 
 
-def _id_of(output: Mapping[str, Any]) -> str:
+def _names_of(output: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the id and the key of the task of an output."""
     task: Mapping[str, Any] = output.get(TASK) or {}
-    return str(task.get("id"))
+    return str(task.get("id")), str(task.get("key"))
 
 
 def _entry(
-    task_id: str, expected: str | None, output: dict[str, Any], index: int, inputs: dict[str, Any], was_replayed: bool
+    task_names: tuple[str, str],
+    expected: str | None,
+    output: dict[str, Any],
+    index: int,
+    inputs: dict[str, Any],
+    was_replayed: bool,
+    at: datetime,
 ) -> dict[str, Any]:
+    task_id, task_key = task_names
     return {
         "task_id": task_id,
+        "task_key": task_key,
         "expected_output": expected,
         "output": output,
         "task_index": index,
         "inputs": inputs,
         "was_replayed": was_replayed,
+        "timestamp": f"{at:%Y-%m-%d %H:%M:%S}",
     }
 
 
@@ -178,12 +201,12 @@ class AgentRepositoryError(Exception):
 _FILE = "task_outputs.db"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS task_outputs (
-    task_id TEXT PRIMARY KEY, expected_output TEXT, output JSON, task_index INTEGER, inputs JSON, was_replayed BOOLEAN,
-    timestamp TEXT DEFAULT (datetime('now'))
+    task_id TEXT PRIMARY KEY, task_key TEXT, expected_output TEXT, output JSON, task_index INTEGER, inputs JSON,
+    was_replayed BOOLEAN, timestamp TEXT DEFAULT (datetime('now'))
 );
 CREATE TABLE IF NOT EXISTS taken (run TEXT);
 """
-_COLUMNS = ("task_id", "expected_output", "output", "task_index", "inputs", "was_replayed")
+_COLUMNS = ("task_id", "task_key", "expected_output", "output", "task_index", "inputs", "was_replayed")
 _JSON = frozenset({"output", "inputs"})
 
 
@@ -212,7 +235,7 @@ class KickoffTaskOutputsSQLiteStorage:
     def load(self) -> list[dict[str, Any]]:
         """Return the outputs ordered by index.
 
-        Each has "task_id", "expected_output", "output", "task_index", "inputs", "was_replayed" and "timestamp".
+        Each has "task_id", "task_key", "expected_output", "output", "task_index", "inputs", "was_replayed" and "timestamp".
 
         Raises:
             DatabaseOperationError: The outputs cannot be read.
@@ -222,7 +245,7 @@ class KickoffTaskOutputsSQLiteStorage:
             with self._opened(DatabaseError.LOAD_ERROR) as database:
                 if not self._is_of_runs or _copied_run(database) == _key(run):
                     return _rows(database)
-        return [] if run is None else [{**item, "timestamp": _timestamp(run)} for item in run.outputs]
+        return [] if run is None else run.outputs
 
     def add(
         self,
@@ -238,7 +261,8 @@ class KickoffTaskOutputsSQLiteStorage:
             DatabaseOperationError: The file cannot be written.
         """
         with self._changed(DatabaseError.SAVE_ERROR) as database:
-            _insert(database, (str(task.id), task.expected_output, output, task_index, inputs or {}, was_replayed))
+            names = (str(task.id), task.key)
+            _insert(database, (*names, task.expected_output, output, task_index, inputs or {}, was_replayed))
 
     def update(self, task_index: int, **kwargs: Any) -> None:
         """Change an output; an unknown index causes a warning.
@@ -291,6 +315,8 @@ class KickoffTaskOutputsSQLiteStorage:
                 private_file(self.db_path)
             with closing(sqlite3.connect(self.db_path)) as database, database:
                 database.executescript(_TABLES)
+                if "task_key" not in {column[1] for column in database.execute("PRAGMA table_info(task_outputs)")}:
+                    database.execute("ALTER TABLE task_outputs ADD COLUMN task_key TEXT")  # of an earlier version
                 yield database
         except (sqlite3.Error, OSError) as error:
             raise DatabaseOperationError(DatabaseError.format_error(template, error), error) from error
@@ -324,10 +350,6 @@ def _copied_run(database: sqlite3.Connection) -> str | None:
 
 def _key(run: LatestRun | None) -> str:
     return "" if run is None else run.key
-
-
-def _timestamp(run: LatestRun) -> str:
-    return f"{run.at:%Y-%m-%d %H:%M:%S}"
 
 
 DIVIDERS: Final = "\n\n----------\n\n"
