@@ -13,19 +13,19 @@ __all__ = ["CREWAI_115", "CREWAI_121", "OWN", "Environment"]
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """A virtual environment with a package in it; made when it is first needed."""
+    """A virtual environment with a package, created on first use."""
 
     name: str
     package: str
     requirement: str | None = None
-    """For pip; None for the environment of this very process."""
+    """The requirement for pip; None for the environment of this process."""
 
     variable: str = ""
     """The environment variable that may name a Python with the requirement installed."""
 
     @cache  # noqa: B019 - there are three of them
     def python(self, folder: Path) -> str:
-        """The path of its Python; the environment is made below the folder, unless it is there.
+        """Return the path of its Python; the environment is created below the folder if it is missing.
 
         Raises:
             subprocess.CalledProcessError: the requirement cannot be installed.

@@ -14,7 +14,7 @@ def _ours(name: str, *words: str) -> Contender:
 
 
 def _whole(name: str, *words: str) -> tuple[Contender, ...]:
-    """A flow in one node, where there is such a thing."""
+    """A flow in one node, for contenders that support it."""
     return (_ours(_told('`granularity = "flow"`', name), *words),) if _HAS_GRANULARITY else ()
 
 

@@ -32,4 +32,4 @@ HISTORY_MEASURES: tuple[Measure, ...] = (
         goal="linear if all is kept, constant if only the latest is.",
     ),
 )
-"""All of them."""
+"""All measures of histories."""

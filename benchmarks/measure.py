@@ -14,24 +14,24 @@ class Contender:
 
     name: str
     words: tuple[str, ...]
-    """Its command line after `python`; `{case}` stands for the column's word."""
+    """Its command line after `python`; `{case}` is replaced by the column's word."""
 
     environment: Environment = OWN
     cases: Sequence[str] | None = None
-    """The words of the columns it takes part in; all where None."""
+    """The words of the columns it takes part in; None for all."""
 
     def takes(self, case: str) -> bool:
         """Whether it takes part in a column."""
         return self.cases is None or case in self.cases
 
     def command(self, case: str) -> list[str]:
-        """Its command line for a column."""
+        """Return its command line for a column."""
         return [word.replace("{case}", case) for word in self.words]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A table for each figure that its programs print."""
+    """A benchmark, with a table for each figure that its programs print."""
 
     name: str
     title: str
@@ -42,7 +42,7 @@ class Measure:
     """The word of each column, by its heading."""
 
     contenders: Sequence[Contender]
-    """The first is what ratios are told against."""
+    """The contenders; the first is the baseline of the ratios."""
 
     goal: str
-    """One sentence."""
+    """A description, one sentence."""

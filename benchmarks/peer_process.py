@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ROOT", "Workplace"]
+__all__ = ["ROOT", "PeerRunner"]
 
 ROOT = Path(__file__).parent.parent
 """The repository."""
@@ -18,17 +18,17 @@ _PATIENCE = 3600
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workplace:
-    """A folder, which is also the home of what runs in it, and a server that answers as a model."""
+class PeerRunner:
+    """Runs programs in a folder, which is also their home directory, with the address of a model server."""
 
     folder: Path
     url: str
 
     def run(self, python: str, words: Sequence[str]) -> dict[str, Any]:
-        """Run a program; the JSON object that it prints last.
+        """Run a program and return the JSON object that it prints last.
 
         Args:
-            python: by what it is run.
+            python: the interpreter.
             words: the command line; `{url}` stands for the server's address, empty words are left out.
 
         Raises:
@@ -48,13 +48,13 @@ class Workplace:
         )
         if done.returncode:
             raise RuntimeError(f"`{' '.join(words)}` failed:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
-        # CrewAI has more to say on its first run, even after the end.
+        # CrewAI prints more on its first run, even at exit.
         line = next(line for line in reversed(done.stdout.splitlines()) if line.startswith("{"))
         printed: dict[str, Any] = json.loads(line)
         return printed
 
     def _environment(self) -> dict[str, str]:
-        # None of the caller's switches: tracing, unwritten bytecode and keys would be measured too.
+        # Without the caller's variables: tracing, unwritten bytecode and keys would distort the measurement.
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(self.folder),

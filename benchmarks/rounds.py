@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.measure import Contender, Measure
-from benchmarks.peer_process import Workplace
+from benchmarks.peer_process import PeerRunner
 
 __all__ = ["Results", "cell", "played"]
 
@@ -14,9 +14,9 @@ Results = Mapping[tuple[str, str], Sequence[Mapping[str, float]]]
 
 
 def played(
-    measure: Measure, contenders: Sequence[Contender], rounds: int, place: Workplace, environments: Path
+    measure: Measure, contenders: Sequence[Contender], rounds: int, place: PeerRunner, environments: Path
 ) -> Results:
-    """Measure; a first round of each contender is thrown away."""
+    """Measure; the first round of each contender is discarded."""
     results: dict[tuple[str, str], list[Mapping[str, float]]] = {}
     for contender in contenders:
         case = next(word for word in measure.cases.values() if contender.takes(word))

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.environment import OWN, Environment
 from benchmarks.measure import Contender
 from benchmarks.measures import MEASURES
-from benchmarks.peer_process import Workplace
+from benchmarks.peer_process import PeerRunner
 from benchmarks.rounds import played
 from benchmarks.server import served
 from benchmarks.table import machine, put, tabled
@@ -24,7 +24,7 @@ def main() -> None:
     asked = _asked()
     with tempfile.TemporaryDirectory() as folder, served() as url:
         environments = Path(os.environ.get("BENCH_CACHE") or Path(folder) / "environments")
-        place = Workplace(folder=Path(folder) / "work", url=url)
+        place = PeerRunner(folder=Path(folder) / "work", url=url)
         place.folder.mkdir()
         missing: set[Environment] = set()
         for measure in MEASURES:
@@ -52,7 +52,7 @@ def _asked() -> argparse.Namespace:
 
 
 def _there(contender: Contender, environments: Path, missing: set[Environment]) -> bool:
-    """Whether a contender's environment could be made; told once where not."""
+    """Whether a contender's environment could be created; a failure is reported once."""
     if contender.environment in missing:
         return False
     try:
@@ -64,7 +64,7 @@ def _there(contender: Contender, environments: Path, missing: set[Environment]) 
     return True
 
 
-def _versions(contenders: list[Contender], place: Workplace, environments: Path) -> list[str]:
+def _versions(contenders: list[Contender], place: PeerRunner, environments: Path) -> list[str]:
     others = dict.fromkeys(one.environment for one in contenders if one.environment is not OWN)
     return [
         f"{one.package} {place.run(one.python(environments), ['-c', _VERSION.format(package=one.package)])['version']}"

@@ -1,4 +1,4 @@
-"""The model server of the measurements over HTTP, as a process of its own."""
+"""The model server of the measurements over HTTP, in a separate process."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ __all__ = ["served"]
 
 @contextmanager
 def served() -> Iterator[str]:
-    """The address of an OpenAI-compatible server on loopback that repeats what it is asked."""
+    """Start an OpenAI-compatible server on loopback that echoes its requests; yield its address."""
     command = [sys.executable, "-m", "tests.servers.openai_api", "--port", "0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

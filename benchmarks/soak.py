@@ -77,7 +77,7 @@ def _flow(saver: Any, rounds: int, look: Callable[[int], None]) -> Any:
 
 
 def _play(scenario: str, number: int, folder: Path) -> list[dict[str, float]]:
-    """Play a scenario in this process, and return what was held at each look."""
+    """Run a scenario in this process, and return the resources at each sample."""
     from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     database, looks = folder / "runs.db", list[dict[str, float]]()
@@ -159,7 +159,7 @@ def _tabled(results: dict[str, list[dict[str, float]]]) -> str:
 
 
 def main() -> None:
-    """Play the scenarios, each in a process, and write the table and the drawing."""
+    """Run the scenarios, each in a process, and write the table and the drawing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kickoffs", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=100_000)

@@ -33,7 +33,7 @@ def tabled(measure: Measure, contenders: Sequence[Contender], results: Results, 
 
 
 def machine(rounds: int, peers: Sequence[str]) -> str:
-    """What was measured, on what, how often.
+    """Return what was measured, on which machine, and how often.
 
     Args:
         rounds: how often.

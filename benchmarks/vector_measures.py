@@ -63,4 +63,4 @@ VECTOR_MEASURES: tuple[Measure, ...] = (
         goal="a search at most 3 ms with a recall of 97 %; open within 3 s; memory at most 1.4 times the vectors.",
     ),
 )
-"""All of them."""
+"""All measures of vectors."""

@@ -1,4 +1,4 @@
-"""What tests share: each behaviour in a sync and an async run, and a storage folder of the test's own."""
+"""Shared fixtures: sync and async runs of each behaviour, and a separate storage folder for each test."""
 
 import gc
 import os
@@ -55,7 +55,7 @@ def mode(request: pytest.FixtureRequest) -> Mode:
 
 @pytest.fixture(autouse=True)
 def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A storage folder of the test's own, no keys and no tracing from the developer's environment."""
+    """Give each test its own storage folder, without keys and tracing from the developer's environment."""
     folder = tmp_path_factory.getbasetemp() / "storages" / str(next(_numbers))  # `mktemp` lists all earlier folders
     folder.mkdir(parents=True)
     for name in list(os.environ):
@@ -75,7 +75,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 
 @pytest.fixture(autouse=True)
 def nothing_told_yet() -> Iterator[None]:
-    """Warnings that are told once in a process: each test is to see its own."""
+    """Reset warnings that are shown once per process, so that each test sees its own."""
     from crewgraph import deprecations
     from crewgraph.definitions import base
 
@@ -90,7 +90,7 @@ def nothing_told_yet() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL server; skipped, loudly, where none is installed."""
+    """A PostgreSQL server; the test is skipped with a message if none is installed."""
     reason = missing()
     if reason is not None:
         pytest.skip(reason)
@@ -100,7 +100,7 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture(autouse=True)
 def no_open_scopes() -> Iterator[None]:
-    """Events that a test emits by hand open scopes that nothing closes."""
+    """Reset the event scopes, since events that a test emits itself may leave some open."""
     yield
     from crewgraph.events import lineage
 
@@ -114,7 +114,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What failed the first time is shown, also where it passed when it was played once more."""
+    """Report first failures also if the test passed when hypothesis replayed it."""
     for report in terminalreporter.stats.get("rerun", []):
         terminalreporter.section(f"played once more: {report.nodeid}")
         terminalreporter.write_line(report.longreprtext)

@@ -10,7 +10,7 @@ __all__ = ["Mode"]
 
 
 class Mode:
-    """One of the ways to run: the same calls, on this thread or on an event loop, with tasks as nodes or as graphs."""
+    """A mode of running: the same calls on this thread or on an event loop, with tasks as nodes or as graphs."""
 
     def __init__(self, name: str) -> None:
         self.name, _, granularity = name.partition("-")
@@ -40,13 +40,13 @@ class Mode:
         return crew.kickoff(inputs, **self._of_crew(options))
 
     def stream_items(self, crew: Crew, inputs: dict[str, Any] | None = None, **options: Any) -> Iterator[StreamItem]:
-        """What the crew's stream tells, as it tells it; closed with the iterator."""
+        """Yield the items of a crew's stream; closing the iterator closes the stream."""
         if not self.asynchronous:
             return crew.stream(inputs, **self._of_crew(options))
         return self.turns(crew.astream(inputs, **self._of_crew(options)))
 
     def turns(self, items: AsyncGenerator[StreamItem]) -> Iterator[StreamItem]:
-        """What an asynchronous stream tells, as it tells it; closed with the iterator."""
+        """Yield the items of an async stream; closing the iterator closes the stream."""
         with asyncio.Runner() as runner:
             try:
                 while (item := runner.run(_next(items))) is not None:

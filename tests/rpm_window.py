@@ -1,12 +1,12 @@
-"""A window of `RPMController` that tells when requests were made, as it counts them itself."""
+"""A window of `RPMController` that records when requests were made."""
 
 from crewgraph.llm.rate_limit import LoopWaiter, RPMController, Waiter, Window
 
-__all__ = ["NotingWindow", "noting"]
+__all__ = ["RecordingWindow", "record_requests"]
 
 
-class NotingWindow(Window):
-    """Knows all that ever were made. What asks for a place may be late to say so on a busy machine; the window is not."""
+class RecordingWindow(Window):
+    """Records all requests. Callers may notice their slot late on a busy machine; the window does not."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -19,16 +19,16 @@ class NotingWindow(Window):
 
     @property
     def waiting(self) -> int:
-        """How many requests wait for their place."""
+        """The number of waiting requests."""
         return len(self._waiting)
 
     def closest(self, apart: int) -> float:
-        """The shortest time in seconds between a request and the one that many places behind it."""
+        """The shortest time in seconds between a request and the n-th one after it."""
         times = sorted(self.seen)
         return min(later - at for at, later in zip(times, times[apart:], strict=False))
 
 
-def noting(controller: RPMController) -> NotingWindow:
-    """The window of a controller that was not used yet."""
-    controller._window = window = NotingWindow()  # pyright: ignore[reportPrivateUsage]
+def record_requests(controller: RPMController) -> RecordingWindow:
+    """Replace the window of an unused controller, and return it."""
+    controller._window = window = RecordingWindow()  # pyright: ignore[reportPrivateUsage]
     return window

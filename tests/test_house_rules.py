@@ -15,46 +15,46 @@ SOURCES = sorted([*(ROOT / "crewgraph").rglob("*.py"), *(ROOT / "compat").rglob(
 LOOKS_UPWARDS = {
     ("definitions", "runtime"),  # the run methods of definitions
     ("definitions", "plot"),  # `Flow.plot`
-    ("compiler", "runtime"),  # whoever reviews an answer may let the agent continue, outside of the graph
+    ("compiler", "runtime"),  # a reviewer may let the agent continue, outside of the graph
 }
-"""Rooms that refer lazily to one above them."""
+"""Packages that refer lazily to one above them."""
 
 BROAD_EXCEPTS = {
-    "crewgraph/contrib/declared/cel.py",  # whatever the evaluator raises is told with the expression
+    "crewgraph/contrib/declared/cel.py",  # whatever the evaluator raises is reported with the expression
     "crewgraph/cli/app.py",  # printed, with the frames of the user's code
     "crewgraph/core/interpreter.py",  # thrown into the body, which may catch it
     "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError
-    "compat/crewgraph_compat/stand_ins/events.py",  # given to the caller
-    "compat/crewgraph_compat/stand_ins/flows/streaming.py",  # raised by whoever takes the frames
+    "compat/crewgraph_compat/stand_ins/events.py",  # returned to the caller
+    "compat/crewgraph_compat/stand_ins/flows/streaming.py",  # raised to the consumer of the frames
     "crewgraph/compiler/agent/cached_tool.py",  # a cache that fails is logged, and the tool is used
-    "crewgraph/compiler/task/runner.py",  # the failure is told, then raised again
-    "crewgraph/compiler/crew/planning.py",  # the failure is told, then raised again
-    "compat/crewgraph_compat/stand_ins/agents/steps.py",  # the failure is told, then raised again
-    "crewgraph/compiler/agent/kickoff.py",  # the failure is told, then raised again
-    "crewgraph/contrib/evaluation/agents.py",  # told, and the other sides of the work are judged
-    "crewgraph/contrib/evaluation/experiment.py",  # told with the case, and the other cases are run
+    "crewgraph/compiler/task/runner.py",  # the failure is reported, then raised again
+    "crewgraph/compiler/crew/planning.py",  # the failure is reported, then raised again
+    "compat/crewgraph_compat/stand_ins/agents/steps.py",  # the failure is reported, then raised again
+    "crewgraph/compiler/agent/kickoff.py",  # the failure is reported, then raised again
+    "crewgraph/contrib/evaluation/agents.py",  # logged, and the other metrics are evaluated
+    "crewgraph/contrib/evaluation/experiment.py",  # logged with the case, and the other cases are run
     "crewgraph/contrib/middleware/loop.py",  # a tool's error that no middleware handled is shown to the model
-    "crewgraph/contrib/serve/execution.py",  # the failure is logged, kept with the run and told to its readers
-    "crewgraph/contrib/queue/worker.py",  # the failure is noted with the job, then raised again
-    "crewgraph/hooks/registry.py",  # a hook that fails is logged, and the run goes on
-    "crewgraph/runtime/run_hooks.py",  # hooks are told of the failure, then it is raised again
-    "crewgraph/compiler/agent/memory_calls.py",  # a memory that fails is told, and the work goes on
-    "crewgraph/memory/entity.py",  # raised once the other entities are kept
-    "crewgraph/compiler/task/body.py",  # the failure is told, then raised again
-    "crewgraph/compiler/flow/scheduler.py",  # raised once what runs beside has been seen to
+    "crewgraph/contrib/serve/execution.py",  # the failure is logged, stored with the run and sent to its readers
+    "crewgraph/contrib/queue/worker.py",  # the failure is recorded with the job, then raised again
+    "crewgraph/hooks/registry.py",  # a hook that fails is logged, and the run continues
+    "crewgraph/runtime/run_hooks.py",  # exit hooks see the failure, then it is raised again
+    "crewgraph/compiler/agent/memory_calls.py",  # a memory that fails is reported, and the work continues
+    "crewgraph/memory/entity.py",  # raised once the other entities are saved
+    "crewgraph/compiler/task/body.py",  # the failure is reported, then raised again
+    "crewgraph/compiler/flow/scheduler.py",  # raised once parallel methods were handled
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
-    "crewgraph/knowledge/files.py",  # whatever a reader of files raises is told with the file's name
-    "crewgraph/contrib/conversations/crew_chat.py",  # shown to whoever talks, and the conversation goes on
-    "crewgraph/contrib/conversations/routes.py",  # a model that fails is told, and the fallback route is taken
+    "crewgraph/knowledge/files.py",  # whatever a reader of files raises is reported with the file's name
+    "crewgraph/contrib/conversations/crew_chat.py",  # shown to the user, and the conversation continues
+    "crewgraph/contrib/conversations/routes.py",  # a model that fails is logged, and the fallback route is taken
     "compat/crewgraph_compat/stand_ins/flows/state.py",  # any backend's failure becomes a RuntimeError
-    "crewgraph/runtime/run_tool.py",  # raised again once the calls beside it have ended
+    "crewgraph/runtime/run_tool.py",  # raised again once the parallel calls have ended
     "crewgraph/runtime/crew/for_each.py",  # raised once the other runs have ended
-    "crewgraph/memory/analyze.py",  # a model that fails is told, and what is to be remembered is kept
-    "crewgraph/memory/custom_storage.py",  # any failure of a storage of somebody becomes a StorageError
+    "crewgraph/memory/analyze.py",  # a model that fails is logged, and the text is saved unchanged
+    "crewgraph/memory/custom_storage.py",  # any failure of a user's storage becomes a StorageError
     "crewgraph/storage/store/namespace.py",  # any store's failure becomes a StorageError
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
-    "crewgraph/tools/mcp/session.py",  # whatever a connection raises is told with the server's name
-    "compat/crewgraph_compat/stand_ins/jobs.py",  # told with the job
+    "crewgraph/tools/mcp/session.py",  # whatever a connection raises is reported with the server's name
+    "compat/crewgraph_compat/stand_ins/jobs.py",  # reported with the job
     "compat/crewgraph_compat/stand_ins/models/calls.py",  # raised again, unless it is to be done again
     "crewgraph/tools/use.py",  # a failing tool is shown to the model
 }
@@ -173,7 +173,7 @@ def test_lazy_references_are_assigned_where_type_checkers_do_not_look():
     assert len(calls) == len(references())
 
 
-def test_only_definitions_refer_lazily_to_what_lies_higher():
+def test_only_definitions_refer_lazily_to_higher_layers():
     # Import-linter reads imports, not strings.
     layers = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][0][
         "layers"
@@ -308,7 +308,7 @@ def _constants_first(name: str) -> tuple[int, str]:
     return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2, name)
 
 
-def test_the_rooms_import_downwards_only():
+def test_packages_import_downwards_only():
     contracts = subprocess.run(
         ["lint-imports", "--no-cache"], cwd=ROOT, capture_output=True, text=True, env=_with_venv_path(), check=False
     )

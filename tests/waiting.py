@@ -10,16 +10,16 @@ from typing import Self
 __all__ = ["LIMITS", "LONG", "BlockedCall", "wait_until", "wait_until_async"]
 
 LONG = 60.0
-"""In seconds, what no machine takes for what a test waits for: it only keeps a test that hangs from hanging for ever."""
+"""Seconds that no awaited condition needs on any machine; only ends tests that hang."""
 
 LIMITS = (0.3, 3.0, 30.0)
-"""Bounds in seconds to try in turn: on a busy machine a short one may be over before anything has begun."""
+"""Time limits in seconds to try in turn: on a busy machine a short one may pass before anything starts."""
 
 _PAUSE = 0.005
 
 
 def wait_until(happened: Callable[[], object], seconds: float = LONG) -> None:
-    """Wait, on a thread, until a condition holds; an AssertionError if it never does."""
+    """Wait on a thread until a condition holds; raise AssertionError after the timeout."""
     end = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < end, "it did not happen"
@@ -27,7 +27,7 @@ def wait_until(happened: Callable[[], object], seconds: float = LONG) -> None:
 
 
 async def wait_until_async(happened: Callable[[], object], seconds: float = LONG) -> None:
-    """The same on an event loop."""
+    """Async version of `wait_until`."""
     end = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < end, "it did not happen"
@@ -35,9 +35,9 @@ async def wait_until_async(happened: Callable[[], object], seconds: float = LONG
 
 
 class BlockedCall:
-    """Work that blocks whoever does it until the end of a `with` block, and then gives "late".
+    """A function that blocks its caller until the end of a `with` block, and then returns "late".
 
-    Whatever returns inside of the block has not waited for it.
+    Code that returns inside the block has not waited for it.
     """
 
     def __init__(self) -> None:

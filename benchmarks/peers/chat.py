@@ -20,7 +20,7 @@ class ZeroChat(BaseChatModel):
         return "zero"
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        done = (len(messages) - 2) // 2  # after the two opening messages: a wish and a result for each call
+        done = (len(messages) - 2) // 2  # after the two opening messages: a request and a result for each call
         if done < CALLS:
             call = {"name": "probe", "args": {"number": done + 1}, "id": f"call_{done}"}
             message = AIMessage("", tool_calls=[call])

@@ -34,5 +34,5 @@ def waited(work: Callable[[], Any]) -> float:
 
 
 def printed(figures: dict[str, float]) -> None:
-    """Hand the figures to whoever started the process."""
+    """Print the figures for the parent process."""
     print("\n" + json.dumps(figures))

@@ -99,7 +99,7 @@ def tools() -> dict[str, float]:
 
     @tool("probe")
     def probe(number: int) -> str:
-        """Tell about a number."""
+        """Look up a number."""
         called.append(number)
         return f"seen {number}"
 
@@ -120,7 +120,7 @@ def first() -> dict[str, float]:
 
 
 def each() -> dict[str, float]:
-    """One crew for a hundred inputs at once."""
+    """Run one crew for a hundred inputs concurrently."""
     crew = crew_of(1, SlowLLM(model="slow"))
     crew.tasks[0].description = "Look into {matter}"
 
@@ -132,7 +132,7 @@ def each() -> dict[str, float]:
 
 
 def beside(count: str) -> dict[str, float]:
-    """So many asynchronous tasks, each with an agent of its own, and a synchronous one behind them."""
+    """Run a number of asynchronous tasks, each with its own agent, followed by a synchronous one."""
     agents = [
         Agent(role=f"{ROLE} {n}", goal=GOAL, backstory=BACKSTORY, llm=SlowLLM(model="slow"))
         for n in range(int(count) + 1)

@@ -60,7 +60,7 @@ def crew_of(tasks: int, llm: Any, **wishes: Any) -> Crew:
 
 
 def heard() -> list[str]:
-    """The outputs that a listener is told of."""
+    """The outputs that a listener receives."""
     outputs: list[str] = []
     crewai_event_bus.register_handler(TaskCompletedEvent, lambda _, event: outputs.append(event.output.raw))
     return outputs
@@ -114,7 +114,7 @@ def tools(protocol: str) -> dict[str, float]:
 
     @tool
     def probe(number: int) -> str:
-        """Tell about a number."""
+        """Look up a number."""
         called.append(number)
         return f"seen {number}"
 
@@ -145,7 +145,7 @@ def http(url: str, keep: str) -> dict[str, float]:
 
 
 def each(keep: str) -> dict[str, float]:
-    """One crew for a hundred inputs at once."""
+    """Run one crew for a hundred inputs concurrently."""
     from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     crew = crew_of(1, SlowLLM("slow"))
@@ -160,7 +160,7 @@ def each(keep: str) -> dict[str, float]:
 
 
 def beside(count: str, method_name: str) -> dict[str, float]:
-    """So many asynchronous tasks, and a synchronous one behind them."""
+    """Run a number of asynchronous tasks, followed by a synchronous one."""
     crew = crew_of(int(count) + 1, SlowLLM("slow"))
     for task in crew.tasks[:-1]:
         task.async_execution = True

@@ -37,7 +37,7 @@ def prompt(number: int, context: str) -> list[dict[str, str]]:
 
 
 class Chain:
-    """A graph of tasks, each told what all earlier ones gave.
+    """A graph of tasks, each with the outputs of all earlier ones.
 
     Args:
         tasks: how many.
@@ -142,7 +142,7 @@ def tools() -> dict[str, float]:
 
     @tool
     def probe(number: int) -> str:
-        """Tell about a number."""
+        """Look up a number."""
         called.append(number)
         return f"seen {number}"
 
@@ -218,7 +218,7 @@ def each() -> dict[str, float]:
 
 
 def beside(count: str, method_name: str) -> dict[str, float]:
-    """So many nodes beside each other, and one behind them."""
+    """A number of parallel nodes, followed by one that joins them."""
     from langchain_core.runnables import RunnableLambda
     from langgraph.graph import START, StateGraph
 

@@ -15,7 +15,7 @@ def bytes_of(path: Path) -> int:
 
 
 def taken(path: Path) -> dict[str, float]:
-    """KiB of a database that others may have open: of the file, its write-ahead log merged, and of what holds something."""
+    """KiB of a database that others may have open: of the file after merging its write-ahead log, and of its used pages."""
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     pages, free, size = (

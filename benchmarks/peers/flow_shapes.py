@@ -10,11 +10,11 @@ from typing import Any
 __all__ = ["QUICK", "SLOW", "chain", "fan", "loop", "race"]
 
 QUICK, SLOW = 0.05, 1.0
-"""Seconds that two methods take beside each other; the quick one has a listener."""
+"""Seconds that two parallel methods take; the quick one has a listener."""
 
 
 def chain(words: Any, methods: int, is_async: bool = False) -> type[Any]:
-    """So many methods, one behind the other."""
+    """A chain of a number of methods."""
     body: dict[str, Any] = {}
     for number in range(methods):
 
@@ -31,7 +31,7 @@ def chain(words: Any, methods: int, is_async: bool = False) -> type[Any]:
 
 
 def loop(words: Any, rounds: int, is_async: bool = False) -> type[Any]:
-    """A method and a router that begins it again, so many times."""
+    """A method and a router that repeats it a number of times."""
 
     class Loop(words.Flow):
         max_method_calls = 10**9
@@ -59,7 +59,7 @@ def loop(words: Any, rounds: int, is_async: bool = False) -> type[Any]:
 
 
 def fan(words: Any, width: int, is_async: bool = False) -> type[Any]:
-    """A method, so many listeners beside each other, and one that waits for all of them."""
+    """A method, a number of parallel listeners, and one that waits for all of them."""
     names = [f"m{number}" for number in range(width)]
     body: dict[str, Any] = {}
     triggers = {"begin": words.start(), **{name: words.listen("begin") for name in names}}
@@ -79,7 +79,7 @@ def fan(words: Any, width: int, is_async: bool = False) -> type[Any]:
 
 
 def race(words: Any, is_async: bool = False) -> type[Any]:
-    """A quick method with a listener, beside a slow one; the state tells when the listener began."""
+    """A quick method with a listener, parallel to a slow one; the state holds when the listener began."""
 
     class Race(words.Flow):
         @words.start()

@@ -16,7 +16,7 @@ SHAPES = {"chain": (chain, 1, 0), "loop": (loop, 2, 0), "fan": (fan, 1, 2)}
 
 
 def flows(case: str, told: str) -> dict[str, float]:
-    """Nothing kept.
+    """Time unstored runs.
 
     Args:
         case: as "chain 100".
@@ -45,7 +45,7 @@ def _timed(case: str, told: str, kept: Any) -> dict[str, float]:
 
 
 def starts(method_name: str) -> dict[str, float]:
-    """When the listener of the quick method begins, beside the slow one; the second of two runs."""
+    """The start time of the quick method's listener while the slow method still runs; the second of two runs."""
     is_async, begun = method_name == "akickoff", 0.0
     kind = race(words, is_async)
     for _ in range(2):

@@ -31,7 +31,7 @@ def methods(shape: str, size: int) -> int:
 
 
 def flows(case: str, method_name: str, granularity: str) -> dict[str, float]:
-    """Nothing kept. The case is as "chain 100"."""
+    """Time unstored runs. The case is as "chain 100"."""
     return _timed(case, method_name, granularity, False)
 
 
@@ -69,7 +69,7 @@ def long(rounds: str, granularity: str, keep: str) -> dict[str, float]:
 
 
 def starts(method_name: str, granularity: str) -> dict[str, float]:
-    """When the listener of the quick method begins, beside the slow one; the second of two runs."""
+    """The start time of the quick method's listener while the slow method still runs; the second of two runs."""
     kind = race(words, method_name == "akickoff")
     if granularity != "method":
         kind.granularity = granularity

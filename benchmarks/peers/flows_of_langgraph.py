@@ -23,7 +23,7 @@ class Gathered(TypedDict, total=False):
 
 
 def node(function: Callable[[Any], Any], is_async: bool) -> Callable[[Any], Any]:
-    """A node of its own with this content."""
+    """Return a node with this content."""
 
     def step(state: Any) -> Any:
         return function(state)
@@ -82,7 +82,7 @@ SHAPES = {"chain": (chain, 1, 0), "loop": (loop, 2, 0), "fan": (fan, 1, 2)}
 
 
 def flows(case: str, method_name: str) -> dict[str, float]:
-    """Nothing kept. The case is as "chain 100"."""
+    """Time unstored runs. The case is as "chain 100"."""
     return _timed(case, method_name, None, {})
 
 
@@ -122,11 +122,11 @@ def long(rounds: str, keep: str) -> dict[str, float]:
 
 
 def starts(method_name: str, form: str) -> dict[str, float]:
-    """When the node behind the quick one begins, beside the slow one; the second of two runs.
+    """The start time of the node after the quick one while the slow one still runs; the second of two runs.
 
     Args:
         method_name: whether it is invoked, "kickoff", or on an event loop, "akickoff".
-        form: "flat", or "nested", where the quick one and the node behind it are a graph of their own.
+        form: "flat", or "nested", where the quick node and its successor form a subgraph.
     """
     from langgraph.graph import START, StateGraph
 

@@ -21,19 +21,19 @@ _UNTIMED = 10
 
 
 class Keeps(Protocol):
-    """A contender; entries have numbers, and what is to be found by them are vectors."""
+    """A contender: a store of numbered vectors."""
 
     def fill(self, rows: Any) -> None:
-        """Keep entries 0, 1, ..., and be done with what that causes."""
+        """Save entries 0, 1, ..., and wait for any background work."""
 
     def save(self, number: int, row: Any) -> None:
-        """Keep one more."""
+        """Save one more entry."""
 
     def search(self, row: Any) -> Sequence[int]:
-        """The numbers of the ten nearest."""
+        """Return the numbers of the ten nearest vectors."""
 
     def close(self) -> None:
-        """So that another process can open it."""
+        """Close it, so that another process can open it."""
 
 
 def main(make: Callable[[Clustered], Keeps], n: int, opens: bool) -> None:

@@ -12,7 +12,7 @@ from benchmarks.peers.clustered_vectors import DIMS, NEAREST, Clustered
 from benchmarks.peers.vector_benchmark import main
 
 _known: dict[str, Any] = {}
-_unknown = np.ones(DIMS, np.float32)  # RAGStorage tries its embedder with a text of its own
+_unknown = np.ones(DIMS, np.float32)  # RAGStorage tests its embedder with a text
 
 
 class Known(CustomEmbeddingFunction):

@@ -18,7 +18,7 @@ _PIECE = 5_000
 
 
 class Known(Embeddings):
-    """A text is the number of what was saved or asked last."""
+    """A text is the number of the vector."""
 
     def __init__(self) -> None:
         self.rows: dict[str, list[float]] = {}

@@ -27,7 +27,7 @@ SECONDS = 0.2
 """How long the slow model takes."""
 
 INPUTS = [{"matter": f"matter {number}"} for number in range(100)]
-"""What one crew is kicked off for, all at once."""
+"""The inputs of concurrent kickoffs of one crew."""
 
 
 def description(number: int) -> str:
@@ -35,7 +35,7 @@ def description(number: int) -> str:
 
 
 def repeats(tasks: int) -> int:
-    """How often a crew of so many tasks is run, for its time to be more than the clock's grain."""
+    """How often a crew with a number of tasks is run, so that its time exceeds the resolution of the clock."""
     return max(1, 200 // tasks)
 
 

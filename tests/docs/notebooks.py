@@ -1,4 +1,4 @@
-"""The notebooks with their outputs: executes them in a kernel of their own, and writes what they show into the files.
+"""Executes the notebooks in a separate kernel, and writes their outputs into the files.
 
 python -m docs.notebooks [NAME ...]     (make notebooks)
 """

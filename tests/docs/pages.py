@@ -26,7 +26,7 @@ class Block:
 
     code: str
     printed: str | None = None
-    """The text or mermaid block right behind it, which is what it prints; None where there is none."""
+    """The text or mermaid block that follows it, which is its expected output; None without one."""
 
 
 def blocks(page: str) -> list[Block]:
@@ -56,7 +56,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def program(page: Path) -> tuple[str, list[Block]]:
-    """The program of a page, each line where it stands on the page, and its blocks."""
+    """Return the program of a page, with the line numbers of the page, and its blocks."""
     found = blocks(page.read_text("utf-8"))
     lines: list[str] = []
     for block in found:

@@ -1,4 +1,4 @@
-"""The classes of the reference, by page, and what of them is public."""
+"""The classes of the reference, by page, and their public members."""
 
 import importlib
 import inspect
@@ -79,6 +79,6 @@ def _package() -> griffe.Module:
 
 
 def member(path: str, name: str) -> Any:
-    """What the site knows of a member of a class; None if it does not know it."""
+    """Return the site's entry for a member of a class; None without one."""
     found = _package()[path.removeprefix("crewgraph.")].all_members.get(name)
     return found.final_target if found is not None and found.is_alias else found

@@ -7,7 +7,7 @@ from crewgraph.cli.main import main as command
 
 
 def main(place: Path, *words: Path) -> None:
-    """Run the command with these words; what it wrote, and its status, are left as files."""
+    """Run the command with these arguments; its output and status are written to files."""
     sys.argv = ["crewgraph", *map(str, words)]
     sys.path.insert(0, "")
     with (place / "out").open("w") as sys.stdout, (place / "err").open("w") as sys.stderr:

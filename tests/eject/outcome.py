@@ -12,7 +12,7 @@ from langgraph.types import Command
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON data."""
+    """Return a value as JSON data."""
     if isinstance(value, dict):
         return {str(name): plain(one) for name, one in cast("dict[Any, Any]", value).items()}
     if isinstance(value, (list, tuple, set)):
@@ -21,7 +21,7 @@ def plain(value: Any) -> Any:
 
 
 class Running:
-    """A graph while it is run.
+    """A running graph.
 
     Args:
         graph: the graph.
@@ -61,7 +61,7 @@ class Running:
 
 
 def main(program: Path, known_inputs: Path, target: Path) -> None:
-    """Run a program's graph with inputs, and note what came of it."""
+    """Run a program's graph with inputs, and record the result."""
     spec = importlib.util.spec_from_file_location("ejected", program)
     assert spec is not None and spec.loader is not None
     module = sys.modules["ejected"] = importlib.util.module_from_spec(spec)

@@ -1,6 +1,6 @@
 """Runs a program on crewgraph, and ejects the crew or flow that it kicks off first: a job of `fork_server.py`.
 
-Into the folder go `ejected.py` and `reference.json`: what the first run was given, what it gave, asked and used.
+Writes `ejected.py` and `reference.json` to the folder: inputs, result, questions and tool calls of the first run.
 """
 
 import importlib.util
@@ -30,7 +30,7 @@ crewgraph_compat.install()
 
 
 class Heard:
-    """The first run, and what came of it."""
+    """Records the first run and its result."""
 
     def __init__(self, module: str, folder: Path) -> None:
         self.target: Any = None
@@ -66,7 +66,7 @@ class Heard:
             self.eject(source)
 
     def eject(self, target: Any) -> None:
-        """Eject what is kicked off, as it is before its run."""
+        """Eject the crew or flow in its state before the run."""
         self.reported["kind"] = "crew" if isinstance(target, Crew) else "flow"
         try:
             made = eject_program(cast("Crew | Flow[Any]", target), self._module, [self._folder])
@@ -104,14 +104,14 @@ class Heard:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON data."""
+    """Return a value as JSON data."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     return json.loads(json.dumps(value, default=str))
 
 
 def main(program: Path, folder: Path) -> None:
-    """Run a program, and eject."""
+    """Run a program and eject its crew or flow."""
     sys.argv = [str(program)]
     sys.path.insert(0, str(program.parent))
     warnings.simplefilter("ignore")

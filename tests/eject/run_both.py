@@ -111,7 +111,7 @@ def _of_conversations(server: OpenAIServer) -> Requests:
 
 @contextmanager
 def comparison_runner() -> Generator[ComparisonRunner]:
-    """A runner, with its processes."""
+    """Start a runner with its two processes."""
     with (
         job_process("reference") as reference,
         job_process("outcome", path="") as outcome,

@@ -1,6 +1,6 @@
 """Runs examples as their READMEs say: each command in a copy of the folder, without an API key.
 
-A block of kind `sh` with a block of kind `text` right behind it is run; its lines are commands of `python` or `crewgraph`.
+A block of kind `sh` followed by a block of kind `text` is run; its lines are commands of `python` or `crewgraph`.
 Blocks of other kinds, and those without an output, are not.
 """
 
@@ -31,7 +31,7 @@ _PLAYED = re.compile(r"^```sh\n((?:(?!```).*\n)+)```\n\n```text\n((?:(?!```).*\n
 
 
 def copy_example(name: str, folder: Path) -> Path:
-    """A copy of an example, outside of the repository."""
+    """Copy an example to a folder outside of the repository."""
     left_out = shutil.ignore_patterns("__pycache__", "*.db*", "outbox")
     return Path(shutil.copytree(EXAMPLES / name, folder / name, ignore=left_out))
 
@@ -42,7 +42,7 @@ def run_command(
     """Run a command in a folder, and return what it prints.
 
     Args:
-        folder: Where; the runs it keeps are in the folder `storage` beside it.
+        folder: The working directory; its runs are stored in the folder `storage` next to it.
         command: `python` or `crewgraph`, and its arguments.
         input: What is typed; nothing without.
         fails: The exit code that is expected.
@@ -73,7 +73,7 @@ def runnable_blocks(readme: str) -> list[tuple[list[list[str]], str]]:
 
 
 def stand_in(name: str) -> Callable[[Request], Answer]:
-    """The stand-in of an example as the model of an endpoint, for its way with a key."""
+    """Return the stand-in model of an example as the model of an endpoint, for running it with a key."""
     reply = runpy.run_path(str(EXAMPLES / name / "stand_in.py"))["reply"]
 
     def answer(request: Request) -> Answer:

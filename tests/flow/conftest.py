@@ -1,4 +1,4 @@
-"""The tests of flows, each in both granularities: what a program sees does not depend on what becomes a node."""
+"""Runs every test of flows in both granularities, since behaviour must not depend on them."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Both granularities, and both ways to call: all pairs of them, or each of them once in the quick run."""
+    """Both granularities, sync and async: all pairs, or each once in the quick run."""
     marked = {name for mark in metafunc.definition.iter_markers("parametrize") for name in _names(mark.args[0])}
     expected = {"granularity", "mode"} & set(metafunc.fixturenames) - marked
     if len(expected) == 2:

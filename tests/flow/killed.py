@@ -27,7 +27,7 @@ def record_line(line: str) -> None:
         with open(os.environ["LEDGER"], "a", encoding="utf-8") as ledger:
             ledger.write(f"{line}\n")
         if line == sys.argv[3]:
-            # What runs beside comes to its end, or to its next step; it begins nothing that would be cut off.
+            # Parallel work completes, or reaches its next step, and starts nothing that would be cut off.
             time.sleep(0.6)
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -87,7 +87,7 @@ class Journey(Flow[dict[str, Any]]):
 
 @persist
 class Course(Journey):
-    """A journey whose methods take their turns, so that what came last before its end is known."""
+    """A flow whose methods run in turn, so that the last one before the kill is known."""
 
     @listen(Journey.swim)
     def sail(self) -> str:

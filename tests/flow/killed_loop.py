@@ -1,8 +1,8 @@
-"""A flow that goes round and keeps its latest checkpoint alone, in a process that may kill itself while it removes others:
+"""A looping flow that keeps only its latest checkpoint, in a process that may kill itself while it removes others:
 `python -m flow.killed_loop MODE ROUNDS POINT`.
 
-Every round and every model request leaves a line in the file that LEDGER names. POINT is the number of the row whose removal
-the process dies at; 0 for none. At the end the result is printed.
+Every round and every model request leaves a line in the file that LEDGER names. POINT is the number of the
+removed row at which the process dies; 0 for none. At the end the result is printed.
 """
 
 import asyncio

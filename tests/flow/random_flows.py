@@ -21,11 +21,11 @@ class Mark(Enum):
 
 
 def computed(flow: Any) -> Any:
-    """What stands for every method: its code does not tell what it returns."""
+    """The function of every method; its code does not reveal what it returns."""
     return flow.value
 
 
-# Flows at random
+# Random flows
 
 
 @st.composite
@@ -65,24 +65,24 @@ def values(is_router: bool) -> st.SearchStrategy[Any]:
     return st.one_of(st.none(), label, st.lists(label, max_size=3), st.just(Mark.L1))
 
 
-# The rules, once more: everything that happened is kept, and every listener looks at all of it
+# The rules, naively: all signals are stored, and every listener examines all of them
 
 
 @dataclass
 class Signal:
-    """Something that happened: a completion, or a label."""
+    """A signal: a completion, or a label."""
 
     name: str
     round: int
     by: "Ran"
     is_label: bool = False
     routed_in: "Ran | None" = None
-    """For the label of a router: the completion that set off the routers that said it."""
+    """For the label of a router: the completion that triggered the routers that returned it."""
 
 
 @dataclass
 class Ran:
-    """A method that runs or ran."""
+    """An execution of a method."""
 
     method: str
     round: int
@@ -98,12 +98,12 @@ class Ran:
 
 
 BEGINNING = Ran("", 0, None)
-"""What sets off the routers that a run begins with."""
+"""The trigger of the routers that a run starts with."""
 
 
 @dataclass
 class Naive:
-    """A run of a flow as its rules say."""
+    """A run of a flow, simulated by its rules."""
 
     definition: FlowDefinition
     runs: list[Ran] = field(default_factory=list[Ran])
@@ -148,14 +148,14 @@ class Naive:
         return signals
 
     def _is_said(self, text: str) -> bool:
-        """A label that is no method, that somebody listens to, and that no router mentions."""
+        """Whether a text is a label that a method fires: not a method, listened to, and not mentioned by a router."""
         methods = self.definition.methods
         listened = {event for one in methods.values() for event in (*leaves(one.trigger), *leaves(one.condition))}
         routed = {label for one in methods.values() if one.is_router for label in one.labels}
         return text in listened and text not in methods and text not in routed
 
     def _listeners_of(self, signal: Signal) -> list[str]:
-        """Routers are begun first."""
+        """Return the listeners of a signal, routers first."""
         methods = self.definition.methods
         hearing = [
             name
@@ -182,7 +182,7 @@ class Naive:
         return []
 
     def _is_answered(self, name: str, signal: Signal) -> bool:
-        """Whether an `or_` over several has run for this: in this round, and not for other routers."""
+        """Whether an `or_` over several events has already fired in this round, for labels of the same routers."""
         if name not in self.answered or not self._races(name):
             return False
         number, before = self.answered[name]
@@ -191,7 +191,7 @@ class Naive:
         return signal.routed_in is None or signal.routed_in is before.routed_in
 
     def _races(self, name: str) -> bool:
-        """Listeners do; what starts a method again does so each time."""
+        """Whether a listener waits for any of several events and runs once per round; routers run each time."""
         condition = self.definition.methods[name].trigger
         several = isinstance(condition, OrCondition) and len(condition.conditions) > 1
         return several and not self.definition.methods[name].is_router

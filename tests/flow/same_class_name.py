@@ -6,6 +6,6 @@ __all__ = ["Fish"]
 
 
 class Fish(BaseModel):
-    """As in `test_record`, with another field."""
+    """Like the class in `test_serialization`, with another field."""
 
     length: int = 0

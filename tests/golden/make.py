@@ -30,7 +30,7 @@ __all__ = ["CASES", "DATA", "FOLDER", "pack"]
 
 DATA = Path(__file__).parent / "data"
 FOLDER = "@FOLDER@"
-"""Stands in texts for the folder that a case was made in."""
+"""The placeholder for the folder that a case was created in."""
 
 _PRAGMAS = ("application_id", "user_version", "auto_vacuum")
 _SKIPPED = (".db-claims", ".db-wal", ".db-shm", ".lock", ".py", ".pyc", "ledger")
@@ -193,7 +193,7 @@ CASES: dict[str, tuple[Callable[[], None], str | None]] = {
 
 
 def pack(source: Path, target: Path) -> None:
-    """Write what lies in a folder as files that a repository can hold."""
+    """Write the contents of a folder as text files for the repository."""
     for file in sorted(source.rglob("*")):
         if not file.is_file() or file.name.endswith(_SKIPPED):
             continue

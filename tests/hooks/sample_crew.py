@@ -1,4 +1,4 @@
-"""A crew of one pilot with a tide table, for the tests of hooks."""
+"""A crew of one agent with a tool, for the tests of hooks."""
 
 import json
 from typing import Any

@@ -1,6 +1,6 @@
 """A crew that stamps three letters, in a process that may end in any way; each effect leaves a line in a file.
 
-The order says where the run is kept, what to do with it, and how the process is to end by itself; signals come from outside.
+The order says where the run is stored, what to do with it, and how the process ends itself; signals come from outside.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _SECONDS = 0.004
 
 
 def post(log: str) -> Crew:
-    """The crew; its effects leave lines in this file."""
+    """The crew; its effects write lines to this file."""
 
     def effect(name: str) -> None:
         handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -79,7 +79,7 @@ async def _within(crew: Crew, order: dict[str, Any]) -> str:
 
 
 def run_order(order: dict[str, Any]) -> str:
-    """Begin or continue the run; return what came of it."""
+    """Start or continue the run, and return its result."""
     now, offset = time.time_ns, int(order["clock"] * 1e9)
     time.time_ns = lambda: now() + offset
     crew = post(order["log"])

@@ -1,4 +1,4 @@
-"""A crew that pays after somebody's approval and sends one note, in a process whose clock is off and which may die at any point.
+"""A crew that pays after an approval and sends a note, in a process whose clock is wrong and which may die at any point.
 
 Each effect leaves a line `E name` in a file outside of any checkpoint, and each of its records a line `R`.
 """
@@ -51,7 +51,7 @@ def office(ledger: Ledger, number: int) -> Crew:
 
 
 def run_order(order: dict[str, Any]) -> str:
-    """Carry out an order; return what came of it."""
+    """Execute an order and return the result."""
     ledger = Ledger(order["ledger"], order["kill"])
     now, offset = time.time_ns, int(order["clock"] * 1e9)
     time.time_ns = lambda: now() + offset

@@ -1,6 +1,6 @@
-"""A crew that works by a plan, with a skill and with hooks, and is killed: `python -m kills.crew_with_hooks FOLDER [KILL]`.
+"""A crew with a plan, a skill and hooks, which is killed: `python -m kills.crew_with_hooks FOLDER [KILL]`.
 
-It runs it, or goes on with it, and prints what it gave. Each request, hook and call leaves a line `E ...` in the ledger.
+Starts or resumes its run, and prints the result. Each request, hook and call leaves a line `E ...` in the ledger.
 """
 
 import json
@@ -35,7 +35,7 @@ def _crew(folder: Path, ledger: Ledger, saver: Any) -> Crew:
         return f"high water at {where}"
 
     def reply(messages: Sequence[dict[str, Any]]) -> Any:
-        # Stateless: which reply it is follows from the conversation, in a new process as well.
+        # Stateless: the reply depends only on the conversation, also in a new process.
         said, asked = sum(message["role"] == "assistant" for message in messages), str(messages[1]["content"])
         if "Plan this task" in asked:
             name, answer = "plan", _PLAN
@@ -93,7 +93,7 @@ def _hooked(ledger: Ledger) -> None:
 
 
 def main(folder: Path, kill: str) -> None:
-    """Run it, or go on with it, and print what it gave."""
+    """Start or resume the run, and print the result."""
     skill = folder / "skills" / "tides"
     skill.mkdir(parents=True, exist_ok=True)
     (skill / "SKILL.md").write_text(_SKILL)

@@ -1,6 +1,6 @@
-"""A crew with memory that is killed: `python -m kills.crew_with_memory FOLDER [KILL]` runs it, or goes on with it.
+"""A crew with memory that is killed: `python -m kills.crew_with_memory FOLDER [KILL]` starts or resumes its run.
 
-It then prints what the crew remembers. Each save leaves a line `E ...` in the ledger once it is done.
+Then prints the contents of its memory. Each save leaves a line `E ...` in the ledger once it is done.
 """
 
 import json
@@ -29,7 +29,7 @@ _FOUND: dict[str, Any] = {
 
 
 class _Told(RAGStorage):
-    """Tells the ledger what it has kept."""
+    """Writes each save to the ledger."""
 
     ledger: Ledger
 
@@ -47,7 +47,7 @@ class _ToldLong(LTMSQLiteStorage):
 
 
 class _Own(Storage):
-    """A list in a file: it keeps twice what it is given twice."""
+    """A list in a file, which stores duplicates."""
 
     def __init__(self, path: Path, ledger: Ledger) -> None:
         self._path, self._ledger = path, ledger
@@ -62,7 +62,7 @@ class _Own(Storage):
 
     @property
     def stored(self) -> list[str]:
-        """What it holds."""
+        """Return its contents."""
         return self._path.read_text().splitlines() if self._path.exists() else []
 
 
@@ -94,7 +94,7 @@ def _crew(folder: Path, ledger: Ledger, saver: Any) -> Crew:
 
 
 def main(folder: Path, kill: str) -> None:
-    """Run it, or go on with it, and print what it remembers."""
+    """Start or resume the run, and print the contents of the memory."""
     ledger = Ledger(str(folder / "ledger.txt"), kill)
     with watched(SqliteCheckpointer, ledger)(folder / "runs.db") as saver:
         crew = _crew(folder, ledger, saver)

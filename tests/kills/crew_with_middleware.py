@@ -1,6 +1,6 @@
 """A crew whose agent has middleware, and that is killed: `python -m kills.crew_with_middleware FOLDER [KILL]`.
 
-It runs it, or goes on with it, and prints what it gave. Each request, call and hook leaves a line `E ...` in the ledger.
+Starts or resumes its run, and prints the result. Each request, call and hook leaves a line `E ...` in the ledger.
 """
 
 import sys
@@ -20,22 +20,22 @@ __all__ = ["main"]
 
 
 class Twice(AgentMiddleware[Any, Any]):
-    """Makes each request and each call of a tool twice, so that a step holds several, and takes the second."""
+    """Makes each request and each tool call twice, so that a step has several, and uses the second result."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     def before_model(self, state: Any, runtime: Any) -> None:
-        """Leave a line."""
+        """Write a line to the ledger."""
         self._ledger.effect(f"before-{len(state['messages'])}")
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        """Ask twice."""
+        """Make the request twice."""
         handler(request)
         return handler(request.override(system_prompt=f"{request.system_prompt} Again."))
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
-        """Call twice."""
+        """Make the call twice."""
         handler(request)
         return handler(request)
 
@@ -66,7 +66,7 @@ def _crew(ledger: Ledger, saver: Any) -> Crew:
 
 
 def main(folder: Path, kill: str) -> None:
-    """Run it, or go on with it, and print what it gave."""
+    """Start or resume the run, and print the result."""
     ledger = Ledger(str(folder / "ledger.txt"), kill)
     with watched(SqliteCheckpointer, ledger)(folder / "runs.db") as saver:
         crew = _crew(ledger, saver)

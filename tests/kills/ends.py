@@ -120,7 +120,7 @@ class _Run:
 
 
 def run_ends(where: str, number: int, seed: int, folder: Path) -> Ends:
-    """Play runs until there were so many ends.
+    """Run processes until a number of ends was reached.
 
     Args:
         where: the address of a Postgres database; an empty text for SQLite files.
@@ -141,7 +141,7 @@ def run_ends(where: str, number: int, seed: int, folder: Path) -> Ends:
 
 
 def main() -> None:
-    """Play many ends on both databases, and write the table."""
+    """Cause many ends on both databases, and write the table."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--ends", type=int, default=2000, help="number of ends for each database")
     arguments.add_argument("--seed", type=int, default=random.randrange(10**6))

@@ -1,4 +1,4 @@
-"""A flow that is killed: methods beside each other, a crew inside of one, a router that sends it around twice."""
+"""A flow that is killed: parallel methods, a crew inside one of them, and a router that repeats it twice."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ VOYAGE = "home after 2 days with wave and gull"
 
 
 class Voyage(Flow[dict[str, Any]]):
-    """Each method leaves an effect of its name, and the crew one of each task's name."""
+    """The effects: one with the name of each method, and of each task of the crew."""
 
     ledger: Ledger
 

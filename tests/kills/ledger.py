@@ -9,7 +9,7 @@ __all__ = ["Ledger"]
 
 
 class Ledger:
-    """Writes lines to the file outside, and dies where it is told to."""
+    """Writes lines to the log, and kills the process at a given line."""
 
     def __init__(self, path: str, kill: str) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -39,7 +39,7 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Stored:
-    """A store of something: dies before or after it."""
+    """Wraps the storing of something: the process may die before or after it."""
 
     ledger: Ledger
     name: str
@@ -48,6 +48,6 @@ class Stored:
         self.ledger.die(f"before {self.name}")
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:  # else the checkpointer would have to wait for another writer, and tries again in a thread
+        if kind is None:  # otherwise the checkpointer has to wait for another writer, and retries in a thread
             self.ledger.line(self.name)
             self.ledger.die(f"after {self.name}")

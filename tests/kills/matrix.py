@@ -25,19 +25,19 @@ TEXTS = json.dumps(["seen", "good", "end", "fine"])
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a kill and a resume did."""
+    """The result of a kill and a resume."""
 
     case: Case
     killed: bool
     output: str
     lost: set[str]
-    """Effects that never happened."""
+    """The effects that never happened."""
 
     repeated: int
-    """How many effects happened twice."""
+    """The number of effects that happened twice."""
 
     unrecorded: int
-    """How many effects had happened but were not recorded when the process died: only these may be repeated."""
+    """The number of effects that had happened but were not recorded at the kill; only these may be repeated."""
 
     @property
     def sound(self) -> bool:
@@ -46,7 +46,7 @@ class Verdict:
 
 
 class Kills:
-    """Runs cases in processes of their own."""
+    """Runs cases in separate processes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -56,19 +56,19 @@ class Kills:
         self._environment = {**os.environ, **own}
 
     def fresh(self, way: Case) -> Case:
-        """The way with a thread, a ledger and (on SQLite) a database of its own."""
+        """Return the case with its own thread, ledger and (on SQLite) database."""
         name = uuid4().hex
         where = way.where or str(self._folder / f"{name}.db")
         return replace(way, thread=name, ledger=str(self._folder / f"{name}.txt"), where=where)
 
     def run(self, case: Case) -> tuple[int, str]:
-        """Run a case in a process of its own: its exit code (-9: killed) and what it gave."""
+        """Run a case in a separate process; return its exit code (-9: killed) and output."""
         command = [sys.executable, "-m", "kills.program", json.dumps(asdict(case))]
         ran = processes.run(command, env=self._environment, capture_output=True, text=True, check=False, timeout=250)
         return ran.returncode, ran.stdout + ran.stderr
 
     def points(self, way: Case) -> list[str]:
-        """Every point a run in this way passes, from a run that lives."""
+        """Return every point that a run of this case passes, from an undisturbed run."""
         if way not in self._points:
             self._points[way] = self._find_points(way)
         return self._points[way]
@@ -101,12 +101,12 @@ class Kills:
 
 
 def expected(case: Case) -> str:
-    """What the program gives."""
+    """Return the expected output of the program."""
     return VOYAGE if case.is_flow else TEXTS
 
 
 def _unrecorded(case: Case, first: list[str], then: list[str]) -> int:
-    """How many effects a resume may repeat."""
+    """Return the number of effects that a resume may repeat."""
     done = [line for line in first if line.startswith("E ")]
     if not case.is_flow:
         return len(done) - sum(line.startswith("R ") for line in first)
@@ -127,19 +127,19 @@ def _lines(case: Case) -> list[str]:
 
 
 def ways(postgres: str | None) -> Iterator[Case]:
-    """Every way to run the program."""
+    """Return every case of the program."""
     savers = [("sqlite", "")] + ([("postgres", postgres)] if postgres else [])
     for saver, where in savers:
         for mode in ("sync", "async"):
             if saver == "postgres" and mode == "async":
-                continue  # PostgresSaver has no async face; its sibling for asyncio is another class
+                continue  # PostgresSaver has no async methods; asyncio has a separate class
             for granularity in ("task", "step", "method", "flow"):
                 for shape, durability in (("root", "sync"), ("foreign", "sync"), ("foreign", "async")):
                     yield Case(mode, shape, granularity, durability, saver, where or "", "", "")
 
 
 def main() -> None:
-    """Every point of every way; the table goes to `results.md`."""
+    """Kill at every point of every case, and write the table to `results.md`."""
     rows: list[str] = []
     unsound = 0
     with ExitStack() as stack:

@@ -29,13 +29,13 @@ __all__ = ["Case", "run_case"]
 
 @dataclass(frozen=True)
 class Case:
-    """One way to run the program, and where it is to die."""
+    """A case: how to run the program, and where it dies."""
 
     mode: str
     """sync or async."""
 
     shape: str
-    """root (kickoff), or foreign (a node of somebody's graph)."""
+    """root (kickoff), or foreign (a node of another graph)."""
 
     granularity: str
     """Of a crew task or step, of a flow method or flow."""
@@ -63,7 +63,7 @@ class Case:
 
 
 def watched(saver: type[Any], ledger: Ledger) -> type[Any]:
-    """A checkpointer's class that tells the ledger what it stores."""
+    """Return a subclass of a checkpointer that writes what it stores to the ledger."""
 
     parent: Any = saver
 
@@ -84,7 +84,7 @@ def watched(saver: type[Any], ledger: Ledger) -> type[Any]:
 
 
 def crew_of(ledger: Ledger, checkpointer: Any) -> Crew:
-    """Four tasks: tools in parallel, a guardrail that refuses once, work handed to two others at once, people, callbacks."""
+    """Four tasks: parallel tools, a guardrail that rejects once, parallel delegation, human input, callbacks."""
 
     @tool
     def look(i: int) -> str:
@@ -94,13 +94,13 @@ def crew_of(ledger: Ledger, checkpointer: Any) -> Crew:
 
     @tool(require_approval=True)
     def pay(to: str) -> str:
-        """Pay somebody."""
+        """Pay a person."""
         ledger.effect(f"pay-{to}")
         return "paid"
 
     def model(name: str, replies: Sequence[Any]) -> ScriptedLLM:
         def reply(messages: Sequence[dict[str, Any]]) -> Any:
-            # Stateless: which reply it is follows from the conversation, in a new process as well.
+            # Stateless: the reply depends only on the conversation, also in a new process.
             said = sum(message["role"] == "assistant" for message in messages)
             again = "was rejected" in str(messages[-1]["content"]) or "was rejected" in str(messages[1]["content"])
             index = min(said + (1 if again and len(replies) > 1 else 0), len(replies) - 1)
@@ -194,7 +194,7 @@ def _texts(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]") -> str
 
 
 def _said(ledger: Ledger, answer: str | None) -> Any:
-    """What somebody says to an answer, or to the wish to use a tool."""
+    """Return a person's reply to an answer or to a tool approval."""
     ledger.effect(f"said-{answer}")
     return {None: True, "rough": "finer", "fine": ""}[answer]
 

@@ -12,7 +12,7 @@ __all__ = ["points_of", "run_program"]
 
 
 def run_program(program: str, folder: Path, kill: str = "") -> tuple[int, str]:
-    """Run it, or go on with it: its exit code (-9: killed) and what it printed."""
+    """Start or resume it; return its exit code (-9: killed) and output."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), str(ROOT / "compat")])
     env = {**os.environ, "PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(folder)}
     command = [sys.executable, "-m", f"kills.{program}", str(folder), kill]
@@ -22,5 +22,5 @@ def run_program(program: str, folder: Path, kill: str = "") -> tuple[int, str]:
 
 
 def points_of(lines: list[str]) -> list[str]:
-    """The points at which a run that left these lines could have died."""
+    """Return the points at which a run with these lines may be killed."""
     return [f"{side} {line}" for line in dict.fromkeys(lines) for side in ("before", "after")]

@@ -1,4 +1,4 @@
-"""Real files, and embedders that count."""
+"""Real files, and embedders that record their calls."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ __all__ = ["Counting", "write_pdf"]
 
 
 class Counting:
-    """Embeds by words, and notes what it was given."""
+    """Embeds by words, and records its texts."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -25,7 +25,7 @@ class Counting:
 
 
 def write_pdf(file: Path, pages: Sequence[str]) -> None:
-    """A PDF file with a line of text on each page; none where it is empty."""
+    """Create a PDF file with a line of text on each page; an empty text makes an empty page."""
     kids = " ".join(f"{3 + 2 * n} 0 R" for n in range(len(pages)))
     font = 3 + 2 * len(pages)
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from modes import Mode
 from pydantic import ValidationError
-from rpm_window import NotingWindow, noting
+from rpm_window import RecordingWindow, record_requests
 from waiting import LONG, wait_until, wait_until_async
 
 from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
@@ -22,7 +22,7 @@ from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
 class Passages:
     """Whose requests were let through, in order, and whoever else waits in some windows."""
 
-    def __init__(self, mode: Mode, *windows: NotingWindow) -> None:
+    def __init__(self, mode: Mode, *windows: RecordingWindow) -> None:
         self.mode, self.windows = mode, windows
         self.seen: list[Any] = []
 
@@ -72,7 +72,7 @@ def in_threads(*works: Callable[[], Any]) -> None:
 
 def test_no_window_sees_more_requests_than_it_may_on_threads_and_loops_at_once():
     controller = RPMController(max_rpm=5, seconds=0.8)
-    window, began = noting(controller), time.monotonic()
+    window, began = record_requests(controller), time.monotonic()
     passed: list[tuple[float, bool]] = []
 
     def request() -> None:
@@ -95,7 +95,7 @@ def test_no_window_sees_more_requests_than_it_may_on_threads_and_loops_at_once()
 
 def test_requests_are_admitted_in_order_of_arrival(mode: Mode):
     controller = RPMController(max_rpm=2)
-    passages = Passages(mode, noting(controller))
+    passages = Passages(mode, record_requests(controller))
     with passages.requesting({who: [controller] for who in range(9)}):
         for through in (2, 4, 6, 8):
             wait_until(lambda through=through: len(passages.seen) == through)
@@ -107,7 +107,7 @@ def test_requests_are_admitted_in_order_of_arrival(mode: Mode):
 def test_a_cancelled_request_gives_its_slot_to_the_next():
     async def run() -> None:
         controller = RPMController(max_rpm=1, seconds=600)
-        window = noting(controller)
+        window = record_requests(controller)
         await controller.acheck_or_wait()
         second, third = (asyncio.create_task(controller.acheck_or_wait()) for _ in range(2))
         await wait_until_async(lambda: window.waiting == 2)
@@ -123,7 +123,7 @@ def test_a_cancelled_request_gives_its_slot_to_the_next():
 
 def test_an_interrupted_request_gives_its_slot_back():
     controller, this = RPMController(max_rpm=1, seconds=600), threading.get_ident()
-    window = noting(controller)
+    window = record_requests(controller)
     controller.check_or_wait()
 
     def interrupt() -> None:
@@ -142,7 +142,7 @@ def test_an_interrupted_request_gives_its_slot_back():
 def test_whoever_leaves_nobody_is_forgotten_and_no_window_sees_too_much():
     rolled, passed = random.Random(7), list[int]()
     controllers = [RPMController(max_rpm=n, seconds=0.2) for n in (4, 6)]
-    four, six = (noting(controller) for controller in controllers)
+    four, six = (record_requests(controller) for controller in controllers)
 
     async def run() -> None:
         async def request(who: int) -> None:
@@ -163,7 +163,7 @@ def test_whoever_leaves_nobody_is_forgotten_and_no_window_sees_too_much():
 
 def test_waiting_for_one_controller_holds_no_slot_of_a_wider_one(mode: Mode):
     narrow, wide = RPMController(max_rpm=1, seconds=600), RPMController(max_rpm=2, seconds=600)
-    of_narrow, of_wide = noting(narrow), noting(wide)
+    of_narrow, of_wide = record_requests(narrow), record_requests(wide)
     passages = Passages(mode, of_narrow, of_wide)
     expected = {"one": [wide, narrow], "two": [wide, narrow], "three": [wide, narrow], "free": [wide]}
     with passages.requesting(expected):
@@ -192,7 +192,7 @@ def test_a_request_counts_from_when_it_is_sent_not_admitted():
 
 def test_a_wait_is_reported_once_with_its_seconds(mode: Mode):
     controllers = [RPMController(max_rpm=1, seconds=300), RPMController(max_rpm=1, seconds=600)]
-    windows = [noting(one) for one in controllers]
+    windows = [record_requests(one) for one in controllers]
     waits: list[tuple[float, int]] = []
 
     def let_through() -> None:

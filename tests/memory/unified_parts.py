@@ -1,4 +1,4 @@
-"""Parts of the tests of memories: a model that knows what it is asked, and an embedder that counts words."""
+"""Parts of the tests of memories: a model with a reply for each kind of request, and an embedder that counts words."""
 
 import json
 import re
@@ -22,7 +22,7 @@ _FORMS = {
 
 
 def words(texts: list[str]) -> list[list[float]]:
-    """An embedder: each word is a direction."""
+    """An embedder with a dimension for each word."""
     rows: list[list[float]] = []
     for text in texts:
         row = [0.0] * 64
@@ -33,7 +33,7 @@ def words(texts: list[str]) -> list[list[float]]:
 
 
 def knowing(**answers: Answers) -> ScriptedLLM:
-    """A model that answers by what it is asked for: `place`, `merge`, `extract`, `query`, `gaps`."""
+    """A model with a reply for each kind of request: `place`, `merge`, `extract`, `query`, `gaps`."""
 
     def said(messages: list[dict[str, Any]]) -> str | Exception:
         system, prompt = str(messages[0]["content"]), str(messages[1]["content"])

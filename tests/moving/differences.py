@@ -1,4 +1,4 @@
-"""The differences that `crewgraph check` tells, kept as `docs/differences.md` has them: `python -m moving.differences`.
+"""Updates the differences that `crewgraph check` reports from `docs/differences.md`: `python -m moving.differences`.
 
 The page is where they are written. What a program has to use for a row to be told stands in the data alone, as `of`; this
 takes the rows' words over, keeps `of`, and lists rows that are new in `unseen`. For one of these to be told, people write an
@@ -53,7 +53,7 @@ class Row:
 
     @property
     def words(self) -> "Row":
-        """The row without what it is told of."""
+        """Return the row without the features that it applies to."""
         return replace(self, of=())
 
 
@@ -83,7 +83,7 @@ def data() -> tuple[list[Row], list[str]]:
 
 
 def written(rows: list[Row], known: list[Row]) -> str:
-    """The data for the rows of a page, with what is known of them."""
+    """Return the data for the rows of a page, keeping the known features."""
     exactly = {(one.row, one.here): one.of for one in known}
     named = {
         one.row: one.of for one in known

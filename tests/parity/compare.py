@@ -1,4 +1,4 @@
-"""What crewgraph's trace of a program has in common with CrewAI's, and which differences are known."""
+"""Compares crewgraph's trace of a program with CrewAI's, and looks up the known differences."""
 
 import json
 import tomllib
@@ -23,17 +23,17 @@ __all__ = [
 
 OLD, NEW = "1.2.1", "1.15"
 ASPECTS = ("outcome", "usage", "tasks", "tools", "requests", "conversations", "events", "memory")
-"""The sides of a trace that are compared one by one."""
+"""The aspects of a trace, which are compared separately."""
 
 _HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """Why some programs do on crewgraph what they do not on CrewAI 1.15."""
+    """The reason why programs behave differently on crewgraph than on CrewAI 1.15."""
 
     relation: str
-    """"1.2.1": as there; "better": as on neither, on purpose; "bug": to be mended; "missing": not there yet."""
+    """"1.2.1": as there; "better": as on neither, on purpose; "bug": to be fixed; "missing": not there yet."""
 
     reason: str
     row: str = ""
@@ -44,7 +44,7 @@ class Difference:
 
     @property
     def is_fault(self) -> bool:
-        """Whether it is to go away."""
+        """Whether it is to be removed."""
         return self.relation in ("bug", "missing")
 
 
@@ -74,13 +74,13 @@ def recording(program: str) -> dict[str, Any]:
 
 
 def relation(ours: dict[str, Any], theirs: dict[str, Any], aspect: str) -> str:
-    """Whose trace ours is alike in an aspect: "both", "1.15", "1.2.1" or "neither"."""
+    """Return which trace ours equals in an aspect: "both", "1.15", "1.2.1" or "neither"."""
     found = [version for version in (OLD, NEW) if alike(ours, theirs[version], aspect)]
     return "both" if len(found) == 2 else found[0] if found else "neither"
 
 
 def follows(found: str) -> bool:
-    """Whether a relation is the one that is aimed at."""
+    """Whether a relation is the intended one."""
     return found in ("both", NEW)
 
 
@@ -90,7 +90,7 @@ def whole(program: str) -> Difference | None:
 
 
 def alike(ours: dict[str, Any], theirs: dict[str, Any], aspect: str) -> bool:
-    """Whether two traces are alike in an aspect."""
+    """Whether two traces are equal in an aspect."""
     if "broken" in ours or "broken" in theirs:
         return ours.get("broken") == theirs.get("broken")
     if aspect == "outcome":
@@ -104,7 +104,7 @@ def alike(ours: dict[str, Any], theirs: dict[str, Any], aspect: str) -> bool:
 
 
 def _raises_as(ours: dict[str, Any] | None, theirs: dict[str, Any] | None) -> bool:
-    """Whether who catches theirs catches ours, and finds in it what they look for."""
+    """Whether code that catches their exception catches ours, and finds the expected texts in it."""
     if ours is None or theirs is None:
         return ours is theirs
     return (

@@ -1,4 +1,4 @@
-"""Runs a program and writes down what came of it: `python harness.py program.py trace.json`.
+"""Runs a program and records its behaviour: `python harness.py program.py trace.json`.
 
 It runs under CrewAI itself as well as under `crewgraph run`, so it uses what both have: `crewai.events` and the standard
 library. It changes nothing but `print`, which also notes what the program prints.
@@ -33,11 +33,11 @@ REMEMBERED = (
     "memory_content",
     "retrieved_knowledge",
 )
-"""What events of memory and knowledge tell."""
+"""The fields of memory and knowledge events that are recorded."""
 
 
 class Listener:
-    """Notes every event, in the order of emission."""
+    """Records every event, in the order of emission."""
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}

@@ -1,4 +1,4 @@
-"""How the model of a program behaves: replies chosen by what is asked and how often it was asked before.
+"""The scripted model of a program: replies are chosen by the request and the number of equal requests before.
 
 A program ends with a literal, `script`: a text to look for in a request, to the replies it gets, the last one again and
 again. The first text found counts, so the more special stand first; `"*"` stands for all others. A reply is
@@ -82,7 +82,7 @@ def literal(program: Path, name: str) -> Any:
 
 @dataclass
 class ScriptedModel:
-    """Answers requests as a script says, and notes what was asked, without the wording."""
+    """Answers requests by a script, and records them without their wording."""
 
     script: dict[str, list[Any]]
     known: set[str]
@@ -177,13 +177,13 @@ def _reply(reply: Any, body: dict[str, Any], whole: str) -> Answer:
 
 
 def _said(answer: str, body: dict[str, Any], whole: str) -> Answer:
-    """An answer in words, in the form that is asked for."""
+    """Return a text answer in the requested form."""
     obeys = "Final Answer:" in whole and not body.get("tools")
     return text(f"Thought: I know it.\nFinal Answer: {answer}" if obeys else answer)
 
 
 def _formed(expected: dict[str, Any], body: dict[str, Any], whole: str) -> Answer:
-    """An answer as JSON where that is asked for."""
+    """Return an answer as JSON if that is requested."""
     forced: Any = body.get("tool_choice")
     if isinstance(forced, dict):
         return call(cast("dict[str, Any]", forced)["function"]["name"], expected["json"])

@@ -56,7 +56,7 @@ def _asked() -> argparse.Namespace:
 
 
 def _recorded(them: dict[str, Implementation], name: str) -> dict[str, Any]:
-    """Play a program everywhere, store what is to be stored, and compare."""
+    """Run a program on each implementation, store its traces, and compare them."""
     traces = {**recording(name), **{version: trace_program(name, one) for version, one in them.items()}}
     ours = trace_program(name, CREWGRAPH)
     found = {aspect: relation(ours, traces, aspect) for aspect in ASPECTS}
@@ -140,7 +140,7 @@ def _tabled(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
 
 
 def _judged(row: dict[str, Any]) -> str:
-    """What a program's differences come to: identical, better (on purpose) or worse."""
+    """Return the overall result of a program: identical, better (on purpose) or worse."""
     apart = [aspect for aspect, found in row["relations"].items() if not follows(found)]
     listed = [known(row["program"], aspect) for aspect in apart]
     if row["faults"] or any(one is None or one.relation in ("missing", "bug") for one in listed):

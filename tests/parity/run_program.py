@@ -1,4 +1,4 @@
-"""Plays a program on an implementation, in a process of its own, and makes its trace."""
+"""Runs a program on an implementation, in a separate process, and returns its trace."""
 
 import json
 import os
@@ -23,20 +23,20 @@ HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
 ROOT = HERE.parent.parent
 _PATIENCE = 150
-"""Seconds until a program counts as one that hangs."""
+"""Seconds after which a program counts as hanging."""
 
 _GONE = "\x04"
-"""What a terminal takes for the end, for one who reads: each further one needs it once more."""
+"""End-of-file at a terminal; each read consumes one."""
 
 _QUESTIONS = 20
-"""How many more a program may ask when nobody is there any longer."""
+"""The number of reads that get an end-of-file after the typed text."""
 
 _PASSED = ("PATH", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR", "VIRTUAL_ENV")
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """What answers to `import crewai`."""
+    """An implementation of `import crewai`."""
 
     name: str
     command: tuple[str, ...]
@@ -44,10 +44,10 @@ class Implementation:
     """Its PYTHONPATH."""
 
     harness: Path = HERE / "harness.py"
-    """What runs a program under it."""
+    """The harness that runs a program under it."""
 
     asks_at_terminals: bool = False
-    """Whether it asks people at terminals alone. CrewAI reads what stdin holds, and asks more where that is a terminal."""
+    """Whether it asks people only at terminals. CrewAI reads what stdin holds, and asks more where that is a terminal."""
 
 
 CREWGRAPH = Implementation(
@@ -59,19 +59,19 @@ CREWGRAPH = Implementation(
 
 
 def programs() -> list[str]:
-    """The names of all programs: files, and folders with a `main.py`."""
+    """Return the names of all programs: files, and folders with a `main.py`."""
     files = [path.stem for path in PROGRAMS.glob("*.py")]
     return sorted([*files, *(path.parent.name for path in PROGRAMS.glob("*/main.py"))])
 
 
 def source(name: str) -> Path:
-    """The file of a program that is run."""
+    """Return the main file of a program."""
     single = PROGRAMS / f"{name}.py"
     return single if single.exists() else PROGRAMS / name / "main.py"
 
 
 def trace_program(name: str, implementation: Implementation, program: Path | None = None) -> dict[str, Any]:
-    """The trace of a program on an implementation; `program` is another text of it."""
+    """Return the trace of a program on an implementation; `program` overrides its file."""
     program = program or source(name)
     known = marks(program.read_text("utf-8"))
     model = ScriptedModel(literal(program, "script") or {}, known, literal(program, "remembered"))
@@ -79,7 +79,7 @@ def trace_program(name: str, implementation: Implementation, program: Path | Non
         place = Path(folder)
         (place / "work").mkdir()
         command = [*implementation.command, str(implementation.harness), str(program), str(place / "trace.json")]
-        with _somebody(literal(program, "typed"), at_terminal=implementation.asks_at_terminals) as given:
+        with _standard_input(literal(program, "typed"), at_terminal=implementation.asks_at_terminals) as given:
             reported = _ran(command, place, _environment(place, server.url, implementation.path), given)
         trace = place / "trace.json"
         found = json.loads(trace.read_text("utf-8")) if trace.exists() else {"broken": reported}
@@ -87,8 +87,8 @@ def trace_program(name: str, implementation: Implementation, program: Path | Non
 
 
 @contextmanager
-def _somebody(typed: str | None, *, at_terminal: bool) -> Generator[int]:
-    """What a program has for its standard input: a terminal, or a file, with what somebody types before they go; or nobody."""
+def _standard_input(typed: str | None, *, at_terminal: bool) -> Generator[int]:
+    """Open the standard input of a program: a terminal or a file with typed text, or an empty one."""
     if typed is None:
         yield subprocess.DEVNULL
     elif at_terminal:
@@ -107,7 +107,7 @@ def _somebody(typed: str | None, *, at_terminal: bool) -> Generator[int]:
 
 
 def _ran(command: Sequence[str], place: Path, environment: dict[str, str], given: int) -> str:
-    """Run a command with a standard input; what it said, or "hangs"."""
+    """Run a command with a standard input; return its output, or "hangs"."""
     with (place / "out").open("w+", encoding="utf-8") as out:
         process = processes.Popen(command, cwd=place / "work", env=environment, stdin=given, stdout=out, stderr=out)
         try:
@@ -117,9 +117,9 @@ def _ran(command: Sequence[str], place: Path, environment: dict[str, str], given
             process.wait()
             return "hangs"
         out.seek(0)
-        said = out.read()
+        output = out.read()
     if os.environ.get("PARITY_SHOW"):
-        sys.stderr.write(said)
+        sys.stderr.write(output)
     return "ended without a trace"
 
 

@@ -1,4 +1,4 @@
-"""A trace: what a program did, in words that hold no wording of a framework."""
+"""A trace: what a program did, without any wording of a framework."""
 
 from collections import Counter
 from pathlib import Path
@@ -49,7 +49,7 @@ _REMEMBERED = {
     "KnowledgeRetrievalCompletedEvent": "knowledge gathered",
     "KnowledgeSearchQueryFailedEvent": "knowledge not gathered",
 }
-"""What came of memory and knowledge, and what it is called here; that it began is counted."""
+"""Results of memory and knowledge, with their names here; that it began is counted."""
 
 PHRASES = ("failed guardrail validation after",)
 """Parts of messages that programs look for."""
@@ -59,8 +59,8 @@ def trace_of(record: dict[str, Any], asked: list[dict[str, Any]], program: Path,
     """The trace of a program.
 
     Args:
-        record: what the harness wrote down.
-        asked: what the model noted.
+        record: the record of the harness.
+        asked: the requests that the model recorded.
         program: the program's file: marks and words that stand in it are its own.
         parallel: whether the program does things at once, so that their order means nothing.
     """

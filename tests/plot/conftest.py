@@ -8,7 +8,7 @@ from servers.browser import Browser, missing, running_browser
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium; skipped, loudly, where it is not installed."""
+    """Chromium; the tests are skipped with a message if it is not installed."""
     reason = missing()
     if reason is not None:
         pytest.skip(reason)

@@ -1,4 +1,4 @@
-"""Python programs as processes of their own, forked from one that has already imported what they import.
+"""Python programs as separate processes, forked from one that has already imported their packages.
 
 `run` and `Popen` take what `subprocess.run` and `subprocess.Popen` take, for commands that begin with `sys.executable`.
 Options, arguments, environment, folder, streams, signals and exit codes are those of a process started anew; it costs what the
@@ -28,7 +28,7 @@ _HERE = Path(__file__).parent
 
 
 class _Server:
-    """The process that forks, one for each process that runs tests; begun with its first program, it ends with us."""
+    """The fork server, one for each test process; started with its first program, it ends with the test process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -65,14 +65,14 @@ _server = _Server()
 
 
 def command(*arguments: str) -> list[str]:
-    """A command that runs Python with these arguments like `Popen`, for whatever starts processes itself."""
+    """Return a command that runs Python with these arguments like `Popen`, for code that starts processes itself."""
     if not hasattr(os, "fork"):
         return [sys.executable, *arguments]
     return [sys.executable, "-ISu", str(_HERE / "launcher.py"), _server.address(), *arguments]
 
 
 def _can_be_forked(words: list[str], environment: Mapping[str, str]) -> bool:
-    """Whether it is Python, with options that a running interpreter can take over."""
+    """Whether the command is Python, with options that a running interpreter can apply."""
     if (
         not hasattr(os, "fork")
         or words[0] != sys.executable

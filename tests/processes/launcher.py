@@ -1,6 +1,7 @@
-"""Asks the server for a process: `launcher.py ADDRESS ARGUMENTS` is Python with these arguments, in few milliseconds.
+"""Requests a process from the fork server: `launcher.py ADDRESS ARGUMENTS` is Python with these arguments, within milliseconds.
 
-What it starts has its streams, folder and environment, gets its signals and ends when it ends; and it ends as that does.
+The process has the launcher's streams, folder and environment, receives its signals and ends with it. The launcher exits with
+its status.
 """
 
 import json
@@ -15,7 +16,7 @@ __all__ = ["begin"]
 def begin(
     address: str, arguments: list[str], folder: str, environment: dict[str, str], streams: list[int], new_session: bool
 ) -> tuple[socket.socket, int]:
-    """Start a program: the connection that holds it, and its process id.
+    """Start a program; return its connection and its process id.
 
     When it has ended, its wait status comes over the connection; it is killed when the connection is closed before.
     """
@@ -28,11 +29,11 @@ def begin(
 
 
 def main() -> None:
-    """Be the process that was asked for, to whoever started us."""
+    """Act as the requested process for our parent."""
     life, pid = begin(sys.argv[1], sys.argv[2:], os.getcwd(), dict(os.environ), [0, 1, 2], False)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, lambda number, _: os.kill(pid, number))
-    os.close(0)  # the program's alone: whoever writes is to notice when it has gone
+    os.close(0)  # only the program has it, so that writers notice its end
     os.close(1)
     code = os.waitstatus_to_exitcode(int(life.recv(16) or b"9"))
     if code < 0:

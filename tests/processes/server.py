@@ -1,7 +1,7 @@
-"""The process that forks: it has imported what programs import, and each program is a child of it.
+"""The fork server: it has imported the packages of programs, and each program is a child of it.
 
 It listens on a socket it inherits. A connection is a program: it brings the program's streams, arguments, folder and environment,
-and gets the process id (16 bytes) and, in the end, the wait status. Whoever closes it before ends the program.
+and gets the process id (16 bytes) and, in the end, the wait status. Closing it earlier kills the program.
 """
 
 import atexit
@@ -41,29 +41,29 @@ _PRELOADED = (
 
 
 def _wake(number: int, frame: types.FrameType | None) -> None:
-    """A handler: without one, a signal would not be written to the pipe that wakes."""
+    """A signal handler; without one, signals would not be written to the wakeup pipe."""
 
 
 class Programs:
-    """The programs that run, by their connections and process ids."""
+    """The running programs, by connection and process id."""
 
     def __init__(self, listening: socket.socket) -> None:
         self._listening = listening
         self._selector = selectors.DefaultSelector()
         self._selector.register(listening, selectors.EVENT_READ)
-        self._selector.register(0, selectors.EVENT_READ)  # the end of whoever began us
+        self._selector.register(0, selectors.EVENT_READ)  # the end of the parent
         self._woken, wakes = os.pipe()
         for end in (self._woken, wakes):
             os.set_blocking(end, False)
         self._wakes = wakes
         signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, _wake)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for those who run the tests
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the test process
         self._selector.register(self._woken, selectors.EVENT_READ)
         self._running: dict[int, socket.socket] = {}
 
     def next(self) -> list[Any] | None:
-        """Returns in each child, with its job; and with none at the end."""
+        """Return in each child, with its job, and None at the end."""
         while True:
             for key, _ in self._selector.select():
                 if key.fileobj is self._listening:
@@ -78,7 +78,7 @@ class Programs:
                     for pid in self._running:
                         os.kill(pid, signal.SIGKILL)
                     return None
-                elif key.data in self._running:  # nobody waits for it any more
+                elif key.data in self._running:  # its connection was closed
                     os.kill(key.data, signal.SIGKILL)
                     self._selector.unregister(key.fileobj)
 
@@ -109,11 +109,11 @@ class Programs:
             life = self._running.pop(pid)
             with contextlib.suppress(KeyError):
                 self._selector.unregister(life)
-            with contextlib.suppress(OSError), life:  # of nobody who waits
+            with contextlib.suppress(OSError), life:  # the other end may be closed
                 life.sendall(b"%16d" % status)
 
     def _leave(self) -> None:
-        """In a child: nothing of the server's stays."""
+        """Discard the server's state in a child."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -126,7 +126,7 @@ class Programs:
 
 
 def become(arguments: list[str], folder: str, environment: dict[str, str], new_session: bool) -> tuple[str, list[str]]:
-    """Be a process that was started with these: how the program is named, and its words."""
+    """Set up the process as if started with this command: the program and its arguments."""
     if new_session:
         os.setsid()
     os.chdir(folder)
@@ -150,14 +150,14 @@ def become(arguments: list[str], folder: str, environment: dict[str, str], new_s
 
 
 def _warn(options: list[str]) -> None:
-    """Options come behind the filters of packages, which are there when these are imported."""
+    """Apply `-W` options after the filters that packages have added."""
     added, base = warnings.filters[: len(warnings.filters) - _PLAIN], warnings.filters[-_PLAIN:]
     warnings.filters[:] = base  # type: ignore[index]
     sys.warnoptions[:] = options
     warnings._processoptions(options)  # type: ignore[attr-defined]
     warnings.filters[:0] = added  # type: ignore[index]
     with warnings.catch_warnings():
-        pass  # filters that have changed are looked at again
+        pass  # changed filters are evaluated again
 
 
 def _open_streams(environment: dict[str, str], unbuffered: bool) -> None:
@@ -176,7 +176,7 @@ def _stream(number: int, kind: str, encoding: str, errors: str) -> io.TextIOWrap
 
 
 def play(kind: str, words: list[str]) -> None:
-    """Run it as `__main__`, as the interpreter does, and end."""
+    """Run it as `__main__`, like the interpreter, and exit."""
     program = types.ModuleType("__main__")
     program.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = program
@@ -198,7 +198,7 @@ def play(kind: str, words: list[str]) -> None:
 
 
 def _exit_code(error: BaseException) -> int:
-    """What a program that ends so leaves, once it is told."""
+    """Return the exit status for the exception that ended a program, after printing it."""
     if isinstance(error, SystemExit):
         if error.code is None or isinstance(error.code, int):
             return error.code or 0
@@ -212,7 +212,7 @@ def _exit_code(error: BaseException) -> int:
 
 
 def _end(program: types.ModuleType, code: int) -> None:
-    """What the interpreter does at its end, but for the modules that are no program's: they go with the process."""
+    """Finalize like the interpreter at exit, except for modules of the server."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()  # type: ignore[attr-defined]
     for name in [*filter(lambda name: name.startswith("_"), program.__dict__), *program.__dict__]:
@@ -231,7 +231,7 @@ def _end(program: types.ModuleType, code: int) -> None:
 
 
 def preload() -> None:
-    """Import what programs import, and what a first request does."""
+    """Import the packages of programs, and those that a first request imports."""
     ours = (module.name for module in pkgutil.walk_packages(crewgraph.__path__, "crewgraph."))
     for name in (*ours, *_PRELOADED):
         if not name.endswith("__main__"):

@@ -1,4 +1,4 @@
-"""A queue in a database of its own, and workers in this process."""
+"""A queue in a separate database, and workers in this process."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ def queue(database: str) -> Iterator[Queue]:
 
 @pytest.fixture
 def work(queue: Queue) -> Callable[..., None]:
-    """Works on the queue with some targets until these jobs have ended, or wait."""
+    """Runs a worker with some targets until these jobs have ended, or wait."""
 
     def work(*targets: Any, until_ended: list[Job], **options: Any) -> None:
         def is_over() -> bool:

@@ -30,7 +30,7 @@ def stamp(key: str, task: str) -> str:
 
 
 def _reply(messages: list[dict[str, Any]]) -> Any:
-    # The last one: what the tasks before have given stands before it.
+    # The last match: outputs of earlier tasks precede it.
     key, task = re.findall(r"<(\S+) (\S+)>", str(messages))[-1]
     return (
         f"Final Answer: {task} of {key}"
@@ -51,7 +51,7 @@ def office() -> Crew:
 
 @tool
 def die() -> str:
-    """Die."""
+    """Kill the process."""
     os._exit(9)
 
 

@@ -1,6 +1,6 @@
-"""A trial of a queue: many runs, workers that are killed or lose their jobs at random, and a database that restarts.
+"""A stress test of a queue: many runs, workers that are killed or lose their jobs at random, and a database that restarts.
 
-`python -m queues.stress` runs the full trial and writes its figures to results.md.
+`python -m queues.stress` runs the full test and writes its figures to results.md.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from .worker_processes import Workers, made_once
 __all__ = ["Outcome", "throughput", "trial"]
 
 RESULTS = Path(__file__).parent / "results.md"
-_ROBBING = 3.0  # seconds, far below the ten between two signs of life: living workers lose their jobs, too
+_ROBBING = 3.0  # seconds, far below the ten between two heartbeats: live workers lose their jobs, too
 
 
 @dataclass
@@ -76,7 +76,7 @@ def trial(
     every: float = 2.0,
     stalled_after: float = _ROBBING,
 ) -> Outcome:
-    """Play a trial.
+    """Run a trial.
 
     Args:
         server: The database.

@@ -33,7 +33,7 @@ class Workers:
     def start(
         self, *options: str, target: str = "queues.sample_crew:office", seconds: float = 0.2
     ) -> "subprocess.Popen[str]":
-        """Start one; it is ready when it has registered itself."""
+        """Start a worker, and wait until it has registered itself."""
         command = [sys.executable, "-m", "crewgraph", "worker", "--target", target, *options]
         environment = {**self._environment, "OFFICE_SECONDS": str(seconds)}
         with open(self._folder / f"worker-{len(self.running)}", "w") as errors:
@@ -43,7 +43,7 @@ class Workers:
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """Within it, no call of a tool ends."""
+        """Block all tool calls inside the block."""
         held = Path(f"{self.log}.held")
         held.touch()
         yield

@@ -1,4 +1,4 @@
-"""A ChromaDB of the size of these tests: its two kinds of clients, in memory, with its distances and its refusals."""
+"""A minimal ChromaDB for these tests: both kinds of clients, in memory, with its distances and errors."""
 
 import math
 import sys
@@ -102,7 +102,7 @@ class AsyncClientAPI:
 
 @contextmanager
 def installed() -> Generator[None]:
-    """Let the modules that hold the two classes be these."""
+    """Register these classes under ChromaDB's module names."""
     before = {name: sys.modules.get(name) for name in ("chromadb.api", "chromadb.api.async_api")}
     for name, one in (("chromadb.api", ClientAPI), ("chromadb.api.async_api", AsyncClientAPI)):
         sys.modules[name] = module = ModuleType(name)

@@ -1,4 +1,4 @@
-"""What a task, a tool cycle and a flow's method cost, counted in calls of functions, and what they leave to be collected.
+"""The cost of a task, a tool cycle and a flow method in function calls, and in garbage left to collect.
 
 Times depend on the machine, these counts on the code alone: a feature that every task would pay for, used or not, shows here
 first. A bound may be raised for something that every run needs; say so in the commit. Figures in time are in `benchmarks`.

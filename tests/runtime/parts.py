@@ -64,7 +64,7 @@ def is_assessment(messages: Sequence[dict[str, Any]]) -> bool:
 
 
 def by_prompt(messages: Sequence[dict[str, Any]]) -> str:
-    """A script without state: answers with what stands behind "say " in the prompt."""
+    """A stateless script: answers with the text after "say " in the prompt."""
     return str(messages[-1]["content"]).partition("say ")[2].split("\n")[0]
 
 

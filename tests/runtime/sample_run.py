@@ -25,7 +25,7 @@ class Town(BaseModel):
 BONN = '{"name": "Bonn"}'
 LOOK = ToolUse("look", {"where": "sea"})
 FAR = ToolUse("look", {"where": "far " * 500})
-"""So long that it can be condensed."""
+"""Long enough to be condensed."""
 
 
 USED = {
@@ -40,7 +40,7 @@ USED = {
 
 
 class Shelf(CacheHandler):
-    """Notes what it keeps."""
+    """Records what it stores."""
 
     stored: list[str] = []
 
@@ -50,7 +50,7 @@ class Shelf(CacheHandler):
 
 
 class Gate:
-    """Lets everything through and counts it."""
+    """Admits every request and counts them."""
 
     passed = 0
 
@@ -60,7 +60,7 @@ class Gate:
 
 
 class Forgets:
-    """A memory that can be reset, and knows nothing."""
+    """An empty memory that can be reset."""
 
     resets = 0
 
@@ -77,7 +77,7 @@ class Forgets:
 
 @dataclass
 class SampleRun:
-    """A run of two tasks, and whatever else a name needs."""
+    """A run of two tasks, with shortcuts for the tests of single names."""
 
     mode: Mode
     folder: Path
@@ -112,29 +112,29 @@ class SampleRun:
         return self.mode.kickoff(self.one(*script, **more))
 
     def looks(self, **more: Any) -> int:
-        """How often it is really looked, where the model wants to twice."""
+        """Return how often the tool runs if the model calls it twice."""
         before = self.looked
         self.ran(LOOK, LOOK, "done", of_agent={"tools": [self.look]}, **more)
         return self.looked - before
 
     def prompt(self, **more: Any) -> str:
-        """What a model is asked for a task."""
+        """Return the prompt of a task."""
         made = self.one("x", **more)
         self.mode.kickoff(made)
         return self.asked_of(made)[0]
 
     def asked_of(self, made: Crew) -> list[str]:
-        """What the model of the first agent was asked."""
+        """Return the requests to the model of the first agent."""
         return asked(cast("ScriptedLLM", made.agents[0].llm))
 
     def system(self, **more: Any) -> str:
-        """What a model is told of who it is."""
+        """Return the system prompt of a task's agent."""
         made = self.one("x", **more)
         self.mode.kickoff(made)
         return str(cast("ScriptedLLM", made.agents[0].llm).requests[0].messages[0]["content"])
 
     def texts(self) -> str:
-        """A file with a text of one's own."""
+        """Create a file with a custom prompt text."""
         path = self.folder / "texts.json"
         path.write_text(json.dumps({"slices": {"role_playing": "AHOY {role}"}}), "utf-8")
         return str(path)

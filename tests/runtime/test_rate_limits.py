@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from modes import Mode
 from pydantic import BaseModel, ValidationError
-from rpm_window import noting
+from rpm_window import record_requests
 from waiting import LIMITS, LONG, wait_until_async
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
@@ -35,7 +35,7 @@ class Bounded:
         self.asked: list[float] = []
         self.llm = ScriptedLLM(self.reply)
         self.controller = RPMController(max_rpm=most, seconds=seconds)
-        self.window = noting(self.controller)
+        self.window = record_requests(self.controller)
 
     def reply(self, messages: Sequence[dict[str, Any]]) -> str:
         self.asked.append(time.monotonic())

@@ -86,13 +86,13 @@ def client(request: pytest.FixtureRequest) -> Client:
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Iterator[OfficeServer]:
-    """A server of the office that carries out runs itself."""
+    """A server of the waiting crews that executes runs itself."""
     with started(tmp_path) as made:
         yield made
 
 
 @pytest.fixture
 def queued(tmp_path: Path, postgres: Postgres) -> Iterator[OfficeServer]:
-    """A server of the office with a queue, and a worker."""
+    """A server of the waiting crews with a queue, and a worker."""
     with postgres.database() as address, started(tmp_path, address) as made:
         yield made

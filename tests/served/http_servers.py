@@ -28,7 +28,7 @@ class Served:
 
     @property
     def notes(self) -> list[str]:
-        """What tools have done."""
+        """The calls of tools."""
         log = self.folder / "notes"
         return log.read_text().splitlines() if log.exists() else []
 

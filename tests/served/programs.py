@@ -71,7 +71,7 @@ def desk() -> Crew:
 
 
 def payer() -> Crew:
-    """A crew whose tool people approve."""
+    """A crew with a tool that needs approval."""
     clerk = _clerk(_paying, tools=[pay])
     return Crew(name="payer", agents=[clerk], tasks=[_task(clerk, "pay", "Pay the bill <{bill}>.")])
 

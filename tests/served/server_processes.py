@@ -20,7 +20,7 @@ _TESTS = Path(__file__).parent.parent
 
 
 class OfficeServer:
-    """A server of the office's crews, on a folder that outlives it."""
+    """A server of the waiting crews, on a folder that outlives it."""
 
     def __init__(self, folder: Path, *options: str, queue: str | None = None) -> None:
         self._folder, self.queue = folder, queue
@@ -33,7 +33,7 @@ class OfficeServer:
 
     @property
     def notes(self) -> list[str]:
-        """What tools have done, line by line."""
+        """The calls of tools, line by line."""
         log = self._folder / "notes"
         return log.read_text().splitlines() if log.exists() else []
 
@@ -48,7 +48,7 @@ class OfficeServer:
         return (self._folder / "output").read_text()
 
     def let(self, name: str) -> None:
-        """Let the tools go on that wait for a name."""
+        """Release the tools that wait for a name."""
         (self._folder / f"go {name}").touch()
 
     def start(self) -> None:

@@ -40,7 +40,7 @@ def post(letter: str) -> str:
 
 @tool
 def shred(letter: str) -> str:
-    """Shred a letter, and whoever does it."""
+    """Kill the process."""
     _note(f"shredding {letter}")
     os.kill(os.getpid(), signal.SIGKILL)
     return "shredded"

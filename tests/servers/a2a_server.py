@@ -1,4 +1,4 @@
-"""A remote agent on loopback that speaks Agent2Agent 0.3 by JSON-RPC, and answers as a test tells it.
+"""A remote agent on loopback that speaks Agent2Agent 0.3 by JSON-RPC, and answers as a test configures.
 
 As a process: `python a2a_server.py NOTES` prints its address, writes each message's id and text to the file NOTES, and works
 until a file NOTES.go is there.
@@ -17,27 +17,27 @@ from typing import Any, Self, cast
 __all__ = ["RemoteServer", "Says", "asks", "fails", "says", "works"]
 
 Says = dict[str, Any]
-"""What comes of a message: a state, the text, the chunks that are streamed, how many seconds it takes."""
+"""The outcome of a message: a state, the text, the streamed chunks, and the seconds it takes."""
 
 
 def says(text: str, *, seconds: float = 0, polls: int = 0, chunks: list[str] | None = None, data: Any = None) -> Says:
-    """It does it: after so many seconds, or once it was looked at so many times."""
+    """Completes: after some seconds, or after some polls."""
     chunks = chunks or [text]
     return {"state": "completed", "text": text, "seconds": seconds, "polls": polls, "chunks": chunks, "data": data}
 
 
 def asks(text: str) -> Says:
-    """It asks back."""
+    """Asks a question."""
     return {"state": "input-required", "text": text, "seconds": 0, "chunks": []}
 
 
 def fails(text: str) -> Says:
-    """It does not do it."""
+    """Fails."""
     return {"state": "failed", "text": text, "seconds": 0, "chunks": []}
 
 
 def works() -> Says:
-    """It is never done."""
+    """Never completes."""
     return {"state": "completed", "text": "late", "seconds": 3600, "chunks": ["late"]}
 
 
@@ -82,7 +82,7 @@ class RemoteServer:
 
     @property
     def texts(self) -> list[str]:
-        """What it was told."""
+        """The received messages."""
         return [message["parts"][0]["text"] for message in self.messages]
 
     def asked(self, method: str) -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ class RemoteServer:
         self._server.server_close()
 
     def started(self, message: dict[str, Any]) -> tuple[str, str, Says]:
-        """A message, taken; the task, the conversation, and what comes of it."""
+        """Accept a message; return the task, the conversation and the outcome."""
         with self._lock:
             self.messages.append(message)
             number = len(self.messages)
@@ -110,7 +110,7 @@ class RemoteServer:
         return task, context, said
 
     def reported(self, task: str) -> dict[str, Any]:
-        """A task, as it stands."""
+        """Return a task in its current state."""
         until, said, context = self.tasks[task]
         reported: dict[str, Any] = {"kind": "task", "id": task, "contextId": context}
         said["polls"] = said.get("polls", 0) - 1
@@ -122,7 +122,7 @@ class RemoteServer:
         return {**reported, "status": {"state": "completed"}, "artifacts": [{"artifactId": "a", "parts": [part]}]}
 
     def streamed(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """What is sent while it works."""
+        """Yield the updates that are sent while it works."""
         task, context, said = self.started(message)
         ids = {"taskId": task, "contextId": context}
         yield {"kind": "task", "id": task, "contextId": context, "status": {"state": "submitted"}}
@@ -226,7 +226,7 @@ def _message(text: str) -> dict[str, Any]:
 
 
 class _Patient(RemoteServer):
-    """Writes down what it is told, and is done once it may be."""
+    """Records its messages, and completes once it is released."""
 
     def __init__(self, notes: Path) -> None:
         super().__init__(lambda text: says("high water at six"))

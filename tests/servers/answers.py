@@ -23,7 +23,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What the server does with one request."""
+    """The answer of the server to one request."""
 
     message: dict[str, Any] = field(default_factory=dict[str, Any])
     status: int = 200
@@ -43,7 +43,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sent."""
+    """A request of a client."""
 
     path: str
     headers: dict[str, str]

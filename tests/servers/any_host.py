@@ -36,7 +36,7 @@ class Asked:
 
 @dataclass
 class AnyHost:
-    """What the web holds: addresses, without their query, to texts (pages) or data (JSON); a path alone is of this server."""
+    """The pages by address without query, as texts (pages) or data (JSON); a bare path belongs to this server."""
 
     pages: dict[str, Any]
     certificates: Path
@@ -49,7 +49,7 @@ class AnyHost:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a program's environment must hold to meet it."""
+        """The environment variables that a program needs to use it."""
         bundle = dict.fromkeys(("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "CURL_CA_BUNDLE"), str(self.certificates))
         proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), self.address)
         return {**bundle, **proxies, "NO_PROXY": "", "no_proxy": ""}

@@ -23,7 +23,7 @@ def _program() -> str | None:
 
 
 def missing() -> str | None:
-    """Why no browser can be run here, if so."""
+    """The reason why no browser can be run here; empty if one can."""
     return None if _program() else "Chromium is not installed (Debian: apt-get install chromium)"
 
 
@@ -35,7 +35,7 @@ class Browser:
         self._numbers = itertools.count(1)
         self._rest = b""
         self.events: list[dict[str, Any]] = []
-        """What it has told beside its answers."""
+        """The events it has sent."""
 
     def ask(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
         """A request of the DevTools protocol, and its answer."""
@@ -65,11 +65,11 @@ class Browser:
         return page
 
     def reported(self, session: str, method: str) -> list[dict[str, Any]]:
-        """What a page has told under a name."""
+        """Return the events of a page with a name."""
         return [one["params"] for one in self.events if one.get("sessionId") == session and one["method"] == method]
 
     def wait(self) -> None:
-        """Wait until it tells of something."""
+        """Wait for an event."""
         self.events.append(self._next())
 
     def _next(self) -> dict[str, Any]:
@@ -92,34 +92,34 @@ class Page:
         return self.browser.ask(method, self.session, **params)
 
     def until(self, event: str) -> None:
-        """Wait until it has told something."""
+        """Wait for an event of this page."""
         while not self.browser.reported(self.session, event):
             self.browser.wait()
 
     def value(self, expression: str) -> Any:
-        """What a JavaScript expression gives."""
+        """Evaluate a JavaScript expression."""
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     def middle(self, selector: str) -> tuple[float, float]:
-        """Where on the screen the middle of an element is."""
+        """Return the position of the center of an element."""
         script = f"(b => [b.x + b.width / 2, b.y + b.height / 2])(document.querySelector({selector!r}).getBoundingClientRect())"
         x, y = self.value(script)
         return x, y
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
-        """The mouse does something: "Pressed", "Released", "Moved" or "Wheel"."""
+        """Send a mouse event: "Pressed", "Released", "Moved" or "Wheel"."""
         self.ask("Input.dispatchMouseEvent", type=f"mouse{kind}", x=x, y=y, **more)
 
     def click(self, x: float, y: float) -> None:
-        """The mouse clicks."""
+        """Click."""
         self.mouse("Moved", x, y)
         self.mouse("Pressed", x, y, button="left", clickCount=1)
         self.mouse("Released", x, y, button="left", clickCount=1)
 
     def drag(self, begin: tuple[float, float], by: tuple[float, float]) -> None:
-        """The mouse drags."""
+        """Drag."""
         self.mouse("Moved", *begin)
         self.mouse("Pressed", *begin, button="left", clickCount=1)
         for part in (0.5, 1.0):
@@ -127,28 +127,28 @@ class Page:
         self.mouse("Released", begin[0] + by[0], begin[1] + by[1], button="left", clickCount=1)
 
     def key(self, key: str, text: str = "") -> None:
-        """A key is pressed."""
+        """Press a key."""
         codes = {"Tab": 9, "Enter": 13, "Escape": 27}
         self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, text=text, windowsVirtualKeyCode=codes.get(key, 0))
         self.ask("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=codes.get(key, 0))
 
     def screenshot(self) -> bytes:
-        """What it looks like, as PNG."""
+        """Return a screenshot as PNG."""
         return base64.b64decode(self.ask("Page.captureScreenshot")["data"])
 
     def complaints(self) -> list[dict[str, Any]]:
-        """Exceptions, and what stands in the console."""
+        """Return exceptions and console messages."""
         names = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
         return [one for name in names for one in self.browser.reported(self.session, name)]
 
     def addresses(self) -> list[str]:
-        """What it has asked for."""
+        """Return the requested URLs."""
         return [one["request"]["url"] for one in self.browser.reported(self.session, "Network.requestWillBeSent")]
 
 
 @contextmanager
 def running_browser() -> Generator[Browser]:
-    """A browser, and its end."""
+    """Start a browser, and close it at the end."""
     program = _program()
     assert program is not None
     theirs_in, ours_out = os.pipe()

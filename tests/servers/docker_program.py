@@ -42,6 +42,6 @@ def put_docker(folder: Path, *, images: tuple[str, ...] = ("python:3.12-slim",),
 
 
 def asked(folder: Path) -> list[list[str]]:
-    """The words it was called with, each time."""
+    """Return the arguments of each call."""
     notes = folder / "asked"
     return [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []

@@ -22,12 +22,12 @@ VECTOR_SIZE = 64
 
 Doing = Answer | float | None
 Vectors = Sequence[Doing] | Callable[[Request], Doing]
-"""What happens to requests that want vectors, in their order: an answer of the test's own, the right one after some seconds,
+"""The answers to embedding requests, in order: an answer of the test's own, the right one after some seconds,
 or (None, and whatever comes after these) the right one."""
 
 
 class Embedder:
-    """Answers requests that want vectors, and misbehaves as a test tells it.
+    """Answers embedding requests, and misbehaves as a test configures.
 
     Args:
         script: how; None answers all.
@@ -71,7 +71,7 @@ class Embedder:
 
 
 def wants_vectors(request: Request) -> bool:
-    """Whether a request is for these endpoints."""
+    """Whether a request is for one of these endpoints."""
     return request.path.partition("?")[0].endswith(("/embeddings", "/api/embed"))
 
 

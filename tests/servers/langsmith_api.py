@@ -35,16 +35,16 @@ class LangSmithServer:
     """
 
     runs: dict[str, Trace]
-    """What was sent, by the id of the run; patches are applied."""
+    """The runs by id; patches are applied."""
 
     requests: list[str]
     """Method, path and encoding of each request."""
 
     flush: Callable[[], None]
-    """Makes the client send what it has gathered; for whoever shares a process with it."""
+    """Flushes the client, if it is in the same process."""
 
     faults: list[str]
-    """What no server of this kind would take: unknown paths, unreadable bodies, patches of unknown runs."""
+    """Invalid requests: unknown paths, unreadable bodies, patches of unknown runs."""
 
     def __init__(self, *, multipart: bool = True, zstd: bool = True) -> None:
         self.runs, self.requests, self.faults = {}, [], []
@@ -83,7 +83,7 @@ class LangSmithServer:
 
     @property
     def roots(self) -> list[Trace]:
-        """The runs that stand below none, in the order they began."""
+        """The root runs, in the order they began."""
         self.flush()
         return self.below(None)
 

@@ -1,4 +1,4 @@
-"""Real MCP servers as processes, reached over HTTP on loopback, and what they noted."""
+"""Real MCP servers as processes, reached over HTTP on loopback, and their notes."""
 
 import socket
 import subprocess
@@ -17,7 +17,7 @@ __all__ = ["RunningServer", "calls", "over_stdio", "running"]
 
 
 def over_stdio(notes: Path) -> dict[str, Any]:
-    """The command of a server that is spoken to over its standard streams, and its arguments."""
+    """Return the command of a stdio server, and its arguments."""
     command, *args = processes.command(PROGRAM, str(notes))
     return {"command": command, "args": args}
 
@@ -34,7 +34,7 @@ class RunningServer:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Begin to serve; it answers when this returns."""
+        """Start to serve; return when it answers."""
         words = [sys.executable, PROGRAM, str(self.notes), self.transport, str(self.port)]
         self.process = processes.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_until(self._answers)
@@ -62,5 +62,5 @@ def running(notes: Path, transport: str = "streamable-http") -> Generator[Runnin
 
 
 def calls(notes: Path) -> list[str]:
-    """What was noted: the process and the text, for each call."""
+    """Return the notes: process and text of each call."""
     return notes.read_text("utf-8").splitlines() if notes.exists() else []

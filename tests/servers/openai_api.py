@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint on loopback that answers, misbehaves and remembers as a test tells it.
+"""An OpenAI-compatible endpoint on loopback that answers or misbehaves as a test configures, and records its requests.
 
     with OpenAIServer(["first answer", call("search", {"q": "x"}), error(429, retry_after=0.1), "done"]) as
     server:
@@ -45,7 +45,7 @@ class OpenAIServer:
     """The endpoint; a context manager that starts it and closes every connection at the end."""
 
     requests: list[Request]
-    """What was asked, in the order of arrival."""
+    """The requests, in the order of arrival."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class OpenAIServer:
 
     @property
     def root(self) -> str:
-        """The address without a path, as Ollama and Azure have it."""
+        """The address without a path, as for Ollama and Azure."""
         return f"http://127.0.0.1:{self._http.server_port}"
 
     @property
@@ -107,7 +107,7 @@ class OpenAIServer:
         self._thread.join()
 
     def answer(self, request: Request) -> Answer:
-        """Note a request and decide what it gets."""
+        """Record a request and return its answer."""
         with self._lock:
             self.requests.append(request)
             if self._log is not None:
@@ -152,7 +152,7 @@ class _Listener(ThreadingHTTPServer):
     owner: OpenAIServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), OSError):  # a client that went away is no news
+        if not isinstance(sys.exception(), OSError):  # a disconnected client is not an error
             super().handle_error(request, client_address)
 
 

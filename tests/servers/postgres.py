@@ -69,7 +69,7 @@ def _programs() -> str | None:
 
 
 def missing() -> str | None:
-    """Why no server can be run here, if so."""
+    """The reason why no server can be run here; empty if one can."""
     if _programs() is None:
         return "PostgreSQL is not installed (Debian: apt-get install postgresql)"
     try:
@@ -80,7 +80,7 @@ def missing() -> str | None:
 
 
 def _user() -> str | None:
-    """The user to run the server as; None for ourselves. PostgreSQL refuses to be run by root."""
+    """The user to run the server as; None for the current one. PostgreSQL refuses to be run by root."""
     if os.geteuid() != 0:
         return None
     return pwd.getpwnam("postgres").pw_name

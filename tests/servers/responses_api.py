@@ -1,4 +1,4 @@
-"""An endpoint on loopback that speaks OpenAI's Responses API: it answers with given items and remembers what it was asked."""
+"""An endpoint on loopback that speaks OpenAI's Responses API: it answers with given items and records its requests."""
 
 import json
 import threading
@@ -11,13 +11,13 @@ __all__ = ["Responses", "message", "responses_api"]
 
 
 def message(text: str) -> dict[str, Any]:
-    """An item that says something."""
+    """Return an item with a text."""
     content: list[dict[str, Any]] = [{"type": "output_text", "text": text, "annotations": []}]
     return {"type": "message", "id": "msg", "role": "assistant", "status": "completed", "content": content}
 
 
 class Responses:
-    """What is answered, and what was asked."""
+    """The answers, and the recorded requests."""
 
     url: str
 

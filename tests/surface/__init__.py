@@ -1,1 +1,1 @@
-"""How much of CrewAI's public surface is here, counted name by name from manifests of two releases."""
+"""Coverage of CrewAI's public API, name by name, from manifests of two releases."""

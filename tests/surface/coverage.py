@@ -1,4 +1,4 @@
-"""`python -m surface.coverage [--write] [--gaps]` tells how much of CrewAI's surface is here, and what is missing."""
+"""`python -m surface.coverage [--write] [--gaps]` reports the coverage of CrewAI's API, and what is missing."""
 
 import importlib
 import inspect
@@ -19,14 +19,14 @@ from surface.manifest import VERSIONS, ClassNames, manifest
 __all__ = ["GAP", "REPORT", "Name", "members", "names", "report", "table"]
 
 REPORT = Path(__file__).parents[2] / "docs" / "coverage.md"
-"""Where the tables are kept."""
+"""The folder of the tables."""
 
 HAVE, ABSENT, GAP = "works", "absent with a reason", "missing"
 
 
 @dataclass(frozen=True)
 class Name:
-    """One thing of the manifest, and what has become of it."""
+    """A name of the manifest, with its status."""
 
     path: str
     state: str
@@ -53,7 +53,7 @@ def names(version: str) -> Iterator[Name]:
 
 
 def members(version: str) -> Iterator[Name]:
-    """Every field (with its default), method (with its parameters) and property of every class that is here."""
+    """Yield every field (with its default), method (with its parameters) and property of every provided class."""
     for path, offered in manifest(version)["classes"].items():
         module, _, name = path.rpartition(".")
         found = target(module, name)
@@ -155,7 +155,7 @@ def _share(part: int, counted: Counter[str]) -> str:
 
 
 def report() -> str:
-    """The page that tells the coverage."""
+    """Return the coverage page."""
     tables = "\n\n".join("\n".join(table(version)) for version in VERSIONS)
     return f"{_TOLD}\n{tables}\n"
 

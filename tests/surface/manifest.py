@@ -12,10 +12,10 @@ _FOLDER = Path(__file__).parent / "manifests"
 
 
 class ClassNames(TypedDict, total=False):
-    """What a class offers."""
+    """The members of a class."""
 
     fields: dict[str, str | None]
-    """A field to how its default is written; None where it must be given."""
+    """The default of each field as text; None if it is required."""
 
     methods: dict[str, list[str] | None]
     """A method to its parameters, as `name` or `name=default`."""
@@ -25,7 +25,7 @@ class ClassNames(TypedDict, total=False):
 
 
 class Manifest(TypedDict):
-    """What a release offers."""
+    """The names of a release."""
 
     version: str
     modules: dict[str, dict[str, Any]]
@@ -36,7 +36,7 @@ class Manifest(TypedDict):
 
 @cache
 def manifest(version: str) -> Manifest:
-    """What a release offers."""
+    """The names of a release."""
     read: Manifest = json.loads((_FOLDER / f"{version}.json").read_text("utf-8"))
     return read
 

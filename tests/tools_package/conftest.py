@@ -1,4 +1,4 @@
-"""The real crewai_tools on crewgraph, with files of each kind, and a web on loopback."""
+"""The real crewai_tools on crewgraph, with files of each kind, and a web server on loopback."""
 
 import importlib
 import json
@@ -68,7 +68,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def web(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[AnyHost]:
-    """All hosts on loopback; scrapers are told to allow it, for they look where a host is before they ask it."""
+    """All hosts on loopback, which scrapers are configured to allow."""
     with any_host(dict(WEB), tmp_path_factory.mktemp("certificates")) as there:
         for name, value in there.environment.items():
             monkeypatch.setenv(name, value)

@@ -27,7 +27,7 @@ REAL = [
 
 
 def observed(mode: Mode, tool: Any, args: dict[str, Any]) -> str:
-    """What a model is shown when it calls a tool in a crew."""
+    """Return the result that a model is shown when it calls a tool in a crew."""
     model = ScriptedLLM([ToolUse(as_tool(tool).name, args), "Final Answer: done"])
     made = crew(task("a", agent(model, tools=[tool])))
     assert mode.kickoff(made).raw == "done"

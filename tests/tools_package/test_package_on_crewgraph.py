@@ -116,7 +116,7 @@ def test_what_it_asks_of_crewai_is_not_told_as_a_package_to_install(package: Wri
 def test_its_source_can_be_read(package: Write):
     package(tools__one="def told():\n    return 'here'\n")
     one = importlib.import_module("crewai_tools.tools.one")
-    assert "return 'here'" in inspect.getsource(one.reported)
+    assert "return 'here'" in inspect.getsource(one.told)
 
 
 _OLD = "crewai_tools.tools.rag.rag_tool"

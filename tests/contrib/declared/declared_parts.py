@@ -55,7 +55,7 @@ class Verdict(BaseModel):
 
 
 def verdict(flow: Any, said: str) -> Verdict:
-    """Called with what came of the trigger, as a method is."""
+    """Called with the result of the trigger, like a method."""
     log(f"verdict {said}")
     return Verdict(good=said.isupper())
 
@@ -88,14 +88,14 @@ class Desk:
 
 
 class Asked:
-    """Answers what flows ask."""
+    """Answers questions of `ask`."""
 
     def request_input(self, message: str, flow: Any, metadata: dict[str, Any] | None = None) -> str:
         return "yes"
 
 
 class Book(FlowPersistence):
-    """Keeps states in a list."""
+    """Stores states in a list."""
 
     saved = list[tuple[str, Any]]()
 

@@ -27,7 +27,7 @@ def run(graph: Graph, value: Any, config: RunnableConfig, mode: Mode = "sync") -
 
 
 def chain(n: int, saver: BaseCheckpointSaver[Any], text: str = "x" * 300) -> Graph:
-    """n nodes one after the other, each with a channel of its own, as a crew has."""
+    """A chain of n nodes, each with its own channel, like a crew."""
     state: Any = TypedDict("state", {"inputs": str, **{f"t{i}": str for i in range(n)}}, total=False)  # type: ignore[misc]
     builder: Any = StateGraph(state)
     for i in range(n):
@@ -87,7 +87,7 @@ def looped(saver: BaseCheckpointSaver[Any]) -> Graph:
 
 
 def describe(graph: Graph, config: RunnableConfig) -> list[Any]:
-    """A thread's history without what differs from run to run."""
+    """Return a thread's history without the parts that differ between runs."""
     history: list[Any] = list(graph.get_state_history(config))
     order = {str(s.config["configurable"]["checkpoint_id"]): len(history) - i for i, s in enumerate(history)}
     return [

@@ -1,4 +1,4 @@
-"""Bytes that somebody could put in the place of a stored value."""
+"""Bytes that an attacker could store in place of a value."""
 
 import json
 from pathlib import Path

@@ -9,13 +9,13 @@ __all__ = ["DIMS", "Bag"]
 DIMS = 64
 _DIGITS = 4
 _OWN_PLACES = ("tea", "milk", "coffee", "water", "green", "black", "cup", "of", "and", "one", "two")
-"""Words with places of their own; all others share what is left."""
+"""Words with their own dimensions; all others share the remaining ones."""
 
 
 class Bag(Embeddings):
     """Counts words; texts that share words are near each other. A number of up to 4 digits is as many words.
 
-    It notes the texts it was asked for.
+    It records its texts.
     """
 
     def __init__(self, model: str = "bag", dims: int = DIMS) -> None:

@@ -38,7 +38,7 @@ _State = dict[tuple[str, str], int]
 
 
 def killed(times: int, folder: Path, seed: int = 0) -> Counter[str]:
-    """Kill writers of one store so many times; what was counted. Nothing may be imported later: children are forks.
+    """Kill writers of one store a number of times, and return the counts. Nothing may be imported later: children are forks.
 
     Raises:
         AssertionError: a store did not hold what it should.
@@ -123,7 +123,7 @@ def _put(namespace: str, key: str, number: int | None) -> PutOp:
 
 
 def _states(ledger: Path) -> Iterator[_State]:
-    """What the store may hold: after all that was acknowledged, and after what was begun last."""
+    """Return the possible contents of the store: with all acknowledged operations, and with or without the last one."""
     state: _State = {}
     started: Operation = []
     for line in ledger.read_text().splitlines() if ledger.exists() else []:
@@ -177,7 +177,7 @@ def _settle(ledger: Path, held: _State) -> None:
 
 
 def main() -> None:
-    """Kill as often as the command line says, and write the table."""
+    """Kill the number of times given on the command line, and write the table."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ __all__ = ["Face"]
 
 
 class Face:
-    """One of a store's faces."""
+    """The sync or the async methods of a store."""
 
     def __init__(self, store: BaseStore, mode: Mode) -> None:
         self.store = store

@@ -1,4 +1,4 @@
-"""Vectors for tests: around centres, always the same ones; and what is nearest to a query, found by comparing all."""
+"""Clustered vectors with a fixed seed, and an exhaustive search for the nearest ones."""
 
 from collections.abc import Mapping
 
