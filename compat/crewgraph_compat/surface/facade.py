@@ -12,7 +12,7 @@ from typing import Any
 from crewgraph.deprecations import warn_deprecated
 from crewgraph_compat.surface.former import replacement_package
 from crewgraph_compat.surface.missing import missing_name_message
-from crewgraph_compat.surface.reexports import target
+from crewgraph_compat.surface.reexports import names_of, target
 from crewgraph_compat.surface.table import TABLE
 
 __all__ = ["Facade", "FacadeLoader", "is_named_in_an_import"]
@@ -24,6 +24,9 @@ class Facade(ModuleType):
     """A module whose names are in the table."""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":  # for `from crewai.flow import *`
+            self.__dict__[name] = names_of(self.__name__)
+            return self.__dict__[name]
         path = f"{self.__name__}.{name}"
         if path in TABLE and name not in TABLE[self.__name__]:
             return self._submodule(path)
@@ -67,7 +70,6 @@ class FacadeLoader(Loader):
         return Facade(spec.name, f"crewgraph in place of `{spec.name}`.")
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__dict__["__all__"] = sorted(TABLE[module.__name__])
         if result := replacement_package(module.__name__):
             warn_deprecated(f"`{result[0]}`", f"import from `{result[1]}`")
 
