@@ -85,11 +85,7 @@ def _read_message(entry: object, number: int) -> Message:
     if not isinstance(role, str):
         raise InvalidMessage(_INVALID.format(number=number, kind=type(entry).__name__, missing="a role"))
     content = get_field(entry, "content")
-    if (
-        content is None
-        and isinstance(entry, Mapping)
-        and not {"content", "tool_calls"} & cast("PlainMapping", entry).keys()
-    ):
+    if content is None and _lacks_content(entry):
         raise InvalidMessage(_INVALID.format(number=number, kind=type(entry).__name__, missing="content"))
     message: Message = {
         "role": _ROLES.get(role, role),
@@ -101,6 +97,11 @@ def _read_message(entry: object, number: int) -> Message:
         if value := get_field(entry, key):
             message[key] = str(value)
     return message
+
+
+def _lacks_content(entry: object) -> bool:
+    # A message without text but with tool calls is complete.
+    return isinstance(entry, Mapping) and not {"content", "tool_calls"} & cast("PlainMapping", entry).keys()
 
 
 def _is_pair(entry: object) -> bool:

@@ -229,6 +229,11 @@ class Flow(
 
     @state.setter
     def state(self, value: State) -> None:
+        if self.running_state(None) is not None:
+            raise AttributeError(
+                f"`self.state` of flow `{self.flow_name}` cannot be replaced while it runs. Assign to its fields, as in "
+                "`self.state.topic = ...`, or `self.state.update(...)` if it is a dict."
+            )
         self._state = value
 
     @property
