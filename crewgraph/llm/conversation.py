@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from crewgraph.core.messages import Content, Message, ToolRequest, ToolSpec
 from crewgraph.errors import ModelError
+from crewgraph.llm.errors import InvalidMessage
 from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
@@ -29,6 +30,12 @@ _ROLES = {
     "developer": "system",
     "function": "tool",
 }
+
+
+_INVALID = (
+    "Message {number} is a `{kind}` without {missing}. "
+    'Pass a string, or entries such as {{"role": "user", "content": "..."}}.'
+)
 
 
 def text_of(content: Content | None) -> str:
@@ -59,7 +66,7 @@ def read_messages(messages: object) -> list[Message]:
             or LangChain's format), LangChain messages, or pairs of role and content.
 
     Raises:
-        ModelError: An entry is none of these.
+        InvalidMessage: An entry is none of these (also ValueError).
     """
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
@@ -76,11 +83,10 @@ def _read_message(entry: object, number: int) -> Message:
         return {"role": _ROLES.get(role, role), "content": content}
     role = get_field(entry, "role") or get_field(entry, "type")
     if not isinstance(role, str):
-        raise ModelError(
-            f"Message {number} is a `{type(entry).__name__}` without a role. "
-            'Pass a string, or entries such as {"role": "user", "content": "..."}.'
-        )
+        raise InvalidMessage(_INVALID.format(number=number, kind=type(entry).__name__, missing="a role"))
     content = get_field(entry, "content")
+    if content is None and _lacks_content(entry):
+        raise InvalidMessage(_INVALID.format(number=number, kind=type(entry).__name__, missing="content"))
     message: Message = {
         "role": _ROLES.get(role, role),
         "content": cast("Content", content if content is not None else ""),
@@ -91,6 +97,11 @@ def _read_message(entry: object, number: int) -> Message:
         if value := get_field(entry, key):
             message[key] = str(value)
     return message
+
+
+def _lacks_content(entry: object) -> bool:
+    # A message without text but with tool calls is complete.
+    return isinstance(entry, Mapping) and not {"content", "tool_calls"} & cast("PlainMapping", entry).keys()
 
 
 def _is_pair(entry: object) -> bool:

@@ -10,6 +10,7 @@ from crewgraph.errors import ModelError
 
 __all__ = [
     "ContextLengthExceeded",
+    "InvalidMessage",
     "MissingKey",
     "ProviderErrors",
     "UnknownModel",
@@ -24,6 +25,10 @@ class ContextLengthExceeded(ModelError):
 
 class MissingKey(ModelError, ValueError):
     """A provider requires an API key and none is set; the message names the environment variable."""
+
+
+class InvalidMessage(ModelError, ValueError):
+    """A message of a conversation lacks its role or its content; the text says which."""
 
 
 class UnknownModel(ModelError, ValueError):

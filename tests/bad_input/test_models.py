@@ -7,8 +7,9 @@ from modes import Mode
 from pydantic import BaseModel
 from runtime.parts import agent, asked, crew, task
 
-from crewgraph import ScriptedLLM, ToolUse
+from crewgraph import LLM, ScriptedLLM, ToolUse
 from crewgraph.errors import ModelError, NoModelError, OutputInvalid
+from crewgraph.llm.errors import InvalidMessage
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
@@ -182,3 +183,18 @@ def test_of_two_tools_of_one_name_the_second_gets_a_number(mode: Mode):
     with pytest.warns(UserWarning, match="is offered as `look_2`"):
         mode.kickoff(crew(task("a", agent(llm, tools=[look, other]))))
     assert "Observation: there" in str(llm.requests[1].messages[-1]["content"])
+
+
+@pytest.mark.parametrize(
+    ("messages", "text"),
+    [
+        ([{"content": "hello"}], "Message 0 is a `dict` without a role"),
+        ([{"role": "user", "content": "a"}, {"role": "user"}], "Message 1 is a `dict` without content"),
+        (None, "Message 0 is a `NoneType` without a role"),
+    ],
+)
+def test_a_message_without_role_or_content_is_a_value_error_and_not_sent(messages: Any, text: str):
+    llm = LLM("openai/test", base_url="http://127.0.0.1:9/v1", api_key="k", max_retries=0)
+    with pytest.raises(InvalidMessage, match=text) as caught:
+        llm.call(messages)
+    assert isinstance(caught.value, ValueError)

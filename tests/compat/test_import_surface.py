@@ -130,19 +130,28 @@ def test_star_imports_what_all_lists():
     assert names == {
         "Agent",
         "BaseLLM",
+        "CheckpointConfig",
         "ConditionalTask",
         "Crew",
         "CrewOutput",
+        "ExecutionContext",
         "Flow",
         "Knowledge",
         "LLM",
         "LLMGuardrail",
         "Memory",
+        "PlanningConfig",
         "Process",
+        "RuntimeState",
         "Task",
         "TaskOutput",
+        "Telemetry",
         "__version__",
     }
+    assert {"ChatState", "ConversationConfig", "Flow", "flow_config", "persist"} <= set(
+        run("from crewai.flow import *")
+    )
+    assert {"SkillUsedEvent", "TaskStartedEvent"} <= set(run("from crewai.events import *"))
     assert set(run("from crewai.tools import *")) - {"__builtins__"} == {
         "BaseTool",
         "EnvVar",

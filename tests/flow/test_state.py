@@ -500,3 +500,16 @@ def test_an_input_that_does_not_fit_is_told_alongside_such_a_default(mode: Mode)
         kickoff(mode, Writing(), {"count": "many"})
     with pytest.raises(DefinitionError, match="outline"):
         kickoff(mode, Writing(), {"outline": None})
+
+
+def test_a_running_flow_refuses_another_state_in_place_of_its_own(mode: Mode):
+    class Replacing(Flow[Basket]):
+        @start()
+        def begin(self) -> None:
+            self.state = Basket(n=5)
+
+    flow = Replacing()
+    with pytest.raises(AttributeError, match=r"`self\.state` of flow `Replacing` cannot be replaced while it runs"):
+        kickoff(mode, flow)
+    flow.state = Basket(n=6)
+    assert flow.state.n == 6

@@ -11,7 +11,7 @@ from typing import Any
 
 from crewgraph.deprecations import warn_deprecated
 from crewgraph_compat.surface.missing import missing_name_message
-from crewgraph_compat.surface.reexports import target
+from crewgraph_compat.surface.reexports import names_of, target
 from crewgraph_compat.surface.table import TABLE
 
 __all__ = ["Facade", "FacadeLoader", "is_named_in_an_import"]
@@ -26,6 +26,9 @@ class Facade(ModuleType):
     """A module whose names are in the table."""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":  # for `from crewai.flow import *`
+            self.__dict__[name] = names_of(self.__name__)
+            return self.__dict__[name]
         path = f"{self.__name__}.{name}"
         if path in TABLE and name not in TABLE[self.__name__]:
             return self._submodule(path)
@@ -69,7 +72,6 @@ class FacadeLoader(Loader):
         return Facade(spec.name, f"crewgraph in place of `{spec.name}`.")
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__dict__["__all__"] = sorted(TABLE[module.__name__])
         for former, replacement in _FORMER_PACKAGES.items():
             if f"{module.__name__}.".startswith(f"{former}."):
                 warn_deprecated(f"`{former}`", f"import from `{replacement}`")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from crewgraph_compat.surface.table import TABLE
 
-__all__ = ["origin", "target"]
+__all__ = ["names_of", "origin", "target"]
 
 _FILE = Path(__file__).with_name("table") / "reexports.json"
 
@@ -23,6 +23,12 @@ def _origins() -> dict[str, dict[str, str]]:
 def origin(module: str, name: str) -> str | None:
     """Return where a module imports a name from: a dotted path, or "package:name" outside of crewai."""
     return _origins().get(module, {}).get(name)
+
+
+def names_of(module: str) -> list[str]:
+    """Return the names of a module that crewgraph provides: its own, and those that it imports from elsewhere in crewai."""
+    imported = (name for name, path in _origins().get(module, {}).items() if ":" not in path)
+    return sorted({*TABLE[module], *(name for name in imported if target(module, name) is not None)})
 
 
 def target(module: str, name: str) -> str | None:

@@ -229,6 +229,13 @@ class Flow(
 
     @state.setter
     def state(self, value: State) -> None:
+        if (current := self.running_state(None)) is value:  # as after `self.state |= {...}`
+            return
+        if current is not None:
+            raise AttributeError(
+                f"`self.state` of flow `{self.flow_name}` cannot be replaced while it runs. Assign to its fields, as in "
+                "`self.state.topic = ...`, or `self.state.update(...)` if it is a dict."
+            )
         self._state = value
 
     @property
