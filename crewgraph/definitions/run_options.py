@@ -63,15 +63,13 @@ def thread_of(thread_id: str | None, config: "RunnableConfig | None") -> str | N
     Raises:
         RunError: Both are given, and differ.
     """
-    given: object = {} if config is None else config
-    values: object = (
-        cast("Mapping[str, object]", given).get("configurable") or {} if isinstance(given, Mapping) else None
-    )
-    if not isinstance(values, Mapping):
+    given = cast("object", config or {})
+    values: object = cast("dict[str, object]", given).get("configurable") or {} if isinstance(given, dict) else None
+    if not isinstance(values, dict):
         raise TypeError(
             f"`config` is {given!r:.80}; give LangChain's config, a dict: {{'configurable': {{'user_id': '42'}}}}"
         )
-    configurable = cast("Mapping[str, object]", values)
+    configurable = cast("dict[str, object]", values)
     configured = configurable.get("thread_id")
     if configured is None or any(name.startswith("__pregel_") for name in configurable):
         return thread_id
