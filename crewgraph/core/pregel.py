@@ -131,7 +131,11 @@ def place_of(config: RunnableConfig) -> Place:
 
     # The last segment of a node's namespace names the node's own task: its checkpoint lies one level up.
     own = str(conf.get(_NAMESPACE, "")).rpartition("|")[0]
-    above = {namespace: address(namespace) for namespace in checkpoints}
+    # What a node calls with `@task` has a namespace, but no checkpoint of its own: the map repeats the id of the node's.
+    graphs = [name for name, id in checkpoints.items() if not name or checkpoints.get(name.rpartition("|")[0]) != id]
+    while own in checkpoints and own not in graphs:
+        own = own.rpartition("|")[0]
+    above = {namespace: address(namespace) for namespace in graphs}
     return Place(
         saver=saver,
         durability=conf.get(_DURABILITY),

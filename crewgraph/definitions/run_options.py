@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from crewgraph.errors import RunError
 
@@ -63,7 +63,13 @@ def thread_of(thread_id: str | None, config: "RunnableConfig | None") -> str | N
     Raises:
         RunError: Both are given, and differ.
     """
-    configurable: dict[str, Any] = (config or {}).get("configurable") or {}
+    given = cast("object", config or {})
+    values: object = cast("dict[str, object]", given).get("configurable") or {} if isinstance(given, dict) else None
+    if not isinstance(values, dict):
+        raise TypeError(
+            f"`config` is {given!r:.80}; give LangChain's config, a dict: {{'configurable': {{'user_id': '42'}}}}"
+        )
+    configurable = cast("dict[str, object]", values)
     configured = configurable.get("thread_id")
     if configured is None or any(name.startswith("__pregel_") for name in configurable):
         return thread_id

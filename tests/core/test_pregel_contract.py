@@ -2,7 +2,7 @@
 
 import dataclasses
 import operator
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict, cast
 
 from core.parts import at
 from langchain_core.callbacks import BaseCallbackHandler
@@ -12,6 +12,7 @@ from langgraph._internal import _constants, _scratchpad
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
+from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
 from langgraph.utils.runnable import RunnableCallable
@@ -292,3 +293,27 @@ def test_answers_can_be_given_to_a_part_of_a_node_alongside_those_of_the_node(mo
     stopped = mode.invoke(compiled, {}, at("t"))
     assert [one.value for one in stopped["__interrupt__"]] == ["the node's own"]
     assert mode.invoke(compiled, Command(resume="c"), at("t")) == {"seen": "a b third c"}
+
+
+def test_what_a_node_calls_with_task_has_a_namespace_and_no_checkpoint():
+    places: list[pregel.Place] = []
+
+    @task
+    def called(text: str) -> str:
+        places.append(pregel.place_of(get_config()))
+        return text
+
+    @task
+    def calling(text: str) -> str:
+        return called(text).result()
+
+    @entrypoint(checkpointer=InMemorySaver())
+    def program(text: str) -> str:
+        places.append(pregel.place_of(get_config()))
+        return calling(text).result()
+
+    runs = cast("Any", program)
+    runs.invoke("x", at("t"))
+    own, inner = places
+    assert own.home == inner.home is not None
+    assert own.above == inner.above == (own.home,)

@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import processes
 import pytest
@@ -155,9 +155,24 @@ def test_checkpointer_false_stores_nothing(mode: Mode, storage: Path):
 @pytest.mark.parametrize("wish", ["checkpoints.db", 5, 0, InMemorySaver, {}])
 def test_values_other_than_checkpointers_are_refused(mode: Mode, wish: Any):
     llm = ScriptedLLM([])
-    with pytest.raises(TypeError, match="give a LangGraph checkpointer, False to store nothing, or None"):
+    with pytest.raises(TypeError, match="Give a LangGraph checkpointer, False to store nothing, or None"):
         mode.kickoff(crew(task("a", agent(llm))), checkpointer=wish)
     assert llm.requests == []
+
+
+def test_a_checkpointer_that_was_not_made_or_entered_says_what_to_write(tmp_path: Path):
+    from langgraph.checkpoint.postgres import PostgresSaver
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    team = crew(task("a", agent(ScriptedLLM([]))))
+    for wish, advice in (
+        (InMemorySaver, r"is the class `InMemorySaver`: write `InMemorySaver\(...\)`"),
+        ("runs.db", r'is a path: write `SqliteCheckpointer\("runs.db"\)`'),
+        (PostgresSaver.from_conn_string(""), r"has to be entered: `with PostgresSaver.from_conn_string"),
+        (AsyncSqliteSaver.from_conn_string(""), r"`async with` for asynchronous ones"),
+    ):
+        with pytest.raises(TypeError, match=advice):
+            team.kickoff(checkpointer=cast("Any", wish))
 
 
 def test_the_state_is_plain_data(mode: Mode):

@@ -369,6 +369,12 @@ def test_two_threads_for_one_run_are_refused(mode: Mode):
         mode.kickoff(asking(), thread_id="a", config={"configurable": {"thread_id": "b"}})
 
 
+@pytest.mark.parametrize("config", ["nightly", 3, {"configurable": 3}])
+def test_what_is_no_config_is_refused(mode: Mode, config: Any):
+    with pytest.raises(TypeError, match="`config` is .*; give LangChain's config, a dict"):
+        mode.kickoff(crew(task("a", agent(ScriptedLLM([])))), config=config)
+
+
 def test_the_config_of_a_node_may_be_passed_on(mode: Mode):
     received = Heard()
 

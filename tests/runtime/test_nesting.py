@@ -88,6 +88,11 @@ def test_a_crew_whose_placeholders_the_state_around_it_does_not_hold_is_refused_
     assert llm.requests == []
 
 
+def test_a_key_without_a_value_is_named_as_such(mode: Mode):
+    with pytest.raises(MissingInput, match="lacks `topic`, .* it holds `topic`, which is None, `output`"):
+        mode.invoke(around(Typed, mode.compile(two(ScriptedLLM([])))), {"topic": None, "output": "x"})
+
+
 def test_a_crew_that_the_code_of_a_node_calls_takes_its_input_as_it_does_elsewhere():
     llm = ScriptedLLM(["one", "two"] * 2)
     team = two(llm).compile()

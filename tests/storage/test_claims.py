@@ -138,6 +138,14 @@ def test_another_process_can_claim_what_was_given_back(tmp_path: Path):
         file_claims(str(tmp_path / "runs.db")).claim("t").close()
 
 
+def test_a_file_of_claims_that_cannot_be_written_is_named_and_its_database_still_read(tmp_path: Path):
+    (tmp_path / "runs.db-claims").mkdir()
+    claims = file_claims(str(tmp_path / "runs.db"))
+    with pytest.raises(StorageError, match=r"The file `.*runs\.db-claims`.*cannot be written .*`checkpointer=False`"):
+        claims.claim("t")
+    assert claims.holder("t") is None
+
+
 def test_claims_outlive_a_deleted_file(tmp_path: Path):
     keeper = file_claims(str(tmp_path / "runs.db"))
     keeper.claim("t").close()

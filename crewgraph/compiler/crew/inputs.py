@@ -89,7 +89,8 @@ class CrewInput:
         named = "; ".join(f"`{name}`, in the {self.placeholders[name][0]}" for name in missing)
         if state is None:
             raise MissingInput(f"the input lacks {named}. Give {self._example()}.")
-        found = ", ".join(f"`{name}`" for name in state) or "nothing"
+        names = (f"`{name}`" if value is not None else f"`{name}`, which is None" for name, value in state.items())
+        found = ", ".join(names) or "nothing"
         raise MissingInput(
             f"the state of the graph around the crew lacks {named}; it holds {found}. Give the state a key of that name, or "
             f"`inputs`, a dict; or call the crew in a node of your own: `crew_graph.invoke({self._example()})`."

@@ -1,6 +1,7 @@
 """The checkpointer of a run: the one given by the caller, or the default database."""
 
 import threading
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,23 @@ def checkpointer_for(*candidates: object) -> "BaseCheckpointSaver[Any] | None":
         return default_checkpointer()
     if not isinstance(checkpointer, BaseCheckpointSaver):
         raise TypeError(
-            f"`checkpointer` is a {type(checkpointer).__name__}; give a LangGraph checkpointer, False to store nothing, or None "
-            "for the default database"
+            f"{_named(checkpointer)} Give a LangGraph checkpointer, False to store nothing, or None for the default database."
         )
     return strictly_reading(checkpointer)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _named(value: object) -> str:
+    """Return a sentence on what was given for a checkpointer, and for known mistakes on what to write."""
+    if isinstance(value, type):
+        return f"`checkpointer` is the class `{value.__name__}`: write `{value.__name__}(...)`."
+    if isinstance(value, str | Path):
+        return f'`checkpointer` is a path: write `SqliteCheckpointer("{value}")`.'
+    if isinstance(value, AbstractContextManager | AbstractAsyncContextManager):
+        return (
+            "`checkpointer` is what `from_conn_string` returns, which has to be entered: `with PostgresSaver.from_conn_string(...) as "
+            "saver:` (`async with` for asynchronous ones), then `checkpointer=saver`."
+        )
+    return f"`checkpointer` is {value!r:.80}."
 
 
 def checkpointer_of_graph(checkpointer: Any) -> Any:

@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Lock
 
 from crewgraph.core.claims import Holder
+from crewgraph.errors import StorageError
 from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims
 
 if sys.platform != "win32":
@@ -55,7 +56,7 @@ class FileClaims(ProcessClaims):
         with self._file_lock:
             try:
                 file = self._opened()
-            except PermissionError:  # a read-only database
+            except StorageError:  # a read-only database
                 return None
             process = _locked_by(file, _offset(thread_id))
             return None if process is None else _read_holder(file, thread_id, process)
@@ -88,7 +89,13 @@ class FileClaims(ProcessClaims):
             return file
         if self._closing is not None:  # the file was deleted, and another process would lock a new one
             self._closing()
-        self._file = file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+        try:
+            self._file = file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+        except OSError as error:
+            raise StorageError(
+                f"The file `{self._path}`, whose locks claim the threads of its database, cannot be written ({error}). Set "
+                "CREWGRAPH_STORAGE_DIR to a folder that can be written, or pass `checkpointer=False` to run without checkpoints."
+            ) from error
         self._closing = weakref.finalize(self, os.close, file)
         self._closing.atexit = False  # daemon threads may still run then
         return file
