@@ -93,16 +93,16 @@ class LLMGuardrailCompletedEvent(LLMGuardrailBaseEvent):
     """The number of earlier rejections."""
 
 
-class LLMGuardrailFailedEvent(LLMGuardrailBaseEvent):
-    """A check failed to run."""
+class LLMGuardrailFailedEvent(LLMGuardrailCompletedEvent):
+    """A check failed to run; handlers of `LLMGuardrailCompletedEvent` receive it, too."""
 
     type: str = "llm_guardrail_failed"
 
-    error: str
-    """The error."""
+    success: bool = False
+    """Always False."""
 
-    retry_count: int
-    """The number of earlier rejections."""
+    result: Any = None
+    """Always None."""
 
 
 def _description(guardrail: object) -> str:

@@ -373,10 +373,10 @@ def _(event: events.LLMGuardrailCompletedEvent) -> Line | None:
 @event_lines.register
 def _(event: events.LLMGuardrailFailedEvent) -> Line:
     title = f"guardrail failed ({_attempts(event)})"
-    return Line(scope=_scope(event), title=title, text=event.error, status=LineStatus.ERROR)
+    return Line(scope=_scope(event), title=title, text=event.error or "", status=LineStatus.ERROR)
 
 
-def _attempts(event: events.LLMGuardrailCompletedEvent | events.LLMGuardrailFailedEvent) -> str:
+def _attempts(event: events.LLMGuardrailCompletedEvent) -> str:
     retries = getattr(event.from_task, "guardrail_max_retries", None)
     return f"attempt {event.retry_count + 1}" + (f"/{retries + 1}" if isinstance(retries, int) else "")
 

@@ -304,8 +304,8 @@ def test_every_verdict_emits_events(mode: Mode):
     ]
 
 
-def test_a_guardrail_that_fails_emits_an_event(mode: Mode):
-    messages: list[tuple[str, int]] = []
+def test_a_guardrail_that_fails_emits_an_event_for_listeners_to_verdicts_too(mode: Mode):
+    messages: list[tuple[str, bool, Any, int]] = []
 
     def judge(output: TaskOutput) -> tuple[bool, Any]:
         raise RuntimeError("boom")
@@ -317,10 +317,17 @@ def test_a_guardrail_that_fails_emits_an_event(mode: Mode):
 
         @crewai_event_bus.on(LLMGuardrailFailedEvent)
         def _(_: Any, event: LLMGuardrailFailedEvent) -> None:
-            messages.append((event.error, event.retry_count))
+            messages.append(("failed", event.success, event.error, event.retry_count))
+
+        @crewai_event_bus.on(LLMGuardrailCompletedEvent)
+        def _(_: Any, event: LLMGuardrailCompletedEvent) -> None:
+            messages.append(("judged", event.success, event.error, event.retry_count))
 
         mode.kickoff(crew)
-    assert messages == [("RuntimeError: boom", 0)]
+    assert sorted(messages) == [
+        ("failed", False, "RuntimeError: boom", 0),
+        ("judged", False, "RuntimeError: boom", 0),
+    ]
 
 
 def test_a_refusal_is_shown_on_the_console_where_the_crew_is_verbose(mode: Mode, capsys: pytest.CaptureFixture[str]):
