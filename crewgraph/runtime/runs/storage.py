@@ -67,8 +67,8 @@ def _named(value: object) -> str:
         return f'`checkpointer` is a path: write `SqliteCheckpointer("{value}")`.'
     if isinstance(value, AbstractContextManager | AbstractAsyncContextManager):
         return (
-            "`checkpointer` is what `from_conn_string` returns, which has to be entered: `with PostgresSaver.from_conn_string(...) "
-            "as saver:` (`async with` for asynchronous ones), then `checkpointer=saver`."
+            "`checkpointer` is what `from_conn_string` returns, which has to be entered: `with "
+            "PostgresSaver.from_conn_string(...) as saver:` (`async with` for asynchronous ones), then `checkpointer=saver`."
         )
     return f"`checkpointer` is {value!r:.80}."
 
