@@ -59,22 +59,27 @@ class ProviderErrors:
             ) from error
         if _is_unreadable(error, trace):
             raise UnreadableAnswer(
-                f"The model `{self._model}` sent an answer that cannot be parsed: {error} "
+                f"The model `{self._model}` sent an answer that cannot be parsed: {str(error).rstrip('. ')}. "
                 "Check that its `base_url` is the address of an OpenAI-compatible API; most end in /v1."
             ) from error
         if (server := _unreached_server(error)) is not None:
-            error.add_note(f"the model `{self._model}` is at {server}, which could not be reached or broke off")
+            error.add_note(f"the model `{self._model}` is at {server}")
         return False
 
 
 def _unreached_server(error: Exception) -> str | None:
-    """Return the address of the server that a connection failed to, without path and credentials; None for other errors."""
+    """Return where a connection failed to, without path and credentials, and what happened; None for other errors."""
     if not any(base.__name__ == "APIConnectionError" for base in type(error).__mro__):
         return None
     url = getattr(getattr(error, "request", None), "url", None)
     host = getattr(url, "host", None)
     port = getattr(url, "port", None)
-    return None if host is None else f"{getattr(url, 'scheme', 'https')}://{host}{f':{port}' if port else ''}"
+    if host is None:
+        return None
+    scheme = getattr(url, "scheme", "https")
+    if scheme not in ("http", "https"):
+        return "an address without http:// or https://; put it in front of the `base_url`"
+    return f"{scheme}://{host}{f':{port}' if port else ''}, which could not be reached or broke off"
 
 
 _TYPES = {"ContextOverflowError", "ContextWindowExceededError"}

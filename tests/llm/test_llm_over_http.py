@@ -209,6 +209,15 @@ def test_an_unreachable_address_raises_the_providers_error(mode: str):
     assert caught.value.__notes__ == [f"the model `test` is at {address}, which could not be reached or broke off"]
 
 
+def test_an_address_without_http_is_named(mode: str):
+    import openai
+
+    with pytest.raises(openai.APIConnectionError) as caught:
+        ask(mode, as_model(LLM("openai/test", base_url="localhost:9/v1", api_key="k", max_retries=0)))
+    advice = "an address without http:// or https://; put it in front of the `base_url`"
+    assert caught.value.__notes__ == [f"the model `test` is at {advice}"]
+
+
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     "answer",
@@ -222,7 +231,7 @@ def test_an_unreadable_answer_is_reported_with_its_cause(serve: Serve, mode: str
 
 
 def test_missing_choices_are_reported_and_empty_when_streamed(serve: Serve, mode: str):
-    with pytest.raises(UnreadableAnswer, match="list index out of range"):
+    with pytest.raises(UnreadableAnswer, match=r"list index out of range\. Check that its"):
         ask(mode, model_at(serve([empty()])))
     assert ask(mode, model_at(serve([empty()]), stream=True))["content"] == ""
 
