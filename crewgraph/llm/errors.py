@@ -66,14 +66,14 @@ class ProviderErrors:
             ) from error
         if _is_unreadable(error, trace):
             raise UnreadableAnswer(
-                f"The model `{self._model}` sent an answer that cannot be parsed: {error} "
+                f"The model `{self._model}` sent an answer that cannot be parsed: {str(error).rstrip('. ')}. "
                 "Check that its `base_url` is the address of an OpenAI-compatible API; most end in /v1."
             ) from error
         bases = {base.__name__ for base in type(error).__mro__}
         if "APIConnectionError" in bases and not isinstance(error, ConnectionError):
-            place = "" if (server := _server(error)) is None else f" at {server}"
-            text = f"The model `{self._model}`{place} could not be reached, or the connection broke off: {error}"
-            raise _that_is_also(ConnectionError, error, text) from error.__cause__
+            raise _that_is_also(
+                ConnectionError, error, f"{_unreached(self._model, error)}: {error}"
+            ) from error.__cause__
         if "NotFoundError" in bases and not isinstance(error, ValueError):
             text = f"The model `{self._model}` was not found: {error}"
             raise _that_is_also(ValueError, error, text) from error.__cause__
@@ -95,12 +95,16 @@ def _subclass(kind: type[Exception], builtin: type[Exception]) -> type[Exception
     return type(kind.__name__, (kind, builtin), {"__module__": kind.__module__, "__doc__": kind.__doc__})
 
 
-def _server(error: Exception) -> str | None:
-    """Return the address that a request went to, without path and credentials."""
+def _unreached(model: str, error: Exception) -> str:
+    """Say that a model's server was not reached, with its address, without path and credentials."""
     url = getattr(getattr(error, "request", None), "url", None)
     host = getattr(url, "host", None)
     port = getattr(url, "port", None)
-    return None if host is None else f"{getattr(url, 'scheme', 'https')}://{host}{f':{port}' if port else ''}"
+    scheme = getattr(url, "scheme", "https")
+    if host is not None and scheme not in ("http", "https"):
+        return f"The `base_url` of the model `{model}` needs http:// or https:// in front"
+    place = "" if host is None else f" at {scheme}://{host}{f':{port}' if port else ''}"
+    return f"The model `{model}`{place} could not be reached, or the connection broke off"
 
 
 _TYPES = {"ContextOverflowError", "ContextWindowExceededError"}

@@ -226,6 +226,15 @@ def test_a_model_that_the_server_does_not_have_raises_the_providers_error_which_
     assert caught.value.status_code == 404  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def test_an_address_without_http_is_named(mode: str):
+    import openai
+
+    with pytest.raises(
+        openai.APIConnectionError, match="The `base_url` of the model `test` needs http:// or https:// in front"
+    ):
+        ask(mode, as_model(LLM("openai/test", base_url="localhost:9/v1", api_key="k", max_retries=0)))
+
+
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     "answer",
@@ -239,7 +248,7 @@ def test_an_unreadable_answer_is_reported_with_its_cause(serve: Serve, mode: str
 
 
 def test_missing_choices_are_reported_and_empty_when_streamed(serve: Serve, mode: str):
-    with pytest.raises(UnreadableAnswer, match="list index out of range"):
+    with pytest.raises(UnreadableAnswer, match=r"list index out of range\. Check that its"):
         ask(mode, model_at(serve([empty()])))
     assert ask(mode, model_at(serve([empty()]), stream=True))["content"] == ""
 

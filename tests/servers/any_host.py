@@ -62,8 +62,22 @@ class _Authority:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "crewgraph's tests")])
-        certificate = self._builder(self._name, self._key).add_extension(
-            x509.BasicConstraints(ca=True, path_length=0), critical=True
+        usage = dict.fromkeys(
+            (
+                "digital_signature",
+                "content_commitment",
+                "key_encipherment",
+                "data_encipherment",
+                "key_agreement",
+                "encipher_only",
+                "decipher_only",
+            ),
+            False,
+        )
+        certificate = self._builder(self._name, self._key)
+        certificate = certificate.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        certificate = certificate.add_extension(
+            x509.KeyUsage(key_cert_sign=True, crl_sign=True, **usage), critical=True
         )
         self.file = folder / "authority.pem"
         self.file.write_bytes(_pem(certificate.sign(self._key, hashes.SHA256())))
@@ -84,6 +98,10 @@ class _Authority:
         now = datetime.datetime.now(datetime.UTC)
         day = datetime.timedelta(days=1)
         builder = x509.CertificateBuilder().subject_name(name).issuer_name(self._name).public_key(key.public_key())
+        # Python 3.13 requires both.
+        builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = builder.add_extension(authority, critical=False)
         return builder.serial_number(x509.random_serial_number()).not_valid_before(now - day).not_valid_after(now + day)
 
 
