@@ -169,7 +169,7 @@ def test_a_checkpointer_that_was_not_made_or_entered_says_what_to_write(tmp_path
         (InMemorySaver, r"is the class `InMemorySaver`: write `InMemorySaver\(...\)`"),
         ("runs.db", r'is a path: write `SqliteCheckpointer\("runs.db"\)`'),
         (PostgresSaver.from_conn_string(""), r"has to be entered: `with PostgresSaver.from_conn_string"),
-        (AsyncSqliteSaver.from_conn_string(""), r"`async with` for asynchronous ones"),
+        (AsyncSqliteSaver.from_conn_string(""), r"`async with` for async ones"),
     ):
         with pytest.raises(TypeError, match=advice):
             team.kickoff(checkpointer=cast("Any", wish))
