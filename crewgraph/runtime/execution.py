@@ -133,7 +133,7 @@ class interruptible:
 
 def unusable_saver(error: BaseException) -> str | None:
     """Return what to do if an error says that a checkpointer of LangGraph cannot be used as it is, else None."""
-    if type(error).__name__ == "UndefinedTable":
+    if type(error).__name__ == "UndefinedTable" and '"checkpoint' in str(error):  # not a table that a tool looks for
         return "the database has no tables for checkpoints: call `setup()` of the checkpointer once"
     if isinstance(error, asyncio.InvalidStateError) and "Synchronous calls to Async" in str(error):
         return "an asynchronous checkpointer runs on an event loop: use `await crew.akickoff()`, or a synchronous checkpointer"

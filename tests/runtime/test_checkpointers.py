@@ -132,6 +132,15 @@ def test_a_database_without_tables_is_reported_with_what_creates_them(postgres: 
             ]
 
 
+def test_a_missing_table_of_the_users_own_is_not_taken_for_the_checkpointers(mode: Mode, tmp_path: Path):
+    from psycopg.errors import UndefinedTable
+
+    failure = UndefinedTable('relation "orders" does not exist')
+    with pytest.raises(UndefinedTable, match="orders") as error:
+        mode.kickoff(failing(ScriptedLLM([failure])), checkpointer=SqliteCheckpointer(tmp_path / "runs.db"))
+    assert not any("setup()" in note for note in error.value.__notes__)
+
+
 def test_an_asynchronous_checkpointer_in_a_sync_run_is_reported_with_what_to_do(tmp_path: Path):
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
