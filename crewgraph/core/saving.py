@@ -13,6 +13,7 @@ on; if the installed LangGraph lacks it, or another library has wrapped its meth
 import asyncio
 import inspect
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, closing
@@ -168,11 +169,13 @@ class _PoolOnDemand(BackgroundExecutor):
 
     def _leave(self, tasks: "set[Future[Any]]") -> None:
         """Wait a while for threads after Ctrl-C; the thread of the run stays claimed until the last of them has ended."""
+        patient_until = time.monotonic() + PATIENCE
         for task in tasks:
             task.cancel()
         left = wait(tasks, PATIENCE).not_done
         self.executor.shutdown(wait=False, cancel_futures=True)
-        end_with_main_thread()  # even if no task is left: Ctrl-C while a thread starts leaves one that no pool tracks
+        # Even if no task is left: Ctrl-C while a thread starts leaves one that no pool tracks.
+        end_with_main_thread(patient_until)
         if left:
             claim = claim_in(self._config)
             if claim is not None:
