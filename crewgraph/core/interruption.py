@@ -22,21 +22,21 @@ _STATUS = 128 + signal.SIGINT
 
 _lock = threading.Lock()
 _watching = False
-_patient_until = 0.0
+_not_before = 0.0
 
 
-def end_with_main_thread(patient_until: float = 0.0) -> None:
+def end_with_main_thread(not_before: float = 0.0) -> None:
     """End the process some seconds after its main thread, if only threads of runs keep it alive.
 
     The interpreter would wait for them. In a notebook or a server the main thread lives on, and nothing happens.
 
     Args:
-        patient_until: the time, as `time.monotonic` has it, before which the process is not ended: a thread that had just been
+        not_before: the time, as `time.monotonic` has it, before which the process is not ended: a thread that had just been
             started, and that no pool tracks, is waited for as long as others.
     """
-    global _watching, _patient_until
+    global _watching, _not_before
     with _lock:
-        _patient_until = max(_patient_until, patient_until)
+        _not_before = max(_not_before, not_before)
         if not _watching:
             _watching = True
             threading.Thread(target=_end, name=f"{_OWN}end", daemon=True).start()
@@ -45,7 +45,7 @@ def end_with_main_thread(patient_until: float = 0.0) -> None:
 def _end() -> None:
     while not _main_thread_has_ended():
         time.sleep(_POLL_INTERVAL)
-    time.sleep(max(_GRACE, _patient_until - time.monotonic()))
+    time.sleep(max(_GRACE, _not_before - time.monotonic()))
     while not _only_runs_are_left():  # this thread is a daemon: it ends with the others
         time.sleep(_POLL_INTERVAL)
     for stream in (sys.stdout, sys.stderr):

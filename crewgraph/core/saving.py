@@ -169,13 +169,13 @@ class _PoolOnDemand(BackgroundExecutor):
 
     def _leave(self, tasks: "set[Future[Any]]") -> None:
         """Wait a while for threads after Ctrl-C; the thread of the run stays claimed until the last of them has ended."""
-        patient_until = time.monotonic() + PATIENCE
+        not_before = time.monotonic() + PATIENCE
         for task in tasks:
             task.cancel()
         left = wait(tasks, PATIENCE).not_done
         self.executor.shutdown(wait=False, cancel_futures=True)
         # Even if no task is left: Ctrl-C while a thread starts leaves one that no pool tracks.
-        end_with_main_thread(patient_until)
+        end_with_main_thread(not_before)
         if left:
             claim = claim_in(self._config)
             if claim is not None:

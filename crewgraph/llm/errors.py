@@ -71,17 +71,17 @@ class ProviderErrors:
             ) from error
         bases = {base.__name__ for base in type(error).__mro__}
         if "APIConnectionError" in bases and not isinstance(error, ConnectionError):
-            raise _that_is_also(
+            raise _with_builtin_base(
                 ConnectionError, error, f"{_unreached(self._model, error)}: {error}"
             ) from error.__cause__
         if "NotFoundError" in bases and not isinstance(error, ValueError):
             text = f"The model `{self._model}` was not found: {error}"
-            raise _that_is_also(ValueError, error, text) from error.__cause__
+            raise _with_builtin_base(ValueError, error, text) from error.__cause__
         return False
 
 
-def _that_is_also(builtin: type[Exception], error: Exception, text: str) -> Exception:
-    """Return a provider's exception, with another text, as one that `except ConnectionError` and the like catch, too."""
+def _with_builtin_base(builtin: type[Exception], error: Exception, text: str) -> Exception:
+    """Return a copy of a provider's exception, with another message, that is also an instance of a builtin exception."""
     kind = type(error)
     also = _subclass(kind, builtin)
     copied = also.__new__(also)  # the constructors of providers' exceptions take requests and responses

@@ -50,7 +50,7 @@ __all__ = [
     "is_watched",
     "require_async_methods",
     "resume_advice",
-    "unusable_saver",
+    "saver_advice",
     "with_run_config",
 ]
 
@@ -126,12 +126,12 @@ class interruptible:
             raise interrupt from None
         if isinstance(error, asyncio.CancelledError) and is_interrupted():
             raise asyncio.CancelledError(*error.args) from None
-        if (advice := unusable_saver(error)) is not None:
+        if (advice := saver_advice(error)) is not None:
             note_once(error, advice)
         shorten_tracebacks(error)
 
 
-def unusable_saver(error: BaseException) -> str | None:
+def saver_advice(error: BaseException) -> str | None:
     """Return what to do if an error says that a checkpointer of LangGraph cannot be used as it is, else None."""
     if type(error).__name__ == "UndefinedTable" and '"checkpoint' in str(error):  # not a table that a tool looks for
         return "the database has no tables for checkpoints: call `setup()` of the checkpointer once"

@@ -5,31 +5,20 @@ procrastinate. A job only says "complete the run of this thread": what a killed 
 the next worker resumes there.
 """
 
-from typing import TYPE_CHECKING
+# The names are in `__init__.pyi`, for type checkers and for this file.
+# pyright: reportUnsupportedDunderAll=false
 
 from crewgraph.extras import require
-from crewgraph.lazy import lazy_exports
+from crewgraph.lazy import lazy_exports, stub_names
 
-if TYPE_CHECKING:
-    from crewgraph.contrib.queue.job import Job, JobFailed, JobProgress, JobStatus
-    from crewgraph.contrib.queue.queue import JobInfo, Queue
-    from crewgraph.contrib.queue.worker import QueueWorker
-else:  # the packages that they need are optional
-    _MODULES = {
-        "Job": "job",
-        "JobFailed": "job",
-        "JobInfo": "queue",
-        "JobProgress": "job",
-        "JobStatus": "job",
-        "Queue": "queue",
-        "QueueWorker": "worker",
-    }
-    _export = lazy_exports(__name__, {name: f"{__name__}.{module}" for name, module in _MODULES.items()})
+_MODULES = stub_names(__name__)
 
-    def __getattr__(name: str) -> object:
-        if name in _MODULES:
-            require("procrastinate", extra="queue", purpose=f"`{name}`")
-        return _export(name)
+__all__ = sorted(_MODULES)
+
+_export = lazy_exports(__name__, _MODULES)
 
 
-__all__ = ["Job", "JobFailed", "JobInfo", "JobProgress", "JobStatus", "Queue", "QueueWorker"]
+def __getattr__(name: str) -> object:
+    if name in _MODULES:  # the modules need an optional package
+        require("procrastinate", extra="queue", purpose=f"`{name}`")
+    return _export(name)

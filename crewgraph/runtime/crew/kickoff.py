@@ -64,7 +64,7 @@ from crewgraph.runtime.execution import (
     interruption,
     is_watched,
     resume_advice,
-    unusable_saver,
+    saver_advice,
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import (
@@ -457,7 +457,7 @@ class CrewRun:
                 interrupted = interruption(error, f"the run of crew `{crew.name}`", advice)
                 if interrupted is not None:
                     raise interrupted from error
-                if resume is not None and self.place.detached and not self._is_round and not unusable_saver(error):
+                if resume is not None and self.place.detached and not self._is_round and not saver_advice(error):
                     note_once(error, f"`{resume}` continues the run")
                 raise
             if isinstance(output, PendingCrew):
