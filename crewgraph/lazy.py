@@ -15,9 +15,12 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["Lazy", "lazy", "lazy_exports", "lazy_module", "stub_names"]
+__all__ = ["Lazy", "lazy", "lazy_exports", "lazy_module", "loaded", "stub_names"]
+
+
+_T = TypeVar("_T")
 
 
 def _imported(module: str) -> ModuleType:
@@ -84,11 +87,11 @@ class Lazy:
         return getattr(self._target(), name)
 
     def __instancecheck__(self, instance: object) -> bool:
-        # While the module that defines a class is not loaded, there are no instances of it.
+        # While the module that defines a class is not loaded, there are no instances of it, and no subclasses.
         return self._module in sys.modules and isinstance(instance, self._target())
 
     def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, self._target())
+        return self._module in sys.modules and issubclass(subclass, self._target())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Lazy, (self._module, self._attribute)
@@ -115,6 +118,12 @@ def lazy(reference: str) -> Any:
 def lazy_module(module: str) -> Any:
     """Return a reference to a module that is imported when one of its attributes is first used."""
     return Lazy(module, None)
+
+
+def loaded(reference: _T) -> _T:
+    """Return what a lazy reference refers to, importing its module; anything else as it is."""
+    target: Any = reference
+    return target.__wrapped__ if isinstance(target, Lazy) else target
 
 
 def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import crewgraph
-from crewgraph.lazy import lazy, lazy_module
+from crewgraph.lazy import lazy, lazy_module, loaded
 
 
 @pytest.fixture
@@ -84,6 +84,17 @@ def test_asking_for_an_instance_of_a_class_imports_nothing(module: str):
     thing = lazy(f"{module}:Thing")
     assert not isinstance(object(), thing)
     assert module not in sys.modules
+
+
+def test_a_class_whose_module_is_not_loaded_has_no_subclasses(module: str):
+    assert not issubclass(int, lazy(f"{module}:Thing"))
+    assert module not in sys.modules
+
+
+def test_loading_a_reference_returns_what_it_refers_to(module: str):
+    thing = lazy(f"{module}:Thing")
+    assert loaded(thing) is import_module(module).Thing
+    assert loaded(int) is int
 
 
 def test_references_to_classes_name_the_module_that_defines_them():

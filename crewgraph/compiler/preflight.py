@@ -7,9 +7,8 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.compiler.agent.binding import AgentBinding
+from crewgraph.compiler.agent.binding import AgentBinding, may_have_executor
 from crewgraph.compiler.agent.capabilities import capabilities_of
-from crewgraph.compiler.agent.executor import create_executor, may_have_executor
 from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
@@ -22,9 +21,11 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.overrides import override_of
 
 if TYPE_CHECKING:
+    from crewgraph.compiler.agent.executor import create_executor
     from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
     from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 else:
+    create_executor = lazy("crewgraph.compiler.agent.executor:create_executor")
     CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
     LangGraphAgentAdapter = lazy("crewgraph.definitions.agent.adapters:LangGraphAgentAdapter")
 

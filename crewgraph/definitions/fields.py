@@ -28,7 +28,6 @@ from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.lazy import lazy
-from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import default_model_name, llm_from_name
 from crewgraph.schema import PlainMapping, from_json_schema
 from crewgraph.tools.adapt import as_tool
@@ -37,9 +36,11 @@ from crewgraph.tools.base import BaseTool
 if TYPE_CHECKING:
     from crewgraph.knowledge.knowledge import Knowledge
     from crewgraph.knowledge.source.kinds import as_sources
+    from crewgraph.llm.llm import LLM
     from crewgraph.tools.code import CodeInterpreterTool
     from crewgraph.tools.mcp.server import parse_reference
 else:
+    LLM = lazy("crewgraph.llm.llm:LLM")
     parse_reference = lazy("crewgraph.tools.mcp.server:parse_reference")
     Knowledge = lazy("crewgraph.knowledge.knowledge:Knowledge")
     as_sources = lazy("crewgraph.knowledge.source.kinds:as_sources")

@@ -23,6 +23,7 @@ from crewgraph.events.background import PendingWork
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage, unemitted_event
 from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS
+from crewgraph.lazy import loaded
 from crewgraph.redaction import redacted_logger
 
 __all__ = [
@@ -283,7 +284,8 @@ class HandlerScope:
 
     def plan(self, event_type: type[BaseEvent]) -> HandlerPlan:
         """Return the plan for a class of events, cached until the next registration."""
-        plan = self.plans[event_type] = HandlerPlan.of(self.registrations, event_type)
+        known = event_type if not self.registrations else loaded(event_type)
+        plan = self.plans[event_type] = HandlerPlan.of(self.registrations, known)
         return plan
 
     def validate(self) -> None:
@@ -428,19 +430,23 @@ class EventBus:
             self._scope.set(outer)  # no token: the block of an async fixture is left in another context
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
-        """Whether a class of events has listeners; an event without listeners need not be created."""
+        """Whether a class of events has listeners; an event without listeners need not be created.
+
+        A lazy reference to the class is loaded only if there are handlers that might be called with it.
+        """
         scope = self._scopes[-1] if self._scope.get() is None else self._active()
         plan = scope.plans.get(event_type) or self._plan(event_type)
         if plan.needs_event or SINKS.get():
             return True
         listeners = CONTEXT_LISTENERS.get()
-        return bool(listeners) and any(listener.wants(event_type) for listener in listeners)
+        return bool(listeners) and any(listener.wants(loaded(event_type)) for listener in listeners)
 
     def emit_new(self, source: object, event_type: type[BaseEvent], fields: dict[str, Any]) -> None:
         """Create an event from these fields and emit it; without listeners, only open or close its scope.
 
         Check `wants` before gathering the fields.
         """
+        event_type = loaded(event_type)
         if self._plan(event_type).is_empty and not SINKS.get() and not _context_handlers(event_type):
             assign_lineage(unemitted_event(event_type, fields))
         else:

@@ -17,16 +17,8 @@ from crewgraph.core.plain import plain
 from crewgraph.core.protocols import Model
 from crewgraph.events.base import new_id
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.llm import (
-    FunctionCall,
-    LLMCallCompletedEvent,
-    LLMCallFailedEvent,
-    LLMCallStartedEvent,
-    LLMCallType,
-    LLMStreamChunkEvent,
-    ToolCall,
-)
 from crewgraph.events.stream_context import SINKS
+from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool_calls, text_of
 from crewgraph.llm.current_call import CALLER
 from crewgraph.llm.usage import LEDGERS
@@ -35,6 +27,24 @@ from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+    from crewgraph.events.llm import (
+        FunctionCall,
+        LLMCallCompletedEvent,
+        LLMCallFailedEvent,
+        LLMCallStartedEvent,
+        LLMCallType,
+        LLMStreamChunkEvent,
+        ToolCall,
+    )
+else:
+    FunctionCall = lazy("crewgraph.events.llm:FunctionCall")
+    LLMCallCompletedEvent = lazy("crewgraph.events.llm:LLMCallCompletedEvent")
+    LLMCallFailedEvent = lazy("crewgraph.events.llm:LLMCallFailedEvent")
+    LLMCallStartedEvent = lazy("crewgraph.events.llm:LLMCallStartedEvent")
+    LLMCallType = lazy("crewgraph.events.llm:LLMCallType")
+    LLMStreamChunkEvent = lazy("crewgraph.events.llm:LLMStreamChunkEvent")
+    ToolCall = lazy("crewgraph.events.llm:ToolCall")
 
 __all__ = ["EventModel", "StreamingChunkHandler", "with_chunk_events"]
 
@@ -79,7 +89,7 @@ class _ChunkHandler(BaseCallbackHandler):
         for tool_call_chunk in getattr(getattr(chunk, "message", None), "tool_call_chunks", ()):
             self.emit(tool_call_chunk.get("args") or "", self._merge_tool_call(run_id, tool_call_chunk))
 
-    def _merge_tool_call(self, run_id: "UUID", tool_call_chunk: PlainDict) -> ToolCall:
+    def _merge_tool_call(self, run_id: "UUID", tool_call_chunk: PlainDict) -> "ToolCall":
         """Return the tool call so far; providers send its name and id with the first chunk only."""
         index = tool_call_chunk.get("index")
         known = self._calls.setdefault(
@@ -98,7 +108,7 @@ class _ChunkHandler(BaseCallbackHandler):
         self._calls[run_id, index] = merged
         return merged
 
-    def emit(self, text: str, tool_call: ToolCall | None) -> None:
+    def emit(self, text: str, tool_call: "ToolCall | None") -> None:
         """Emit an event for a chunk of text, or of a tool call."""
         event = LLMStreamChunkEvent(
             from_agent=self._agent,

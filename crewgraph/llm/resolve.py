@@ -4,20 +4,28 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakValueDictionary
 
 from crewgraph.core.protocols import Model
 from crewgraph.errors import ModelError, NoModelError
+from crewgraph.lazy import lazy, lazy_module
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.call_model import CallModel
-from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.conversation import read_messages, text_of
-from crewgraph.llm.fallback import FallbackModel
-from crewgraph.llm.llm import LLM
-from crewgraph.llm.providers import CHOICES
 from crewgraph.overrides import override_of
 from crewgraph.schema import PlainDict, PlainMapping
+
+if TYPE_CHECKING:
+    from crewgraph.llm import providers
+    from crewgraph.llm.chat_model import ChatModel
+    from crewgraph.llm.fallback import FallbackModel
+    from crewgraph.llm.llm import LLM
+else:
+    ChatModel = lazy("crewgraph.llm.chat_model:ChatModel")
+    FallbackModel = lazy("crewgraph.llm.fallback:FallbackModel")
+    LLM = lazy("crewgraph.llm.llm:LLM")
+    providers = lazy_module("crewgraph.llm.providers")
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -35,7 +43,7 @@ DEFAULT_MODEL = "gpt-4.1-mini"
 
 _MODEL_VARIABLES = ("MODEL", "MODEL_NAME", "OPENAI_MODEL_NAME")
 
-_adapters: WeakValueDictionary[int, ChatModel | CallModel] = WeakValueDictionary()
+_adapters: "WeakValueDictionary[int, ChatModel | CallModel]" = WeakValueDictionary()
 
 
 def as_model(llm: object) -> Model:
@@ -113,7 +121,7 @@ def default_model_name() -> str:
     name = next((value for variable in _MODEL_VARIABLES if (value := os.environ.get(variable, "").strip())), None)
     if name is None and not os.environ.get("OPENAI_API_KEY"):
         raise NoModelError(
-            f"No language model is set, neither as `llm` nor in the environment. Do one of these:\n{CHOICES}"
+            f"No language model is set, neither as `llm` nor in the environment. Do one of these:\n{providers.CHOICES}"
         )
     return name or DEFAULT_MODEL
 

@@ -12,16 +12,19 @@ from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.crew import CrewBaseEvent
 from crewgraph.lazy import lazy
-from crewgraph.observe.logfile import LogFileListener, log_path
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.events.crew import CrewBaseEvent
     from crewgraph.events.flow import FlowEvent
     from crewgraph.observe.console import ConsoleListener
+    from crewgraph.observe.logfile import LogFileListener, log_path
     from crewgraph.runtime.streaming.items import task_of
 else:
+    LogFileListener = lazy("crewgraph.observe.logfile:LogFileListener")
+    log_path = lazy("crewgraph.observe.logfile:log_path")
+    CrewBaseEvent = lazy("crewgraph.events.crew:CrewBaseEvent")
     task_of = lazy("crewgraph.runtime.streaming.items:task_of")
     FlowEvent = lazy("crewgraph.events.flow:FlowEvent")
     ConsoleListener = lazy("crewgraph.observe.console:ConsoleListener")

@@ -13,7 +13,6 @@ from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.extensions import extension
 from crewgraph.hooks.points import (
@@ -34,10 +33,12 @@ from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.run import FlowRun
+    from crewgraph.definitions.crew.pending import PendingCrew
     from crewgraph.definitions.flow.feedback import PendingFlow
     from crewgraph.definitions.flow.flow import Flow
     from crewgraph.runtime.live_view import LiveView
 else:
+    PendingCrew = lazy("crewgraph.definitions.crew.pending:PendingCrew")
     LiveView = lazy("crewgraph.runtime.live_view:LiveView")
     PendingFlow = lazy("crewgraph.definitions.flow.feedback:PendingFlow")
 

@@ -27,6 +27,7 @@ from crewgraph.events import (
     crewai_event_bus,
     event_bus,
 )
+from crewgraph.lazy import lazy
 
 FAILED = TaskFailedEvent(error="no")
 DONE = TaskCompletedEvent(output="yes")
@@ -137,6 +138,27 @@ def test_one_can_ask_whether_anybody_listens(bus: EventBus):
     assert bus.wants(TaskFailedEvent)
     bus.off(BaseEvent, handler)
     assert not bus.wants(TaskFailedEvent)
+
+
+def test_a_class_that_is_not_loaded_is_loaded_for_a_handler_only(
+    bus: EventBus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "own_events.py").write_text(
+        "from crewgraph.events import BaseEvent\n\nclass Rang(BaseEvent):\n    type: str = 'rang'\n", "utf-8"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    rang = lazy("own_events:Rang")
+    assert not bus.wants(rang)
+    assert "own_events" not in sys.modules
+    heard: list[str] = []
+    bus.register_handler(BaseEvent, lambda _, event: heard.append(event.type))
+    try:
+        assert bus.wants(rang)
+        bus.emit_new(None, rang, {})
+        bus.emit(None, rang())
+        assert heard == ["rang", "rang"]
+    finally:
+        sys.modules.pop("own_events", None)
 
 
 def test_emit_returns_nothing_or_a_future_that_is_done(bus: EventBus):

@@ -24,13 +24,15 @@ from crewgraph.tools.injected import InjectionFailed
 from crewgraph.tools.use import GuardedTool
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
     from crewgraph.tools.code import is_code_interpreter
     from crewgraph.tools.mcp.tool import overriding_resolver
 else:
+    LangGraphAgentAdapter = lazy("crewgraph.definitions.agent.adapters:LangGraphAgentAdapter")
     overriding_resolver = lazy("crewgraph.tools.mcp.tool:overriding_resolver")
     is_code_interpreter = lazy("crewgraph.tools.code:is_code_interpreter")
 
-__all__ = ["AgentBinding", "bind_agent", "capability_tools", "granted_tools", "guarded_tools"]
+__all__ = ["AgentBinding", "bind_agent", "capability_tools", "granted_tools", "guarded_tools", "may_have_executor"]
 
 _PASSING = (InjectionFailed, JournalError)
 """What ends the task where a tool raises it: no model can do anything about it."""
@@ -165,3 +167,13 @@ def _numbered(tool: GuardedTool, tools: Mapping[str, GuardedTool], where: str) -
         stacklevel=user_stacklevel(),
     )
     return GuardedTool(tool.tool.named(name), passing=_PASSING)
+
+
+def may_have_executor(agent: BaseAgent) -> bool:
+    """Return whether something else than the built-in loop may do an agent's work; `create_executor` makes it."""
+    return (
+        agent.agent_executor is not None
+        or getattr(agent, "executor_class", None) is not None
+        or isinstance(agent, LangGraphAgentAdapter)
+        or override_of(agent, "create_agent_executor") is not None
+    )

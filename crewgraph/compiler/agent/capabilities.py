@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.core.effects import Body, Call, Together
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -15,6 +14,7 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 
 if TYPE_CHECKING:
+    from crewgraph.compiler.agent.event_tool import EventTool
     from crewgraph.tools.mcp.server import ServerReference, parse_references
     from crewgraph.tools.mcp.tool import build_tools, describe_tools, overriding_resolver
 else:
@@ -73,11 +73,11 @@ class Capability(Protocol):
         yield from ()
         return []
 
-    def adapt_tool(self, tool: EventTool, book: Book) -> EventTool:
+    def adapt_tool(self, tool: "EventTool", book: Book) -> "EventTool":
         """Adapt one of the agent's tools for its loop."""
         return tool
 
-    def notes(self, tools: Mapping[str, EventTool], book: Book) -> Sequence[str]:
+    def notes(self, tools: "Mapping[str, EventTool]", book: Book) -> Sequence[str]:
         """Return notes for the agent's prompt, in addition to the tools' descriptions.
 
         Args:

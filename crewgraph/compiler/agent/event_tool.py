@@ -20,10 +20,10 @@ from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.hooks.points import HookAborted, InterceptionPoint
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
+from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
 from crewgraph.tools.adapt import AdaptedTool
@@ -45,6 +45,12 @@ from crewgraph.tools.use import Outcome as Done
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+    from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
+else:
+    ToolUsageErrorEvent = lazy("crewgraph.events.tool:ToolUsageErrorEvent")
+    ToolUsageFinishedEvent = lazy("crewgraph.events.tool:ToolUsageFinishedEvent")
+    ToolUsageStartedEvent = lazy("crewgraph.events.tool:ToolUsageStartedEvent")
 
 __all__ = ["EventTool", "FailingTool", "HookedToolUse", "ToolHooks"]
 

@@ -10,23 +10,9 @@ from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.task.guardrail import HallucinationGuardrail, model_guardrail
 from crewgraph.definitions.task.task import Task
-from crewgraph.events.agent import (
-    AgentEvent,
-    AgentLogsExecutionEvent,
-    AgentStepEvent,
-    LiteAgentExecutionCompletedEvent,
-    LiteAgentExecutionErrorEvent,
-    LiteAgentExecutionStartedEvent,
-)
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.llm import (
-    ContextWindowSummarizationCompletedEvent,
-    ContextWindowSummarizationFailedEvent,
-    ContextWindowSummarizationStartedEvent,
-)
-from crewgraph.events.tool import ToolUsageErrorEvent
-from crewgraph.lazy import lazy_module
+from crewgraph.lazy import lazy, lazy_module, loaded
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
@@ -35,8 +21,32 @@ if TYPE_CHECKING:
     from crewgraph.events import knowledge as knowledge_events
     from crewgraph.events import people as people_events
     from crewgraph.events import planning as planning_events
+    from crewgraph.events.agent import (
+        AgentEvent,
+        AgentLogsExecutionEvent,
+        AgentStepEvent,
+        LiteAgentExecutionCompletedEvent,
+        LiteAgentExecutionErrorEvent,
+        LiteAgentExecutionStartedEvent,
+    )
     from crewgraph.events.knowledge import KnowledgeEventBase
+    from crewgraph.events.llm import (
+        ContextWindowSummarizationCompletedEvent,
+        ContextWindowSummarizationFailedEvent,
+        ContextWindowSummarizationStartedEvent,
+    )
+    from crewgraph.events.tool import ToolUsageErrorEvent
 else:
+    AgentEvent = lazy("crewgraph.events.agent:AgentEvent")
+    AgentLogsExecutionEvent = lazy("crewgraph.events.agent:AgentLogsExecutionEvent")
+    AgentStepEvent = lazy("crewgraph.events.agent:AgentStepEvent")
+    LiteAgentExecutionCompletedEvent = lazy("crewgraph.events.agent:LiteAgentExecutionCompletedEvent")
+    LiteAgentExecutionErrorEvent = lazy("crewgraph.events.agent:LiteAgentExecutionErrorEvent")
+    LiteAgentExecutionStartedEvent = lazy("crewgraph.events.agent:LiteAgentExecutionStartedEvent")
+    ContextWindowSummarizationCompletedEvent = lazy("crewgraph.events.llm:ContextWindowSummarizationCompletedEvent")
+    ContextWindowSummarizationFailedEvent = lazy("crewgraph.events.llm:ContextWindowSummarizationFailedEvent")
+    ContextWindowSummarizationStartedEvent = lazy("crewgraph.events.llm:ContextWindowSummarizationStartedEvent")
+    ToolUsageErrorEvent = lazy("crewgraph.events.tool:ToolUsageErrorEvent")
     knowledge_events = lazy_module("crewgraph.events.knowledge")
     people_events = lazy_module("crewgraph.events.people")
     planning_events = lazy_module("crewgraph.events.planning")
@@ -215,7 +225,7 @@ class AgentReport:
     def _emit(self, event: type[BaseEvent], **fields: object) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():
             fields.setdefault("agent_role", self.role)
-            of_agent = self._task is None or issubclass(event, AgentEvent)
+            of_agent = self._task is None or issubclass(loaded(event), AgentEvent)
             crewai_event_bus.emit_new(self._agent if of_agent else self._task, event, fields)
 
 

@@ -7,7 +7,7 @@ usage.
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -27,7 +27,6 @@ from crewgraph.core.messages import Message
 from crewgraph.core.pregel import UNSAVED
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.errors import CompileError, OutputInvalid, RunError
-from crewgraph.lazy import lazy
 from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.conversation import openai_messages, text_of
 from crewgraph.llm.usage import UsageLedger, read_langchain_usage
@@ -35,12 +34,7 @@ from crewgraph.overrides import override_of
 from crewgraph.schema import Metadata, PlainDict, PlainMapping
 from crewgraph.tools.arguments import Refusal
 
-if TYPE_CHECKING:
-    from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
-else:
-    LangGraphAgentAdapter = lazy("crewgraph.definitions.agent.adapters:LangGraphAgentAdapter")
-
-__all__ = ["Executor", "UsageCallback", "create_executor", "may_have_executor", "run_executor"]
+__all__ = ["Executor", "UsageCallback", "create_executor", "run_executor"]
 
 
 class UsageCallback(BaseCallbackHandler):
@@ -105,16 +99,6 @@ def _model_name(serialized: dict[str, object] | None, kwargs: dict[str, Any]) ->
 
 _ANSWER_NAMES = ("output", "answer", "result", "response", "text")
 _INPUT_NAMES = ("messages", "input", "context", "tools", "tool_names")
-
-
-def may_have_executor(agent: BaseAgent) -> bool:
-    """Return whether something else than the built-in loop may do an agent's work; `create_executor` makes it."""
-    return (
-        agent.agent_executor is not None
-        or getattr(agent, "executor_class", None) is not None
-        or isinstance(agent, LangGraphAgentAdapter)
-        or override_of(agent, "create_agent_executor") is not None
-    )
 
 
 def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: object = None) -> object:

@@ -17,21 +17,29 @@ from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.llm import LLMCallDelayedEvent, LLMFallbackEvent
+from crewgraph.lazy import lazy
 from crewgraph.llm.base import BaseLLM
-from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.events import EventModel
-from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.hooks import HookedModel
 from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.retry import RetryingModel
 from crewgraph.llm.wrapper import ModelWrapper
 from crewgraph.schema import PlainMapping
 from crewgraph.tools.cache import CacheHandler
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+    from crewgraph.events.llm import LLMCallDelayedEvent, LLMFallbackEvent
+    from crewgraph.llm.chat_model import ChatModel
+    from crewgraph.llm.fallback import FallbackModel
+    from crewgraph.llm.retry import RetryingModel
+else:
+    RetryingModel = lazy("crewgraph.llm.retry:RetryingModel")
+    FallbackModel = lazy("crewgraph.llm.fallback:FallbackModel")
+    ChatModel = lazy("crewgraph.llm.chat_model:ChatModel")
+    LLMCallDelayedEvent = lazy("crewgraph.events.llm:LLMCallDelayedEvent")
+    LLMFallbackEvent = lazy("crewgraph.events.llm:LLMFallbackEvent")
 
 __all__ = [
     "ModelCache",

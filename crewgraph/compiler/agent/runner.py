@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.agent.delegation import Delegation
 from crewgraph.compiler.agent.dialogue import Dialogue
-from crewgraph.compiler.agent.event_tool import EventTool, FailingTool
 from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
-from crewgraph.compiler.agent.executor import run_executor
 from crewgraph.compiler.agent.knowledge import KnowledgeQuery, has_knowledge, query_knowledge
 from crewgraph.compiler.agent.memory_calls import MemoryUser
 from crewgraph.compiler.agent.models import controllers_of
@@ -39,6 +36,9 @@ from crewgraph.text import extract_json
 from crewgraph.tools.failure import ToolFailureRecord
 
 if TYPE_CHECKING:
+    from crewgraph.compiler.agent.delegation import Delegation
+    from crewgraph.compiler.agent.event_tool import EventTool, FailingTool
+    from crewgraph.compiler.agent.executor import run_executor
     from crewgraph.compiler.agent.memory import Recollection
     from crewgraph.compiler.agent.plan.execution import PlanExecution, PlanOutcome, execute_plan, plan_notes
     from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner, make_plan
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
     from crewgraph.definitions.agent.delegation_tools import CoworkerTool
     from crewgraph.tools.memory import RecallMemoryTool, RememberTool
 else:
+    EventTool = lazy("crewgraph.compiler.agent.event_tool:EventTool")
+    FailingTool = lazy("crewgraph.compiler.agent.event_tool:FailingTool")
+    run_executor = lazy("crewgraph.compiler.agent.executor:run_executor")
+    Delegation = lazy("crewgraph.compiler.agent.delegation:Delegation")
     RecallMemoryTool = lazy("crewgraph.tools.memory:RecallMemoryTool")
     RememberTool = lazy("crewgraph.tools.memory:RememberTool")
     Recollection = lazy("crewgraph.compiler.agent.memory:Recollection")

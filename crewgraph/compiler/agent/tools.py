@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools
-from crewgraph.compiler.agent.cached_tool import with_cache
+from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools, may_have_executor
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
-from crewgraph.compiler.agent.event_tool import EventTool
-from crewgraph.compiler.agent.executor import Executor, create_executor, may_have_executor
 from crewgraph.compiler.agent.external_tools import load_external_tools
 from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.memory_calls import Memories, memories_of
 from crewgraph.compiler.agent.models import configured_model_of, llm_of
-from crewgraph.compiler.agent.react_graph import react_graph
 from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.files import FileRecord
@@ -33,10 +29,19 @@ from crewgraph.text import slug
 from crewgraph.tools.use import GuardedTool
 
 if TYPE_CHECKING:
+    from crewgraph.compiler.agent.cached_tool import with_cache
+    from crewgraph.compiler.agent.event_tool import EventTool
+    from crewgraph.compiler.agent.executor import Executor, create_executor
+    from crewgraph.compiler.agent.react_graph import react_graph
     from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
     from crewgraph.memory.memory import MemoryReads
     from crewgraph.tools.memory import create_memory_tools
 else:
+    EventTool = lazy("crewgraph.compiler.agent.event_tool:EventTool")
+    Executor = lazy("crewgraph.compiler.agent.executor:Executor")
+    create_executor = lazy("crewgraph.compiler.agent.executor:create_executor")
+    react_graph = lazy("crewgraph.compiler.agent.react_graph:react_graph")
+    with_cache = lazy("crewgraph.compiler.agent.cached_tool:with_cache")
     create_memory_tools = lazy("crewgraph.tools.memory:create_memory_tools")
     LangGraphAgentAdapter = lazy("crewgraph.definitions.agent.adapters:LangGraphAgentAdapter")
     MemoryReads = lazy("crewgraph.memory.memory:MemoryReads")
@@ -77,13 +82,13 @@ class AgentResources:
     memories: Memories | None
     """The agent's memories; None if it has none. From here on, what `load` sets."""
 
-    executor: Executor | None
+    executor: "Executor | None"
     """What does the work in place of the built-in loop, if anything. From here on, what `assemble` sets."""
 
     native_tools: bool
     """Whether the model is offered tools through native tool calls."""
 
-    event_tools: Mapping[str, EventTool]
+    event_tools: "Mapping[str, EventTool]"
     """All tools: its own and, for the built-in loop, those for its memory and the one that reads files."""
 
     tools: Toolbox
@@ -101,7 +106,7 @@ class AgentResources:
         book: Book,
         task: Task | None,
         files: Mapping[str, FileRecord] | None = None,
-        prepare: Callable[[EventTool], PreparedTool] | None = None,
+        prepare: "Callable[[EventTool], PreparedTool] | None" = None,
     ) -> None:
         self.binding, self.agent, self.crew, self.task, self.book = binding, binding.agent, binding.crew, task, book
         self.capabilities: tuple[Capability, ...] = capabilities_of(self.agent, self.crew, task)
@@ -217,13 +222,13 @@ class AgentResources:
         llm = getattr(self.agent, "function_calling_llm", None)
         return self.crew.function_calling_llm if llm is None and self.crew is not None else llm
 
-    def adapt(self, tool: EventTool) -> PreparedTool:
+    def adapt(self, tool: "EventTool") -> PreparedTool:
         """Return a tool as the capabilities adapt it."""
         for capability in self.capabilities:
             tool = capability.adapt_tool(tool, self.book)
         return tool
 
-    def find_executor(self) -> Executor | None:
+    def find_executor(self) -> "Executor | None":
         """Return what does the work in place of the built-in loop, if anything, with the tools that need no loading.
 
         Raises:
@@ -231,7 +236,7 @@ class AgentResources:
         """
         return self._executor(self._as_event_tools((), self.binding.tools))
 
-    def _executor(self, tools: Mapping[str, EventTool]) -> Executor | None:
+    def _executor(self, tools: "Mapping[str, EventTool]") -> "Executor | None":
         agent = self.agent
         if not may_have_executor(agent):
             return None
@@ -255,7 +260,7 @@ class AgentResources:
             )
         return Executor(source, tools, where, agent.role)
 
-    def _with_own_tools(self, tools: Mapping[str, EventTool]) -> Mapping[str, EventTool]:
+    def _with_own_tools(self, tools: "Mapping[str, EventTool]") -> "Mapping[str, EventTool]":
         """Add the tools for its memory, and the one that reads files."""
         if self.memories is not None:
             own = memory_tools(self.memories, self.model, tools, self.book)
@@ -263,7 +268,7 @@ class AgentResources:
         reads_files = self.files.tools(self.book) if self.file_records else ()
         return {**tools, **self._as_event_tools(reads_files)} if reads_files else tools
 
-    def _available_files(self, tools: Mapping[str, EventTool]) -> AvailableFiles:
+    def _available_files(self, tools: "Mapping[str, EventTool]") -> AvailableFiles:
         if not self.file_records:
             return NO_FILES
         files = extension("files")
@@ -274,7 +279,7 @@ class AgentResources:
 
     def _as_event_tools(
         self, tools: Sequence[Any], bound: Mapping[str, GuardedTool] | None = None
-    ) -> dict[str, EventTool]:
+    ) -> "dict[str, EventTool]":
         if not tools and not bound:
             return {}
         agent, crew = self.agent, self.crew
@@ -285,7 +290,7 @@ class AgentResources:
         }
 
 
-def _refuse_approvals(tools: Mapping[str, EventTool], where: str) -> None:
+def _refuse_approvals(tools: "Mapping[str, EventTool]", where: str) -> None:
     if guarded := [name for name, tool in tools.items() if tool.require_approval]:
         raise CompileError(
             f"{where}: its executor calls tools by itself, so a person could not approve the calls of "

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import RLock
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
@@ -27,10 +27,15 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.fields import BUDGETS, validate_budget
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, UnknownPrice
-from crewgraph.llm.fallback import FallbackModel
+from crewgraph.lazy import lazy
 from crewgraph.llm.prices import cost, price_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, UsageMetrics
+
+if TYPE_CHECKING:
+    from crewgraph.llm.fallback import FallbackModel
+else:
+    FallbackModel = lazy("crewgraph.llm.fallback:FallbackModel")
 
 __all__ = ["MeteredGraph", "RunMeter", "check_prices", "metered", "unknown_price"]
 

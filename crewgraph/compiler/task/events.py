@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -21,16 +21,28 @@ from crewgraph.core.limits import SPENT
 from crewgraph.core.messages import Message
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import TaskOutput, set_fields
-from crewgraph.events.agent import (
-    AgentExecutionCompletedEvent,
-    AgentExecutionErrorEvent,
-    AgentExecutionStartedEvent,
-    AgentLogsStartedEvent,
-)
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutputUnstructuredEvent, TaskStartedEvent
+from crewgraph.lazy import lazy
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
+
+if TYPE_CHECKING:
+    from crewgraph.events.agent import (
+        AgentExecutionCompletedEvent,
+        AgentExecutionErrorEvent,
+        AgentExecutionStartedEvent,
+        AgentLogsStartedEvent,
+    )
+    from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutputUnstructuredEvent, TaskStartedEvent
+else:
+    AgentExecutionCompletedEvent = lazy("crewgraph.events.agent:AgentExecutionCompletedEvent")
+    AgentExecutionErrorEvent = lazy("crewgraph.events.agent:AgentExecutionErrorEvent")
+    AgentExecutionStartedEvent = lazy("crewgraph.events.agent:AgentExecutionStartedEvent")
+    AgentLogsStartedEvent = lazy("crewgraph.events.agent:AgentLogsStartedEvent")
+    TaskCompletedEvent = lazy("crewgraph.events.task:TaskCompletedEvent")
+    TaskFailedEvent = lazy("crewgraph.events.task:TaskFailedEvent")
+    TaskOutputUnstructuredEvent = lazy("crewgraph.events.task:TaskOutputUnstructuredEvent")
+    TaskStartedEvent = lazy("crewgraph.events.task:TaskStartedEvent")
 
 __all__ = ["NOTES", "RunNotes", "TaskNote", "TaskReport", "record_output", "record_task_note"]
 

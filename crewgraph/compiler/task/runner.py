@@ -5,10 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.compiler.agent.delegation import Delegation, DelegationTeam
 from crewgraph.compiler.agent.dialogue import Dialogue
-from crewgraph.compiler.agent.event_tool import EventTool
-from crewgraph.compiler.agent.executor import create_executor
 from crewgraph.compiler.agent.human_review import configured_provider
 from crewgraph.compiler.agent.people import Reviewer, feedback_on
 from crewgraph.compiler.agent.prompt import Opening, with_rejection
@@ -33,10 +30,16 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
+    from crewgraph.compiler.agent.delegation import Delegation, DelegationTeam
+    from crewgraph.compiler.agent.event_tool import EventTool
+    from crewgraph.compiler.agent.executor import create_executor
     from crewgraph.compiler.agent.plan.planner import AgentPlan
     from crewgraph.definitions.agent.delegation_tools import CoworkerTool
     from crewgraph.definitions.task.delegated import DelegatedTask
 else:
+    create_executor = lazy("crewgraph.compiler.agent.executor:create_executor")
+    Delegation = lazy("crewgraph.compiler.agent.delegation:Delegation")
+    DelegationTeam = lazy("crewgraph.compiler.agent.delegation:DelegationTeam")
     DelegatedTask = lazy("crewgraph.definitions.task.delegated:DelegatedTask")
     AgentPlan = lazy("crewgraph.compiler.agent.plan.planner:AgentPlan")
     CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
@@ -174,7 +177,7 @@ class TaskRunner:
         yield Notify(partial(self._report.agent_started, messages, self.resources.given_tools))
         return (yield from agent.reply(dialogue, briefing.context))
 
-    def _with_delegation(self, tool: EventTool) -> PreparedTool:
+    def _with_delegation(self, tool: "EventTool") -> PreparedTool:
         source = tool.tool.tool.source
         if not isinstance(source, CoworkerTool) or override_of(source, "_run") is not None:
             return self.resources.adapt(tool)
@@ -182,7 +185,7 @@ class TaskRunner:
             self._team = self._delegation_team()
         return Delegation(tool.tool, tool.agent, tool.task, self._team, source, crew=tool.crew)
 
-    def _delegation_team(self) -> DelegationTeam:
+    def _delegation_team(self) -> "DelegationTeam":
         """Return the coworkers the agent may delegate to, whichever tool it uses for that."""
         max_delegations = DEFAULT_MAX_DELEGATIONS if self._crew is None else self._crew.max_delegations
         return DelegationTeam(

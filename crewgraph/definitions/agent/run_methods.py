@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from crewgraph.definitions.checkpoints import CheckpointSettings, apply_from_checkpoint
-from crewgraph.definitions.task.conversion import Converter
 from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
 from crewgraph.lazy import lazy
@@ -20,12 +19,14 @@ if TYPE_CHECKING:
     from crewgraph.definitions.agent.agent import BaseAgent
     from crewgraph.definitions.agent.delegation_tools import AgentTools
     from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+    from crewgraph.definitions.task.conversion import Converter
     from crewgraph.definitions.task.task import Task
     from crewgraph.memory.memory import Memory
     from crewgraph.runtime.agent.standalone import aanswer, answer, areply, reply
     from crewgraph.tools.base import BaseTool
     from crewgraph.tools.mcp.tool import MCPToolResolver
 else:
+    Converter = lazy("crewgraph.definitions.task.conversion:Converter")
     aanswer = lazy("crewgraph.runtime.agent.standalone:aanswer")
     answer = lazy("crewgraph.runtime.agent.standalone:answer")
     Memory = lazy("crewgraph.memory.memory:Memory")

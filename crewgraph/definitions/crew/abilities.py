@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Protocol, cast
 from crewgraph.definitions.crew.evaluation import CrewEvaluation
 from crewgraph.definitions.crew.history import CrewHistory
 from crewgraph.definitions.crew.memories import CrewMemories
-from crewgraph.definitions.crew.pending import PendingCrew, RunFilter, RunInfo, StatusFilter
 from crewgraph.definitions.crew.run_methods import CrewRunMethods
 from crewgraph.definitions.crew.training import CrewTraining
 from crewgraph.definitions.queue_methods import QueueMethods
@@ -14,11 +13,13 @@ from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.crew import Crew
+    from crewgraph.definitions.crew.pending import PendingCrew, RunFilter, RunInfo, StatusFilter
     from crewgraph.definitions.run_options import Checkpointer
     from crewgraph.definitions.task.output import CrewOutput
     from crewgraph.runtime.crew.human_input import acrew_questions, crew_questions
     from crewgraph.runtime.runs.index import acrew_runs, crew_runs
 else:
+    RunFilter = lazy("crewgraph.definitions.crew.pending:RunFilter")
     acrew_questions = lazy("crewgraph.runtime.crew.human_input:acrew_questions")
     crew_questions = lazy("crewgraph.runtime.crew.human_input:crew_questions")
     acrew_runs = lazy("crewgraph.runtime.runs.index:acrew_runs")
@@ -97,7 +98,7 @@ class ChatMethods:
 class CrewPendingRuns:
     """Methods to list the runs that wait for an answer."""
 
-    def pending(self, *, checkpointer: "Checkpointer" = None) -> list[PendingCrew]:
+    def pending(self, *, checkpointer: "Checkpointer" = None) -> "list[PendingCrew]":
         """Return the stored runs of this crew that wait for an answer, last updated first.
 
         Questions of a crew that runs in a method of a flow are asked by the flow: see `Flow.pending`.
@@ -110,7 +111,7 @@ class CrewPendingRuns:
         """
         return crew_questions(cast("Crew", self), checkpointer)
 
-    async def apending(self, *, checkpointer: "Checkpointer" = None) -> list[PendingCrew]:
+    async def apending(self, *, checkpointer: "Checkpointer" = None) -> "list[PendingCrew]":
         """Return the runs that wait for an answer, on the current event loop; see `pending`."""
         return await acrew_questions(cast("Crew", self), checkpointer)
 
@@ -121,11 +122,11 @@ class CrewRuns:
     def runs(
         self,
         *,
-        status: StatusFilter | None = None,
+        status: "StatusFilter | None" = None,
         inside: bool = False,
         limit: int | None = None,
         checkpointer: "Checkpointer" = None,
-    ) -> list[RunInfo]:
+    ) -> "list[RunInfo]":
         """Return the stored runs of this crew, last updated first.
 
         A crew is identified by its name, or by the names of its tasks if it has no name.
@@ -145,11 +146,11 @@ class CrewRuns:
     async def aruns(
         self,
         *,
-        status: StatusFilter | None = None,
+        status: "StatusFilter | None" = None,
         inside: bool = False,
         limit: int | None = None,
         checkpointer: "Checkpointer" = None,
-    ) -> list[RunInfo]:
+    ) -> "list[RunInfo]":
         """Return the stored runs of this crew, on the current event loop; see `runs`."""
         return await acrew_runs(cast("Crew", self), RunFilter(status=status, inside=inside, limit=limit), checkpointer)
 

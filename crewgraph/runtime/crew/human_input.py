@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
@@ -22,19 +22,29 @@ from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.questions import file_answer, own_id, questions_in
 from crewgraph.core.replay import REPORTED
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunFilter, format_questions
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import RunError
+from crewgraph.lazy import lazy
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import partial_output
 from crewgraph.runtime.execution import ReadState, Run, require_async_methods
 from crewgraph.runtime.run_target import RunPlace
-from crewgraph.runtime.runs.index import crew_question, list_crew_runs
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainMapping
 from crewgraph.tools.base import approval_of
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunFilter, format_questions
+    from crewgraph.runtime.runs.index import crew_question, list_crew_runs
+else:
+    CrewQuestion = lazy("crewgraph.definitions.crew.pending:CrewQuestion")
+    PendingCrew = lazy("crewgraph.definitions.crew.pending:PendingCrew")
+    RunFilter = lazy("crewgraph.definitions.crew.pending:RunFilter")
+    format_questions = lazy("crewgraph.definitions.crew.pending:format_questions")
+    crew_question = lazy("crewgraph.runtime.runs.index:crew_question")
+    list_crew_runs = lazy("crewgraph.runtime.runs.index:list_crew_runs")
 
 __all__ = [
     "acrew_questions",

@@ -24,7 +24,6 @@ from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.resources import RunResources
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.guardrail import model_guardrail
 from crewgraph.definitions.task.output import CrewOutput, set_fields
@@ -32,13 +31,8 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, RunError
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.crew import (
-    CrewKickoffCompletedEvent,
-    CrewKickoffFailedEvent,
-    CrewKickoffPausedEvent,
-    CrewKickoffStartedEvent,
-)
 from crewgraph.events.lineage import running
+from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.human_input import file_answers, forget, pending_crew, place_to_ask, run_with_questions
@@ -76,16 +70,31 @@ from crewgraph.runtime.run_hooks import (
     with_run_hooks,
 )
 from crewgraph.runtime.run_target import RunPlace, run_place
-from crewgraph.runtime.runs.index import crew_question
 from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
 from crewgraph.runtime.runs.retention import Retention
-from crewgraph.runtime.runs.stored_run import read_stored_run
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.tracebacks import drop_graph_notes, note_once
 
 if TYPE_CHECKING:
+    from crewgraph.definitions.crew.pending import PendingCrew
+    from crewgraph.events.crew import (
+        CrewKickoffCompletedEvent,
+        CrewKickoffFailedEvent,
+        CrewKickoffPausedEvent,
+        CrewKickoffStartedEvent,
+    )
+    from crewgraph.runtime.runs.index import crew_question
+    from crewgraph.runtime.runs.stored_run import read_stored_run
     from crewgraph.runtime.streaming.crew_audience import CrewAudience
+else:
+    PendingCrew = lazy("crewgraph.definitions.crew.pending:PendingCrew")
+    crew_question = lazy("crewgraph.runtime.runs.index:crew_question")
+    read_stored_run = lazy("crewgraph.runtime.runs.stored_run:read_stored_run")
+    CrewKickoffCompletedEvent = lazy("crewgraph.events.crew:CrewKickoffCompletedEvent")
+    CrewKickoffFailedEvent = lazy("crewgraph.events.crew:CrewKickoffFailedEvent")
+    CrewKickoffPausedEvent = lazy("crewgraph.events.crew:CrewKickoffPausedEvent")
+    CrewKickoffStartedEvent = lazy("crewgraph.events.crew:CrewKickoffStartedEvent")
 
 __all__ = [
     "CrewRun",

@@ -1,7 +1,7 @@
 """Converts the state of a crew's graph to outputs, finds tasks by name, and adds files to the inputs of a run."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from langgraph.checkpoint.base import CheckpointTuple
@@ -22,8 +22,10 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.errors import DefinitionChanged, OutputInvalid, RunError, StorageError, UnknownTask
 from crewgraph.extensions import extension
 from crewgraph.llm.usage import total
-from crewgraph.runtime.runs.stored_run import StoredCrewRun
 from crewgraph.schema import PlainDict, PlainMapping, trusted
+
+if TYPE_CHECKING:
+    from crewgraph.runtime.runs.stored_run import StoredCrewRun
 
 __all__ = [
     "all_with_files",
@@ -166,7 +168,7 @@ def check_stored(tasks: Sequence[TaskBinding], values: PlainMapping, thread_id: 
         ) from error
 
 
-def check_continues(run: StoredCrewRun, tasks: Sequence[TaskBinding], nodes: Collection[str]) -> None:
+def check_continues(run: "StoredCrewRun", tasks: Sequence[TaskBinding], nodes: Collection[str]) -> None:
     """Check that a crew can continue a stored run: LangGraph would end it silently where a node is missing.
 
     Args:

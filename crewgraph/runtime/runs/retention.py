@@ -12,7 +12,6 @@ from crewgraph.core.operations import Operation
 from crewgraph.definitions.crew.process import max_stored_checkpoints
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.lazy import lazy
-from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.algebra import GraphState
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
     from crewgraph.compiler.flow.graph import FlowGraph
     from crewgraph.compiler.flow.plan import TriggerPlan
     from crewgraph.compiler.flow.single_node import with_journal
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 else:
+    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
     enclosing_thread = lazy("crewgraph.compiler.flow.completion:enclosing_thread")
     threads_of = lazy("crewgraph.compiler.flow.completion:threads_of")
     with_journal = lazy("crewgraph.compiler.flow.single_node:with_journal")

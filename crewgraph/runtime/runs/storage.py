@@ -3,15 +3,20 @@
 import threading
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.core.claims import guard
+from crewgraph.lazy import lazy
 from crewgraph.settings import retention_days, size_cap, storage_dir
-from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.storage.checkpoints.strict import strictly_reading
 from crewgraph.storage.claims.keepers import claim_keeper, is_shared
+
+if TYPE_CHECKING:
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+else:
+    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
 
 __all__ = ["DATABASE", "checkpointer_for", "checkpointer_of_graph", "default_checkpointer"]
 

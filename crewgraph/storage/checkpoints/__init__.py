@@ -1,7 +1,13 @@
 """LangGraph checkpointer on SQLite, and serializers that run no code from a database."""
 
-from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
-from crewgraph.storage.checkpoints.strict import TrustedSerializer
-from crewgraph.storage.checkpoints.values import StrictSerializer
+# The names are in `__init__.pyi`, for type checkers and for this file.
+# pyright: reportUnsupportedDunderAll=false
 
-__all__ = ["SqliteCheckpointer", "StrictSerializer", "TrustedSerializer"]
+from crewgraph.lazy import lazy_exports, stub_names
+
+_MODULES = stub_names(__name__)
+
+__all__ = sorted(_MODULES)
+
+# A run that keeps nothing reads checkpoints of others strictly, but needs no SQLite.
+__getattr__ = lazy_exports(__name__, _MODULES)

@@ -8,7 +8,7 @@ read as before.
 
 import threading
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -17,8 +17,13 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from crewgraph.errors import StorageError
-from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+from crewgraph.lazy import lazy
 from crewgraph.storage.checkpoints.values import StrictSerializer
+
+if TYPE_CHECKING:
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+else:
+    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
 
 __all__ = ["TrustedSerializer", "saver_of_host", "strictly_reading"]
 

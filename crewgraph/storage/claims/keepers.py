@@ -9,13 +9,14 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.core.claims import ClaimKeeper
 from crewgraph.lazy import lazy
-from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 from crewgraph.storage.claims.files import file_claims
 from crewgraph.storage.claims.process import ProcessClaims
 
 if TYPE_CHECKING:
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
     from crewgraph.storage.claims.postgres import postgres_claims
 else:
+    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
     postgres_claims = lazy("crewgraph.storage.claims.postgres:postgres_claims")
 
 __all__ = ["claim_keeper", "is_shared"]
