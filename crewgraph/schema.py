@@ -241,7 +241,7 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as error:
-        raise DefinitionError(f"the signature of {function!r} cannot be read: {error}. Give `args_schema`.") from error
+        raise DefinitionError(f"the signature of {function!r} cannot be read: {error}. Pass `args_schema`.") from error
     hints, descriptions = _hints(function), _parameter_descriptions(inspect.getdoc(function) or "")
     fields: dict[str, Any] = {}
     is_open = False
@@ -301,7 +301,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, object]:
         where = getattr(function, "__qualname__", repr(function))
         raise DefinitionError(
             f"an annotation of `{where}` cannot be understood: {error}. "
-            f"Import the names it uses at the top of the module, or give `args_schema`."
+            f"Import the names it uses at the top of the module, or pass `args_schema`."
         ) from error
 
 
@@ -317,7 +317,7 @@ def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any
             return None
         raise DefinitionError(
             f"{where} has the type {hint!r}, which a model cannot write. "
-            f"Give it a default, take it from the tool's own fields, or give `args_schema`."
+            f"Give it a default, take it from the tool's own fields, or pass `args_schema`."
         )
     if has_default and parameter.default is None and not _accepts_none(hint):
         hint = Optional[hint]  # noqa: UP045  (`hint | None` fails where a hint is a string or Any-like object)

@@ -202,7 +202,7 @@ def test_parameters_that_no_model_can_write_are_refused():
         from_signature(positional, name="A")
     with pytest.raises(DefinitionError, match="an annotation of .*unknown` cannot be understood: .*Missing"):
         from_signature(cast(Any, unknown), name="A")
-    with pytest.raises(DefinitionError, match="the signature of .* cannot be read: .*Give `args_schema`"):
+    with pytest.raises(DefinitionError, match="the signature of .* cannot be read: .*Pass `args_schema`"):
         from_signature(max, name="A")
 
 

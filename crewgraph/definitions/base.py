@@ -181,7 +181,7 @@ class Fingerprint(BaseModel):
         fingerprint = cls(metadata=metadata or {})
         if seed is not None:
             if not seed.strip():
-                raise ValueError("the seed of a fingerprint is blank; give some text, or None for a random identity")
+                raise ValueError("the seed of a fingerprint is blank; pass some text, or None for a random identity")
             fingerprint._identity = str(uuid5(FINGERPRINT_NAMESPACE, seed))
         return fingerprint
 
@@ -269,7 +269,7 @@ def refuse_reference(value: object, kind: str) -> None:
     """
     name = getattr(value, "__name__", "")
     if isinstance(value, str):
-        problem, advice = f"{value!r:.60} is not {kind}", "give the object itself, not its name"
+        problem, advice = f"{value!r:.60} is not {kind}", "pass the object itself, not its name"
     elif isinstance(value, type):
         problem, advice = f"`{name}` is a class, not {kind}", f"write `{name}(...)`"
     elif inspect.isroutine(value):

@@ -335,7 +335,7 @@ def _validate_knowledge(knowledge: object) -> object:
     if knowledge is None or _has_methods(knowledge, "query", "reset"):
         return knowledge
     raise ValueError(
-        f"`knowledge` is a `Knowledge`, not {knowledge!r:.60}; give texts and files as `knowledge_sources=[...]`"
+        f"`knowledge` is a `Knowledge`, not {knowledge!r:.60}; pass texts and files as `knowledge_sources=[...]`"
     )
 
 
@@ -429,7 +429,7 @@ def code_execution_tools(mode: str, where: str) -> list[BaseTool]:
     if mode == "unsafe":
         raise CompileError(
             f'`code_execution_mode="unsafe"` of {where} would run what a model wrote on this machine, with all that you may do '
-            'here; it is refused. Leave it "safe", which takes Docker, or give a `CodeInterpreterTool` of your own in `tools`.'
+            'here; it is refused. Leave it "safe", which uses Docker, or pass a `CodeInterpreterTool` of your own in `tools`.'
         )
     return [CodeInterpreterTool()]
 

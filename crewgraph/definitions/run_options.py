@@ -67,7 +67,7 @@ def thread_of(thread_id: str | None, config: "RunnableConfig | None") -> str | N
     values: object = cast("dict[str, object]", given).get("configurable") or {} if isinstance(given, dict) else None
     if not isinstance(values, dict):
         raise TypeError(
-            f"`config` is {given!r:.80}; give LangChain's config, a dict: {{'configurable': {{'user_id': '42'}}}}"
+            f"`config` is {given!r:.80}; pass LangChain's config, a dict: {{'configurable': {{'user_id': '42'}}}}"
         )
     configurable = cast("dict[str, object]", values)
     configured = configurable.get("thread_id")
@@ -75,6 +75,6 @@ def thread_of(thread_id: str | None, config: "RunnableConfig | None") -> str | N
         return thread_id
     if thread_id is not None and thread_id != configured:
         raise RunError(
-            f"`thread_id` is {thread_id!r}, and the `thread_id` in `config` is {configured!r}. Give one of them."
+            f"`thread_id` is {thread_id!r}, and the `thread_id` in `config` is {configured!r}. Pass one of them."
         )
     return str(configured)

@@ -77,7 +77,7 @@ _BREAKS = ("\n\n", "\n", ". ", "! ", "? ", "。", "; ", " ")
 def chunk_size_problem(size: int, overlap: int) -> str | None:
     """Return the problem with the sizes of chunks, or None."""
     if size < 1 or overlap < 0:
-        return f"`chunk_size` is {size} and `chunk_overlap` is {overlap}; give a size from 1 and an overlap from 0"
+        return f"`chunk_size` is {size} and `chunk_overlap` is {overlap}; pass a size from 1 and an overlap from 0"
     if overlap >= size:
         return (
             f"`chunk_overlap` is {overlap}, which must be less than `chunk_size`, {size}: otherwise each chunk would start "

@@ -437,6 +437,6 @@ def require_async_methods(checkpointer: Any) -> None:
     saver: object = checkpointer
     if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
         raise RunError(
-            f"`{type(saver).__name__}` supports sync runs only; give its async counterpart (such as "
+            f"`{type(saver).__name__}` supports sync runs only; pass its async counterpart (such as "
             "`AsyncPostgresSaver`) or a `SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
         )

@@ -102,7 +102,7 @@ def approval_of(tool: Any) -> bool | Callable[..., Any]:
     if approval is None:
         return False
     raise DefinitionError(
-        f"`{_APPROVAL}` of the tool `{tool.name}` is {approval!r:.80}. Give True, False, or a function that takes the "
+        f"`{_APPROVAL}` of the tool `{tool.name}` is {approval!r:.80}. Pass True, False, or a function that takes the "
         "arguments as a dict and says whether to ask a person."
     )
 

@@ -72,7 +72,7 @@ def test_what_was_inserted_is_not_filled_again(mode: Mode):
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        *((value, "`inputs` is .*; give a dict of names and values") for value in ("topic", ["topic"], 5, [("a", 1)])),
+        *((value, "`inputs` is .*; pass a dict of names and values") for value in ("topic", ["topic"], 5, [("a", 1)])),
         ({"a": 0, 1: 2}, "`inputs` has the key 1; names of inputs are texts"),
     ],
     ids=repr,
@@ -125,7 +125,7 @@ def test_a_before_callback_that_gives_no_dict_is_refused(mode: Mode):
         return "topic"
 
     made = crew(task("a", agent(ScriptedLLM([]))), before_kickoff_callbacks=[wrong])
-    with pytest.raises(TypeError, match="`inputs` is 'topic'; give a dict"):
+    with pytest.raises(TypeError, match="`inputs` is 'topic'; pass a dict"):
         mode.kickoff(made)
 
 

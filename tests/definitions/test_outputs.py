@@ -138,7 +138,7 @@ def test_a_conditional_task_asks_its_condition_and_cannot_do_without():
     assert [task.should_execute(output(raw=raw)) for raw in ("yes", "no")] == [True, False]
     assert ConditionalTask(description="d", expected_output="e", condition=task.condition).condition is task.condition
     empty = ConditionalTask(description="Perhaps", expected_output="x")
-    with pytest.raises(ValueError, match="the conditional task `Perhaps` has no condition; give `condition=`"):
+    with pytest.raises(ValueError, match="the conditional task `Perhaps` has no condition; pass `condition=`"):
         empty.should_execute(output())
 
 

@@ -220,7 +220,7 @@ def test_an_output_file_that_leaves_it_or_looks_like_a_shell_command_is_refused(
     assert refused(lambda: task(output_file=path)) == [("value_error", ("output_file",))]
     (text,) = messages(lambda: task(output_file=path))
     assert f"`output_file` {path!r}" in text
-    assert "; give a" in text
+    assert "; pass a" in text
 
 
 def test_an_output_file_with_a_placeholder_that_no_input_can_fill_is_refused():
@@ -239,7 +239,7 @@ def test_a_context_is_a_list_of_tasks():
     (text,) = messages(lambda: task(context=task()))
     assert text == "`context` is a list, not a `Task`; write `context=[...]`."
     (text,) = messages(lambda: task(context=["research"]))
-    assert text == "'research' is not a task; give the object itself, not its name."
+    assert text == "'research' is not a task; pass the object itself, not its name."
     (text,) = messages(lambda: task(context=[3]))
     assert text == "3 is not a task; `context` holds the tasks themselves: `context=[research]`."
 
@@ -253,7 +253,7 @@ def test_a_name_a_class_or_a_method_that_was_not_called_is_no_agent_and_no_task(
             return task()
 
     office = Office()
-    assert messages(lambda: task(agent="Writer")) == ["'Writer' is not an agent; give the object itself, not its name."]
+    assert messages(lambda: task(agent="Writer")) == ["'Writer' is not an agent; pass the object itself, not its name."]
     assert messages(lambda: task(agent=Agent)) == ["`Agent` is a class, not an agent; write `Agent(...)`."]
     expected = "`clerk` is a function, not an agent; call it if it returns one: `clerk()`."
     assert messages(lambda: task(agent=office.clerk)) == [expected]
@@ -262,7 +262,7 @@ def test_a_name_a_class_or_a_method_that_was_not_called_is_no_agent_and_no_task(
     expected = "`letter` is a function, not a task; call it if it returns one: `letter()`."
     assert messages(lambda: crew(tasks=[office.letter])) == [expected]
     assert messages(lambda: task(context=[office.letter])) == [expected]
-    assert messages(lambda: crew(tasks=["Write"])) == ["'Write' is not a task; give the object itself, not its name."]
+    assert messages(lambda: crew(tasks=["Write"])) == ["'Write' is not a task; pass the object itself, not its name."]
 
 
 class Scales(BaseTool):

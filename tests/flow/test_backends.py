@@ -256,7 +256,7 @@ def test_what_cannot_save_is_no_backend():
     for make in (lambda: Fishing(persistence=Late()), lambda: persist(Late())):
         with pytest.raises(DefinitionError, match="`save_state` of backend `Late` is a coroutine function"):
             make()
-    with pytest.raises(DefinitionError, match="`persistence` is 'states.db'; give a `FlowPersistence`"):
+    with pytest.raises(DefinitionError, match="`persistence` is 'states.db'; pass a `FlowPersistence`"):
         Fishing(persistence="states.db")
 
 

@@ -116,7 +116,7 @@ def test_inputs_that_lead_nowhere_are_reported(mode: Mode):
 
 @pytest.mark.parametrize("inputs", ["size", ["size"], 5])
 def test_inputs_that_are_no_dict_are_refused(mode: Mode, inputs: Any):
-    with pytest.raises(TypeError, match="`inputs` is .*; give a dict of names and values"):
+    with pytest.raises(TypeError, match="`inputs` is .*; pass a dict of names and values"):
         kickoff(mode, Fits(), inputs)
 
 

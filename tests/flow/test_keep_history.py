@@ -188,7 +188,7 @@ def test_crew_resumes_from_its_latest_checkpoint(mode: Mode, saver: SqliteCheckp
 @pytest.mark.parametrize("wish", ["newest", 0, -1, True, 1.5])
 def test_invalid_keep_history_is_refused(mode: Mode, wish: Any):
     with pytest.raises(
-        DefinitionError, match=r'`keep_history` of flow `Loop` is .*; give "all", "latest", or a number'
+        DefinitionError, match=r'`keep_history` of flow `Loop` is .*; pass "all", "latest", or a number'
     ):
         kickoff(mode, Loop(keep_history=wish), {"rounds": 1})
     with pytest.raises(ValidationError, match="keep_history"):

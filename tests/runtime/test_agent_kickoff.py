@@ -433,7 +433,7 @@ def test_a_question_is_the_surrounding_graphs(mode: Mode):
 # ------------------------------------------------------------------------------------------------------- refusals
 @pytest.mark.parametrize("nothing", ["", [], [{"role": "user", "content": ""}]])
 def test_a_question_is_needed(mode: Mode, nothing: Any):
-    with pytest.raises(RunError, match="agent `worker` got no question; give `kickoff` a text"):
+    with pytest.raises(RunError, match="agent `worker` got no question; pass `kickoff` a string"):
         replied(mode, agent(ScriptedLLM([])), nothing)
 
 

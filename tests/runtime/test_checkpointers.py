@@ -110,9 +110,9 @@ def test_a_checkpointer_for_sync_runs_alone_is_named_in_an_async_run(postgres: "
 
     llm = ScriptedLLM([])
     with PostgresSaver.from_conn_string(postgres.dsn) as saver:
-        with pytest.raises(RuntimeError, match=r"`PostgresSaver` supports sync runs only; give its async counterpart"):
+        with pytest.raises(RuntimeError, match=r"`PostgresSaver` supports sync runs only; pass its async counterpart"):
             asyncio.run(failing(llm).akickoff(checkpointer=saver))
-        with pytest.raises(RuntimeError, match=r"`PostgresSaver` supports sync runs only; give its async counterpart"):
+        with pytest.raises(RuntimeError, match=r"`PostgresSaver` supports sync runs only; pass its async counterpart"):
             asyncio.run(failing(llm).aresume("t", checkpointer=saver))
     assert llm.requests == []
 

@@ -106,5 +106,5 @@ def test_values_other_than_runs_are_refused(mode: Mode):
     with pytest.raises(RunError, match=r"no run of thread `nowhere`"):
         between(mode, team, result, "nowhere")
     for wrong in (None, "", 1.5, True, team):
-        with pytest.raises(TypeError, match=r"is not a run; give its `thread_id` or its `CrewOutput`"):
+        with pytest.raises(TypeError, match=r"is not a run; pass its `thread_id` or its `CrewOutput`"):
             between(mode, team, wrong, result)

@@ -90,12 +90,12 @@ def test_no_inputs_are_no_runs(mode: Mode):
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        (None, r"`inputs` is None; give a list of dicts"),
-        ({"x": "one"}, r"`inputs` is \{'x': 'one'\}; give a list of dicts"),
-        ("ab", r"`inputs` is 'ab'; give a list of dicts"),
-        (5, r"`inputs` is 5; give a list"),
-        ([{"x": "one"}, "two"], r"`inputs\[1\]` is 'two'; give a dict"),
-        ([None], r"`inputs\[0\]` is None; give a dict"),
+        (None, r"`inputs` is None; pass a list of dicts"),
+        ({"x": "one"}, r"`inputs` is \{'x': 'one'\}; pass a list of dicts"),
+        ("ab", r"`inputs` is 'ab'; pass a list of dicts"),
+        (5, r"`inputs` is 5; pass a list"),
+        ([{"x": "one"}, "two"], r"`inputs\[1\]` is 'two'; pass a dict"),
+        ([None], r"`inputs\[0\]` is None; pass a dict"),
         ([{1: "one"}], "`inputs` has the key 1; names of inputs are texts"),
     ],
 )

@@ -429,10 +429,10 @@ def test_bad_outputs_are_refused(mode: Mode):
     assert "`colour`, which" in refused(mode, team, "three", {"two": {"raw": "a", "colour": 1}}, kind=DefinitionError)
     assert "does not fit" in refused(mode, team, "three", {"two": {"raw": 7}}, kind=DefinitionError)
     for wrong in (7, None, ["x"]):
-        assert "give a text, a dict or a `TaskOutput`" in refused(mode, team, "three", {"two": wrong}, kind=TypeError)
-    assert "give a dict from task names to outputs" in refused(mode, team, "three", "two", kind=TypeError)
+        assert "pass a string, a dict or a `TaskOutput`" in refused(mode, team, "three", {"two": wrong}, kind=TypeError)
+    assert "pass a dict from task names to outputs" in refused(mode, team, "three", "two", kind=TypeError)
     assert "several outputs" in refused(mode, team, "three", {"two": "x", 1: "y"})
-    assert "give a dict of names and values" in refused(mode, team, "three", inputs="x", kind=TypeError)
+    assert "pass a dict of names and values" in refused(mode, team, "three", inputs="x", kind=TypeError)
     assert len(llm.requests) == 3 and len(team.runs()) == 1
 
 

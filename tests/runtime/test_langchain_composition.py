@@ -371,7 +371,7 @@ def test_two_threads_for_one_run_are_refused(mode: Mode):
 
 @pytest.mark.parametrize("config", ["nightly", 3, {"configurable": 3}])
 def test_what_is_no_config_is_refused(mode: Mode, config: Any):
-    with pytest.raises(TypeError, match="`config` is .*; give LangChain's config, a dict"):
+    with pytest.raises(TypeError, match="`config` is .*; pass LangChain's config, a dict"):
         mode.kickoff(crew(task("a", agent(ScriptedLLM([])))), config=config)
 
 

@@ -164,7 +164,7 @@ def test_unknown_task_is_refused(mode: Mode):
     with pytest.raises(RunError, match=r"no run of crew `ours` is stored"):
         replayed(mode, team, "two")
     mode.kickoff(team, {"topic": "rain"})
-    with pytest.raises(ValueError, match=r"task `nope` matches none of the crew's tasks. Give a name, an id") as caught:
+    with pytest.raises(ValueError, match=r"task `nope` matches none of the crew's tasks. Pass the name, id") as caught:
         replayed(mode, team, "nope")
     for crew_task in team.tasks:
         assert f"{crew_task.name}  id {crew_task.id}  key {crew_task.key}" in str(caught.value)

@@ -327,7 +327,7 @@ def test_the_file_is_for_its_owner_alone(mode: Mode):
 
 @pytest.mark.parametrize("inputs", ["rain", [1], {1: 2}])
 def test_inputs_that_are_none_are_refused(mode: Mode, inputs: Any):
-    with pytest.raises(TypeError, match="give a dict of names and values|names of inputs are texts"):
+    with pytest.raises(TypeError, match="pass a dict of names and values|names of inputs are texts"):
         train(mode, two(ScriptedLLM([])), 1, "x.json", inputs, feedback=lambda output: "")
     assert os.listdir() == []
 

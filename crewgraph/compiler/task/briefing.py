@@ -63,7 +63,7 @@ def briefing_of(assignment: TaskBinding, state: PlainMapping, book: Book) -> Bri
     inputs: Mapping[str, object] = state.get(INPUTS) or {}
     if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
-            f'`inputs` in the state is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}'
+            f'`inputs` in the state is {inputs!r:.80}; pass a dict of names and values: {{"topic": "rain"}}'
         )
     task, agent = assignment.task, assignment.agent
     if assignment.context_text is not None:

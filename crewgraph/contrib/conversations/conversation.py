@@ -145,7 +145,7 @@ class Conversation:
         flow.intent_llm_given = intent_llm
         if intents and intent_llm is None and getattr(flow.conversational_config, "intent_llm", None) is None:
             raise DefinitionError(
-                "`intents` need a model to classify messages; give `intent_llm`, here or to `ConversationConfig`."
+                "`intents` need a model to classify messages; pass `intent_llm`, here or to `ConversationConfig`."
             )
         turn: Turn = {"message": message, "intents": list(intents or ())}
         inputs: Mapping[str, object] = keywords.get("inputs") or {}

@@ -175,7 +175,7 @@ def prepare_conversational_turn(
     outcomes = intents or (config.default_intents if config else None)
     llm = intent_llm if intent_llm is not None else (config.intent_llm if config else None)
     if intents and llm is None:
-        raise DefinitionError("`intents` need a model to classify messages; give `intent_llm`.")
+        raise DefinitionError("`intents` need a model to classify messages; pass `intent_llm`.")
     text = user_message if isinstance(user_message, str) else str(user_message.get("content") or "")
     set_state_field(flow, "last_intent", None)
     receive_user_message(flow, text, outcomes=outcomes, llm=llm)

@@ -276,7 +276,7 @@ class Server:
             graphs = ", ".join(self._graphs)
             status = 404 if _is_uuid(name) else 422
             raise _Refused(
-                status, f"there is no assistant {name!r}; give the id of one, or the name of a graph: {graphs}"
+                status, f"there is no assistant {name!r}; pass the id of one, or the name of a graph: {graphs}"
             )
         return found
 
@@ -612,7 +612,7 @@ class Server:
         run, query = await self._run(request), request.query_params
         action = query.get("action", "interrupt")
         if action not in ("interrupt", "rollback"):
-            raise _Refused(422, f"`action` is {action!r}; give `interrupt` or `rollback`")
+            raise _Refused(422, f"`action` is {action!r}; pass `interrupt` or `rollback`")
         was_open = await self._runs.cancel(run, wait=action == "rollback" or query.get("wait") in ("1", "true"))
         if not was_open:
             raise _Refused(409, f"run {run.run_id} has ended")

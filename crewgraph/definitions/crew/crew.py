@@ -229,7 +229,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     @classmethod
     def _check_prompt_file(cls, value: str | None) -> str | None:
         if value is not None and not Path(value).is_file():
-            raise ValueError(f"`prompt_file` {value!r} is not a file; give the path of a JSON file")
+            raise ValueError(f"`prompt_file` {value!r} is not a file; pass the path of a JSON file")
         return value
 
     @model_validator(mode="after")

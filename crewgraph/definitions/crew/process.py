@@ -41,5 +41,5 @@ def max_stored_checkpoints(keep_history: object, owner: str) -> int | None:
     if isinstance(keep_history, int) and not isinstance(keep_history, bool) and keep_history >= 1:
         return keep_history
     raise DefinitionError(
-        f'`keep_history` of {owner} is {keep_history!r:.80}; give "all", "latest", or a number from 1.'
+        f'`keep_history` of {owner} is {keep_history!r:.80}; pass "all", "latest", or a number from 1.'
     )

@@ -87,6 +87,6 @@ def validate_flow_memory(candidate: Any, flow: str) -> Any:
     if all(callable(getattr(candidate, method_name, None)) for method_name in _METHOD_NAMES):
         return candidate
     raise DefinitionError(
-        f"`memory` of flow `{flow}` is {candidate!r:.60}; give a `Memory()`, a scope or a slice of one, or leave it out for "
+        f"`memory` of flow `{flow}` is {candidate!r:.60}; pass a `Memory()`, a scope or a slice of one, or leave it out for "
         "a memory of its own"
     )

@@ -131,7 +131,7 @@ def parse_condition(argument: Any, where: str) -> Condition:
     elif callable(argument) and isinstance(name := getattr(argument, "__name__", None), str) and name != "<lambda>":
         return name
     raise DefinitionError(
-        f"{where} is given {argument!r:.80}; give the name of a method or of a label, a method, or `and_(...)` or `or_(...)`."
+        f"{where} is given {argument!r:.80}; pass the name of a method or of a label, a method, or `and_(...)` or `or_(...)`."
     )
 
 

@@ -193,10 +193,10 @@ def validate_persistence(backend: Any) -> Any:
         DefinitionError: its `save_state` is a coroutine function, or it has none.
     """
     if backend is not None and not _is_backend(backend):
-        raise DefinitionError(f"`persistence` is {backend!r:.80}; give a `FlowPersistence`.")
+        raise DefinitionError(f"`persistence` is {backend!r:.80}; pass a `FlowPersistence`.")
     if backend is not None and iscoroutinefunction(backend.save_state):
         raise DefinitionError(
-            f"`save_state` of backend `{type(backend).__name__}` is a coroutine function; give a plain one."
+            f"`save_state` of backend `{type(backend).__name__}` is a coroutine function; pass a plain one."
         )
     return backend
 

@@ -508,7 +508,7 @@ def _merge_inputs(inputs: Any, more: dict[str, object], config: "RunnableConfig 
         RunError: The inputs have another `id` than the config.
     """
     if inputs is not None and not isinstance(inputs, Mapping):
-        raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
+        raise TypeError(f'`inputs` is {inputs!r:.80}; pass a dict of names and values: {{"topic": "rain"}}')
     merged: dict[str, object] = {**(inputs or {}), **more}
     if config is None:
         return merged

@@ -214,7 +214,7 @@ def create_state(source: object, flow: str) -> Any:
         state = deepcopy(source)
     else:
         raise DefinitionError(
-            f"the state of flow `{flow}` is {source!r:.80}; give a pydantic model, its class, or a dict."
+            f"the state of flow `{flow}` is {source!r:.80}; pass a pydantic model, its class, or a dict."
         )
     if isinstance(state, dict):
         cast("PlainDict", state).setdefault("id", str(uuid4()))

@@ -321,11 +321,11 @@ class Task(TaskRunMethods, TemplatedDefinition):
         if path is None:
             return None
         if ".." in PurePosixPath(path.replace("\\", "/")).parts:
-            raise ValueError(f"`output_file` {path!r} leaves the working directory; give a path without `..`")
+            raise ValueError(f"`output_file` {path!r} leaves the working directory; pass a path without `..`")
         if path.startswith(("~", "$")):
-            raise ValueError(f"`output_file` {path!r} is not expanded; give a path below the working directory")
+            raise ValueError(f"`output_file` {path!r} is not expanded; pass a path below the working directory")
         if any(character in path for character in "|<>&;"):
-            raise ValueError(f"`output_file` {path!r} contains a shell metacharacter; give a plain path")
+            raise ValueError(f"`output_file` {path!r} contains a shell metacharacter; pass a plain path")
         for name in re.findall(r"{([^{}]*)}", path):
             if not name.isidentifier():
                 raise ValueError(
@@ -348,7 +348,7 @@ class Task(TaskRunMethods, TemplatedDefinition):
                 "output_type", "`output_json` and `output_pydantic` are both given; a task has one of them."
             )
         if self.guardrail is not None and self.guardrails:
-            message = "`guardrail` and `guardrails` are both given; `guardrails` counts. Give one of them."
+            message = "`guardrail` and `guardrails` are both given; `guardrails` counts. Pass one of them."
             warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
         if self.max_retries is not None:
             self.guardrail_max_retries = self.max_retries
@@ -396,7 +396,7 @@ class ConditionalTask(Task):
         """
         if self.condition is None:
             raise ValueError(
-                f"the conditional task `{self.name or self.description}` has no condition; give `condition=`, a function "
+                f"the conditional task `{self.name or self.description}` has no condition; pass `condition=`, a function "
                 "of the output before it that returns a bool"
             )
         return self.condition(context)

@@ -214,7 +214,7 @@ def next_answer_program(binding: AgentBinding, task: Task | None, messages: Sequ
 def _conversation(messages: object, where: str) -> list[PlainDict]:
     read = read_messages(messages)
     if not any(message["content"] for message in read):
-        raise RunError(f"{where} got no question; give `kickoff` a text, or messages such as {_EXAMPLE}")
+        raise RunError(f"{where} got no question; pass `kickoff` a string, or messages such as {_EXAMPLE}")
     return plain_data(read)
 
 

@@ -103,11 +103,11 @@ class _Item:
 
 def _items(inputs: object, max_concurrency: int | None) -> list[_Item]:
     if isinstance(inputs, (str, bytes, Mapping)) or not isinstance(inputs, Sequence):
-        raise TypeError(f'`inputs` is {inputs!r:.80}; give a list of dicts, one for each run: [{{"topic": "rain"}}]')
+        raise TypeError(f'`inputs` is {inputs!r:.80}; pass a list of dicts, one for each run: [{{"topic": "rain"}}]')
     entries = cast(Sequence[Any], inputs)
     for index, item in enumerate(entries):
         if not isinstance(item, Mapping):
-            raise TypeError(f'`inputs[{index}]` is {item!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
+            raise TypeError(f'`inputs[{index}]` is {item!r:.80}; pass a dict of names and values: {{"topic": "rain"}}')
     if max_concurrency is not None and max_concurrency < 1:
         raise ValueError(
             f"`max_concurrency` is {max_concurrency}; it is the maximum number of concurrent runs, at least 1"

@@ -128,6 +128,6 @@ def _bind_with_lessons(crew: Crew, lessons: TrainingData) -> list[TaskBinding]:
 def _checked_granularity(granularity: str) -> str:
     if granularity not in ("task", "step"):
         raise CompileError(
-            f'`granularity` is {granularity!r}; give "task" (a node per task) or "step" (a graph per task).'
+            f'`granularity` is {granularity!r}; pass "task" (a node per task) or "step" (a graph per task).'
         )
     return granularity

@@ -285,7 +285,7 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
     else:
         raise RunError(
             f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, but {answer!r:.200} matches "
-            f"none of its questions. Give a dict of answers by question id. The questions: {format_questions(questions)}"
+            f"none of its questions. Pass a dict of answers by question id. The questions: {format_questions(questions)}"
         )
     try:
         return {name: plain(value) for name, value in answers.items()}

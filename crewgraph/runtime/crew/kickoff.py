@@ -325,7 +325,7 @@ def validate_inputs(inputs: object) -> PlainDict:
         TypeError: they are not a mapping with text keys.
     """
     if not isinstance(inputs, Mapping):
-        raise TypeError(f'`inputs` is {inputs!r:.80}; give a dict of names and values: {{"topic": "rain"}}')
+        raise TypeError(f'`inputs` is {inputs!r:.80}; pass a dict of names and values: {{"topic": "rain"}}')
     for name in cast("Mapping[object, object]", inputs):
         if not isinstance(name, str):
             raise TypeError(

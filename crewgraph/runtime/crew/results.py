@@ -219,7 +219,7 @@ def task_index(reference: object, tasks: Sequence[TaskBinding], outputs: Mapping
         matches = [index for index, task in enumerate(tasks) if task.task is reference]
         return _single_match(matches, f"task `{reference.name or reference.description:.60}`", tasks)
     if isinstance(reference, bool) or not isinstance(reference, (str, UUID, int)):
-        raise TypeError(f"{reference!r:.80} does not name a task; give its id, name, key or number, or the task itself")
+        raise TypeError(f"{reference!r:.80} does not name a task; pass its id, name, key or number, or the task itself")
     if isinstance(reference, int):
         return _single_match([reference] if 0 <= reference < len(tasks) else [], f"task number {reference}", tasks)
     name = str(reference).strip()
@@ -258,7 +258,7 @@ def _task_list(tasks: Sequence[TaskBinding]) -> str:
     lines = "\n".join(
         f"  {index}. {task.slug}  id {task.task.id}  key {task.task.key}" for index, task in enumerate(tasks)
     )
-    return f"Give a name, an id, a key or a number of:\n{lines}"
+    return f"Pass the name, id, key or number of one of:\n{lines}"
 
 
 class _RecordFiles(Operation):

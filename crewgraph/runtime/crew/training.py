@@ -125,9 +125,9 @@ def checked_rounds(n_iterations: object) -> int:
         TypeError: it is not an integer.
     """
     if isinstance(n_iterations, bool) or not isinstance(n_iterations, int):
-        raise TypeError(f"`n_iterations` is {n_iterations!r:.80}; give the number of rounds, an integer")
+        raise TypeError(f"`n_iterations` is {n_iterations!r:.80}; pass the number of rounds, an integer")
     if n_iterations < 1:
-        raise ValueError(f"`n_iterations` is {n_iterations}; give the number of rounds, at least 1")
+        raise ValueError(f"`n_iterations` is {n_iterations}; pass the number of rounds, at least 1")
     return n_iterations
 
 

@@ -100,7 +100,7 @@ def form_of(flow: "Flow | type[Flow]", granularity: str = "method") -> FlowForm:
     """
     if granularity not in _GRANULARITIES:
         raise CompileError(
-            f'`granularity` is {granularity!r}; give "method" (a node for each method) or "flow" (one node for all).'
+            f'`granularity` is {granularity!r}; pass "method" (a node for each method) or "flow" (one node for all).'
         )
     definition = flow.topology()
     form: FlowForm | None = definition.derived.get(granularity)

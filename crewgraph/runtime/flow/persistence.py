@@ -54,7 +54,7 @@ class SQLiteFlowPersistence(FlowPersistence):
     def __init__(self, db_path: str | Path | None = None, **more: object) -> None:
         if str(db_path) == ":memory:":
             raise DefinitionError(
-                "`db_path` is `:memory:`, which is lost with each connection; give the path of a file."
+                "`db_path` is `:memory:`, which is lost with each connection; pass the path of a file."
             )
         self.db_path: str = str(db_path) if db_path is not None else str(storage_dir() / _NAME)
         """The file."""
@@ -69,7 +69,7 @@ class SQLiteFlowPersistence(FlowPersistence):
         try:
             private_file(self.db_path)
         except OSError as error:
-            raise StorageError(f"{self.db_path} cannot be created: {error}. Give another `db_path`.") from error
+            raise StorageError(f"{self.db_path} cannot be created: {error}. Pass another `db_path`.") from error
         with self._connected() as connection:
             connection.executescript(_SCHEMA)
 

@@ -70,7 +70,7 @@ def override_output(value: object, assignment: TaskBinding, previous: TaskOutput
     elif isinstance(value, Mapping):
         fields = _fields_of_mapping(dict(cast("PlainDict", value)), assignment, where)
     else:
-        raise TypeError(f"{where} is {value!r:.80}; give a text, a dict or a `TaskOutput`")
+        raise TypeError(f"{where} is {value!r:.80}; pass a string, a dict or a `TaskOutput`")
     try:
         plain = {**(previous or _empty_output(assignment, inputs)).to_plain(), **fields}
         return without_usage(TaskOutput.from_plain(plain, assignment.task.output_pydantic))
@@ -94,7 +94,7 @@ def _fields_of_text(text: str, assignment: TaskBinding, where: str, *, structure
     model = task.output_pydantic or task.output_json
     if model is None:
         if structured:
-            raise DefinitionError(f"{where} is a dict without `raw`, and the task returns text; give a text")
+            raise DefinitionError(f"{where} is a dict without `raw`, and the task returns text; pass a string")
         return {"raw": text, "pydantic": None, "json_dict": None}
     instance, problem = read_structure(text, model)
     if instance is None:
@@ -279,7 +279,7 @@ class ForkStart:
         return RunError(
             f"the run of thread `{self.source.thread_id}` has no output of {named}, which comes before that point. Tasks "
             f"done: {done or 'none'}. The run is in progress, has failed (`crew.resume` continues it), or its crew had other "
-            "tasks; give `outputs=` for the missing tasks, or `thread_id=` of another run (`crew.runs()` lists them)"
+            "tasks; pass `outputs=` for the missing tasks, or `thread_id=` of another run (`crew.runs()` lists them)"
         )
 
     def updates(self) -> list[StateUpdate]:
@@ -312,5 +312,5 @@ class ForkStart:
 
 def _checked_outputs(outputs: object) -> Mapping[object, object]:
     if outputs is not None and not isinstance(outputs, Mapping):
-        raise TypeError(f'`outputs` is {outputs!r:.80}; give a dict from task names to outputs: {{"research": "..."}}')
+        raise TypeError(f'`outputs` is {outputs!r:.80}; pass a dict from task names to outputs: {{"research": "..."}}')
     return cast("Mapping[object, object]", outputs or {})

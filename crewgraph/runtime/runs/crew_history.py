@@ -162,7 +162,7 @@ def _diff_stored(saver: object, a: str, b: str) -> Program[RunDiff]:
 
 def _checked_thread_id(thread_id: object) -> str:
     if not isinstance(thread_id, (str, int)) or isinstance(thread_id, bool) or thread_id == "":
-        raise TypeError(f"{thread_id!r:.80} is not a run; give its `thread_id` or its `CrewOutput`")
+        raise TypeError(f"{thread_id!r:.80} is not a run; pass its `thread_id` or its `CrewOutput`")
     return str(thread_id)
 
 

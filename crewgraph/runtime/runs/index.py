@@ -270,7 +270,7 @@ def latest_run(crew: Crew, saver: Any) -> Program[str]:
         raise RunError(
             f"no run of crew `{crew.name}` is stored in the {type(saver).__name__}: run it with `kickoff` first, or check where "
             "its runs are stored (`checkpointer=`, CREWGRAPH_STORAGE_DIR). A crew without a name is identified by the names of "
-            "its tasks; give `thread_id=` if these have changed."
+            "its tasks; pass `thread_id=` if these have changed."
         )
     return runs[0].thread_id
 

@@ -266,12 +266,12 @@ def _openai(arguments: PlainMapping) -> Any:
 def _azure(arguments: Mapping[str, object]) -> Any:
     if not arguments.get("azure_endpoint"):
         raise EmbedderError(
-            'The embedder `azure` needs the address of its resource. Give {"config": {"api_base": ...}}, or set '
+            'The embedder `azure` needs the address of its resource. Pass {"config": {"api_base": ...}}, or set '
             "AZURE_API_BASE."
         )
     if not arguments.get("api_key") and not arguments.get("azure_ad_token"):
         raise EmbedderError(
-            'The embedder `azure` needs a key. Give {"config": {"api_key": ...}}, or set AZURE_API_KEY.'
+            'The embedder `azure` needs a key. Pass {"config": {"api_key": ...}}, or set AZURE_API_KEY.'
         )
     endpoint, _, path = str(arguments["azure_endpoint"]).rstrip("/").partition("/openai")
     deployment = (

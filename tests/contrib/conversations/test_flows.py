@@ -142,7 +142,7 @@ def test_intents_are_distinguished_first(mode: Mode):
 
 
 def test_intents_need_a_model():
-    with pytest.raises(ValueError, match="give `intent_llm`"):
+    with pytest.raises(ValueError, match="pass `intent_llm`"):
         Desk().handle_turn("hi", intents=["order"])
 
 

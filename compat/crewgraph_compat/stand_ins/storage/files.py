@@ -116,7 +116,7 @@ class FileHandler:
 
     def __init__(self, file_path: bool | str) -> None:
         if not isinstance(file_path, str) and file_path is not True:
-            raise ValueError(f"`file_path` is {file_path!r}; give the name of a file, or True for `logs.txt`")
+            raise ValueError(f"`file_path` is {file_path!r}; pass the name of a file, or True for `logs.txt`")
         is_named = isinstance(file_path, str)
         ending = "" if is_named and file_path.endswith((".json", ".txt")) else ".txt"
         self._path = f"{file_path}{ending}" if is_named else os.path.join(os.curdir, "logs.txt")
