@@ -8,18 +8,12 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from storage.checkpoints.saver_graphs import chain, on, run
 
-from crewgraph.core.saving import InlineGraph
 from crewgraph.storage.checkpoints import SqliteCheckpointer
-
-
-def inline(graph: Any) -> Any:
-    """Return a graph that saves in order, as crews do: LangGraph's threads may save a channel before the write to it."""
-    return InlineGraph(**vars(graph))
 
 
 def ours(nodes: int, file: Path, text: str) -> float:
     with SqliteCheckpointer(file) as saver:
-        run(inline(chain(nodes, saver, text)), {"inputs": "i"}, on("t"))
+        run(chain(nodes, saver, text), {"inputs": "i"}, on("t"))
     return file.stat().st_size / nodes
 
 
@@ -69,7 +63,7 @@ def saver_pragma(file: Path, name: str) -> int:
 def test_a_large_value_is_stored_once_for_the_write_and_its_channel(tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     with SqliteCheckpointer(file) as saver:
-        run(inline(chain(10, saver, "x" * 100_000)), {"inputs": "i"}, on("t"))
+        run(chain(10, saver, "x" * 100_000), {"inputs": "i"}, on("t"))
     connection = sqlite3.connect(file)
     large = connection.execute("SELECT count(*) FROM payloads WHERE length(data) > 100000").fetchone()
     connection.close()
