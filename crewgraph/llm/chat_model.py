@@ -17,7 +17,7 @@ from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer
 from crewgraph.llm.capabilities import supports_stop_words
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
-from crewgraph.llm.openai_clients import across_event_loops, with_plain_requests, with_streamed_usage
+from crewgraph.llm.openai_clients import UNPARSED, across_event_loops, with_plain_requests, with_streamed_usage
 from crewgraph.llm.strict_schema import strict_schema
 from crewgraph.llm.usage import read_langchain_usage, read_usage
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
@@ -514,7 +514,9 @@ def _request(call: PlainMapping, number: int) -> ToolRequest:
     return {
         "id": call.get("id") or f"call_{number}",
         "name": call.get("name") or "",
-        "args": as_plain_data(cast("PlainDict", args)) if isinstance(args, dict) else str(args or ""),
+        "args": as_plain_data(cast("PlainDict", args))
+        if isinstance(args, dict)
+        else str(args or "").removeprefix(UNPARSED),
     }
 
 
