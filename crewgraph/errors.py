@@ -37,7 +37,7 @@ CrewgraphError
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 __all__ = [
     "BudgetExceeded",
@@ -60,6 +60,7 @@ __all__ = [
     "NoModelError",
     "OutputInvalid",
     "OutputNotSaved",
+    "PicklableError",
     "RemoteAgentError",
     "RunError",
     "ScriptRefused",
@@ -77,10 +78,35 @@ __all__ = [
     "UnknownPrompt",
     "UnknownTask",
     "VectorInvalid",
+    "unconstructed",
 ]
 
 
-class CrewgraphError(Exception):
+_ErrorT = TypeVar("_ErrorT", bound=BaseException)
+
+
+class PicklableError(Exception):
+    """An exception that `pickle` and `copy` restore with its attributes and notes, whatever its constructor takes.
+
+    Python calls the constructor with `args`, which fails in the process that started a pool.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        _, args, *state = cast("tuple[Any, ...]", super().__reduce__())
+        return unconstructed, (type(self), args), *state
+
+
+def unconstructed(kind: type[_ErrorT], args: tuple[object, ...]) -> _ErrorT:
+    """Return an exception with some `args`, without calling its constructor."""
+    builtin: Any = kind
+    while builtin.__module__ != "builtins":  # the one that lays out the instances, which need not be the first base
+        builtin = builtin.__base__
+    error: _ErrorT = builtin.__new__(kind, *args)
+    error.args = args
+    return error
+
+
+class CrewgraphError(PicklableError):
     """The base class of crewgraph's exceptions."""
 
 

@@ -7,7 +7,8 @@ the counters must be advanced for it. For the parts of LangGraph's loop see `sav
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
@@ -27,6 +28,7 @@ from crewgraph.core.tracing import ConfigContext
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
     from langgraph.pregel._read import PregelNode
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "node_name",
     "pending_input",
     "place_of",
+    "reached",
     "shared_runtime",
     "trace_on_demand",
     "untraced",
@@ -289,34 +292,95 @@ def pending_input(values: PlainMapping) -> Any:
 
 def coming(values: PlainMapping) -> list[str]:
     """Return the nodes that a graph runs next at such a checkpoint; empty if it has not yet taken its input."""
-    found: list[str] = []
+    return [node for _, node in _triggered(values)]
+
+
+def _triggered(values: PlainMapping) -> Iterator[tuple[str, str]]:
+    """Yield the channels that start a node at a checkpoint, each with its node."""
     for channel, value in values.items():
         if channel.startswith(_BRANCH):
-            found.append(channel[len(_BRANCH) :])
+            yield channel, channel[len(_BRANCH) :]
         elif channel.startswith(_JOIN):
             # The name of a join lists the nodes it waits for; its value those that have ended.
             awaited, _, node = channel[len(_JOIN) :].rpartition(":")
             if len("+".join(value)) == len(awaited):
-                found.append(node)
-    return found
+                yield channel, node
 
 
 def executions(saved: CheckpointTuple) -> dict[str, str]:
     """Return the nodes that a graph runs next at a checkpoint, by the ids of these executions in `pending_writes`."""
+    stored = saved.checkpoint
+    return {_execution(saved, node, stored["channel_versions"]): node for node in coming(stored["channel_values"])}
+
+
+def _execution(saved: CheckpointTuple, node: str, channels: Iterable[str]) -> str:
+    """Return the id of a node's execution that follows a checkpoint, in a graph with some channels."""
     address: PlainMapping = saved.config.get("configurable") or {}
-    metadata = cast("PlainMapping", saved.metadata)
-    above, step, found = str(address.get(_NAMESPACE) or ""), str(int(metadata["step"]) + 1), dict[str, str]()
+    above, step = str(address.get(_NAMESPACE) or ""), str(int(cast("PlainMapping", saved.metadata)["step"]) + 1)
     number = bytes.fromhex(saved.checkpoint["id"].replace("-", ""))
-    for node in coming(saved.checkpoint["channel_values"]):
-        joins = (name for name in saved.checkpoint["channel_versions"] if _joins_into(name, node))
-        triggers = sorted([f"{_BRANCH}{node}", *joins])
-        namespace = f"{above}|{node}" if above else node
-        found[_xxhash_str(number, namespace, step, node, PULL, *triggers)] = node
-    return found
+    triggers = sorted([f"{_BRANCH}{node}", *(name for name in channels if _joins_into(name, node))])
+    return _xxhash_str(number, f"{above}|{node}" if above else node, step, node, PULL, *triggers)
 
 
 def _joins_into(channel: str, node: str) -> bool:
     return channel.startswith(_JOIN) and channel.endswith(f":{node}")
+
+
+def reached(graph: "CompiledStateGraph[Any]", saved: CheckpointTuple) -> set[str]:
+    """Return the nodes that a graph would run from a checkpoint to its end, whatever its conditions decide.
+
+    The checkpoint may be that of another graph: LangGraph ignores what it holds for nodes and joins that the graph lacks. A node
+    whose writes are stored is not run again, and leads to what it led to in the graph that ran it.
+    """
+    values = saved.checkpoint["channel_values"]
+    channels = cast("PlainMapping", graph.channels)
+    triggered = {channel: node for channel, node in _triggered(values) if channel in channels}
+    stored = defaultdict[str, set[str]](set)
+    for execution, channel, _ in saved.pending_writes or ():
+        if channel not in (ERROR, _QUESTION, _RESUME):
+            stored[execution].add(channel)
+    led = {node: stored.get(_execution(saved, node, channels)) for node in triggered.values()}
+    edges = _Edges(graph, {name: value for name, value in values.items() if name not in triggered})
+    found, ready = set[str](), list(triggered.values())
+    while ready:
+        node = ready.pop()
+        if node not in found:
+            found.add(node)
+            ready += edges.after(node, led.get(node) or edges.channels[node])
+    return found
+
+
+class _Edges:
+    """The edges of a graph, and which nodes its joins still wait for.
+
+    Args:
+        graph: the graph.
+        values: a checkpoint's values, without those that start a node.
+    """
+
+    def __init__(self, graph: "CompiledStateGraph[Any]", values: PlainMapping) -> None:
+        builder = graph.builder
+        joins = {f"{_JOIN}{'+'.join(starts)}:{end}": (starts, end) for starts, end in builder.waiting_edges}
+        self._ends = {f"{_BRANCH}{node}": node for node in builder.nodes} | {
+            name: end for name, (_, end) in joins.items()
+        }
+        self._awaited = {name: set(starts) - set(values.get(name, ())) for name, (starts, _) in joins.items()}
+        self.channels = defaultdict[str, set[str]](set)
+        """The channels that each node writes to, to start others."""
+        for start, end in builder.edges:
+            self.channels[start].add(f"{_BRANCH}{end}")
+        for name, (starts, _) in joins.items():
+            for start in starts:
+                self.channels[start].add(name)
+        for start, branches in builder.branches.items():
+            ends = (end for branch in branches.values() for end in (branch.ends or {}).values())
+            self.channels[start].update(f"{_BRANCH}{end}" for end in ends)
+
+    def after(self, node: str, channels: Iterable[str]) -> list[str]:
+        """Return the nodes to start when a node has written to some channels."""
+        for channel in channels:
+            self._awaited.get(channel, set()).discard(node)
+        return [self._ends[name] for name in channels if name in self._ends and not self._awaited.get(name)]
 
 
 def interrupts_in(writes: Iterable[tuple[str, str, Any]]) -> list[Interrupt]:

@@ -25,6 +25,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.channels.base import BaseChannel
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.channels.last_value import LastValue
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.constants import START
 from langgraph.errors import InvalidUpdateError
 from langgraph.pregel import _algo, _loop, _retry, _runner
@@ -39,6 +40,7 @@ else:
     PregelLoop, PregelRunner = _loop.PregelLoop, _runner.PregelRunner
 
 __all__ = [
+    "CHECK",
     "LeanLoop",
     "NodeRunner",
     "StepChannels",
@@ -48,6 +50,9 @@ __all__ = [
     "supports_unsaved_steps",
     "with_globals",
 ]
+
+CHECK = "__crewgraph_check"
+"""The key, in the `configurable` of a run that may continue a stored one, of what checks the checkpoint that it starts from."""
 
 _PULL = "__pregel_pull"
 _RUNTIME = "__pregel_runtime"
@@ -174,10 +179,23 @@ class LeanLoop(PregelLoop):
         after_tick = with_globals(PregelLoop.after_tick, _loop, apply_writes=_apply_writes)
 
     def _first(self, *, input_keys: str | Sequence[str], updated_channels: set[str] | None) -> set[str] | None:
+        place = self.config.get("configurable") or {}
+        check = place.get(CHECK)
+        if check is not None:
+            self.config = {**self.config, "configurable": {**place, CHECK: None}}
+            if self.checkpoint["channel_versions"]:
+                check(self._stored())
         updated = super()._first(input_keys=input_keys, updated_channels=updated_channels)
         if supports_step_channels:
             self.channels = StepChannels(cast("Mapping[str, BaseChannel[Any, Any, Any]]", self.channels))
         return updated
+
+    def _stored(self) -> CheckpointTuple:
+        """Return the checkpoint that the run starts from, before it is run."""
+        writes = self.checkpoint_pending_writes
+        return CheckpointTuple(
+            self.checkpoint_config, self.checkpoint, self.checkpoint_metadata, self.prev_checkpoint_config, writes
+        )
 
     def _put_checkpoint(self, metadata: Any) -> None:
         if self.checkpointer or not supports_unsaved_steps or metadata is self.checkpoint_metadata:

@@ -417,7 +417,7 @@ _MAX_ENTRIES = 4
 class DerivedCache:
     """A small cache of objects derived from a definition, such as its graph; the least recently used is evicted.
 
-    Thread-safe. A copy of the definition starts with an empty cache.
+    Thread-safe. A copy of the definition, also one that was pickled, starts with an empty cache.
     """
 
     def __init__(self) -> None:
@@ -438,8 +438,5 @@ class DerivedCache:
             if len(self._items) > _MAX_ENTRIES:
                 self._items.popitem(last=False)
 
-    def __copy__(self) -> Self:
-        return type(self)()
-
-    def __deepcopy__(self, _: object) -> Self:
-        return type(self)()
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()

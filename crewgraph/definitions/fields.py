@@ -23,12 +23,12 @@ from pydantic import (
 
 from crewgraph.definitions.base import Definition, refuse_single
 from crewgraph.deprecations import warn_deprecated
-from crewgraph.errors import CompileError, NoModelError
+from crewgraph.errors import CompileError, ModelError, NoModelError
 from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.lazy import lazy
-from crewgraph.llm.resolve import default_model_name, llm_from_name
+from crewgraph.llm.resolve import check_model, default_model_name, llm_from_name
 from crewgraph.schema import PlainMapping, from_json_schema
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool
@@ -54,6 +54,7 @@ __all__ = [
     "CacheHandlerField",
     "CallbackField",
     "FilesField",
+    "KeptModelField",
     "KnowledgeConfigField",
     "KnowledgeField",
     "KnowledgeSourcesField",
@@ -271,9 +272,23 @@ VerboseField = Annotated[bool, BeforeValidator(_parse_verbose)]
 """A bool; numbers are CrewAI's former levels, 0 is off."""
 
 
+def _checked_model(value: Any) -> Any:
+    """Return the value if it is a model, or names one; an empty name stands for no model."""
+    if not (isinstance(value, str) and not value.strip()):
+        try:
+            check_model(value)
+        except ModelError as error:
+            raise ValueError(str(error)) from None
+    return value
+
+
+def _named_model(value: Any) -> object:
+    return llm_from_name(_checked_model(value))
+
+
 def _model_or_default(value: Any) -> object:
-    """Return `llm_from_name(value)`; for None the model that the environment names, or None if it names none."""
-    llm = llm_from_name(value)
+    """Return a model, or the one that it names; for None the model that the environment names, or None if it names none."""
+    llm = _named_model(value)
     if llm is not None:
         return llm
     try:
@@ -289,8 +304,11 @@ def _serialize_model(model: object) -> object:
 
 _SerializedModel = PlainSerializer(_serialize_model, when_used="json-unless-none")
 
-ModelField = Annotated[Any, AfterValidator(llm_from_name), _SerializedModel]
+ModelField = Annotated[Any, AfterValidator(_named_model), _SerializedModel]
 """A model; a name is converted to an `LLM`."""
+
+KeptModelField = Annotated[Any, AfterValidator(_checked_model)]
+"""A model, or a name; either is kept as it is."""
 
 ModelOrDefaultField = Annotated[Any, AfterValidator(_model_or_default), Field(validate_default=True), _SerializedModel]
 """A model; None is replaced by the model that the environment names, if any."""

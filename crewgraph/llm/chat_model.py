@@ -17,7 +17,8 @@ from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer
 from crewgraph.llm.capabilities import supports_stop_words
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
-from crewgraph.llm.openai_clients import across_event_loops, with_plain_requests, with_streamed_usage
+from crewgraph.llm.openai_clients import UNPARSED, across_event_loops, with_plain_requests, with_streamed_usage
+from crewgraph.llm.strict_schema import strict_schema
 from crewgraph.llm.usage import read_langchain_usage, read_usage
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
 from crewgraph.redaction import redacted_logger
@@ -66,6 +67,7 @@ class ChatModel:
         on_answer: Callable[[Any, Usage | None], None] | None = None,
         parameters: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
+        strict: bool = False,
     ) -> None:
         """Wrap a model.
 
@@ -77,8 +79,10 @@ class ChatModel:
             on_answer: Called after each answer with LangChain's message and its usage.
             parameters: Parameters for `identity` that the model's class does not expose.
             settings: Further keywords of requests, such as `tool_choice`, in LangChain's form.
+            strict: Whether the provider keeps to response formats exactly, if it is asked for that.
         """
         self.source = source
+        self._strict = strict
         self._offers_tools = native_tools
         self._response_format = response_format
         self._on_answer = on_answer
@@ -138,6 +142,13 @@ class ChatModel:
 
     def with_response_format(self, response_format: type[BaseModel] | PlainMapping | None) -> "ChatModel":
         """Return a copy with another response format."""
+        return self._copy(response_format, self._settings)
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "ChatModel":
+        """Return a copy whose requests have further keywords, such as `tool_choice`, in LangChain's form."""
+        return self._copy(self._response_format, {**self._settings, **settings})
+
+    def _copy(self, response_format: type[BaseModel] | PlainMapping | None, settings: Mapping[str, Any]) -> "ChatModel":
         return ChatModel(
             self.source,
             native_tools=self._offers_tools,
@@ -145,19 +156,8 @@ class ChatModel:
             response_format=response_format,
             on_answer=self._on_answer,
             parameters=self._extra_parameters,
-            settings=self._settings,
-        )
-
-    def with_settings(self, settings: Mapping[str, Any]) -> "ChatModel":
-        """Return a copy whose requests have further keywords, such as `tool_choice`, in LangChain's form."""
-        return ChatModel(
-            self.source,
-            native_tools=self._offers_tools,
-            stop=self._stop,
-            response_format=self._response_format,
-            on_answer=self._on_answer,
-            parameters=self._extra_parameters,
-            settings={**self._settings, **settings},
+            settings=settings,
+            strict=self._strict,
         )
 
     def for_structure(self, structure: type[BaseModel]) -> "ChatModel | None":
@@ -253,9 +253,11 @@ class ChatModel:
             return source
         if isinstance(self._response_format, Mapping):
             return source.bind(response_format=dict(self._response_format))
-        schema = self._response_format.model_json_schema()
+        strict = strict_schema(self._response_format) if self._strict else None
+        schema = self._response_format.model_json_schema() if strict is None else strict
         schema.setdefault("title", self._response_format.__name__)
-        return _map_model(source, lambda model: _structured(model, schema))
+        options = {} if strict is None else {"strict": True}
+        return _map_model(source, lambda model: _structured(model, schema, options))
 
     def _stop_keywords(self, stop: Sequence[str]) -> dict[str, Any]:
         stop_words = list(dict.fromkeys([*self._stop, *stop]))
@@ -390,10 +392,10 @@ def _bind_tools(owner: object) -> object:
     return getattr(owner, "bind_tools", None)
 
 
-def _structured(model: Any, schema: PlainDict) -> object:
+def _structured(model: Any, schema: PlainDict, options: Mapping[str, bool]) -> object:
     if not hasattr(model, "with_structured_output"):
         raise NotImplementedError(f"`{_name_of(model)}` has no `with_structured_output`")
-    return _without_parser(model.with_structured_output(schema, include_raw=True))
+    return _without_parser(model.with_structured_output(schema, include_raw=True, **options))
 
 
 def _without_parser(chain: Any) -> object:
@@ -512,7 +514,9 @@ def _request(call: PlainMapping, number: int) -> ToolRequest:
     return {
         "id": call.get("id") or f"call_{number}",
         "name": call.get("name") or "",
-        "args": as_plain_data(cast("PlainDict", args)) if isinstance(args, dict) else str(args or ""),
+        "args": as_plain_data(cast("PlainDict", args))
+        if isinstance(args, dict)
+        else str(args or "").removeprefix(UNPARSED),
     }
 
 

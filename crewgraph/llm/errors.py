@@ -4,9 +4,9 @@ import json
 import re
 from functools import cache
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
-from crewgraph.errors import ModelError
+from crewgraph.errors import ModelError, PicklableError, unconstructed
 
 __all__ = [
     "ContextLengthExceeded",
@@ -43,9 +43,9 @@ class ProviderErrors:
     """Context manager around a request that unifies the errors of all providers.
 
     Errors about the context window become `ContextLengthExceeded`, answers that the client library cannot parse become
-    `UnreadableAnswer`, each with the original error as its cause. Other exceptions keep their type, so that retry policies
-    see what they expect. An unreachable server is also a `ConnectionError`, an unknown model also a `ValueError`; their
-    messages name the model, and the server's address.
+    `UnreadableAnswer`, each with the original error as its cause. Other exceptions stay instances of their type, so that retry
+    policies see what they expect; those of providers can be pickled. An unreachable server is also a `ConnectionError`, an
+    unknown model also a `ValueError`; their messages name the model, and the server's address.
     """
 
     def __init__(self, model: str) -> None:
@@ -71,28 +71,39 @@ class ProviderErrors:
             ) from error
         bases = {base.__name__ for base in type(error).__mro__}
         if "APIConnectionError" in bases and not isinstance(error, ConnectionError):
-            raise _with_builtin_base(
-                ConnectionError, error, f"{_unreached(self._model, error)}: {error}"
-            ) from error.__cause__
+            text = f"{_unreached(self._model, error)}: {error}"
+            raise _derived(error, (text,), ConnectionError) from error.__cause__
         if "NotFoundError" in bases and not isinstance(error, ValueError):
             text = f"The model `{self._model}` was not found: {error}"
-            raise _with_builtin_base(ValueError, error, text) from error.__cause__
+            raise _derived(error, (text,), ValueError) from error.__cause__
+        if "APIError" in bases and not isinstance(error, PicklableError):
+            raise _derived(error, error.args) from error.__cause__
         return False
 
 
-def _with_builtin_base(builtin: type[Exception], error: Exception, text: str) -> Exception:
-    """Return a copy of a provider's exception, with another message, that is also an instance of a builtin exception."""
-    kind = type(error)
-    also = _subclass(kind, builtin)
-    copied = also.__new__(also)  # the constructors of providers' exceptions take requests and responses
-    copied.args = (text,)
+def _derived(error: Exception, args: tuple[object, ...], builtin: type[Exception] = Exception) -> Exception:
+    """Return a copy of a provider's exception with other `args`, which is also an instance of a builtin exception.
+
+    The constructors of providers' exceptions take requests and responses: pickle and copy cannot call them.
+    """
+    copied = _derived_from(type(error), builtin, args)
     vars(copied).update(vars(error))
     return copied.with_traceback(error.__traceback__)
 
 
+def _derived_from(kind: type[Exception], builtin: type[Exception], args: tuple[object, ...]) -> Exception:
+    return unconstructed(_subclass(kind, builtin), args)
+
+
 @cache
 def _subclass(kind: type[Exception], builtin: type[Exception]) -> type[Exception]:
-    return type(kind.__name__, (kind, builtin), {"__module__": kind.__module__, "__doc__": kind.__doc__})
+    def reduce(error: PicklableError) -> tuple[Any, ...]:
+        _, (_, args), *state = PicklableError.__reduce__(error)
+        return _derived_from, (kind, builtin, args), *state
+
+    bases = (PicklableError, kind) if builtin is Exception else (PicklableError, kind, builtin)
+    own = {"__module__": kind.__module__, "__doc__": kind.__doc__, "__reduce__": reduce}
+    return type(kind.__name__, bases, own)
 
 
 def _unreached(model: str, error: Exception) -> str:

@@ -346,6 +346,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
                     response_format=self.response_format,
                     on_answer=self._record_answer,
                     parameters=settings,
+                    strict=target.provider.name == "openai",
                 )
                 built = vars(self)["_built"] = (state, adapter)
             return built[1]

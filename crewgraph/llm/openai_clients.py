@@ -14,7 +14,7 @@ from crewgraph.core.loops.transport import LoopTransport
 from crewgraph.extras import load
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["across_event_loops", "with_plain_requests", "with_streamed_usage"]
+__all__ = ["UNPARSED", "across_event_loops", "with_plain_requests", "with_streamed_usage"]
 
 
 def across_event_loops(model: object) -> object:
@@ -152,9 +152,21 @@ class _PlainResponse:
         if response.headers.get("content-type", "").partition(";")[0].endswith("json"):
             body = response.parse(to=object)
             if _is_plain_answer(body):
-                return {**_ABSENT, **cast("PlainDict", body)}
+                answer = {**_ABSENT, **cast("PlainDict", body)}
+                for choice in answer["choices"]:
+                    for call in choice["message"].get("tool_calls") or ():
+                        function = call["function"]
+                        if function["arguments"].lstrip().startswith(_NO_OBJECTS):
+                            function["arguments"] = UNPARSED + function["arguments"]
+                return answer
         return response.parse()
 
+
+UNPARSED = "\ufeff"
+"""Put before a tool call's arguments that are no JSON object, such as a list: `json.loads` refuses it, so that LangChain passes
+them on as an invalid call with their text. It would fail on the list, and the model would be asked the same again."""
+
+_NO_OBJECTS = ("[", '"', "-", *"0123456789", "true", "false")
 
 _ABSENT: PlainMapping = dict.fromkeys(("id", "model", "system_fingerprint"))  # as in a model of the openai package
 

@@ -31,6 +31,7 @@ __all__ = [
     "DEFAULT_MODEL",
     "as_llm",
     "as_model",
+    "check_model",
     "default_llm",
     "default_model_name",
     "llm_from_attributes",
@@ -66,7 +67,7 @@ def as_model(llm: object) -> Model:
         return as_model(default_llm())
     kind = type(llm)  # a mock of an `LLM` claims to be an instance
     if isinstance(llm, type):
-        raise ModelError(f"`{llm.__name__}` is a class, not a language model. Write `llm={llm.__name__}(...)`.")
+        raise _class_error(llm)
     if isinstance(llm, str) and llm.strip():
         return as_model(_cached_llm(llm))
     if issubclass(kind, LLM) and not _overrides_call(cast("LLM", llm)):
@@ -79,6 +80,27 @@ def as_model(llm: object) -> Model:
     if models := _as_list(llm):
         return FallbackModel([model for item in models for model in _flatten(as_model(item))])
     return _cached_adapter(llm)
+
+
+def check_model(llm: object) -> None:
+    """Check that something is what `as_model` accepts, without creating a model.
+
+    Raises:
+        ModelError: it is not.
+    """
+    if isinstance(llm, type):
+        raise _class_error(llm)
+    if isinstance(llm, Mapping):
+        _check_keywords(cast("PlainMapping", llm))
+    elif models := _as_list(llm):
+        for item in models:
+            check_model(item)
+    elif not (llm is None or issubclass(type(llm), BaseLLM) or _is_runnable(llm) or _is_callable_model(llm)):
+        _model_name(llm)
+
+
+def _class_error(kind: type[object]) -> ModelError:
+    return ModelError(f"`{kind.__name__}` is a class, not a language model. Write `llm={kind.__name__}(...)`.")
 
 
 def _overrides_call(llm: LLM) -> bool:
@@ -137,12 +159,17 @@ def _cached_adapter(llm: object) -> Model:
         adapter: ChatModel | CallModel = CallModel(llm, traced=not issubclass(kind, LLM))
     elif _is_runnable(llm):
         adapter = ChatModel(llm)
-    elif callable(getattr(llm, "call", None)):
+    elif _is_callable_model(llm):
         adapter = CallModel(llm)
     else:
         return as_model(llm_from_attributes(llm))
     _adapters[id(llm)] = adapter
     return adapter
+
+
+def _is_callable_model(llm: object) -> bool:
+    """Return whether an object has a method `call`."""
+    return callable(getattr(llm, "call", None))
 
 
 def _is_runnable(llm: object) -> bool:
@@ -162,9 +189,13 @@ def llm_from_name(value: Any) -> object:
 
 
 def _from_keywords(keywords: Mapping[str, Any]) -> LLM:
+    _check_keywords(keywords)
+    return LLM(**keywords)
+
+
+def _check_keywords(keywords: PlainMapping) -> None:
     if not isinstance(keywords.get("model"), str):
         raise ModelError(f'A model as a dict needs a name: {{"model": "openai/gpt-4o", ...}}, not {sorted(keywords)}.')
-    return LLM(**keywords)
 
 
 def llm_from_attributes(llm: object) -> LLM:
@@ -173,6 +204,15 @@ def llm_from_attributes(llm: object) -> LLM:
     Raises:
         ModelError: The object has none of these attributes.
     """
+    attributes = ("temperature", "max_tokens", "timeout", "logprobs", "api_key", "base_url", "api_base")
+    return LLM(
+        _model_name(llm), **{word: value for word in attributes if (value := getattr(llm, word, None)) is not None}
+    )
+
+
+def _model_name(llm: object) -> str:
+    if isinstance(llm, str) and llm.strip():
+        return llm
     name = next(
         (
             value
@@ -188,8 +228,7 @@ def llm_from_attributes(llm: object) -> LLM:
             "`LLM(...)`, a `BaseLLM`, a LangChain chat model, an object with `.call(messages)`, "
             "a dict of `LLM` keywords, or a list of these as fallbacks."
         )
-    attributes = ("temperature", "max_tokens", "timeout", "logprobs", "api_key", "base_url", "api_base")
-    return LLM(name, **{word: value for word in attributes if (value := getattr(llm, word, None)) is not None})
+    return name
 
 
 def as_llm(llm: Any) -> Any:

@@ -118,6 +118,12 @@ class ScriptedLLM(BaseLLM):
         """Return the model itself, so that copies of a definition share the script."""
         return self
 
+    def __getstate__(self) -> PlainDict:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: PlainDict) -> None:
+        vars(self).update(state, _lock=Lock())
+
     def supports_function_calling(self) -> bool:
         """Return `native_tools`."""
         return self.native_tools

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
+from crewgraph.errors import PicklableError
 from crewgraph.memory.records import MemoryRecord, ScopeInfo
 from crewgraph.schema import Metadata
 
@@ -16,7 +17,7 @@ __all__ = [
 ]
 
 
-class EmbeddingDimensionMismatchError(ValueError):
+class EmbeddingDimensionMismatchError(PicklableError, ValueError):
     """The stored vectors have another length. For custom storages: the built-in one embeds again."""
 
     def __init__(self, stored_dim: int, new_dim: int) -> None:

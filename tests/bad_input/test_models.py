@@ -1,13 +1,18 @@
 """Models that are missing, invalid, or answer badly."""
 
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.output_parsers import StrOutputParser
 from modes import Mode
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from runtime.parts import agent, asked, crew, task
 
-from crewgraph import LLM, ScriptedLLM, ToolUse
+from crewgraph import LLM, Agent, ScriptedLLM, ToolUse
+from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.errors import ModelError, NoModelError, OutputInvalid
 from crewgraph.llm.errors import InvalidMessage
 from crewgraph.testing import record_events
@@ -36,12 +41,80 @@ def test_the_model_of_the_last_task_is_missed_before_the_first_one_is_done(mode:
     assert llm.requests == []
 
 
-@pytest.mark.parametrize("llm", [5, object(), [], {}, {"model": 5}, "", "nonsense-model", "nobody/model"])
-def test_what_is_no_model_is_refused_with_what_is_one(mode: Mode, llm: Any):
+@pytest.mark.parametrize("llm", ["", "nonsense-model", "nobody/model"])
+def test_what_names_no_model_is_refused_with_what_does(mode: Mode, llm: str):
     with pytest.raises(
-        ModelError, match=r"is not a language model. Pass a name|needs a name|The provider of the model .* is unknown"
+        ModelError, match=r"is not a language model. Pass a name|The provider of the model .* is unknown"
     ):
         mode.kickoff(crew(task("a", agent(llm))))
+
+
+class Tides:
+    """Not a model."""
+
+
+NO_MODELS: list[Any] = [
+    5,
+    True,
+    b"gpt-4o",
+    object(),
+    Tides(),
+    Tides,
+    str.upper,
+    [],
+    [Tides()],
+    {},
+    {"model": 5},
+    {"temperature": 1},
+]
+FIELDS_OF_AGENTS = ("llm", "function_calling_llm")
+FIELDS_OF_CREWS = ("manager_llm", "function_calling_llm", "planning_llm", "chat_llm")
+
+
+def test_what_is_no_model_is_refused_where_it_is_given_with_what_is_one():
+    reason = r"is not a language model. Pass a name|needs a name|is a class, not a language model"
+    worker = agent(ScriptedLLM([]))
+    for no_model in NO_MODELS:
+        for field in FIELDS_OF_AGENTS:
+            with pytest.raises(ValidationError, match=f"{field}\n.*({reason})"):
+                Agent(role="r", goal="g", backstory="b", **{field: no_model})
+        for field in FIELDS_OF_CREWS:
+            with pytest.raises(ValidationError, match=f"{field}\n.*({reason})"):
+                crew(task("a", worker), **{field: no_model})
+        with pytest.raises(ValidationError, match=f"llm\n.*({reason})"):
+            PlanningConfig(llm=no_model)
+
+
+def test_whatever_a_run_takes_for_a_model_can_be_given(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+
+    class Own:
+        def call(self, messages: object) -> str:
+            return "done"
+
+    chat_model = FakeListChatModel(responses=["done"])
+    models: list[Any] = [
+        "openai/gpt-4o",
+        LLM("openai/gpt-4o"),
+        ScriptedLLM(["done"]),
+        chat_model,
+        chat_model.with_retry(),
+        chat_model | StrOutputParser(),
+        Own(),
+        MagicMock(),
+        {"model": "openai/gpt-4o"},
+        SimpleNamespace(model_name="openai/gpt-4o"),
+        ["openai/gpt-4o", Own(), chat_model],
+        None,
+        "",
+    ]
+    worker = agent(ScriptedLLM([]))
+    for model in models:
+        for field in FIELDS_OF_AGENTS:
+            Agent(role="r", goal="g", backstory="b", **{field: model})
+        for field in FIELDS_OF_CREWS:
+            crew(task("a", worker), **{field: model})
+        PlanningConfig(llm=model)
 
 
 @pytest.mark.parametrize("nothing", ["", "   ", "\n\n"])

@@ -178,6 +178,22 @@ assert bus is one is two
 
 
 @pytest.mark.usefixtures("surface")
+def test_there_is_one_event_bus():
+    run(
+        """
+from crewai.events import crewai_event_bus
+from crewai.events.event_bus import CrewAIEventsBus
+
+class Own(CrewAIEventsBus):
+    pass
+
+assert CrewAIEventsBus() is CrewAIEventsBus() is Own() is crewai_event_bus
+assert isinstance(crewai_event_bus, CrewAIEventsBus) and not isinstance(5, CrewAIEventsBus)
+"""
+    )
+
+
+@pytest.mark.usefixtures("surface")
 def test_the_version_is_three_numbers():
     version = importlib.import_module("crewai").__version__
     assert version == "1.15.30"

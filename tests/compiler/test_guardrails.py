@@ -183,6 +183,21 @@ def test_a_guardrail_may_return_a_guardrail_result():
     assert answered(run_task(guarded("good", guardrail=judge))) == "good"
 
 
+def test_a_guardrail_result_may_hold_more_than_is_used():
+    results = iter(
+        [
+            GuardrailResult(success=False, result="of no use"),
+            GuardrailResult(success=False),
+            GuardrailResult(success=True, result="better", error="of no use"),
+        ]
+    )
+    judge: Judge = lambda output: next(results)  # noqa: E731
+    run = run_task(guarded("first", "second", "third", guardrail=judge))
+    assert answered(run) == "better"
+    with pytest.raises(ValueError, match="a rejected output has no result"):
+        GuardrailResult(success=False, result="x", error="e")
+
+
 def test_a_guardrail_sees_the_structure():
     seen: list[Any] = []
 

@@ -2,8 +2,10 @@
 
 import dataclasses
 import operator
+from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict, cast
 
+import pytest
 from core.parts import at
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
@@ -25,6 +27,7 @@ from crewgraph.core.pregel import (
     has_next,
     interrupts_in,
     place_of,
+    reached,
     trace_on_demand,
     untraced,
     with_answers,
@@ -210,6 +213,63 @@ def test_a_checkpoint_of_an_inner_graph_tells_which_executions_come_next():
     inner = saver.get_tuple(waiting.state.config)
     assert inner is not None and executions(inner) == {task.id: task.name for task in waiting.state.tasks}
     assert list(executions(inner).values()) == ["ask"]
+
+
+class Visits(TypedDict):
+    seen: Annotated[list[str], operator.add]
+
+
+def _forks(saver: Any, *, failing: str | None = None, left: Sequence[str] = ("left", "right")) -> Any:
+    """Two branches, joined before a condition that chooses one of two ends."""
+
+    def node(name: str) -> Any:
+        def visit(_: Visits) -> Any:
+            if name == failing:
+                raise ConnectionError("down")
+            return {"seen": [name]}
+
+        return visit
+
+    def choose(_: Visits) -> str:
+        return "even"
+
+    graph = StateGraph(Visits)
+    for name in (*left, "join", "even", "odd", "last"):
+        graph.add_node(name, node(name))
+    for name in left:
+        graph.add_edge(START, name)
+    graph.add_edge([*left], "join")
+    graph.add_conditional_edges("join", choose, ["even", "odd"])
+    graph.add_edge("even", "last")
+    graph.add_edge("odd", "last")
+    graph.add_edge("last", END)
+    return graph.compile(checkpointer=saver)
+
+
+def test_the_nodes_that_a_graph_comes_to_from_a_checkpoint_are_told_before_it_runs():
+    saver = InMemorySaver()
+    graph = _forks(saver)
+    graph.invoke({"seen": []}, at("t"), durability="sync")
+    found = [saved for saved in saver.list(at("t")) if saved.metadata.get("source") == "loop"]
+    assert [reached(graph, saved) for saved in found] == [
+        set(),
+        {"last"},
+        {"even", "last"},
+        {"join", "even", "last"},  # what the condition chose is stored
+        {"left", "right", "join", "even", "odd", "last"},
+    ]
+
+
+def test_a_branch_whose_writes_are_stored_leads_only_where_it_led_before():
+    saver = InMemorySaver()
+    with pytest.raises(ConnectionError):
+        _forks(saver, failing="right").invoke({"seen": []}, at("t"), durability="sync")
+    saved = saver.get_tuple(at("t"))
+    assert saved is not None
+    assert reached(_forks(saver), saved) == {"left", "right", "join", "even", "odd", "last"}
+    edited = _forks(saver, left=("left", "right", "third"))
+    assert reached(edited, saved) == {"left", "right"}
+    assert edited.invoke(None, at("t"))["seen"] == ["left", "right"]
 
 
 def test_outside_of_any_graph_there_is_no_task():

@@ -1,9 +1,15 @@
 """Runs that are resumed after their crew or flow was edited."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
 import pytest
+from core.parts import at
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command
 from modes import Mode
+from waiting import wait_until
 
 from crewgraph import Crew, ScriptedLLM, Task
 from crewgraph.errors import DefinitionChanged, RunError
@@ -67,6 +73,150 @@ def test_a_task_put_behind_a_finished_run_is_not_left_out(mode: Mode):
     ):
         mode.resume(longer, "t")
     assert mode.run(longer.fork, longer.afork, "write_it", thread_id="t").raw == "a"
+
+
+Shape = Sequence[tuple[str, bool]]
+"""Names of tasks, and whether each is asynchronous."""
+
+PARALLEL: Shape = [("find", True), ("search", True), ("write", False)]
+LINEAR: Shape = [("find", False), ("search", False), ("check", False), ("write", False)]
+
+
+def shaped(shape: Shape) -> Crew:
+    """A crew with tasks of a shape, each done by a worker of its name."""
+    workers = {name: agent(ScriptedLLM([f"{name} done"]), name) for name, _ in shape}
+    return crew(*(task(name, workers[name], async_execution=parallel) for name, parallel in shape))
+
+
+def stopped(shape: Shape, failing: str, saver: InMemorySaver) -> Crew:
+    """A crew with tasks of a shape, one of which fails when those before it are stored."""
+    names = [name for name, _ in shape]
+    before = set(names[: names.index(failing)])
+
+    def are_stored() -> bool:
+        saved = saver.get_tuple(at("t"))
+        assert saved is not None
+        return {*saved.checkpoint["channel_values"], *(name for _, name, _ in saved.pending_writes or ())} >= before
+
+    def fail(_: object) -> str:
+        wait_until(are_stored)
+        raise ConnectionError("down")
+
+    team = shaped(shape)
+    team.agents[names.index(failing)].llm = ScriptedLLM([fail])
+    return team
+
+
+CHANGES: dict[str, tuple[Shape, str, Shape, str]] = {
+    "a task is put into a group of parallel ones": (
+        PARALLEL,
+        "search",
+        [("find", True), ("search", True), ("ask", True), ("write", False)],
+        "continues with task `search`, and would end without task `ask`",
+    ),
+    "a task is put behind a group that is half done": (
+        PARALLEL,
+        "search",
+        [("find", True), ("search", True), ("check", False), ("write", False)],
+        "continues with task `search`, and would end without task `check`",
+    ),
+    "a task is made parallel to one that is done": (
+        LINEAR,
+        "search",
+        [("find", True), ("search", True), ("check", False), ("write", False)],
+        "continues with task `search`, and would end without task `check`",
+    ),
+    "later tasks are made parallel": (
+        LINEAR,
+        "search",
+        [("find", False), ("search", True), ("check", True), ("write", False)],
+        "continues with task `search`, and would end without task `check`",
+    ),
+    "tasks before the next one are made sequential": (
+        PARALLEL,
+        "write",
+        [("find", True), ("search", False), ("write", False)],
+        "continues with task `write`, which now waits for other tasks",
+    ),
+    "a parallel task is taken out": (
+        PARALLEL,
+        "search",
+        [("search", True), ("write", False)],
+        "continues with task `find`, which the crew does not have",
+    ),
+}
+
+
+def test_parallel_tasks_that_were_put_in_or_regrouped_are_not_left_out(mode: Mode):
+    for shape, failing, edited, problem in CHANGES.values():
+        saver = InMemorySaver()
+        with pytest.raises(ConnectionError):
+            mode.kickoff(stopped(shape, failing, saver), thread_id="t", checkpointer=saver)
+        team = shaped(edited)
+        with pytest.raises(DefinitionChanged) as error:
+            mode.resume(team, "t", checkpointer=saver)
+        assert f"thread `t` {problem}: the crew has changed since, and nothing was run." in str(error.value)
+        first = str(error.value).rpartition("crew.fork('")[2].partition("'")[0]
+        done = mode.run(team.fork, team.afork, first, thread_id="t", checkpointer=saver)
+        assert [output.raw for output in done.tasks_output] == [f"{name} done" for name, _ in edited]
+
+
+def test_parallel_tasks_may_be_made_sequential_and_later_ones_taken_out(mode: Mode):
+    for edited in ([LINEAR[0], PARALLEL[1], LINEAR[3]], [*LINEAR[:2], LINEAR[3]], LINEAR[:2]):
+        saver = InMemorySaver()
+        with pytest.raises(ConnectionError):
+            mode.kickoff(stopped(PARALLEL, "search", saver), thread_id="t", checkpointer=saver)
+        done = mode.resume(shaped(edited), "t", checkpointer=saver)
+        assert [output.raw for output in done.tasks_output] == [f"{name} done" for name, _ in edited]
+
+
+def test_a_compiled_graph_of_an_edited_crew_is_refused(mode: Mode):
+    for change, (shape, failing, edited, problem) in CHANGES.items():
+        saver = InMemorySaver()
+        with pytest.raises(ConnectionError):
+            mode.invoke(stopped(shape, failing, saver).compile(checkpointer=saver), {}, at("t"))
+        before = saver.get_tuple(at("t"))
+        with pytest.raises(DefinitionChanged) as error:
+            mode.invoke(shaped(edited).compile(checkpointer=saver), None, at("t"))
+        assert problem.rpartition("task")[2] in str(error.value), change
+        assert saver.get_tuple(at("t")) == before
+
+
+def test_a_compiled_graph_of_an_edited_crew_is_refused_as_a_node(mode: Mode):
+    saver, failing = InMemorySaver(), shaped(PARALLEL)
+    failing.agents[1].llm = ScriptedLLM([ConnectionError("down")])
+
+    def around(team: Crew) -> Any:
+        graph = StateGraph(TypedDict("Around", {"inputs": dict[str, Any], "write": dict[str, Any]}))
+        graph.add_node("team", team.compile())
+        graph.add_edge(START, "team")
+        return graph.compile(checkpointer=saver)
+
+    with pytest.raises(ConnectionError):
+        mode.invoke(around(failing), {"inputs": {}}, at("t"))
+    with pytest.raises(
+        DefinitionChanged, match=r"continues with task `\w+`, and has no output of task `ask` before it"
+    ):
+        mode.invoke(around(shaped([("ask", True), *PARALLEL])), None, at("t"))
+    assert mode.invoke(around(shaped(PARALLEL)), None, at("t"))["write"]["raw"] == "write done"
+
+
+def test_a_task_that_was_left_out_of_a_compiled_graph_by_hand_is_not_missed(mode: Mode):
+    saver = InMemorySaver()
+    graph = stopped(LINEAR, "check", saver).compile(checkpointer=saver)
+    with pytest.raises(ConnectionError):
+        mode.invoke(graph, {}, at("t"))
+    mode.run(graph.update_state, graph.aupdate_state, at("t"), None, as_node="check")
+    assert mode.invoke(graph, None, at("t"))["write"]["raw"] == "write done"
+    assert mode.invoke(graph, None, at("t"))["write"]["raw"] == "write done"
+
+
+def test_the_caller_of_a_compiled_graph_may_say_where_it_continues(mode: Mode):
+    saver = InMemorySaver()
+    mode.invoke(shaped(LINEAR[:2]).compile(checkpointer=saver), {}, at("t"))
+    with pytest.raises(DefinitionChanged, match="is done, and has no output of task `check`"):
+        mode.invoke(shaped(LINEAR).compile(checkpointer=saver), None, at("t"))
+    assert mode.invoke(shaped(LINEAR).compile(checkpointer=saver), Command(goto="check"), at("t"))["write"]
 
 
 def test_later_tasks_may_be_added_and_left_out(mode: Mode):

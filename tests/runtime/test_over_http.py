@@ -87,6 +87,39 @@ class Weather(BaseModel):
     degrees: int
 
 
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_list_in_the_place_of_arguments_is_the_only_argument(mode: Mode, streams: bool):
+    seen: list[list[int]] = []
+
+    @tool
+    def add(numbers: list[int]) -> str:
+        """Add numbers."""
+        seen.append(numbers)
+        return str(sum(numbers))
+
+    for written in ("[1, 2]", ' "[1, 2]"', '{"numbers": [1, 2]}', '{"numbers": "[1, 2]"}'):
+        with OpenAIServer([call("add", written), "three"]) as server:
+            assert mode.kickoff(solo(server.url, tools=[add], stream=streams)).raw == "three"
+            assert len(server.bodies) == 2
+            assert server.bodies[1]["messages"][-1]["content"] == "3"
+    assert seen == [[1, 2]] * 4
+    with OpenAIServer([call("add", "[1, [2]]"), "sorry"]) as server:
+        assert mode.kickoff(solo(server.url, tools=[add], stream=streams)).raw == "sorry"
+        assert server.bodies[1]["messages"][-1]["content"].startswith("`add` was not used: `numbers.1`")
+
+
+def test_arguments_that_are_empty_or_null_are_none(mode: Mode):
+    @tool
+    def look() -> str:
+        """Look."""
+        return "a reef"
+
+    for written in ("", "null", "{}"):
+        with OpenAIServer([call("look", written), "seen"]) as server:
+            assert mode.kickoff(solo(server.url, tools=[look])).raw == "seen"
+            assert server.bodies[1]["messages"][-1]["content"] == "a reef"
+
+
 def test_a_structured_output_is_read_or_asked_for_again(mode: Mode):
     with OpenAIServer(["It is 7 degrees in Ulm.", '{"town": "Ulm", "degrees": 7}']) as server:
         made = crew(task("a", agent(served(server.url)), output_pydantic=Weather))

@@ -20,6 +20,7 @@ from psycopg.errors import InsufficientPrivilege
 from servers.postgres import Postgres
 from waiting import wait_until
 
+from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import StorageError, ThreadBusy
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.claims.files import file_claims
@@ -209,6 +210,55 @@ def cut_off(server: "Connection[Any]") -> None:
     ).fetchall()
     pids = [pid for pid, _ in ended]
     wait_until(lambda: not server.execute("SELECT 1 FROM pg_stat_activity WHERE pid = ANY(%s)", (pids,)).fetchone())
+
+
+def open_files(folder: Path) -> list[str]:
+    """The files of a folder that this process has open."""
+    links = (os.path.join("/proc/self/fd", number) for number in os.listdir("/proc/self/fd"))
+    targets = [os.readlink(link) for link in links if os.path.lexists(link)]
+    return sorted({Path(target).name for target in targets if target.startswith(f"{folder}/")})
+
+
+linux = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the open files of a process are listed on Linux")
+
+
+@linux
+def test_a_closed_checkpointer_has_no_file_open(tmp_path: Path):
+    worker = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM(["done"]))
+    crew = Crew(agents=[worker], tasks=[Task(description="d", expected_output="e", agent=worker)])
+    saver = SqliteCheckpointer(tmp_path / "runs.db")
+    crew.kickoff(thread_id="t", checkpointer=saver)
+    assert "runs.db-claims" in open_files(tmp_path)
+    saver.close()
+    saver.close()
+    assert open_files(tmp_path) == []
+    with SqliteCheckpointer(tmp_path / "runs.db") as again:
+        assert crew.resume("t", checkpointer=again).raw == "done"
+    assert open_files(tmp_path) == []
+
+
+@linux
+def test_closing_a_checkpointer_releases_no_claim_of_another_one_on_the_file(tmp_path: Path):
+    first, second = SqliteCheckpointer(tmp_path / "runs.db"), SqliteCheckpointer(tmp_path / "runs.db")
+    claim = first.claims.claim("t")
+    second.close()
+    assert is_claimed_for_others(tmp_path / "runs.db")
+    first.close()  # while its run still is at work
+    assert is_claimed_for_others(tmp_path / "runs.db")
+    assert open_files(tmp_path) == ["runs.db-claims"]
+    claim.close()
+    assert open_files(tmp_path) == []
+    assert not is_claimed_for_others(tmp_path / "runs.db")
+    with closing(second.claims.claim("t")), pytest.raises(ThreadBusy):
+        first.claims.claim("t")
+    assert first.claims.holder("t") is None
+    assert open_files(tmp_path) == []
+
+
+def is_claimed_for_others(database: Path) -> bool:
+    asks = "import sys; from crewgraph.storage.claims.files import file_claims; print(file_claims(sys.argv[1]).holder('t'))"
+    asked = subprocess.run([sys.executable, "-c", asks, str(database)], capture_output=True, text=True, check=True)
+    return asked.stdout != "None\n"
 
 
 def test_a_claim_on_postgres_ends_with_its_connection(postgres: Postgres, server: "Connection[Any]"):

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FilePath, Ht
 
 from crewgraph.contrib.a2a.config import ServedAgent, TransportType, Url
 from crewgraph.deprecations import warn_deprecated
+from crewgraph.errors import PicklableError
 
 __all__ = [
     "HTTP_401_UNAUTHORIZED",
@@ -50,7 +51,7 @@ def _secret(value: Any) -> Any:
 _Secret = Annotated[SecretStr, BeforeValidator(_secret)]
 
 
-class HTTPException(Exception):
+class HTTPException(PicklableError):
     """A refused request, with the HTTP status of the response."""
 
     def __init__(self, status_code: int, detail: str | None = None, headers: dict[str, str] | None = None) -> None:

@@ -10,7 +10,7 @@ from crewgraph import events
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.events.a2a import AboutConversation
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.bus import CircularDependencyError, Depends, Handler, call_handler
+from crewgraph.events.bus import CircularDependencyError, Depends, EventBus, Handler, call_handler, event_bus
 from crewgraph.events.llm import LLMEventBase
 from crewgraph.events.skill import SkillEvent
 from crewgraph.prompts.i18n import I18N
@@ -20,6 +20,7 @@ __all__ = [
     "AgentMeta",
     "AsyncHandler",
     "AsyncHandlerSet",
+    "CrewAIEventsBus",
     "EventHandler",
     "EventTypes",
     "ExecutionPlan",
@@ -37,6 +38,21 @@ __all__ = [
     "is_async_handler",
     "is_call_handler_safe",
 ]
+
+
+class _OnlyBus(type):
+    """Makes every instance of a class the bus of the process."""
+
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
+        """Return the bus; CrewAI's constructor does so."""
+        return event_bus
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, EventBus)
+
+
+class CrewAIEventsBus(EventBus, metaclass=_OnlyBus):
+    """The class of the event bus, of which a process has one."""
 
 
 class Telemetry:

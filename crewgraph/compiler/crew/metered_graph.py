@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from crewgraph.compiler.crew.context import CrewRunContext, read_context
+from crewgraph.compiler.crew.continuing import check_continues
+from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.inputs import CrewInput
 from crewgraph.compiler.enclosing import is_node
 from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import METER, Meter, Place, Stopped, metering
 from crewgraph.core.pregel import named_run, place_of
 from crewgraph.core.saving import InlineGraph
+from crewgraph.core.supersteps import CHECK
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.fields import BUDGETS, validate_budget
@@ -31,6 +35,7 @@ from crewgraph.lazy import lazy
 from crewgraph.llm.prices import cost, price_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, UsageMetrics
+from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.llm.fallback import FallbackModel
@@ -294,6 +299,7 @@ class MeteredGraph(InlineGraph):
             BudgetExceeded: the run has used up a budget of the crew.
         """
         input, meter = self._opened(input, config, kwargs.get("context"))
+        config = self._checked(input, config) if meter.resumed else config
         config = config if self.run_name is None else named_run(config, self.run_name)
         steps = cast("Any", super().stream(input, config, **kwargs))
         try:
@@ -319,6 +325,7 @@ class MeteredGraph(InlineGraph):
             BudgetExceeded: the run has used up a budget of the crew.
         """
         input, meter = self._opened(input, config, kwargs.get("context"))
+        config = self._checked(input, config) if meter.resumed else config
         config = config if self.run_name is None else named_run(config, self.run_name)
         steps = cast("Any", super().astream(input, config, **kwargs))
         try:
@@ -362,6 +369,20 @@ class MeteredGraph(InlineGraph):
             context=own,
         )
         return cast("object", input), meter
+
+    def _checked(self, input: object, config: RunnableConfig | None) -> RunnableConfig | None:
+        """Return the config of a run that may continue a stored one, which another version of the crew may have begun."""
+        if self.input_form is None or (isinstance(input, Command) and input.goto):
+            return config  # checked by `resume`, or continued where the caller says
+        around = var_child_runnable_config.get() if config is None or "configurable" not in config else config
+        place: PlainMapping = (around or {}).get("configurable") or {}
+        return {**(config or {}), "configurable": {**place, CHECK: self._check_stored}}
+
+    def _check_stored(self, saved: CheckpointTuple) -> None:
+        # A caller may have left tasks out with `update_state(as_node=...)`: such nodes are among those that have been seen.
+        checkpoint = saved.checkpoint
+        done = {*map(node_task, checkpoint["versions_seen"]), *checkpoint["channel_values"]}
+        check_continues(self, saved, done, can_fork=False)
 
 
 _END: object = object()

@@ -15,6 +15,7 @@ from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.task.guardrail import (
+    NO_REASON,
     Faithfulness,
     GuardrailResult,
     HallucinationGuardrail,
@@ -215,7 +216,7 @@ def _encode_verdict(returned: object, *, kind: type[Judgeable], guards: Guards, 
     replacement = result.result
     verdict: Verdict = {
         "accepted": result.success,
-        "error": result.error,
+        "error": result.error or (None if result.success else NO_REASON),
         "output": replacement.to_plain() if isinstance(replacement, kind) else None,
         "text": replacement if isinstance(replacement, str) else None,
     }

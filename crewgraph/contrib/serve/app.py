@@ -38,7 +38,7 @@ from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.errors import CrewgraphError, DefinitionError, RunError, ThreadBusy
+from crewgraph.errors import CrewgraphError, DefinitionError, PicklableError, RunError, ThreadBusy
 from crewgraph.lazy import lazy
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainDict, PlainMapping, fault_text
@@ -57,7 +57,7 @@ _POSTGRES = ("langgraph.checkpoint.postgres", "langgraph.store.postgres")
 B = TypeVar("B", bound=BaseModel)
 
 
-class _Refused(Exception):
+class _Refused(PicklableError):
     """A request that cannot be served, with the HTTP status of the response."""
 
     def __init__(self, status: int, detail: str) -> None:

@@ -5,6 +5,8 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from crewgraph.definitions.fields import KeptModelField
+
 __all__ = ["PlanStep", "PlanningConfig", "StepObservation", "StepRefinement", "TodoItem", "TodoList", "TodoStatus"]
 
 
@@ -44,7 +46,7 @@ class PlanningConfig(BaseModel, defer_build=True):
     step_timeout: int | None = None
     """Seconds after which a step fails; None or 0 is unlimited."""
 
-    llm: Any = None
+    llm: KeptModelField = None
     """The model that plans and observes; None uses the agent's."""
 
     @classmethod

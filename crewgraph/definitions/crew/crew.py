@@ -19,6 +19,7 @@ from crewgraph.definitions.fields import (
     BudgetField,
     CacheHandlerField,
     CallbackField,
+    KeptModelField,
     MaxRPMField,
     MemoryFields,
     ModelField,
@@ -90,7 +91,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     cache_handler: CacheHandlerField = None
     """Caches tool results; pass one to share the cache between crews: a `CacheHandler`, or an object with `read` and `add`."""
 
-    manager_llm: Any = None
+    manager_llm: KeptModelField = None
     """The manager's model, in the hierarchical process: anything that an agent accepts as `llm`, such as `"openai/gpt-4o"`."""
 
     manager_agent: AgentField | None = None
@@ -109,13 +110,13 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     planning: bool | None = False
     """Whether a planner writes a plan for each task before the tasks run."""
 
-    planning_llm: Any = None
+    planning_llm: KeptModelField = None
     """The planner's model; None uses that of the first agent that has one."""
 
     planning_tasks: list[Task] = Field(default_factory=list[Task])
     """The planner's tasks."""
 
-    chat_llm: Any = None
+    chat_llm: KeptModelField = None
     """The model of `chat` and `conversation`; None uses the first agent's."""
 
     step_callback: CallbackField = None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from crewgraph.definitions.flow.method import ensure_metadata, mark_uncalled
 from crewgraph.definitions.html import html_section
-from crewgraph.errors import DefinitionError
+from crewgraph.errors import DefinitionError, PicklableError
 from crewgraph.schema import Metadata, PlainDict
 
 __all__ = [
@@ -91,7 +91,7 @@ class _PendingMeta(type):
         return super().__instancecheck__(instance) or getattr(instance, "is_paused_flow", False) is True
 
 
-class HumanFeedbackPending(Exception, metaclass=_PendingMeta):
+class HumanFeedbackPending(PicklableError, metaclass=_PendingMeta):
     """Raised by a provider that asked a person and does not wait: the run is stored, and resumes with the answer.
 
     The `PendingFlow` that `kickoff` then returns is also an instance of this class.

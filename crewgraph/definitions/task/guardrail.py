@@ -19,6 +19,7 @@ else:
     judge = lazy("crewgraph.runtime.agent.standalone:judge")
 
 __all__ = [
+    "NO_REASON",
     "Faithfulness",
     "Guardrail",
     "GuardrailMethods",
@@ -41,6 +42,10 @@ Guardrails = Sequence[Guardrail] | Guardrail
 """A guardrail, or several in order."""
 
 
+NO_REASON = "refused without a reason"
+"""The reason of a rejection for which a guardrail gave none."""
+
+
 class GuardrailResult(BaseModel, defer_build=True):
     """The result of a guardrail."""
 
@@ -48,17 +53,16 @@ class GuardrailResult(BaseModel, defer_build=True):
     """Whether the output was accepted."""
 
     result: Any | None = None
-    """The replacement for an accepted output, a string or a `TaskOutput`; None keeps the output."""
+    """The replacement for an accepted output, a string or a `TaskOutput`; None keeps the output. Not used if the
+    output is rejected."""
 
     error: str | None = None
-    """The reason of a rejection, which is passed to the agent."""
+    """The reason of a rejection, which is passed to the agent. Not used if the output is accepted."""
 
     @model_validator(mode="after")
     def _check_consistent(self) -> Self:
-        if self.success and self.error:
-            raise ValueError("an accepted output has no error; set the replacement as `result`")
-        if not self.success and self.result:
-            raise ValueError("a rejected output has no result; set the reason as `error`")
+        if not self.success and self.result and self.error:
+            raise ValueError("a rejected output has no result; set the reason as `error` alone")
         return self
 
     @classmethod
@@ -78,7 +82,7 @@ class GuardrailResult(BaseModel, defer_build=True):
         accepted, data = pair
         if accepted:
             return cls(success=True, result=data)
-        return cls(success=False, error=str(data) if data else "refused without a reason")
+        return cls(success=False, error=str(data) if data else NO_REASON)
 
 
 def _describe(value: Any) -> str:

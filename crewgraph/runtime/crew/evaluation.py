@@ -157,13 +157,13 @@ class _Judge:
 
     def __init__(self, crew: Crew, llm: object) -> None:
         self._crew, self._book = crew, crew.texts.book
+        self.model: Model = as_model(llm)  # a missing model fails here, before anything is paid for
         self._agent = Agent(
             role=self._book.slice("evaluator_role"),
             goal=self._book.slice("evaluator_goal"),
             backstory=self._book.slice("evaluator_backstory"),
             llm=llm,
         )
-        self.model: Model = as_model(llm)  # a missing model fails here, before anything is paid for
 
     def scores(self, outputs: Sequence[tuple[Task, TaskOutput]], result: CrewTestResult) -> Program[list[TaskScore]]:
         """Return the scores of a round; the usage of the judging model is added to the result."""

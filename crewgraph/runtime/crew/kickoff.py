@@ -13,6 +13,7 @@ from langgraph.types import StateSnapshot
 from crewgraph.compiler.agent.external_tools import ExternalResourceCheck
 from crewgraph.compiler.agent.knowledge import LoadKnowledge
 from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY, check_memories
+from crewgraph.compiler.crew.continuing import check_continues
 from crewgraph.compiler.crew.metered_graph import check_prices
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.flow.running import Parked
@@ -37,7 +38,6 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.human_input import file_answers, forget, pending_crew, place_to_ask, run_with_questions
 from crewgraph.runtime.crew.results import (
-    check_continues,
     check_stored,
     crew_output,
     execution_logs,
@@ -438,7 +438,8 @@ class CrewRun:
         """
         assert self.place.thread_id is not None
         stored = yield from read_stored_run(self.place.checkpointer, self.place.thread_id, crew=self.crew)
-        check_continues(stored, self.steps, self.graph.nodes)
+        written = {*stored.values, *(channel for _, channel, _ in stored.checkpoint.pending_writes or ())}
+        check_continues(self.graph, stored.checkpoint, written)
 
     def execute(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         """Run the graph with an input (None or a Command continues a run) and emit the events of the run."""

@@ -1,13 +1,12 @@
 """Converts the state of a crew's graph to outputs, finds tasks by name, and adds files to the inputs of a run."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
 from uuid import UUID
 
 from langgraph.checkpoint.base import CheckpointTuple
 from pydantic import ValidationError
 
-from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import TASK
 from crewgraph.compiler.flow.running import RUNNING
 from crewgraph.compiler.task.binding import INPUTS, TaskBinding
@@ -19,17 +18,13 @@ from crewgraph.core.pregel import written_since_start
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.definitions.task.task import Task
-from crewgraph.errors import DefinitionChanged, OutputInvalid, RunError, StorageError, UnknownTask
+from crewgraph.errors import OutputInvalid, RunError, StorageError, UnknownTask
 from crewgraph.extensions import extension
 from crewgraph.llm.usage import total
 from crewgraph.schema import PlainDict, PlainMapping, trusted
 
-if TYPE_CHECKING:
-    from crewgraph.runtime.runs.stored_run import StoredCrewRun
-
 __all__ = [
     "all_with_files",
-    "check_continues",
     "check_stored",
     "crew_output",
     "execution_logs",
@@ -166,40 +161,6 @@ def check_stored(tasks: Sequence[TaskBinding], values: PlainMapping, thread_id: 
             f"thread `{thread_id}` holds a value of `{channel}` that no run of this crew writes, so nothing was run: {error}. "
             "If the state was edited, store whole outputs (`TaskOutput(...).to_plain()`); if the crew was, start a new run."
         ) from error
-
-
-def check_continues(run: "StoredCrewRun", tasks: Sequence[TaskBinding], nodes: Collection[str]) -> None:
-    """Check that a crew can continue a stored run: LangGraph would end it silently where a node is missing.
-
-    Args:
-        run: the stored run.
-        tasks: the crew's tasks in order, preceded by the planning task, if any.
-        nodes: the nodes of the crew's graph.
-
-    Raises:
-        DefinitionChanged: the crew has been edited since, so that some of its tasks would not run.
-    """
-    if not run.has_begun:
-        return
-    order, following = [task.slug for task in tasks], run.next
-    written = {*run.values, *(channel for _, channel, _ in run.checkpoint.pending_writes or ())}
-    unknown = [node_task(node) for node in run.next_nodes if node not in nodes]
-    before = order[: min((order.index(name) for name in following), default=len(order))] if not unknown else order
-    missing = [name for name in before if name not in written]
-    if not unknown and not missing:
-        return
-    if unknown:
-        problem = f"continues with task `{unknown[0]}`, which the crew does not have"
-    elif following:
-        problem = f"continues with task `{following[0]}`, and has no output of task `{missing[0]}` before it"
-    else:
-        problem = f"is done, and has no output of task `{missing[0]}`"
-    fork = f"crew.fork({missing[0]!r}, thread_id={run.thread_id!r})" if missing else None
-    raise DefinitionChanged(
-        f"the run of thread `{run.thread_id}` {problem}: the crew has changed since, and nothing was run. Resume with the "
-        "tasks that the run began with (a task without a `name` is known by its description)"
-        + (f", or run the others in a new thread: `{fork}`." if fork else ".")
-    )
 
 
 def task_index(reference: object, tasks: Sequence[TaskBinding], outputs: Mapping[str, Mapping[str, object]]) -> int:

@@ -25,7 +25,7 @@ from crewgraph.storage.checkpoints.removal import Removal, apply_retention
 from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
 from crewgraph.storage.checkpoints.threads import CheckpointRows, Key, Threads, WriteRows, channel_histories
 from crewgraph.storage.checkpoints.values import StrictSerializer, Write
-from crewgraph.storage.claims.files import file_claims
+from crewgraph.storage.claims.files import FileClaims, file_claims
 from crewgraph.storage.claims.process import ProcessClaims
 from crewgraph.storage.database import Closeable, Database, WouldBlock
 
@@ -93,8 +93,11 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         self._threads = Threads(self._database)
         self._codec = Codec(self.serde, self._database.path)
         self._removal = Removal(self._threads, self._codec.metadata)
-        self.claims: ProcessClaims = ProcessClaims() if self.path is None else file_claims(self.path)
+        self.claims: ProcessClaims = ProcessClaims()
         """The claims on threads; see `crewgraph.storage.claims`."""
+        if self.path is not None:
+            self.claims = file_claims(self.path)
+            self.claims.enter(self._database)
         apply_retention(self._database, self._removal, retention_days, max_bytes)
 
     @property
@@ -105,6 +108,8 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     def close(self) -> None:
         """Close the file, also for clones from `with_allowlist`. May be called more than once."""
         self._database.close()
+        if isinstance(self.claims, FileClaims):
+            self.claims.leave(self._database)
 
     @property
     def is_replaced(self) -> bool:

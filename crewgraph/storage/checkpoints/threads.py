@@ -122,7 +122,7 @@ class Threads:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.chains = Chains(database.path)
-        self.values = Values()
+        self.values = Values(self.chains)
         self._numbers: dict[tuple[str, str], tuple[int, int]] = {}
         self._connections_opened = database.connections_opened
 
@@ -220,7 +220,7 @@ class Threads:
         filled = [channel for channel in difference.channels if channel in new.filled]
         if not all(channel in values for channel in filled):
             return False
-        value_ids = self.values.store(connection, no, parent, [(channel, values[channel]) for channel in filled])
+        value_ids = self.values.store(connection, no, id, parent, [(name, values[name]) for name in filled])
         difference = Difference(difference.channels, difference.seen, value_ids, difference.removed)
         if base is None:
             link, text = Link.full(id, EMPTY.apply((difference,)))

@@ -4,11 +4,13 @@ import hashlib
 import json
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.constants import START
+
+from crewgraph.storage.checkpoints.versions import Chains
 
 __all__ = ["StrictSerializer", "Typed", "Values", "Write"]
 
@@ -26,6 +28,10 @@ _SELECT_WRITES = (
     "WHERE w.lineage = ? AND w.checkpoint = ? ORDER BY w.path, w.task, w.idx"
 )
 _SELECT_SLOTS = "SELECT idx, value FROM writes WHERE lineage = ? AND checkpoint = ? AND task = ?"
+_SELECT_SAME = (
+    "SELECT c.versions FROM checkpoints c, payloads v "
+    "WHERE c.lineage = ? AND c.id = ? AND v.no = ? AND v.kind = ? AND v.data = ?"
+)
 _SELECT_SLOT = "SELECT value FROM writes WHERE lineage = ? AND checkpoint = ? AND task = ? AND idx = ?"
 _INSERT_WRITE = "INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _UPDATE_WRITE = (
@@ -48,16 +54,22 @@ class Values:
     """The tables `writes` and `payloads`.
 
     What a task writes is mostly what its channel holds afterwards. The writes of a superstep are cached until its checkpoint
-    is stored, and verified before their bytes are shared: another process may have removed them.
+    is stored, and the values of a checkpoint until late writes of the superstep before it are: the threads of LangGraph store
+    them in any order. They are verified before their bytes are shared: another process may have removed them.
+
+    Args:
+        chains: reads the values that a checkpoint refers to.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, chains: Chains) -> None:
+        self._chains = chains
         self._recent: OrderedDict[tuple[int, str], dict[tuple[str, bytes], tuple[str, int, int]]] = OrderedDict()
+        self._without_write: OrderedDict[tuple[int, str], dict[str, tuple[str, int]]] = OrderedDict()
 
     def store(
-        self, connection: sqlite3.Connection, no: int, parent: str | None, values: Iterable[tuple[str, Typed]]
+        self, connection: sqlite3.Connection, no: int, id: str, parent: str | None, values: Iterable[tuple[str, Typed]]
     ) -> dict[str, int]:
-        """Store the values of channels after the writes at the parent checkpoint.
+        """Store the values of a checkpoint's channels, after the writes at its parent.
 
         Returns:
             The id of each channel's value.
@@ -71,7 +83,11 @@ class Values:
             ).fetchone() == (recorded[2],):
                 value_ids[channel] = recorded[2]
             else:
-                value_ids[channel] = _insert(connection, typed)
+                value_ids[channel] = number = _insert(connection, typed)
+                if parent is not None and number != _NONE:
+                    self._without_write.setdefault((no, parent), {})[channel] = id, number
+        if len(self._without_write) > _MAX_CACHED:
+            self._without_write.popitem(last=False)
         return value_ids
 
     def append(
@@ -85,17 +101,23 @@ class Values:
     ) -> None:
         """Store what a task wrote."""
         rows: list[_Row] = []
+        stored, shared = self._without_write.get((no, checkpoint)), set[int]()
         for idx, channel, typed in writes:
             if idx >= 0 and typed is not None and channel.startswith("__") and channel != START:
                 # A reserved name: no channel will hold the value. One page less to write is a third of the time.
                 rows.append((no, checkpoint, task, idx, path, channel, _INLINE, *typed))
                 continue
-            number = _insert(connection, typed)
+            value = stored.get(channel) if stored and typed is not None and idx >= 0 else None
+            if value is not None and self._is_same(connection, no, *value, typed):
+                number = value[1]
+                shared.add(number)
+            else:
+                number = _insert(connection, typed)
             rows.append((no, checkpoint, task, idx, path, channel, number, None, None))
             if typed is not None and idx >= 0:
                 self._recent.setdefault((no, checkpoint), {})[_digest(typed)] = task, idx, number
         if connection.executemany(_INSERT_WRITE, rows).rowcount < len(rows):
-            _resolve_conflicts(connection, rows)
+            _resolve_conflicts(connection, rows, shared)
         if len(self._recent) > _MAX_CACHED:
             self._recent.popitem(last=False)
 
@@ -104,8 +126,14 @@ class Values:
         connection.executemany("DELETE FROM payloads WHERE no = ?", [(number,) for number in numbers])
 
     def clear_cache(self) -> None:
-        """Drop all cached writes."""
+        """Drop all cached writes and values."""
         self._recent.clear()
+        self._without_write.clear()
+
+    def _is_same(self, connection: sqlite3.Connection, no: int, checkpoint: str, number: int, typed: Typed) -> bool:
+        """Whether a checkpoint still refers to a value, and the value has these bytes."""
+        row = connection.execute(_SELECT_SAME, (no, checkpoint, number, *(typed or ()))).fetchone()
+        return row is not None and number in self._chains.from_json(checkpoint, row[0]).value_ids.values()
 
     def load(self, connection: sqlite3.Connection, places: Mapping[str, int]) -> list[tuple[str, Typed]]:
         """Load the values of channels; kind and bytes are empty where a value is missing."""
@@ -126,14 +154,14 @@ class Values:
         ]
 
 
-def _resolve_conflicts(connection: sqlite3.Connection, rows: Sequence[_Row]) -> None:
+def _resolve_conflicts(connection: sqlite3.Connection, rows: Sequence[_Row], shared: Collection[int]) -> None:
     # Some positions were taken: the first write stays, but for errors, interrupts and answers.
     slots: dict[int, int] = dict(connection.execute(_SELECT_SLOTS, rows[0][:3]).fetchall())
     for no, checkpoint, task, idx, path, channel, number, *_ in rows:
         old = slots[idx]
         if idx < 0:
             connection.execute(_UPDATE_WRITE, (path, channel, number, no, checkpoint, task, idx))
-        if old != number:
+        if old != number and (idx < 0 or number not in shared):
             connection.execute("DELETE FROM payloads WHERE no = ?", (old if idx < 0 else number,))
 
 

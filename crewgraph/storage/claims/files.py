@@ -37,7 +37,8 @@ _LINUX, _DARWIN = "@hhqqi4x", "@qqihh"
 class FileClaims(ProcessClaims):
     """The claims on the threads of one database file.
 
-    Without locks on byte ranges (Windows) they hold within the process only.
+    Its file is closed when the last user of the database has left and no claim is held; without users, when nothing refers to
+    this object. Without locks on byte ranges (Windows) they hold within the process only.
     """
 
     def __init__(self, path: str) -> None:
@@ -46,6 +47,28 @@ class FileClaims(ProcessClaims):
         self._file: int | None = None
         self._closing: weakref.finalize[..., object] | None = None
         self._file_lock = Lock()
+        self._users: weakref.WeakSet[object] = weakref.WeakSet()
+        self._is_left = False
+
+    def enter(self, user: object) -> None:
+        """Keep the file open, once it is, until this user leaves."""
+        with self._file_lock:
+            self._users.add(user)
+            self._is_left = False
+
+    def leave(self, user: object) -> None:
+        """Close the file if this is the last user and no claim is held. May be called more than once."""
+        with self._file_lock:
+            self._users.discard(user)
+            self._is_left = not self._users
+            self._close_if_left()
+
+    def release(self, thread_id: str, holder: Holder) -> None:
+        """Release a claim, if it is still held."""
+        super().release(thread_id, holder)
+        if self._is_left:
+            with self._file_lock:
+                self._close_if_left()
 
     def holder(self, thread_id: str) -> Holder | None:
         """Return the current holder of a thread."""
@@ -59,7 +82,9 @@ class FileClaims(ProcessClaims):
             except StorageError:  # a read-only database
                 return None
             process = _locked_by(file, _offset(thread_id))
-            return None if process is None else _read_holder(file, thread_id, process)
+            found = None if process is None else _read_holder(file, thread_id, process)
+            self._close_if_left()
+            return found
 
     def forked(self) -> None:
         """Discard the parent's claims in a forked child; file locks are not inherited."""
@@ -81,6 +106,12 @@ class FileClaims(ProcessClaims):
     def _give_back(self, thread_id: str) -> None:
         if sys.platform != "win32" and self._file is not None:
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _offset(thread_id))
+
+    def _close_if_left(self) -> None:
+        # While a claim is held, closing would release its lock; its release closes then.
+        if self._is_left and not self._holders and self._closing is not None:
+            self._closing()
+            self._file = self._closing = None
 
     def _opened(self) -> int:
         # Opened once per process: closing any descriptor of a file releases all locks of the process on it.

@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,17 +62,30 @@ class Tree:
             "updated_channels": sorted(new),
         }
         config = on(thread, checkpoint_ns="", **({"checkpoint_id": parent} if parent else {}))
+        # LangGraph's threads store what a task wrote before or after the checkpoint that holds it.
+        written = [(name, values[name]) for name in new if name in values and dice.random() < 0.8]
+        sooner = dice.randint(0, len(written))
+        self.write(saver, thread, parent, written[:sooner])
         saver.put(config, checkpoint, {"run_id": run, "step": self.made}, dict(new))
-        writes: list[tuple[str, Any]] = [("w", "x" * dice.choice([3, 3_000])), ("v", None)][: dice.randint(0, 2)]
-        saver.put_writes(on(thread, checkpoint_ns="", checkpoint_id=id), writes, "task")
+        self.write(saver, thread, parent, written[sooner:])
         self.puts[id] = {
             "values": values,
             "versions": versions,
             "seen": seen,
             "parent": parent,
             "run": run,
-            "writes": writes,
+            "writes": {},
         }
+        self.write(saver, thread, id, [("w", "x" * dice.choice([3, 3_000])), ("v", None)][: dice.randint(0, 2)])
+
+    def write(self, saver: SqliteCheckpointer, thread: str, id: str | None, writes: Sequence[tuple[str, Any]]) -> None:
+        """Let a task write at a checkpoint; it may have done so before, and its first writes stay."""
+        if id is None or not writes:
+            return
+        task = self.dice.choice("abc")
+        saver.put_writes(on(thread, checkpoint_ns="", checkpoint_id=id), writes, task)
+        for position, write in enumerate(writes):
+            self.puts[id]["writes"].setdefault((task, position), write)
 
     def keep(self, retained: set[str]) -> None:
         self.puts = {id: put for id, put in self.puts.items() if id in retained}
@@ -93,9 +107,12 @@ def describe(one: CheckpointTuple) -> Put:
 
 def check(saver: SqliteCheckpointer, thread: str, puts: dict[str, Put]) -> None:
     listed = {checkpoint.checkpoint["id"]: describe(checkpoint) for checkpoint in saver.list(on(thread))}
-    assert listed == puts
+    expected = {
+        id: {**put, "writes": [write for _, write in sorted(put["writes"].items())]} for id, put in puts.items()
+    }
+    assert listed == expected
     assert list(listed) == sorted(puts, reverse=True)
-    for id, put in puts.items():
+    for id, put in expected.items():
         stored = saver.get_tuple(on(thread, checkpoint_id=id))
         assert stored is not None and describe(stored) == put
 

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Unpack, cast
 
 from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.errors import PicklableError
 from crewgraph.knowledge.passage import SearchResult
 from crewgraph.storage.vectors.embedder import NamedEmbedder
 from crewgraph.storage.vectors.resolve import embedder_of
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 
-class ClientMethodMismatchError(TypeError):
+class ClientMethodMismatchError(PicklableError, TypeError):
     """A synchronous method was called on an asynchronous client, or vice versa."""
 
     def __init__(self, method_name: str, expected_client: str, alt_method: str, alt_client: str) -> None:

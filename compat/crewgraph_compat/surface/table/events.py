@@ -6,7 +6,7 @@ __all__ = ["MODULES"]
 
 _BASE = rows("crewgraph.events.base", "BaseEvent")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus", "is_replaying")
-_BUS_CLASS = rows("crewgraph.events.bus", CrewAIEventsBus="EventBus")
+_BUS_CLASS = rows("crewgraph_compat.stand_ins.events", "CrewAIEventsBus")
 _HANDLING = {
     **rows("crewgraph.events.bus", "Handler"),
     **rows("crewgraph_compat.stand_ins.events", "ExecutionPlan"),
