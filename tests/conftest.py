@@ -4,6 +4,8 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from contextvars import copy_context
+from functools import wraps
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -98,13 +100,16 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
-@pytest.fixture(autouse=True)
-def no_open_scopes() -> Iterator[None]:
-    """Reset the event scopes, since events that a test emits itself may leave some open."""
-    yield
-    from crewgraph.events import lineage
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Run each test in a context of its own: what it leaves set, such as the event scopes it opened, no other test finds."""
+    test = pyfuncitem.obj
 
-    lineage.restore_scopes(())
+    @wraps(test)
+    def in_own_context(**fixtures: Any) -> None:
+        copy_context().run(test, **fixtures)
+
+    pyfuncitem.obj = in_own_context
 
 
 def pytest_collection_finish() -> None:
