@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextvars import copy_context
@@ -36,6 +37,10 @@ _numbers = count()
 
 # Tests make and drop many objects: collected at its usual pace, garbage takes a tenth of their time.
 gc.set_threshold(10_000, 20, 20)
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and the processes that they start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Drawn examples are the same in each run, and a machine that stands still is no fault of what is tested;
 # `--hypothesis-profile=default` looks for others.

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +49,6 @@ SCRIPT = (
 )
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Let processes be interrupted also where a shell runs the tests in the background, and has them ignore Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
 def test_whatever_is_run_does_the_same(tmp_path: Path):
     (tmp_path / "script.py").write_text(SCRIPT)
     (tmp_path / "module.py").write_text("import sys\nprint(__file__, sys.argv, __spec__.name, sys.path[0])\n")
