@@ -2,8 +2,11 @@
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
+from contextvars import copy_context
+from functools import wraps
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,10 @@ _numbers = count()
 
 # Tests make and drop many objects: collected at its usual pace, garbage takes a tenth of their time.
 gc.set_threshold(10_000, 20, 20)
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and the processes that they start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Drawn examples are the same in each run, and a machine that stands still is no fault of what is tested;
 # `--hypothesis-profile=default` looks for others.
@@ -98,13 +105,16 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
-@pytest.fixture(autouse=True)
-def no_open_scopes() -> Iterator[None]:
-    """Reset the event scopes, since events that a test emits itself may leave some open."""
-    yield
-    from crewgraph.events import lineage
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Run each test in a context of its own: what it leaves set, such as the event scopes it opened, no other test finds."""
+    test = pyfuncitem.obj
 
-    lineage.restore_scopes(())
+    @wraps(test)
+    def in_own_context(**fixtures: Any) -> None:
+        copy_context().run(test, **fixtures)
+
+    pyfuncitem.obj = in_own_context
 
 
 def pytest_collection_finish() -> None:

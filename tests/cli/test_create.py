@@ -30,7 +30,13 @@ def test_a_new_project_passes_its_test_and_tells_which_key_is_missing(python: Py
     output = create_project(python, kind, "Latest News")
     folder = tmp_path / "latest_news"
     assert "cd latest_news" in output and "crewgraph run -m latest_news.main" in output
-    tested = python("-m", "pytest", "-p", "no:cacheprovider", "-W", "error", "--rootdir", str(folder), str(folder))
+    own = (
+        "--rootdir",
+        str(folder),
+        "--basetemp",
+        str(tmp_path / "temporary"),
+    )  # other sessions clean up the common folder
+    tested = python("-m", "pytest", "-p", "no:cacheprovider", "-W", "error", *own, str(folder))
     assert tested.returncode == 0 and "passed" in tested.stdout, tested.stdout + tested.stderr
     source = str(folder / "src")
     for program in (("-m", "latest_news.main"), (str(folder / "src" / "latest_news" / "main.py"), "the", "moon")):

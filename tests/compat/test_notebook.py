@@ -1,3 +1,4 @@
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,8 @@ ROOT = Path(__file__).parents[2]
 def _executed(folder: Path, monkeypatch: pytest.MonkeyPatch, *cells: str) -> Any:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "compat"), str(folder)]))
     notebook: Any = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    NotebookClient(
-        notebook, timeout=250, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
-    ).execute()
+    client = NotebookClient(notebook, timeout=250, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    asyncio.run(client.async_execute())  # `execute` leaves a loop open
     return ["".join(output.get("text", "") for output in cell["outputs"]) for cell in notebook["cells"]]
 
 

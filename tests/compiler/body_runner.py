@@ -42,7 +42,7 @@ class BodyRun:
             return None
         self.effects.append(effect.kind)
         if isinstance(effect, Scope):
-            return self.run(effect.body())
+            return self.perform_all(effect.body())
         if isinstance(effect, Together):
             return [self.perform(member) for member in effect.effects]
         if isinstance(effect, ModelCall):
@@ -53,7 +53,7 @@ class BodyRun:
         assert effect.key() == effect.key()
         return effect.perform({})
 
-    def run(self, body: Body[Any]) -> Any:
+    def perform_all(self, body: Body[Any]) -> Any:
         value, failure = None, None
         try:
             while True:
@@ -77,10 +77,10 @@ def _seen(error: Exception) -> EffectFailed:
     return failure
 
 
-def run_body(body: Body[Any]) -> BodyRun:
+def run_body(body: Body[Any], kind: type[BodyRun] = BodyRun) -> BodyRun:
     """Run a body to its end in a context of its own, as a graph node does."""
-    run = BodyRun()
-    run.result = copy_context().run(run.run, body)
+    run = kind()
+    run.result = copy_context().run(run.perform_all, body)
     return run
 
 

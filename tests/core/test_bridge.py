@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import threading
+import time
 
 import pytest
 from waiting import LONG, wait_until
@@ -99,3 +100,18 @@ def test_nothing_is_begun_when_the_time_is_up_already():
     with pytest.raises(TimeIsUp):
         asyncio.run(wait_on_loop(work(), -1))
     assert done == []
+
+
+def test_as_many_threads_work_as_there_are_calls_at_once():
+    names: set[str] = set()
+
+    def work(seconds: float) -> None:
+        names.add(threading.current_thread().name)
+        time.sleep(seconds)
+
+    async def run() -> None:
+        for _ in range(300):
+            await asyncio.gather(in_thread(work, 0), in_thread(work, 0.0005))
+
+    asyncio.run(run())
+    assert len(names) == 2

@@ -51,7 +51,9 @@ def executed(notebook: Path, folder: Path) -> dict[str, Any]:
     path = folder / "executed.ipynb"
     # Jupyter's own packages warn of each other: only ours is held to be without warnings, in the other tests.
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    own = {"PYTHONWARNINGS": "default", "JUPYTER_PLATFORM_DIRS": "1", "HOME": str(folder), "PATH": programs}
+    # Since 3.12, Python itself warns of IPython's `!`, which forks a kernel that has threads.
+    warnings = "default,ignore::DeprecationWarning:pty"
+    own = {"PYTHONWARNINGS": warnings, "JUPYTER_PLATFORM_DIRS": "1", "HOME": str(folder), "PATH": programs}
     done = processes.run(
         [sys.executable, "-c", _EXECUTE, str(notebook), str(path)],
         cwd=folder,

@@ -5,6 +5,7 @@ import sqlite3
 import sys
 from collections import Counter
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import processes
@@ -251,15 +252,17 @@ class Weighed(Loop):
     def __init__(self, file: Path, **more: Any) -> None:
         super().__init__(**more)
         self.connection = sqlite3.connect(file, check_same_thread=False)
+        self.lock = Lock()  # the next round may begin to weigh before this one has ended
         self.sizes: list[int] = []
 
     @listen("again")
     def weigh(self) -> None:
         """Bytes that hold something."""
-        pages, free, size = (
-            self.connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("page_count", "freelist_count", "page_size")
-        )
+        with self.lock:
+            pages, free, size = (
+                self.connection.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_count", "freelist_count", "page_size")
+            )
         self.sizes.append((pages - free) * size)
 
 

@@ -10,6 +10,7 @@ import gc
 import importlib
 import io
 import json
+import linecache
 import os
 import pkgutil
 import runpy
@@ -25,7 +26,7 @@ from typing import Any
 
 import crewgraph
 
-_PLAIN = len(warnings.filters)  # before packages add theirs
+_PLAIN = list(warnings.filters)  # what packages add later stands before and behind these
 
 _PRELOADED = (
     "langchain_core.tracers.context",
@@ -150,12 +151,13 @@ def become(arguments: list[str], folder: str, environment: dict[str, str], new_s
 
 
 def _warn(options: list[str]) -> None:
-    """Apply `-W` options after the filters that packages have added."""
-    added, base = warnings.filters[: len(warnings.filters) - _PLAIN], warnings.filters[-_PLAIN:]
-    warnings.filters[:] = base  # type: ignore[index]
+    """Apply `-W` options where Python does: before its own filters, after those that packages put in front."""
+    first = warnings.filters.index(_PLAIN[0])
+    before, behind = warnings.filters[:first], warnings.filters[first + len(_PLAIN) :]
+    warnings.filters[:] = _PLAIN  # type: ignore[index]
     sys.warnoptions[:] = options
     warnings._processoptions(options)  # type: ignore[attr-defined]
-    warnings.filters[:0] = added  # type: ignore[index]
+    warnings.filters[:] = [*before, *warnings.filters, *behind]  # type: ignore[index]
     with warnings.catch_warnings():
         pass  # changed filters are evaluated again
 
@@ -186,6 +188,8 @@ def play(kind: str, words: list[str]) -> None:
         if kind == "-m":
             runpy._run_module_as_main(words[0])  # type: ignore[attr-defined]
         elif kind == "-c":
+            if sys.version_info >= (3, 13):  # since then, tracebacks show lines of such a program
+                linecache.cache["<string>"] = len(words[0]), None, words[0].splitlines(keepends=True), "<string>"
             exec(compile(words[0], "<string>", "exec"), program.__dict__)
         else:
             program.__file__ = os.path.abspath(words[0])

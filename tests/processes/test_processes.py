@@ -29,6 +29,12 @@ PROGRAMS = {
     "a kill": ["-c", "import os; os.kill(os.getpid(), 9)"],
     "an interruption": ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(9)"],
     "a warning that is an error": ["-W", "error", "-c", "import warnings; warnings.warn('no')"],
+    "a deprecation that is an error": [
+        "-W",
+        "error",
+        "-c",
+        "import warnings\ndef old(): warnings.warn('no', DeprecationWarning)\nold()",
+    ],
     "warnings that are ignored": ["-W", "ignore", "-c", "import warnings; warnings.warn('no')"],
     "threads that outlive the main one": [
         "-c",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiler.body_runner import BodyRun
+from compiler.body_runner import BodyRun, run_body
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
@@ -175,8 +175,7 @@ class Stages(BodyRun):
 def test_the_judges_requests_belong_to_the_guardrails_step():
     one = task("letter", agent(ScriptedLLM(["text", "prose", GOOD])), guardrail="Be kind")
     (assignment,) = bind_tasks(crew(one, checkpointer=False))
-    seen = Stages()
-    seen.run(task_body(assignment, {"inputs": {}}))
+    seen = run_body(task_body(assignment, {"inputs": {}}), Stages)
     assert seen.effects == ["scope", "model", "model", "scope", "guardrail", "model", "guardrail", "model"]
 
 

@@ -1,5 +1,6 @@
 """A crew in a notebook: a cell runs inside an event loop."""
 
+import asyncio
 import re
 import sys
 from pathlib import Path
@@ -91,7 +92,7 @@ def test_a_crew_is_shown_in_one_output_that_is_updated(tmp_path: Path, monkeypat
         coalesce_streams=True,
         resources={"metadata": {"path": str(tmp_path)}},
     )
-    client.execute()
+    asyncio.run(client.async_execute())  # `execute` leaves a loop open
     _, kicked, awaited, verbose, off, quiet, resumed, each, threads = notebook.cells
     for number, cell in enumerate((kicked, awaited), 1):
         (output,) = cell.outputs
@@ -137,8 +138,9 @@ def test_a_live_view_needs_no_ipython(tmp_path: Path):
 def test_a_crew_runs_in_a_cell_with_and_without_await(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
-    NotebookClient(
+    client = NotebookClient(
         notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
-    ).execute()
+    )
+    asyncio.run(client.async_execute())  # `execute` leaves a loop open
     printed = [output["text"] for cell in notebook.cells for output in cell.outputs if output.output_type == "stream"]
     assert printed == ["done\n", "done\n", "done\n"]

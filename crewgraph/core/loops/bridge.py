@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up, when_given_up
 from crewgraph.core.interruption import PATIENCE, end_with_main_thread, is_interrupted
-from crewgraph.core.loops.threads import ThreadPool, start_loop
+from crewgraph.core.loops.threads import GrowingThreadPool, start_loop
 
 __all__ = ["TimeIsUp", "acall", "call", "in_thread", "start_in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
 
@@ -25,7 +25,6 @@ __all__ = ["TimeIsUp", "acall", "call", "in_thread", "start_in_thread", "wait_fo
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_MANY = 10_000
 _WAKEUP_INTERVAL = 1.0  # seconds: a loop notices a Ctrl-C that arrives as it starts to wait only at its next event
 
 
@@ -43,9 +42,8 @@ class _Workers:
 
     def renew(self) -> None:
         self._lock = threading.Lock()
-        # A pool starts a thread only when none is idle. The loop's own pool has cpu + 4 threads: blocking tools and models
-        # of many runs would wait for each other.
-        self.threads = ThreadPool(_MANY, "crewgraph-call")
+        # The loop's own pool has cpu + 4 threads: blocking tools and models of many runs would wait for each other.
+        self.threads = GrowingThreadPool("crewgraph-call")
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property

@@ -5,14 +5,16 @@ import gc
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from functools import partial
+from itertools import count
 from typing import ParamSpec, TypeVar
 
 from crewgraph.core.cancellation import when_given_up
 
-__all__ = ["LoopThread", "ThreadPool", "start_loop"]
+__all__ = ["GrowingThreadPool", "LoopThread", "ThreadPool", "start_loop"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -95,6 +97,35 @@ class ThreadPool(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Accept no further calls."""
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+
+class GrowingThreadPool(Executor):
+    """As many threads as there are blocking calls at once; idle ones are used again.
+
+    Each is a pool of one thread: in a larger `ThreadPoolExecutor` of Python 3.12, threads take work from those that are counted
+    as idle, so that it starts hundreds for calls of which two run at once.
+
+    Args:
+        name: the prefix of their names.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name, self._numbers = name, count()
+        self._idle: deque[ThreadPool] = deque()
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run a function in a thread."""
+        try:
+            thread = self._idle.pop()
+        except IndexError:
+            thread = ThreadPool(1, f"{self._name}-{next(self._numbers)}")
+        return thread.submit(self._call, thread, partial(fn, *args, **kwargs))
+
+    def _call(self, thread: ThreadPool, function: Callable[[], T]) -> T:
+        try:
+            return function()
+        finally:
+            self._idle.append(thread)
 
 
 class LoopThread:

@@ -371,7 +371,7 @@ def _delete_entries(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
 
 def _delete_empty_namespaces(connection: sqlite3.Connection, namespaces: Iterable[int]) -> None:
     connection.executemany(
-        "DELETE FROM namespaces WHERE no = ?1 AND NOT EXISTS (SELECT 1 FROM entries WHERE namespace = ?1)",
+        "DELETE FROM namespaces WHERE no = ? AND NOT EXISTS (SELECT 1 FROM entries WHERE namespace = namespaces.no)",
         [(no,) for no in namespaces],
     )
 

@@ -193,10 +193,10 @@ def unembedded_entries(connection: sqlite3.Connection, space: int, limit: int, a
     """Entries after `after` that have no vectors in a space and may need some, in order of id."""
     rows = connection.execute(
         "SELECT e.id, e.namespace, e.value, e.fields FROM entries AS e "
-        "WHERE e.id > ?1 AND e.fields IS NOT '[]' AND NOT EXISTS ("
-        f"SELECT 1 FROM vectors WHERE id BETWEEN ?2 + (e.id << {_PART_BITS}) AND ?2 + (e.id << {_PART_BITS}) + {_MAX_PARTS - 1}) "
-        "ORDER BY e.id LIMIT ?3",
-        (after, row_range(space, 0)[0], limit),
+        "WHERE e.id > :after AND e.fields IS NOT '[]' AND NOT EXISTS ("
+        f"SELECT 1 FROM vectors WHERE id BETWEEN :first + (e.id << {_PART_BITS}) "
+        f"AND :first + (e.id << {_PART_BITS}) + {_MAX_PARTS - 1}) ORDER BY e.id LIMIT :limit",
+        {"after": after, "first": row_range(space, 0)[0], "limit": limit},
     )
     return [UnembeddedEntry(*row) for row in rows]
 
