@@ -5,12 +5,13 @@ import json
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.constants import START
 
-from crewgraph.storage.checkpoints.versions import Chains
+if TYPE_CHECKING:
+    from crewgraph.storage.checkpoints.versions import Chains
 
 __all__ = ["StrictSerializer", "Typed", "Values", "Write"]
 
@@ -61,7 +62,7 @@ class Values:
         chains: reads the values that a checkpoint refers to.
     """
 
-    def __init__(self, chains: Chains) -> None:
+    def __init__(self, chains: "Chains") -> None:
         self._chains = chains
         self._recent: OrderedDict[tuple[int, str], dict[tuple[str, bytes], tuple[str, int, int]]] = OrderedDict()
         self._without_write: OrderedDict[tuple[int, str], dict[str, tuple[str, int]]] = OrderedDict()
