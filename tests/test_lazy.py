@@ -3,6 +3,7 @@
 import copy
 import inspect
 import re
+import subprocess
 import sys
 from fractions import Fraction
 from importlib import import_module
@@ -110,6 +111,32 @@ def test_references_to_classes_name_the_module_that_defines_them():
         target = getattr(import_module(module), name)
         # A package is loaded with its modules.
         assert not isinstance(target, type) or f"{target.__module__}.".startswith(f"{module}."), name
+
+
+_IMPORT = """
+import gc, sys
+import crewgraph.lazy
+{before}
+crew = crewgraph.lazy.lazy("crewgraph.definitions.crew.crew:Crew").__wrapped__
+young = [*gc.get_objects(generation=0), *gc.get_objects(generation=1)]
+print(any(one is crew for one in young), gc.get_freeze_count() > 1000, gc.isenabled())
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "seen"),
+    [
+        ("", "False False True"),
+        ("gc.freeze()", "True True True"),  # a program's own frozen objects stay frozen
+        ("gc.disable()", "True False False"),
+    ],
+    ids=["as usual", "frozen", "off"],
+)
+def test_the_next_garbage_collection_does_not_look_at_what_an_import_made(before: str, seen: str):
+    run = subprocess.run(
+        [sys.executable, "-c", _IMPORT.format(before=before)], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == seen
 
 
 def test_the_signature_is_that_of_the_function(module: str):
