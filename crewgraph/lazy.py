@@ -42,7 +42,7 @@ def _move_to_oldest_generation() -> None:
     """Move all objects to the garbage collector's oldest generation, without looking at them.
 
     What an import makes lives as long as the process. The next collection of the youngest generation would look at all of it,
-    which takes a tenth of the time of the import.
+    which took a tenth of the time of the import.
     """
     if gc.get_freeze_count() < _FROZEN_BY_A_PROGRAM:
         gc.freeze()
@@ -102,10 +102,12 @@ class Lazy:
 
     def __instancecheck__(self, instance: object) -> bool:
         # While the module that defines a class is not loaded, there are no instances of it, and no subclasses.
-        return self._module in sys.modules and isinstance(instance, self._target())
+        module = sys.modules.get(self._module)
+        return module is not None and isinstance(instance, getattr(module, str(self._attribute)))
 
     def __subclasscheck__(self, subclass: type) -> bool:
-        return self._module in sys.modules and issubclass(subclass, self._target())
+        module = sys.modules.get(self._module)
+        return module is not None and issubclass(subclass, getattr(module, str(self._attribute)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Lazy, (self._module, self._attribute)

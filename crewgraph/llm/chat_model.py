@@ -79,7 +79,7 @@ class ChatModel:
             on_answer: Called after each answer with LangChain's message and its usage.
             parameters: Parameters for `identity` that the model's class does not expose.
             settings: Further keywords of requests, such as `tool_choice`, in LangChain's form.
-            strict: Whether the provider keeps to response formats exactly, if it is asked for that.
+            strict: Whether the provider supports strict mode for response formats (`strict: true`).
         """
         self.source = source
         self._strict = strict

@@ -163,8 +163,8 @@ class _PlainResponse:
 
 
 UNPARSED = "\ufeff"
-"""Put before a tool call's arguments that are no JSON object, such as a list: `json.loads` refuses it, so that LangChain passes
-them on as an invalid call with their text. It would fail on the list, and the model would be asked the same again."""
+"""A prefix for the arguments of a tool call that are not a JSON object, such as a list. `json.loads` rejects it, so LangChain
+passes the call on as invalid, with its text; it would fail on the list itself, and the request would be repeated."""
 
 _NO_OBJECTS = ("[", '"', "-", *"0123456789", "true", "false")
 

@@ -1,4 +1,4 @@
-"""JSON schemas in the form that OpenAI's models keep to exactly: `strict: true`."""
+"""JSON schemas for OpenAI's strict mode (`strict: true`), in which a model's answer always fits the schema."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -11,7 +11,7 @@ __all__ = ["strict_schema"]
 
 
 class _NotExpressible(Exception):
-    """A strict schema cannot say what a schema says."""
+    """The schema has no equivalent in strict mode."""
 
 
 _KEYWORDS = frozenset(
@@ -40,7 +40,7 @@ _KEYWORDS = frozenset(
 )
 _FORMATS = frozenset(("date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"))
 _EMPTY: tuple[object, ...] = (None, "", [])
-"""Defaults that a model can write just as well as leave out."""
+"""Defaults that a model may as well write as leave out."""
 
 
 def strict_schema(model: type[BaseModel]) -> JsonSchema | None:

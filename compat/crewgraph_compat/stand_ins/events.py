@@ -40,18 +40,18 @@ __all__ = [
 ]
 
 
-class _OnlyBus(type):
-    """Makes every instance of a class the bus of the process."""
+class _BusType(type):
+    """Makes the constructor of a class return the bus of the process."""
 
     def __call__(cls, *args: object, **kwargs: object) -> Any:
-        """Return the bus; CrewAI's constructor does so."""
+        """Return the bus, as CrewAI's constructor does."""
         return event_bus
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, EventBus)
 
 
-class CrewAIEventsBus(EventBus, metaclass=_OnlyBus):
+class CrewAIEventsBus(EventBus, metaclass=_BusType):
     """The class of the event bus, of which a process has one."""
 
 

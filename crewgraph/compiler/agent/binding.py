@@ -170,7 +170,7 @@ def _numbered(tool: GuardedTool, tools: Mapping[str, GuardedTool], where: str) -
 
 
 def may_have_executor(agent: BaseAgent) -> bool:
-    """Return whether something else than the built-in loop may do an agent's work; `create_executor` makes it."""
+    """Return whether anything but the built-in loop may do an agent's work; `create_executor` creates it."""
     return (
         agent.agent_executor is not None
         or getattr(agent, "executor_class", None) is not None
