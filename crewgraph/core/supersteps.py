@@ -1,11 +1,12 @@
 """Cheaper supersteps for plain graphs.
 
-Every LangGraph step pays for features that few graphs use. Four of them are skipped where the result is the same:
+Every LangGraph step pays for features that few graphs use. Five of them are skipped where the result is the same:
 
 - *The input step.* `__start__` only copies a graph's input to its channels. Its writes are applied when the loop starts, without
   scheduling a task. The stored checkpoints are the same.
 - *Notifying channels.* After each step LangGraph notifies every channel that was not written to, although state channels ignore
   it; a run of a thousand tasks spends most of its time there. Only channels that may change are notified here.
+- *Reading all channels for a checkpoint.* The values that a step cannot have changed are those of the checkpoint before it.
 - *Retry bookkeeping.* A node without a retry policy or timeout runs once. LangGraph's own function handles what it raises.
 - *Checkpoints of runs that are not stored.*
 
@@ -22,10 +23,11 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.channels.base import BaseChannel
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.channels.last_value import LastValue
-from langgraph.checkpoint.base import CheckpointTuple
+from langgraph._internal._typing import MISSING
+from langgraph.channels.base import BaseChannel
+from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
 from langgraph.constants import START
 from langgraph.errors import InvalidUpdateError
 from langgraph.pregel import _algo, _loop, _retry, _runner
@@ -48,6 +50,7 @@ __all__ = [
     "supports_single_attempts",
     "supports_step_channels",
     "supports_unsaved_steps",
+    "supports_value_reuse",
     "with_globals",
 ]
 
@@ -132,6 +135,12 @@ supports_direct_input = (
 )
 """Whether the input of the installed LangGraph's graphs can be passed on without a separate step."""
 
+supports_value_reuse = supports_step_channels and (
+    "create_checkpoint" in PregelLoop._put_checkpoint.__code__.co_names  # pyright: ignore[reportPrivateUsage]
+    and list(inspect.signature(_loop.create_checkpoint).parameters)[:3] == ["checkpoint", "channels", "step"]
+)
+"""Whether checkpoints of the installed LangGraph can be made from the values of the one before."""
+
 supports_unsaved_steps = tuple(inspect.signature(PregelLoop._put_checkpoint).parameters) == ("self", "metadata")  # pyright: ignore[reportPrivateUsage]
 """Whether steps of the installed LangGraph can do without a checkpoint if it is not saved."""
 
@@ -147,13 +156,39 @@ class StepChannels(dict[str, BaseChannel[Any, Any, Any]]):
         super().__init__(channels)
         self._others = [name for name, channel in channels.items() if type(channel) not in (LastValue, EphemeralValue)]
         self._sensitive = _StepSensitive(channels)
+        self._stored: object = None
+        self._may_differ: set[str] = set()
 
     def apply_writes(self, *args: Any) -> set[str]:
         """Apply the writes of a step as LangGraph's function does; `args` are its arguments behind the channels."""
         checkpoint, *others = args
+        notified = self._sensitive.names
         updated = _algo.apply_writes(checkpoint, self._sensitive, *others)
         self._sensitive.names = (*self._others, *updated.difference(self._others))
+        if notified is None:
+            self._stored = None  # any channel may have been cleared
+        else:
+            self._may_differ.update(notified, updated)
         return updated
+
+    def values(self, checkpoint: Checkpoint) -> dict[str, Any] | None:
+        """Return the values for the checkpoint after this one; None if all channels must be read."""
+        last, self._stored = self._stored, None
+        if last is not checkpoint["channel_values"]:
+            return None
+        values, versions = checkpoint["channel_values"].copy(), checkpoint["channel_versions"]
+        for name in self._may_differ:
+            value = self[name].checkpoint() if name in versions else MISSING
+            if value is MISSING:
+                values.pop(name, None)
+            else:
+                values[name] = value
+        return values
+
+    def stored(self, checkpoint: Checkpoint) -> None:
+        """Note a checkpoint of all channels as they are now."""
+        self._stored = checkpoint["channel_values"]
+        self._may_differ.clear()
 
 
 class _StepSensitive(dict[str, BaseChannel[Any, Any, Any]]):
@@ -170,6 +205,28 @@ def _apply_writes(checkpoint: Any, channels: Any, *args: Any) -> set[str]:
     if isinstance(channels, StepChannels):
         return channels.apply_writes(checkpoint, *args)
     return _algo.apply_writes(checkpoint, channels, *args)
+
+
+def _create_checkpoint(checkpoint: Checkpoint, channels: Any, step: int, **options: Any) -> Checkpoint:
+    if not isinstance(channels, StepChannels) or options.get("channels_to_snapshot"):
+        return _create(checkpoint, channels, step, **options)
+    values = channels.values(checkpoint)
+    if values is None:
+        created = _create(checkpoint, channels, step, **options)
+    else:
+        versions = checkpoint["channel_versions"].copy()
+        given: Checkpoint = {**checkpoint, "channel_values": values, "channel_versions": versions}
+        created = _create(given, None, step, **options)
+    channels.stored(created)
+    return created
+
+
+_create: Any = cast("Any", _loop).create_checkpoint
+
+
+_put_checkpoint = PregelLoop._put_checkpoint  # pyright: ignore[reportPrivateUsage]
+if supports_value_reuse:
+    _put_checkpoint = with_globals(_put_checkpoint, _loop, create_checkpoint=_create_checkpoint)
 
 
 class LeanLoop(PregelLoop):
@@ -199,7 +256,7 @@ class LeanLoop(PregelLoop):
 
     def _put_checkpoint(self, metadata: Any) -> None:
         if self.checkpointer or not supports_unsaved_steps or metadata is self.checkpoint_metadata:
-            super()._put_checkpoint(metadata)
+            _put_checkpoint(self, metadata)
         else:  # it will not be read; the ids of nodes hold the number of the step
             metadata["step"] = self.step
             metadata["parents"] = {}
