@@ -17,7 +17,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, closing
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
@@ -182,7 +182,23 @@ class _PoolOnDemand(BackgroundExecutor):
                 claim.close_after(left)
 
 
+def _takes_task_path(put_writes: Any) -> bool:
+    return _function_takes_task_path(getattr(put_writes, "__func__", put_writes))
+
+
+@lru_cache(maxsize=64)
+def _function_takes_task_path(put_writes: Callable[..., Any]) -> bool:
+    return "task_path" in inspect.signature(put_writes).parameters
+
+
+def _init_of(loop: type[Any]) -> Any:
+    """Return the `__init__` of a loop that inspects each saver's method once, not at each run."""
+    return with_globals(loop.__init__, _loop, put_writes_accepts_task_path=_takes_task_path)
+
+
 class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
+    __init__ = _init_of(SyncPregelLoop)
+
     def __enter__(self) -> Any:
         claiming = None if self.is_nested or not self.checkpointer else _claiming(self.config, self.checkpointer)
         claim = None if claiming is None else claiming.run()
@@ -233,6 +249,7 @@ class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportInco
 
 class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
     _last: "asyncio.Future[None] | None" = None
+    __init__ = _init_of(AsyncPregelLoop)
 
     async def __aenter__(self) -> Any:
         claiming = None if self.is_nested or not self.checkpointer else _claiming(self.config, self.checkpointer)

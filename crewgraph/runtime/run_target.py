@@ -1,6 +1,6 @@
 """Where a kickoff runs: on its own, or inside a node of another graph, whose checkpoints it then shares."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -119,16 +119,23 @@ def run_place(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> 
         return RunPlace(checkpointer=False, thread_id=None, detached=True)
     has_options = thread_id is not None or checkpointer is not None or crew.checkpointer is not None
     unstored_method = None if has_options else RUNNING.get()
-    return RunPlace(checkpointer=saver, thread_id=_thread(thread_id), detached=True, unstored_method=unstored_method)
+    thread = _thread(thread_id, saver)
+    return RunPlace(checkpointer=saver, thread_id=thread, detached=True, unstored_method=unstored_method)
 
 
-def _thread(thread_id: str | None) -> str:
+def _thread(thread_id: str | None, saver: object) -> str:
     """Return the id of a run's thread, a new one if none is given.
 
     Raises:
         RunError: it cannot be stored.
     """
-    return storable_id(str(thread_id), "thread") if thread_id else str(uuid4())
+    if thread_id:
+        return storable_id(str(thread_id), "thread")
+    thread = str(uuid4())
+    begin: Callable[[str], None] | None = getattr(saver, "begin_thread", None)
+    if begin is not None:
+        begin(thread)
+    return thread
 
 
 def own_saver(crew: "Crew | Flow") -> Checkpointer:
@@ -152,7 +159,7 @@ def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
     if checkpointer is None and crew.checkpointer is None and (outer := place_in_flow(thread_id)) is not None:
         return outer
     saver = saver_of(crew, checkpointer)
-    return RunPlace(checkpointer=saver, thread_id=_thread(thread_id), detached=True)
+    return RunPlace(checkpointer=saver, thread_id=_thread(thread_id, saver), detached=True)
 
 
 def saver_of(crew: Crew, checkpointer: object) -> object:

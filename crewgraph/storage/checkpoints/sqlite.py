@@ -135,6 +135,10 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         number = int(current.split(".", 1)[0]) if isinstance(current, str) else int(current or 0)
         return f"{number + 1:08d}.{_random.getrandbits(24):06x}"
 
+    def begin_thread(self, thread_id: str) -> None:
+        """Note that a new thread begins, by an id made for it that no other can have, so that nothing is searched for it."""
+        self._threads.begin(thread_id)
+
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a config names, or the latest of its thread and namespace; None if there is none.
 

@@ -124,6 +124,7 @@ class Threads:
         self.chains = Chains(database.path)
         self.values = Values(self.chains)
         self._numbers: dict[tuple[str, str], tuple[int, int]] = {}
+        self._new: set[str] = set()
         self._connections_opened = database.connections_opened
 
     def save_many(self, saves: "Sequence[CheckpointRows | WriteRows]") -> None:
@@ -140,9 +141,15 @@ class Threads:
             self.clear_cache()
             raise
 
+    def begin(self, thread: str) -> None:
+        """Note that a thread is new, by an id that no other can have: nothing is searched for it before its first rows."""
+        if len(self._new) > _MAX_CACHED:
+            self._new.clear()
+        self._new.add(thread)
+
     def find(self, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
         """A checkpoint of a thread, by default the latest; None if there is none."""
-        return self.database.read(self._find, thread, ns, id)
+        return None if thread in self._new else self.database.read(self._find, thread, ns, id)
 
     def keys(
         self,
@@ -193,6 +200,7 @@ class Threads:
     def clear_cache(self) -> None:
         """Drop everything cached, after rows were removed or changed."""
         self._numbers.clear()
+        self._new.clear()
         self.chains.clear_cache()
         self.values.clear_cache()
 
@@ -288,48 +296,66 @@ class Threads:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
+        given: list[tuple[int, int]] = []
         try:
-            return self.database.write(self._with_number, thread, ns, work, *args, **kwargs)
+            result = self.database.write(self._with_number, given, thread, ns, work, *args, **kwargs)
         except sqlite3.IntegrityError:  # the thread was removed by another process: it begins anew
-            return self.database.write(self._with_new_number, thread, ns, work, *args, **kwargs)
+            result = self.database.write(self._with_new_number, given, thread, ns, work, *args, **kwargs)
+        if given:
+            self._remember(thread, ns, given[0])
+            self._new.discard(thread)
+        return result
 
     def _with_number(
         self,
         connection: sqlite3.Connection,
+        given: list[tuple[int, int]],
         thread: str,
         ns: str,
         work: Callable[Concatenate[sqlite3.Connection, int, _P], _T],
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
+        """Run `work` with the number of a lineage; a new lineage's is put into `given`."""
+        given.clear()  # what an earlier attempt was given is undone
         if self._connections_opened != self.database.connections_opened:  # in a forked child
             self.clear_cache()
             self._connections_opened = self.database.connections_opened
         cached = self._numbers.get((thread, ns))
         if cached is None or time.time() - cached[1] > _MINUTE:
-            return work(connection, self._lookup_number(connection, thread, ns), *args, **kwargs)
+            return work(connection, self._lookup_number(connection, given, thread, ns), *args, **kwargs)
         return work(connection, cached[0], *args, **kwargs)
 
-    def _lookup_number(self, connection: sqlite3.Connection, thread: str, ns: str) -> int:
+    def _lookup_number(
+        self, connection: sqlite3.Connection, given: list[tuple[int, int]], thread: str, ns: str
+    ) -> int:
         now = int(time.time())
-        row: tuple[int, int] | None = connection.execute(
-            "SELECT no, touched FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)
-        ).fetchone()
-        if row is None:  # not remembered: this transaction may be undone, and the number given to another
+        row: tuple[int, int] | None = None
+        if thread not in self._new:
+            row = connection.execute(
+                "SELECT no, touched FROM lineages WHERE thread = ? AND ns = ?", (thread, ns)
+            ).fetchone()
+        if row is None:  # remembered once this transaction is complete: else the number may be given to another
             new = "INSERT INTO lineages (thread, ns, touched, created) VALUES (?, ?, ?, ?)"
-            return connection.execute(new, (thread, ns, now, time.time())).lastrowid or 0
+            no = connection.execute(new, (thread, ns, now, time.time())).lastrowid or 0
+            given.append((no, now))
+            return no
         no, touched = row
         if now - touched > _MINUTE:
             touched = now
             connection.execute("UPDATE lineages SET touched = ? WHERE no = ?", (now, no))
+        self._remember(thread, ns, (no, touched))
+        return no
+
+    def _remember(self, thread: str, ns: str, number: tuple[int, int]) -> None:
         if len(self._numbers) > _MAX_CACHED:
             self._numbers.clear()
-        self._numbers[thread, ns] = no, touched
-        return no
+        self._numbers[thread, ns] = number
 
     def _with_new_number(
         self,
         connection: sqlite3.Connection,
+        given: list[tuple[int, int]],
         thread: str,
         ns: str,
         work: Callable[Concatenate[sqlite3.Connection, int, _P], _T],
@@ -337,7 +363,7 @@ class Threads:
         **kwargs: _P.kwargs,
     ) -> _T:
         self.clear_cache()
-        return self._with_number(connection, thread, ns, work, *args, **kwargs)
+        return self._with_number(connection, given, thread, ns, work, *args, **kwargs)
 
 
 def latest_id(connection: sqlite3.Connection, no: int) -> str | None:
