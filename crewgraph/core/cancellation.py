@@ -32,7 +32,7 @@ class RunAbandoned(BaseException):
         super().__init__("the run was abandoned: its stream was closed, or the enclosing run was cancelled")
 
 
-ABANDONED: ContextVar[Callable[[], bool] | None] = ContextVar("crewgraph_left", default=None)
+ABANDONED: ContextVar[Callable[[], bool] | None] = ContextVar("crewgraph_abandoned", default=None)
 """Returns whether the current run is abandoned; None if it cannot be."""
 
 

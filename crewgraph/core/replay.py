@@ -13,10 +13,10 @@ __all__ = ["REPORTED", "is_replayed", "is_traced", "report_once"]
 
 T = TypeVar("T")
 
-REPORTED: ContextVar[set[str] | None] = ContextVar("crewgraph_told", default=None)
+REPORTED: ContextVar[set[str] | None] = ContextVar("crewgraph_reported", default=None)
 """The places of the notifications sent so far; None where notifications cannot repeat, or should."""
 
-_AGAIN: ContextVar[bool] = ContextVar("crewgraph_told_again", default=False)
+_AGAIN: ContextVar[bool] = ContextVar("crewgraph_reported_again", default=False)
 
 
 def is_replayed() -> bool:

@@ -21,7 +21,7 @@ class _Closable(Protocol):
 
 _C = TypeVar("_C", bound=_Closable)
 
-_around: ContextVar["RunResources | None"] = ContextVar("crewgraph_opened", default=None)
+_around: ContextVar["RunResources | None"] = ContextVar("crewgraph_resources", default=None)
 
 
 class RunResources:

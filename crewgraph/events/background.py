@@ -61,7 +61,7 @@ class PendingWork:
         self._lock = threading.RLock()
         self._background: BackgroundLoop | None = None
         self._loops: dict[Future[None], asyncio.AbstractEventLoop] = {}
-        self._own: ContextVar[Future[None] | None] = ContextVar("crewgraph_event_work", default=None)
+        self._own: ContextVar[Future[None] | None] = ContextVar("crewgraph_event_handler", default=None)
         self._ends_with_interpreter = False
 
     def start(self, work: Callable[[], Coroutine[object, object, None]], label: str) -> Future[None]:

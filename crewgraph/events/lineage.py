@@ -255,7 +255,7 @@ class _RunCounters:
 _SCOPES: ContextVar[Scopes] = ContextVar("crewgraph_event_scopes", default=())
 _TRIGGER: ContextVar[str | None] = ContextVar("crewgraph_event_trigger", default=None)
 _RUN: ContextVar[str | None] = ContextVar("crewgraph_run", default=None)
-_COUNTERS: ContextVar[_RunCounters | None] = ContextVar("crewgraph_event_course", default=None)
+_COUNTERS: ContextVar[_RunCounters | None] = ContextVar("crewgraph_event_counters", default=None)
 
 
 def assign_lineage(event: BaseEvent | UnemittedEvent) -> None:

@@ -41,7 +41,7 @@ class ContextListener(Protocol):
         ...
 
 
-CONTEXT_LISTENERS: ContextVar[tuple[ContextListener, ...]] = ContextVar("crewgraph_event_witnesses", default=())
+CONTEXT_LISTENERS: ContextVar[tuple[ContextListener, ...]] = ContextVar("crewgraph_context_listeners", default=())
 """The listeners of the running code."""
 
 

@@ -40,5 +40,5 @@ class OngoingCall:
 ONGOING: ContextVar[OngoingCall | None] = ContextVar("crewgraph_ongoing_call", default=None)
 """The enclosing call; copied contexts share it, so that threads started by a call report to it, too."""
 
-CALLER: ContextVar[tuple[object, object]] = ContextVar("crewgraph_asker", default=(None, None))
+CALLER: ContextVar[tuple[object, object]] = ContextVar("crewgraph_caller", default=(None, None))
 """The agent and the task on whose behalf a model is called."""

@@ -20,7 +20,7 @@ __all__ = ["MEMORY_CALLER", "emit_memory_event", "save_with_events", "search_wit
 
 T = TypeVar("T")
 
-MEMORY_CALLER: ContextVar[Mapping[str, object] | None] = ContextVar("crewgraph_remembering", default=None)
+MEMORY_CALLER: ContextVar[Mapping[str, object] | None] = ContextVar("crewgraph_memory_caller", default=None)
 """The task and agent that use the memory, as event fields: `from_task`, `from_agent`, `agent_role`; None outside a run."""
 
 

@@ -151,7 +151,7 @@ def _conversation(messages: list[object]) -> list[dict[str, object]]:
     ]
 
 
-RUN_STORE: ContextVar[object] = ContextVar("crewgraph_kept_in", default=None)
+RUN_STORE: ContextVar[object] = ContextVar("crewgraph_memory_store", default=None)
 """The store of the running graph, used by memories without their own storage; None if the graph has none."""
 
 _MEMORIES = "memories"

@@ -353,7 +353,7 @@ class Kind:
 AGENTS = Kind("agents_config", "config/agents.yaml", AGENT_REFERENCES)
 TASKS = Kind("tasks_config", "config/tasks.yaml", TASK_REFERENCES)
 
-_resolving: ContextVar[tuple[tuple[int, str], ...]] = ContextVar("resolving", default=())
+_resolving: ContextVar[tuple[tuple[int, str], ...]] = ContextVar("crewgraph_resolving", default=())
 
 
 class Configuration(dict[str, Any]):

@@ -70,7 +70,7 @@ class _LoadedOnce:
         self.lock, self.done = Lock(), set[int]()
 
 
-_once: ContextVar[_LoadedOnce | None] = ContextVar("_once", default=None)
+_once: ContextVar[_LoadedOnce | None] = ContextVar("crewgraph_knowledge_once", default=None)
 
 
 @contextmanager

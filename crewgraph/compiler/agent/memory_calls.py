@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-CREW_WITHOUT_MEMORY: ContextVar[Crew | None] = ContextVar("crewgraph_forgetting", default=None)
+CREW_WITHOUT_MEMORY: ContextVar[Crew | None] = ContextVar("crewgraph_crew_without_memory", default=None)
 """The crew whose memories are disabled in the running code, because it is being tested."""
 
 

@@ -143,7 +143,7 @@ class OngoingTask:
         ONGOING.set(self)
 
 
-CURRENT_TASK: ContextVar[Task | None] = ContextVar("crewgraph_task_at_work", default=None)
+CURRENT_TASK: ContextVar[Task | None] = ContextVar("crewgraph_current_task", default=None)
 """The task around the running code."""
 
 ONGOING: ContextVar[OngoingTask | None] = ContextVar("crewgraph_ongoing_task", default=None)
