@@ -23,10 +23,10 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.channels.ephemeral_value import EphemeralValue
-from langgraph.channels.last_value import LastValue
 from langgraph._internal._typing import MISSING
 from langgraph.channels.base import BaseChannel
+from langgraph.channels.ephemeral_value import EphemeralValue
+from langgraph.channels.last_value import LastValue
 from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
 from langgraph.constants import START
 from langgraph.errors import InvalidUpdateError
@@ -135,9 +135,13 @@ supports_direct_input = (
 )
 """Whether the input of the installed LangGraph's graphs can be passed on without a separate step."""
 
-supports_value_reuse = supports_step_channels and (
-    "create_checkpoint" in PregelLoop._put_checkpoint.__code__.co_names  # pyright: ignore[reportPrivateUsage]
-    and list(inspect.signature(_loop.create_checkpoint).parameters)[:3] == ["checkpoint", "channels", "step"]
+supports_value_reuse = (
+    supports_step_channels
+    and (
+        "create_checkpoint" in PregelLoop._put_checkpoint.__code__.co_names  # pyright: ignore[reportPrivateUsage]
+        and list(inspect.signature(cast("Any", _loop).create_checkpoint).parameters)[:3]
+        == ["checkpoint", "channels", "step"]
+    )
 )
 """Whether checkpoints of the installed LangGraph can be made from the values of the one before."""
 
@@ -166,29 +170,29 @@ class StepChannels(dict[str, BaseChannel[Any, Any, Any]]):
         updated = _algo.apply_writes(checkpoint, self._sensitive, *others)
         self._sensitive.names = (*self._others, *updated.difference(self._others))
         if notified is None:
-            self._stored = None  # any channel may have been cleared
+            self._stored = None  # any channel may have changed
         else:
             self._may_differ.update(notified, updated)
         return updated
 
-    def values(self, checkpoint: Checkpoint) -> dict[str, Any] | None:
-        """Return the values for the checkpoint after this one; None if all channels must be read."""
-        last, self._stored = self._stored, None
-        if last is not checkpoint["channel_values"]:
-            return None
-        values, versions = checkpoint["channel_values"].copy(), checkpoint["channel_versions"]
-        for name in self._may_differ:
-            value = self[name].checkpoint() if name in versions else MISSING
-            if value is MISSING:
-                values.pop(name, None)
-            else:
-                values[name] = value
-        return values
-
-    def stored(self, checkpoint: Checkpoint) -> None:
-        """Note a checkpoint of all channels as they are now."""
-        self._stored = checkpoint["channel_values"]
+    def checkpoint(self, last: Checkpoint, step: int, **options: Any) -> Checkpoint:
+        """Return the next checkpoint, as LangGraph's function does, without reading channels that are as in the last one."""
+        values: dict[str, Any] = last["channel_values"]
+        if values is self._stored and not options.get("channels_to_snapshot"):
+            values, versions = values.copy(), last["channel_versions"].copy()
+            for name in self._may_differ:
+                value = self[name].checkpoint() if name in versions else MISSING
+                if value is MISSING:
+                    values.pop(name, None)
+                else:
+                    values[name] = value
+            same: Checkpoint = {**last, "channel_values": values, "channel_versions": versions}
+            created: Checkpoint = _create(same, None, step, **options)
+        else:
+            created = _create(last, self, step, **options)
+        self._stored = created["channel_values"]
         self._may_differ.clear()
+        return created
 
 
 class _StepSensitive(dict[str, BaseChannel[Any, Any, Any]]):
@@ -208,17 +212,9 @@ def _apply_writes(checkpoint: Any, channels: Any, *args: Any) -> set[str]:
 
 
 def _create_checkpoint(checkpoint: Checkpoint, channels: Any, step: int, **options: Any) -> Checkpoint:
-    if not isinstance(channels, StepChannels) or options.get("channels_to_snapshot"):
-        return _create(checkpoint, channels, step, **options)
-    values = channels.values(checkpoint)
-    if values is None:
-        created = _create(checkpoint, channels, step, **options)
-    else:
-        versions = checkpoint["channel_versions"].copy()
-        given: Checkpoint = {**checkpoint, "channel_values": values, "channel_versions": versions}
-        created = _create(given, None, step, **options)
-    channels.stored(created)
-    return created
+    if isinstance(channels, StepChannels):
+        return channels.checkpoint(checkpoint, step, **options)
+    return _create(checkpoint, channels, step, **options)
 
 
 _create: Any = cast("Any", _loop).create_checkpoint

@@ -218,34 +218,37 @@ class BaseEvent(RedactedRepr):
             )
 
     def model_post_init(self, context: object, /) -> None:
-        fields = self.__dict__
+        fields, known = self.__dict__, dict[str, Any]()
         task, agent = _task_in(fields), fields.get("from_agent")
         if agent is None:
             agent = fields.get("agent")
         if task is not None:
-            self._fill("task_id", getattr(task, "id", None))
-            self._fill("task_name", getattr(task, "name", None) or getattr(task, "description", None))
+            known["task_id"] = getattr(task, "id", None)
+            known["task_name"] = getattr(task, "name", None) or getattr(task, "description", None)
             if agent is None:
                 agent = getattr(task, "agent", None)
         if agent is not None:
-            self._fill("agent_id", getattr(agent, "id", None))
-            self._fill("agent_role", getattr(agent, "role", None))
-        kind = self._origin
-        if kind is not None and (origin := fields.get(kind)) is not None:
-            fingerprint = getattr(origin, "fingerprint", None)
-            if fingerprint is not None:
-                self._fill("source_type", kind)
-                self._fill("source_fingerprint", getattr(fingerprint, "uuid_str", None))
-                if (metadata := getattr(fingerprint, "metadata", None)) and self.fingerprint_metadata is None:
-                    fields["fingerprint_metadata"] = metadata
-                    self.__pydantic_fields_set__.add("fingerprint_metadata")
+            known["agent_id"], known["agent_role"] = getattr(agent, "id", None), getattr(agent, "role", None)
+        self._fill(**known)
+        if self._origin is not None and (origin := fields.get(self._origin)) is not None:
+            self._sign(self._origin, getattr(origin, "fingerprint", None))
 
-    def _fill(self, name: str, value: object) -> None:
-        """Set a field that has no value yet to a value, as text; None is not known."""
-        fields = self.__dict__
-        if value is not None and fields[name] is None:
-            fields[name] = str(value)  # setattr costs more than all the rest of an event
-            self.__pydantic_fields_set__.add(name)
+    def _sign(self, kind: str, fingerprint: object) -> None:
+        if fingerprint is None:
+            return
+        number, metadata = getattr(fingerprint, "uuid_str", None), getattr(fingerprint, "metadata", None)
+        self._fill(source_type=kind, source_fingerprint=number)
+        if metadata and self.fingerprint_metadata is None:
+            vars(self)["fingerprint_metadata"] = metadata
+            self.__pydantic_fields_set__.add("fingerprint_metadata")
+
+    def _fill(self, **known: object) -> None:
+        """Set the fields that have no value yet to these values, as texts; None for those that are not known."""
+        fields = vars(self)
+        for name, value in known.items():
+            if value is not None and fields[name] is None:
+                fields[name] = str(value)  # setattr costs more than all the rest of an event
+                self.__pydantic_fields_set__.add(name)
 
     @field_serializer("*")
     def _dumped(self, value: object, info: FieldSerializationInfo) -> object:

@@ -1,15 +1,20 @@
 """Performing and recording effects: what is performed once, what is answered from the journal, and what is repeated."""
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from core.parts import Counting, ask, at, beside, chain, said, use
+from hypothesis import given
+from hypothesis import strategies as st
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, RetryPolicy, interrupt
 from modes import Mode
 
+from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Ask, Body, Call, EffectFailed, ModelCall, Notify, Scope, Together
 from crewgraph.core.plain import NotPlain
 from crewgraph.errors import CompileError
@@ -431,3 +436,11 @@ def test_the_digest_of_a_model_call_covers_model_tools_and_every_message():
     ]
     assert len({call.key() for call in calls}) == len(calls)
     assert calls[0].key() == ModelCall(model=counting.model(), transcript=said("a")).key()
+
+
+@given(st.text(max_size=20), st.sampled_from(["user", "assistant"]))
+def test_the_digest_of_a_message_is_that_of_its_json_however_long_it_is(text: str, role: str):
+    for content in (text, f'"{text}"\n\\ \x7f\u2028' + text * 400, "\ud800" + text * 400):
+        in_json = json.dumps({"content": content, "role": role}, ensure_ascii=False, separators=(",", ":"))
+        expected = hashlib.blake2b(in_json.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        assert Transcript([{"role": role, "content": content}]).digest() == expected

@@ -327,33 +327,38 @@ def _writing(name: str) -> Callable[[Any], dict[str, str]]:
     return lambda _: {name: "done"}
 
 
-def test_a_step_does_not_look_at_channels_that_it_cannot_change():
+@pytest.mark.parametrize(
+    ("caller", "method"),
+    [("apply_writes", "is_available"), ("create_checkpoint", "checkpoint")],
+    ids=["to apply writes", "for a checkpoint"],
+)
+def test_a_step_does_not_look_at_channels_that_it_cannot_change(caller: str, method: str):
     def looks(nodes: int, *, light: bool) -> float:
-        """How many channels are looked at for a step, as its writes are applied."""
+        """How many channels are looked at for a step, by LangGraph's function or what stands in its place."""
         names = [f"n{number}" for number in range(nodes)]
         builder: Any = StateGraph(cast("Any", TypedDict)("Wide", dict.fromkeys(names, str)))
         for name, following in zip(names, [*names[1:], END], strict=True):
             builder.add_node(name, _writing(name))
             builder.add_edge(name, following)
         builder.add_edge(START, names[0])
-        compiled = builder.compile()
+        compiled = builder.compile(checkpointer=InMemorySaver())
         graph: Any = saving.InlineGraph(**vars(compiled)) if light else compiled
         looked = 0
 
         def count(frame: FrameType, event: str, _: object) -> None:
             nonlocal looked
             called_by = frame.f_back
-            if event == "call" and called_by is not None and called_by.f_code.co_name == "apply_writes":
-                looked += frame.f_code.co_name == "is_available"
+            if event == "call" and called_by is not None and called_by.f_code.co_name in (caller, "checkpoint"):
+                looked += frame.f_code.co_name == method
 
         sys.setprofile(count)
         try:
-            graph.invoke({"n0": ""}, {"recursion_limit": 1000})
+            graph.invoke({"n0": ""}, {"recursion_limit": 1000, "configurable": {"thread_id": "wide"}})
         finally:
             sys.setprofile(None)
         return looked / nodes
 
-    assert looks(200, light=True) < 10 < 300 < looks(200, light=False)
+    assert looks(200, light=True) < 10 < 150 < looks(200, light=False)
 
 
 def test_the_installed_langgraph_is_as_expected():
@@ -361,6 +366,7 @@ def test_the_installed_langgraph_is_as_expected():
     assert supersteps.supports_single_attempts
     assert supersteps.supports_step_channels
     assert supersteps.supports_unsaved_steps
+    assert supersteps.supports_value_reuse
     assert {name: getattr(supersteps, name) for name in ("_PULL", "_RUNTIME", "_SEND")} == {
         "_PULL": _constants.PULL,
         "_RUNTIME": _constants.CONFIG_KEY_RUNTIME,

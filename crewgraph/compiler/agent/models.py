@@ -62,7 +62,9 @@ _handlers: WeakKeyDictionary[Crew | Meter, CacheHandler] = WeakKeyDictionary()
 
 _lock = Lock()
 
-_isolated: ContextVar[Mapping[int, CacheHandler]] = ContextVar("crewgraph_isolated_caches", default=MappingProxyType({}))
+_isolated: ContextVar[Mapping[int, CacheHandler]] = ContextVar(
+    "crewgraph_isolated_caches", default=MappingProxyType({})
+)
 """The isolated tool caches by the `id` of the crew, in runs that do not share them."""
 
 

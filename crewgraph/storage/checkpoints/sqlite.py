@@ -333,6 +333,8 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async version of `get_tuple`."""
+        if self._threads.is_new(parse_config(config)[0]):
+            return None
         return await self._database.run_in_thread(self.get_tuple, config)
 
     async def alist(

@@ -147,6 +147,10 @@ class Threads:
             self._new.clear()
         self._new.add(thread)
 
+    def is_new(self, thread: str) -> bool:
+        """Whether a thread has begun, and nothing is stored for it yet."""
+        return thread in self._new
+
     def find(self, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
         """A checkpoint of a thread, by default the latest; None if there is none."""
         return None if thread in self._new else self.database.read(self._find, thread, ns, id)
@@ -326,9 +330,7 @@ class Threads:
             return work(connection, self._lookup_number(connection, given, thread, ns), *args, **kwargs)
         return work(connection, cached[0], *args, **kwargs)
 
-    def _lookup_number(
-        self, connection: sqlite3.Connection, given: list[tuple[int, int]], thread: str, ns: str
-    ) -> int:
+    def _lookup_number(self, connection: sqlite3.Connection, given: list[tuple[int, int]], thread: str, ns: str) -> int:
         now = int(time.time())
         row: tuple[int, int] | None = None
         if thread not in self._new:

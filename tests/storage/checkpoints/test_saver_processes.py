@@ -12,7 +12,7 @@ from typing import Any
 
 import processes
 import pytest
-from storage.checkpoints.saver_graphs import chain, on, run
+from storage.checkpoints.saver_graphs import MODES, Mode, chain, on, run
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -125,6 +125,18 @@ def test_a_killed_process_loses_nothing_that_was_saved(tmp_path: Path):
             thread = on(f"{kill} {max(counts, default=0)}")
             resumable = graph.get_state(thread).next
             assert len(run(graph, None if resumable else {"inputs": "x"}, thread)) == 41
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_thread_that_begins_and_is_not_new_is_continued_all_the_same(mode: Mode, tmp_path: Path):
+    file = tmp_path / "runs.sqlite"
+    with SqliteCheckpointer(file) as saver, SqliteCheckpointer(file) as other:
+        saver.begin_thread("t")
+        run(chain(2, other), {"inputs": "other"}, on("t"), mode)
+        run(chain(2, saver), {"inputs": "own"}, on("t"), mode)
+        inputs = [state.values.get("inputs") for state in chain(2, other).get_state_history(on("t"))]
+        assert inputs.count("own") >= 3 <= inputs.count("other")
+    sound(file)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
