@@ -218,8 +218,6 @@ def _create_checkpoint(checkpoint: Checkpoint, channels: Any, step: int, **optio
 
 
 _create: Any = cast("Any", _loop).create_checkpoint
-
-
 _put_checkpoint = PregelLoop._put_checkpoint  # pyright: ignore[reportPrivateUsage]
 if supports_value_reuse:
     _put_checkpoint = with_globals(_put_checkpoint, _loop, create_checkpoint=_create_checkpoint)
