@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import processes
+import pytest
 from extent import of
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -189,5 +190,5 @@ class Office(RuleBasedStateMachine):
                 assert number in self.approved, effect
 
 
-TestOffice: Any = Office.TestCase
-TestOffice.settings = settings(max_examples=of(5, 100), stateful_step_count=of(8, 20), deadline=None)
+TestOffice: Any = pytest.mark.timeout(of(300, 3_600))(Office.TestCase)  # a process for each step
+TestOffice.settings = settings(max_examples=of(5, 50), stateful_step_count=of(8, 20), deadline=None)
