@@ -113,7 +113,9 @@ def test_a_method_put_behind_a_finished_run_is_not_left_out(mode: Mode):
     flow = flow_of(FOUND, ran)
     mode.run(flow.kickoff, flow.kickoff_async)
     edited = flow_of({**FOUND, "send": listen("write")}, ran)
-    with pytest.raises(DefinitionChanged, match="is done, and has no result of method `send`: the flow has changed since"):
+    with pytest.raises(
+        DefinitionChanged, match="is done, and has no result of method `send`: the flow has changed since"
+    ):
         mode.run(edited.resume, edited.aresume, flow.flow_id)
     assert ran == ["find", "write"]
 
@@ -133,7 +135,8 @@ def test_a_method_that_was_renamed_while_it_was_to_run_is_named(mode: Mode):
 
 
 def test_a_method_that_now_waits_for_others_does_not_run_before_them(mode: Mode):
-    side: Form = {"find": start(), "check": listen("find"), "write": listen("find"), "send": listen("write"), "end": listen("check")}
+    side: Form = {"find": start(), "check": listen("find"), "write": listen("find"), "send": listen("write")}
+    side = {**side, "end": listen("check")}
     run = stopped(mode, side, "end", after="send")
     edited: Form = {**side, "write": listen("end")}
     assert refused(mode, edited, run) == "has completed method `write`, which the flow would not have run yet"

@@ -6,9 +6,9 @@ event return: an `or_` over labels of one wave fires once.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, NotRequired, TypeAlias, cast
 
-from typing_extensions import NotRequired, TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio needs
+from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio needs
 
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import Condition, is_met, label_of

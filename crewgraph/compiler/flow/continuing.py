@@ -19,14 +19,12 @@ from crewgraph.core.operations import Program
 from crewgraph.core.past import ReadPast, lineage
 from crewgraph.errors import DefinitionChanged
 
-__all__ = ["check_continues"]
+__all__ = ["check_flow_continues"]
 
-_FORGOTTEN = (
-    "has earlier steps that are not stored any more (`keep_history`), so that what is left for the edited flow is not known"
-)
+_FORGOTTEN = "has earlier steps that are not stored any more (`keep_history`), so that what is left to do is not known"
 
 
-def check_continues(
+def check_flow_continues(
     run: FlowRun,
     saver: Any,
     place: Mapping[str, object],
@@ -117,6 +115,7 @@ class _Past:
         problem, step = None, None
         latest = len(self._completed)
         continued = {latest} if rewound is None else {latest, self._counts.get(rewound, latest)}
+        continued.add(max(self._reached))  # from where the node takes up what was journaled
         count = -1
         for count, replayed in enumerate(self._replayed(self._begun)):
             difference = self._difference(count, replayed)

@@ -27,7 +27,7 @@ from crewgraph.compiler.flow.algebra import (
     next_progress,
 )
 from crewgraph.compiler.flow.completion import forked_values
-from crewgraph.compiler.flow.continuing import check_continues
+from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.execution import input_names, unknown_inputs
 from crewgraph.compiler.flow.nodes import RUN, WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.plan import TriggerPlan
@@ -311,7 +311,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         stored: CheckpointTuple | None = yield Saving(run.saver, "get_tuple", {"configurable": place})
         values: PlainMapping = {} if stored is None else stored.checkpoint["channel_values"]
         if "progress" in values:
-            yield from check_continues(run, run.saver, place, values["progress"], can_fork=False)
+            yield from check_flow_continues(run, run.saver, place, values["progress"], can_fork=False)
 
     def _opened(self, value: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
         """Return the input of the run, and a config that holds its live state."""

@@ -27,7 +27,12 @@ class TriggerPlan:
         """A digest of the methods and their triggers, which tells whether a run began with the same ones."""
         return digest(
             {
-                name: (method.is_start, method.is_router, plain_condition(method.trigger), plain_condition(method.condition))
+                name: (
+                    method.is_start,
+                    method.is_router,
+                    plain_condition(method.trigger),
+                    plain_condition(method.condition),
+                )
                 for name, method in self.methods.items()
             }
         )[:12]

@@ -89,14 +89,13 @@ def with_journal(plan: TriggerPlan, values: GraphState, records: Sequence[Record
 
 def _with_following(progress: Progress, completion: Completion) -> Progress:
     """Return a progress with the executions that ran next, also if an edited flow would run others."""
-    others = [name for name in completion.get("following", ()) if name not in progress["inflight"]]
-    if not others:
-        return progress
-    known: Execution = {"method": "", "source": completion["done"][-1][0], "label": None, "round": 1, "wave": None}
-    return {
-        **progress,
-        "inflight": progress["inflight"] | {name: {**known, "method": method_of(name)} for name in others},
+    source = completion["done"][-1][0]
+    others: dict[str, Execution] = {
+        name: {"method": method_of(name), "source": source, "label": None, "round": 1, "wave": None}
+        for name in completion.get("following", ())
+        if name not in progress["inflight"]
     }
+    return {**progress, "inflight": {**progress["inflight"], **others}} if others else progress
 
 
 class _Batch:

@@ -17,7 +17,7 @@ from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.asking import ask_person, takes_anything
 from crewgraph.compiler.flow.background import EndAll, Settle
 from crewgraph.compiler.flow.completion import of_run
-from crewgraph.compiler.flow.continuing import check_continues
+from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
 from crewgraph.compiler.flow.inbox import answers_of_inbox
 from crewgraph.compiler.flow.nodes import RUN, WAIT
@@ -344,11 +344,12 @@ def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
     return values is not None
 
 
-def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, object]) -> Program[object]:
+def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: GraphState) -> Program[object]:
     """Resume an unfinished run: from the last persisted method, if only some methods are persisted."""
     if not run.marks or not is_behind(values):
         return (yield from resume_flow_program(run.flow, flow_id, None, run.claim))
-    yield from _check_continues(graph, run, flow_id, values, rewound=values["saved"]["progress"]["last"])
+    saved: GraphState = values["saved"]
+    yield from _check_continues(graph, run, flow_id, values, rewound=saved["progress"]["last"])
     address = yield from rewind(graph, _config(graph, run, flow_id), values)
     rewound_run = FlowRun(run.flow, graph.plan, None, {}, stored=True)
     rewound_run.claim = run.claim
@@ -488,7 +489,7 @@ def _check_continues(
     """Check that the flow has not been edited so that it would lose or repeat a part of a stored run."""
     if "progress" in values:
         place = {"thread_id": storable_id(thread_id, "flow"), "checkpoint_ns": ""}
-        yield from check_continues(run, graph.checkpointer, place, values["progress"], rewound=rewound)
+        yield from check_flow_continues(run, graph.checkpointer, place, values["progress"], rewound=rewound)
 
 
 def _is_open(values: GraphState) -> bool:

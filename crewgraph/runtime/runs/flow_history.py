@@ -6,7 +6,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate
-from crewgraph.compiler.flow.continuing import check_continues
+from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.single_node import with_journal
@@ -163,7 +163,7 @@ def _fork(graph: FlowGraph, run: FlowRun, step: FlowStep, state: Mapping[str, ob
         values = with_journal(graph.plan, checkpoint.checkpoint["channel_values"], records[: step.journaled])
     place_of_step = {"thread_id": step.flow_id, "checkpoint_ns": "", "checkpoint_id": step.checkpoint_id}
     progress = {**checkpoint.checkpoint["channel_values"], **values}["progress"]
-    yield from check_continues(run, graph.checkpointer, place_of_step, progress, journaled=step.journaled)
+    yield from check_flow_continues(run, graph.checkpointer, place_of_step, progress, journaled=step.journaled)
     if state:
         with_inputs(flow.restored_state(step.state), state, flow.flow_name)  # raises if they do not fit
         values["state"] = {**values.get("state", {}), **run.recorded(state)}
