@@ -97,12 +97,12 @@ def test_a_list_in_the_place_of_arguments_is_the_only_argument(mode: Mode, strea
         seen.append(numbers)
         return str(sum(numbers))
 
-    for written in ("[1, 2]", ' "[1, 2]"', '{"numbers": [1, 2]}', '{"numbers": "[1, 2]"}'):
+    for written in ("[1, 2]", ' "[1, 2]"', '{"numbers": [1, 2]}', '{"numbers": "[1, 2]"}', '[{"numbers": [1, 2]}]'):
         with OpenAIServer([call("add", written), "three"]) as server:
             assert mode.kickoff(solo(server.url, tools=[add], stream=streams)).raw == "three"
             assert len(server.bodies) == 2
             assert server.bodies[1]["messages"][-1]["content"] == "3"
-    assert seen == [[1, 2]] * 4
+    assert seen == [[1, 2]] * 5
     with OpenAIServer([call("add", "[1, [2]]"), "sorry"]) as server:
         assert mode.kickoff(solo(server.url, tools=[add], stream=streams)).raw == "sorry"
         assert server.bodies[1]["messages"][-1]["content"].startswith("`add` was not used: `numbers.1`")
