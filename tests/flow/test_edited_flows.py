@@ -17,10 +17,10 @@ Form = Mapping[str, Callable[[Any], Any]]
 """The methods of a flow, with their decorators."""
 
 
-def flow_of(
+def class_of(
     form: Form, ran: list[str], failing: str = "", after: str = "", returns: Mapping[str, object] | None = None
-) -> Flow[Any]:
-    """A flow whose methods note that they run, and return their names, or what `returns` gives.
+) -> type[Flow[Any]]:
+    """A class of flows whose methods note that they run, and return their names, or what `returns` gives.
 
     Args:
         form: its methods.
@@ -41,7 +41,12 @@ def flow_of(
         run.__name__ = name
         return run
 
-    return persist(type("Digest", (Flow,), {name: decorate(method(name)) for name, decorate in form.items()}))()
+    return type("Digest", (Flow,), {name: decorate(method(name)) for name, decorate in form.items()})
+
+
+def flow_of(form: Form, ran: list[str], failing: str = "", **more: Any) -> Flow[Any]:
+    """A flow of such a class whose runs are stored."""
+    return persist(class_of(form, ran, failing, **more))()
 
 
 def stopped(mode: Mode, form: Form, failing: str, **more: Any) -> str:
@@ -299,3 +304,42 @@ def test_without_the_steps_before_an_edited_flow_is_refused(mode: Mode, granular
     with pytest.raises(DefinitionChanged, match=r"has earlier steps that are not stored any more \(`keep_history`\)"):
         mode.run(edited.resume, edited.aresume, flow.flow_id)
     assert not ran
+
+
+def test_a_run_that_is_set_back_to_a_persisted_method_is_compared_with_that(mode: Mode, granularity: str):
+    def marked(form: Form, ran: list[str], failing: str = "") -> Flow[Any]:
+        return class_of({**form, "find": lambda method: persist(start()(method))}, ran, failing)()
+
+    form: Form = {**FOUND, "end": listen("write")}
+    flow = marked(form, [], "end")
+    with pytest.raises(ConnectionError):
+        mode.run(flow.kickoff, flow.kickoff_async)
+    edited = marked({**form, "notify": listen("find")}, ran := [])
+    with pytest.raises(DefinitionChanged, match="has no result of method `notify`"):
+        mode.run(edited.kickoff, edited.kickoff_async, {"id": flow.flow_id})
+    assert not ran
+    if granularity == "method":
+        beside = marked({**form, "beside": listen("write")}, ran)
+        mode.run(beside.kickoff, beside.kickoff_async, {"id": flow.flow_id})
+        assert sorted(ran) == ["beside", "end", "write"]
+
+
+def test_a_flow_inside_a_method_refuses_as_well(mode: Mode):
+    def around(form: Form, ran: list[str], failing: str = "") -> Flow[Any]:
+        @persist
+        class Outer(Flow[Any]):
+            @start()
+            def go(self) -> Any:
+                return class_of(form, ran, failing)().kickoff()
+
+        return Outer()
+
+    flow = around(FOUND, ran := [], "write")
+    with pytest.raises(ConnectionError):
+        mode.run(flow.kickoff, flow.kickoff_async)
+    edited = around({**FOUND, "notify": listen("find")}, ran)
+    with pytest.raises(DefinitionChanged, match="has no result of method `notify`"):
+        mode.run(edited.resume, edited.aresume, flow.flow_id)
+    longer = around({**FOUND, "send": listen("write")}, ran)
+    mode.run(longer.resume, longer.aresume, flow.flow_id)
+    assert ran == ["find", "write", "send"]

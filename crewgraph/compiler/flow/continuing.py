@@ -112,11 +112,13 @@ class _Past:
         """Return why the flow cannot continue the run, and the last step in its history from which it can."""
         if self._begun is None:
             return _FORGOTTEN, None
-        problem, step = None, None
+        count = len(self._completed) if rewound is None else self._counts.get(rewound, len(self._completed))
+        continued = {count}
+        if count in self._reached:
+            self._set_back(count)  # what comes after it runs again
         latest = len(self._completed)
-        continued = {latest} if rewound is None else {latest, self._counts.get(rewound, latest)}
-        continued.add(max(self._reached))  # from where the node takes up what was journaled
-        count = -1
+        continued |= {latest, max(self._reached)}  # the node takes up what was journaled since a checkpoint
+        problem, step = None, None
         for count, replayed in enumerate(self._replayed(self._begun)):
             difference = self._difference(count, replayed)
             if difference is None:
@@ -139,9 +141,13 @@ class _Past:
             self._set_back(self._counts[last])
         else:
             before = self._inflight[len(self._completed)] or {}
-            for name in [name for name in before if name not in progress["inflight"] and name != last]:
+            ended = {name: None for name in before if name not in progress["inflight"] and name != last}
+            for name in [
+                *filter(ended.__contains__, progress["results"]),
+                *ended.keys() - progress["results"].keys(),
+                last,
+            ]:
                 self._complete(name, progress)
-            self._complete(last, progress)
         count = len(self._completed)
         self._reached[count] = progress
         self._inflight[count] = {name: item["method"] for name, item in progress["inflight"].items()}

@@ -294,6 +294,8 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         run: FlowRun | None = ((config or {}).get("configurable") or {}).get(RUN)
         if run is not None and run.flow is self.flow:
             return False
+        if isinstance(value, Command) and value.goto:  # continued where the caller says
+            return False
         return value is None or isinstance(value, Command) or place_of(ensure_config(config)).again
 
     def _check_stored(self, config: RunnableConfig | None) -> Program[None]:
