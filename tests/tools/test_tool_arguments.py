@@ -114,8 +114,12 @@ def anything(**options: Any) -> Any:
         (store, [{"item": {"name": "n"}}], {"item": {"name": "n"}}),
         (store_all, [{"items": [{"name": "n"}]}], {"items": [{"name": "n"}]}),
         (store_all, [{"name": "n"}], {"items": [{"name": "n"}]}),
-        (file_all, [{"name": "n", "folders": []}], {"folders": [{"name": "n", "folders": []}]}),
-        (ping, [{}], {}),
+        (
+            file_all,
+            [{"name": "n", "folders": [{"name": "m"}]}],
+            {"folders": [{"name": "n", "folders": [{"name": "m"}]}]},
+        ),
+        (ping, "[{}]", {}),
         (anything, [{"a": 1}], {"a": 1}),
     ],
 )
