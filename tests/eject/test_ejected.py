@@ -75,7 +75,7 @@ def test_an_ejected_program_has_no_trace_of_crewgraph(compare: Compare, name: st
     assert "key" not in re.findall(r'"(\w+)"', found.source)  # that of the environment
 
 
-@pytest.mark.parametrize("name", ["charts", "pydantic_output", "pydantic_output_fenced"])
+@pytest.mark.parametrize("name", ["charts", "press", "pydantic_output", "pydantic_output_fenced"])
 def test_an_ejected_program_asks_for_the_same_structures(compare: Compare, name: str):
     found = compare(name)
     asked, expected = (
