@@ -1,12 +1,13 @@
 """Schemas of models and functions: JSON schemas, outlines for prompts, and models that validate arguments."""
 
+import copyreg
 import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import partial
-from types import NoneType, SimpleNamespace
+from types import FunctionType, MethodType, NoneType, SimpleNamespace
 from typing import Annotated, Any, Optional, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
@@ -16,6 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from pydantic_core import ErrorDetails
 
 from crewgraph.errors import DefinitionError
+from crewgraph.functions import by_name, check_importable
 
 __all__ = [
     "JsonSchema",
@@ -53,7 +55,30 @@ _Schemas = Mapping[str, JsonSchema]
 _SCHEMA_ERRORS = (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError)
 
 
-class _Arguments(BaseModel):
+class _Derived(type(BaseModel)):
+    """The type of models that were created from something else. They pickle as what they were created from."""
+
+
+def _reduced(model: type[BaseModel]) -> Any:
+    create, arguments = vars(model).get(_RECIPE, (None, ()))
+    if create is None:
+        return model.__qualname__
+    for argument in arguments:
+        check_importable(argument)  # here and not in tools: `cloudpickle`, which copies functions, does not come here
+    return create, tuple(by_name(argument) for argument in arguments)
+
+
+copyreg.pickle(_Derived, _reduced)  # pyright: ignore[reportArgumentType]
+_RECIPE = "__recipe__"
+
+
+def _created(model: type[_M], create: Callable[..., object], *arguments: object) -> type[_M]:
+    """Note how a model can be created again, and return it."""
+    type.__setattr__(model, _RECIPE, (create, arguments))
+    return model
+
+
+class _Arguments(BaseModel, metaclass=_Derived):
     """The base of models created from signatures; arguments whose names cannot be field names have aliases."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
@@ -252,7 +277,13 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
             continue
         elif field := _field(function, parameter, hints.get(parameter.name, Any), descriptions.get(parameter.name)):
             fields[_field_name(parameter.name)] = field
-    return create_model(name, __base__=_OpenArguments if is_open else _Arguments, **fields)
+    model = create_model(name, __base__=_OpenArguments if is_open else _Arguments, **fields)
+    is_bound = isinstance(function, MethodType)
+    return _created(model, _from_function, function.__func__ if is_bound else function, is_bound, name)
+
+
+def _from_function(function: FunctionType, is_bound: bool, name: str) -> type[BaseModel]:
+    return from_signature(MethodType(function, object()) if is_bound else function, name=name)
 
 
 def from_json_schema(schema: Mapping[str, Any], *, name: str) -> type[BaseModel]:
@@ -262,7 +293,12 @@ def from_json_schema(schema: Mapping[str, Any], *, name: str) -> type[BaseModel]
         return deepcopy(dict(schema))
 
     members = {"model_json_schema": classmethod(model_json_schema), "__doc__": schema.get("description")}
-    return cast(type[BaseModel], type(name, (_OpenArguments,), {**members, "__module__": __name__}))
+    model = cast(type[BaseModel], type(name, (_OpenArguments,), {**members, "__module__": __name__}))
+    return _created(model, _from_json_schema, schema, name)
+
+
+def _from_json_schema(schema: Mapping[str, Any], name: str) -> type[BaseModel]:
+    return from_json_schema(schema, name=name)
 
 
 def text_fields_model(name: str, meanings: Mapping[str, str]) -> type[BaseModel]:
@@ -276,7 +312,7 @@ def text_fields_model(name: str, meanings: Mapping[str, str]) -> type[BaseModel]
         f"text_{number}": (str, Field(alias=field_name, description=meaning))
         for number, (field_name, meaning) in enumerate(meanings.items())
     }
-    return create_model(name, __base__=_Arguments, **fields)
+    return _created(create_model(name, __base__=_Arguments, **fields), text_fields_model, name, dict(meanings))
 
 
 def _is_receiver(parameter: inspect.Parameter, position: int) -> bool:

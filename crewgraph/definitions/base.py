@@ -142,10 +142,18 @@ class Fingerprint(BaseModel):
     """An identity, a UUID unless another was loaded, with its creation time and metadata, for audits."""
 
     metadata: Metadata = Field(default_factory=dict)
-    """Additional plain data."""
+    """Additional plain data: up to 10,000 characters as text, and dicts only as values of the first level."""
 
     _identity: str = PrivateAttr(default_factory=lambda: str(uuid4()))
     _created_at: datetime = PrivateAttr(default_factory=datetime.now)
+
+    @field_validator("metadata", mode="before")
+    @classmethod
+    def _check_metadata(cls, value: Any) -> object:
+        metadata = cast("dict[object, object]", value) if isinstance(value, dict) else {}
+        if (problem := _problem_of_metadata(metadata)) is not None:
+            raise ValueError(f"the metadata of a fingerprint cannot be used: {problem}")
+        return cast("object", value)
 
     @property
     def uuid_str(self) -> str:
@@ -207,6 +215,24 @@ class Fingerprint(BaseModel):
 
     def __str__(self) -> str:
         return self.uuid_str
+
+
+_MOST_METADATA = 10_000
+"""Maximum number of characters of a fingerprint's metadata, as CrewAI counts them: those of the dict as Python shows it."""
+
+
+def _problem_of_metadata(metadata: dict[object, object]) -> str | None:
+    for key, value in metadata.items():
+        if not isinstance(key, str):
+            return f"the key {key!r} is no string."
+        for inner, item in cast("dict[object, object]", value).items() if isinstance(value, dict) else ():
+            if not isinstance(inner, str):
+                return f"the key {inner!r} in `{key}` is no string."
+            if isinstance(item, dict):
+                return f"`{key}.{inner}` is a dict, and only values of the first level may be dicts. Flatten it."
+    if (size := len(str(metadata))) > _MOST_METADATA:
+        return f"it has {size:,} characters as text, and {_MOST_METADATA:,} are allowed. Store the rest elsewhere."
+    return None
 
 
 class SecurityConfig(BaseModel):

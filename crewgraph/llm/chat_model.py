@@ -3,6 +3,7 @@
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -88,9 +89,11 @@ class ChatModel:
         self._on_answer = on_answer
         self._extra_parameters = parameters or {}
         self._settings = settings or {}
-        self._base, kwargs = _base_of(source)
+        base, kwargs = _base_of(source)
+        self._is_open = any(map(_takes_any_setting, _models_of(source)))
+        self._base = _legible(base)
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
-        self._names = [_name_of(model) for model in _models_of(source)]
+        self._names = [_name_of(_legible(model)) for model in _models_of(source)]
         self._name_attribute = _name_attribute(self._base)
         self._accepts_stop = (
             supports_stop_words(self.name)
@@ -187,7 +190,10 @@ class ChatModel:
         name, (runnable, bound) = self.name, self._runnable_for(tools)
         with ProviderErrors(name):
             answer = runnable.invoke(
-                _message_cache.convert(expanded(messages)), _named(config, name), **bound, **self._stop_keywords(stop)
+                _message_cache.convert(expanded(messages)),
+                _named(config, name, self._is_open),
+                **bound,
+                **self._stop_keywords(stop),
             )
         reply = self._reply(answer, stop, structured=not tools)
         return reply if request is None else self._notified(request, reply)
@@ -207,7 +213,7 @@ class ChatModel:
         with ProviderErrors(name):
             answer = await runnable.ainvoke(
                 _message_cache.convert(await aexpanded(messages)),
-                _named(config, name),
+                _named(config, name, self._is_open),
                 **bound,
                 **self._stop_keywords(stop),
             )
@@ -284,9 +290,39 @@ class ChatModel:
         return {**reply, "content": cut_at(reply["content"], stop_words)} if stop_words else reply
 
 
-def _named(config: "RunnableConfig", name: str) -> "RunnableConfig":
+def _named(config: "RunnableConfig", name: str, is_open: bool) -> "RunnableConfig":
     run_config: RunnableConfig = {**config, "run_name": name}  # traces show the model, not its class
+    if is_open:
+        settings: PlainMapping = config.get("configurable") or {}
+        run_config["configurable"] = {key: settings[key] for key in settings if not _is_of_graph(key)}
     return run_config
+
+
+def _takes_any_setting(model: Any) -> bool:
+    """Whether a model takes all of a run's `configurable` as its parameters: `init_chat_model(configurable_fields="any")`."""
+    attributes: PlainMapping = getattr(model, "__dict__", {})
+    return attributes.get("_configurable_fields") == "any" and not attributes.get("_config_prefix")
+
+
+def _legible(model: Any) -> Any:
+    """Return a model whose attributes can be read during a run: one that takes any setting would take all of the run's then."""
+    if not _takes_any_setting(model):
+        return model
+    copied: Any = object.__new__(cast("type[object]", type(model)))
+    vars(copied).update(vars(model), _model_params=partial(_own_settings, model._model_params))
+    return copied
+
+
+def _own_settings(settings_in: Callable[[object], PlainMapping], config: object) -> PlainDict:
+    return {key: value for key, value in settings_in(config).items() if not _is_of_graph(key)}
+
+
+_PLACE = ("thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map")
+
+
+def _is_of_graph(key: str) -> bool:
+    """Whether a key of `configurable` tells a graph where its run is, rather than a model how to answer."""
+    return key in _PLACE or key.startswith("__")
 
 
 def _unbound(runnable: Any) -> tuple[Any, PlainDict]:

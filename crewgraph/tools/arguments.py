@@ -34,7 +34,8 @@ def read_arguments(
 ) -> PlainDict | Refusal:
     """Parse the arguments that a model wrote for a tool.
 
-    Text is parsed as JSON or as a Python literal; for a tool with a single argument, other text is that argument.
+    Text is parsed as JSON or as a Python literal; for a tool with a single argument, other text is that argument. An object alone
+    in a list is what it would be without the list.
     Numbers instead of strings, JSON text instead of lists and objects, and null for optional arguments are repaired.
     Arguments that the tool does not have are left out, unless another one is missing or its schema forbids them.
 
@@ -99,18 +100,38 @@ def _read_text(parameters: Mapping[str, object], text: str) -> dict[str, object]
 
 
 def _sole_argument(parameters: Mapping[str, Any], value: Any, text: str | None = None) -> PlainDict | Refusal:
-    """Use a value without a name as the only argument, or the only required one."""
+    """Use a value without a name as the only argument, or the only required one; an object alone in a list is all of them."""
     names = list(parameters.get("properties", {}))
     required = list(parameters.get("required", []))
     candidates = names if len(names) == 1 else required
-    if len(candidates) != 1:
+    sole = candidates[0] if len(candidates) == 1 else None
+    if (wrapped := _only_object(value)) is not None and (
+        sole is None or (sole in wrapped and not _may_hold(parameters["properties"][sole], sole))
+    ):
+        return wrapped
+    if sole is None:
         return Refusal(f"the arguments must be a JSON object, not {_quoted(value)}")
-    json_type = parameters["properties"][candidates[0]].get("type")
+    json_type = parameters["properties"][sole].get("type")
     if json_type == "string" and text is not None:
-        return {candidates[0]: text}
+        return {sole: text}
     if json_type == "object":
-        return Refusal(f"the arguments must be a JSON object with `{candidates[0]}`, not {_quoted(value)}")
-    return {candidates[0]: value}
+        return Refusal(f"the arguments must be a JSON object with `{sole}`, not {_quoted(value)}")
+    return {sole: value}
+
+
+def _only_object(value: Any) -> PlainDict | None:
+    """Return the object in a list of one; None for any other value."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return cast(PlainDict, items[0]) if len(items) == 1 and isinstance(items[0], dict) else None
+
+
+def _may_hold(argument: Mapping[str, Any], name: str) -> bool:
+    """Whether an argument may be a list of objects that have a field with this name, as those of a tree have."""
+    items: object = argument.get("items")
+    if not isinstance(items, dict):
+        return False
+    schema = cast(PlainMapping, items)
+    return "$ref" in schema or name in schema.get("properties", {})
 
 
 def _missing(parameters: Mapping[str, Any], arguments: PlainMapping) -> list[str]:

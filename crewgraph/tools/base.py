@@ -17,6 +17,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
+from crewgraph.functions import by_name
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import PlainDict, from_signature
 from crewgraph.tools.failure import ToolFailurePolicy
@@ -332,14 +333,11 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
                 "Pass the tool itself to the agent."
             )
 
-        def func(**arguments: object) -> Any:
-            return tool.ainvoke(arguments) if is_async_only(tool) else tool.invoke(arguments)
-
         return Tool(
             name=tool.name,
             description=tool.description,
             args_schema=schema,
-            func=func,
+            func=partial(_invoked, tool),
             result_as_answer=bool(getattr(tool, "return_direct", False)),
             once=once,
             require_approval=approval_of(tool),
@@ -361,6 +359,10 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
         """Do nothing; CrewAI tools call this after they change the description."""
 
 
+def _invoked(tool: Any, /, **arguments: object) -> Any:
+    return tool.ainvoke(arguments) if is_async_only(tool) else tool.invoke(arguments)
+
+
 class Tool(BaseTool):
     """A tool that calls a function."""
 
@@ -374,6 +376,10 @@ class Tool(BaseTool):
     @property
     def _origin(self) -> object:
         return self.func
+
+    def __getstate__(self) -> dict[Any, Any]:
+        state = super().__getstate__()
+        return {**state, "__dict__": {**state["__dict__"], "func": by_name(self.func)}}
 
     def _run(self, *args: Any, **kwargs: object) -> object:
         return self.func(*args, **kwargs)

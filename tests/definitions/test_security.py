@@ -1,9 +1,12 @@
 """Fingerprints, which identify definitions in audits."""
 
+import re
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
+from pydantic import ValidationError
 
 from crewgraph import Agent, Crew, Task
 from crewgraph.definitions.base import Fingerprint, SecurityConfig
@@ -56,6 +59,35 @@ def test_any_text_can_be_the_identity_of_a_fingerprint_from_plain_data():
     assert made in {made}
     with pytest.raises(ValueError, match="the identity 'team-a' of the fingerprint is no UUID; read `uuid_str`"):
         assert made.uuid
+
+
+@pytest.mark.parametrize(
+    ("metadata", "problem"),
+    [
+        ({"a": {"b": {"c": 1}}}, "`a.b` is a dict, and only values of the first level may be dicts. Flatten it."),
+        (
+            {"a": "x" * 9_992},
+            "it has 10,001 characters as text, and 10,000 are allowed. Store the rest elsewhere.",
+        ),
+        ({1: "x"}, "the key 1 is no string."),
+        ({"a": {2: "x"}}, "the key 2 in `a` is no string."),
+    ],
+)
+def test_metadata_that_are_too_deep_or_too_large_are_refused(metadata: Any, problem: str):
+    for make in (
+        lambda: Fingerprint(metadata=metadata),
+        lambda: Fingerprint.generate("team a", metadata),
+        lambda: Fingerprint.from_dict({"metadata": metadata}),
+    ):
+        with pytest.raises(
+            ValidationError, match=re.escape(f"the metadata of a fingerprint cannot be used: {problem}")
+        ):
+            make()
+
+
+def test_metadata_within_the_limits_stay_as_they_are():
+    for metadata in ({"a": "x" * 9_991}, {"a": {"b": 1}, "c": [{"d": {"e": 2}}]}, {"a": "\u00e9" * 6_000}):
+        assert Fingerprint(metadata=metadata).metadata == metadata
 
 
 def test_the_identity_cannot_be_assigned():

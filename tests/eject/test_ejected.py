@@ -14,7 +14,7 @@ from parity.run_program import source
 from eject.run_both import ROOT, Comparison, comparison_runner, difference
 
 PROGRAMS = Path(__file__).parent / "programs"
-OWN_CREWS, OWN_FLOWS = ("harbour", "yard"), ("desk", "press", "race", "ticket")
+OWN_CREWS, OWN_FLOWS = ("charts", "harbour", "yard"), ("desk", "press", "race", "ticket")
 CREWS = (
     *("two_tasks", "tool_class", "guardrail_retry", "conditional_skipped", "callbacks", "async_tasks"),
     *(
@@ -73,6 +73,16 @@ def test_an_ejected_program_has_no_trace_of_crewgraph(compare: Compare, name: st
     assert found.outcome["framework"] == []
     assert not re.search(r"^\s*(from|import) (crewai|crewgraph)", found.source, re.MULTILINE)
     assert "key" not in re.findall(r'"(\w+)"', found.source)  # that of the environment
+
+
+@pytest.mark.parametrize("name", ["charts", "press", "pydantic_output", "pydantic_output_fenced"])
+def test_an_ejected_program_asks_for_the_same_structures(compare: Compare, name: str):
+    found = compare(name)
+    asked, expected = (
+        [body["response_format"] for body in requests.bodies if "response_format" in body]
+        for requests in (found.requests, found.reference_requests)
+    )
+    assert asked == expected != []
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from extent import of
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
@@ -18,11 +18,12 @@ from crewgraph.compiler.flow.graph import FlowForm
 from crewgraph.compiler.flow.running import RUNNING
 from crewgraph.definitions.base import DerivedCache
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.errors import FlowLoopError
+from crewgraph.definitions.flow.method import FlowMethod, events_of
+from crewgraph.errors import DefinitionChanged, FlowLoopError
 from crewgraph.flow import Flow
 
 from .parts import kickoff
-from .random_flows import LARGE, Naive, flows, values
+from .random_flows import LABELS, LARGE, Naive, computed, flows, values
 
 EXAMPLES, SAMPLE = int(os.environ.get("GOING_ON", of(4, 12))), 8
 """How many flows are drawn, and at how many of its writes each is stopped."""
@@ -158,3 +159,60 @@ def test_a_run_continues_from_its_every_write(mode: Mode, definition: FlowDefini
         completed = [name for name in before if name not in open_ones]
         assert not set(completed) & set(ran)  # nothing that has completed runs again
         check(definition, table, completed + ran, ended)
+
+
+@st.composite
+def edits(draw: st.DrawFn, definition: FlowDefinition) -> FlowDefinition:
+    """A flow with some other methods: one without effect, a new one, one less, or one with the triggers of another."""
+    methods = dict(definition.methods)
+    for edit in draw(st.lists(st.sampled_from(["unheard", "added", "removed", "moved"]), min_size=1, max_size=2)):
+        if edit == "unheard":
+            methods["unheard"] = FlowMethod(name="unheard", func=computed, trigger="never")
+        elif edit == "added":
+            trigger = draw(st.sampled_from([*definition.methods, *LABELS]))
+            methods["added"] = FlowMethod(name="added", func=computed, trigger=trigger)
+        else:
+            name = draw(st.sampled_from([*methods][1:] or ["m0"]))
+            other = methods[draw(st.sampled_from([*methods]))]
+            if edit == "removed" and len(methods) > 1:
+                del methods[name]
+            elif name not in (*events_of(other.trigger), *events_of(other.condition)):
+                methods[name] = replace(other, name=name)
+    return replace(definition, methods=methods, derived=DerivedCache())
+
+
+@pytest.mark.filterwarnings("ignore:no run of flow")
+@settings(
+    max_examples=EXAMPLES,
+    suppress_health_check=[*LARGE, HealthCheck.function_scoped_fixture],
+)
+@given(flows(), st.data())
+def test_an_edited_flow_continues_as_if_it_had_begun_the_run_or_refuses(
+    mode: Mode, definition: FlowDefinition, data: st.DataObject
+):
+    table = data.draw(tables(definition))
+    pauses = {name: data.draw(st.integers(0, 3)) for name in definition.methods}
+    edited = data.draw(edits(definition))
+    saver = Watched()
+    ran.clear()
+    run_on(mode, made(definition, table, pauses)(checkpointer=saver))
+    added: Table = {name: [] for name in edited.methods if name not in table}
+    table, kind = {**table, **added}, made(edited, {**table, **added}, {**pauses, **dict.fromkeys(added, 0)})
+    chance = Random(data.draw(st.integers(0, 10**6)))
+    for held, before in chance.sample(saver.moments, min(SAMPLE, len(saver.moments))):
+        stored = Watched.at(held)
+        open_ones = in_flight(made(definition, table, pauses), stored)
+        if not open_ones:
+            continue
+        ran.clear()
+        try:
+            ended = run_on(mode, kind(checkpointer=stored))
+        except DefinitionChanged:
+            assert not ran
+            event("refused")
+            continue
+        event("continued")
+        completed = [name for name in before if name not in open_ones]
+        assert not set(completed) & set(ran)
+        kept = [name for name in completed if name.rpartition("#")[0] in edited.methods]
+        check(edited, table, kept + ran, ended)

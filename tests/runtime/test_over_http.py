@@ -6,6 +6,7 @@ from typing import Any
 
 import openai
 import pytest
+from langchain.chat_models import init_chat_model
 from modes import Mode
 from pydantic import BaseModel
 from servers.openai_api import (
@@ -97,12 +98,12 @@ def test_a_list_in_the_place_of_arguments_is_the_only_argument(mode: Mode, strea
         seen.append(numbers)
         return str(sum(numbers))
 
-    for written in ("[1, 2]", ' "[1, 2]"', '{"numbers": [1, 2]}', '{"numbers": "[1, 2]"}'):
+    for written in ("[1, 2]", ' "[1, 2]"', '{"numbers": [1, 2]}', '{"numbers": "[1, 2]"}', '[{"numbers": [1, 2]}]'):
         with OpenAIServer([call("add", written), "three"]) as server:
             assert mode.kickoff(solo(server.url, tools=[add], stream=streams)).raw == "three"
             assert len(server.bodies) == 2
             assert server.bodies[1]["messages"][-1]["content"] == "3"
-    assert seen == [[1, 2]] * 4
+    assert seen == [[1, 2]] * 5
     with OpenAIServer([call("add", "[1, [2]]"), "sorry"]) as server:
         assert mode.kickoff(solo(server.url, tools=[add], stream=streams)).raw == "sorry"
         assert server.bodies[1]["messages"][-1]["content"].startswith("`add` was not used: `numbers.1`")
@@ -239,3 +240,21 @@ def test_a_model_that_streams_gives_the_same_result_and_usage(mode: Mode):
         assert streamed.raw == whole.raw == "one two three"
         assert streamed.token_usage == whole.token_usage
         assert server.bodies[1]["stream"] is True
+
+
+@pytest.mark.parametrize("fields", ["any", ("model", "temperature")])
+def test_a_configurable_model_takes_the_settings_of_a_run_and_not_its_place(mode: Mode, fields: Any):
+    @tool
+    def look(town: str) -> str:
+        """Look."""
+        return "rain"
+
+    for given, expected in (({}, ("small", None)), ({"model": "large", "temperature": 0.5}, ("large", 0.5))):
+        with OpenAIServer([call("look", {"town": "Ulm"}), '{"town": "Ulm", "degrees": 7}']) as server:
+            make: Any = init_chat_model
+            model = make("small", model_provider="openai", base_url=server.url, api_key="k", configurable_fields=fields)
+            team = crew(task("a", agent(model, tools=[look]), output_pydantic=Weather))
+            done = mode.kickoff(team, config={"configurable": {**given, "thread_id": "t"}})
+            assert (done.pydantic, done.thread_id) == (Weather(town="Ulm", degrees=7), "t")
+            assert list(done.usage_by_model) == [expected[0]]
+            assert [(body["model"], body.get("temperature")) for body in server.bodies] == [expected] * 2

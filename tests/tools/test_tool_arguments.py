@@ -29,6 +29,29 @@ def store(item: Item) -> str:
 
 
 @tool
+def add(numbers: list[int], unit: str = "m") -> int:
+    """Add."""
+    return sum(numbers)
+
+
+@tool
+def store_all(items: list[Item]) -> int:
+    """Store several."""
+    return len(items)
+
+
+class Folder(BaseModel):
+    name: str
+    folders: list["Folder"] = []
+
+
+@tool
+def file_all(folders: list[Folder]) -> int:
+    """File folders, which may hold others."""
+    return len(folders)
+
+
+@tool
 def double(number: int) -> int:
     """Double."""
     return 2 * number
@@ -82,6 +105,22 @@ def anything(**options: Any) -> Any:
         (search, {"query": "x", "colour": "red"}, {"query": "x"}),
         (search, '{"query": "x", "colour": "red", "limit": 4}', {"query": "x", "limit": 4}),
         (ping, {"a": 1}, {}),
+        (add, [{"numbers": [1, 2]}], {"numbers": [1, 2]}),
+        (add, '[{"numbers": [1, 2], "unit": "km"}]', {"numbers": [1, 2], "unit": "km"}),
+        (add, "[1, 2]", {"numbers": [1, 2]}),
+        (search, [{"query": "x", "limit": 4}], {"query": "x", "limit": 4}),
+        (search, '[{"query": "x"}]', {"query": "x"}),
+        (double, [{"number": 21}], {"number": 21}),
+        (store, [{"item": {"name": "n"}}], {"item": {"name": "n"}}),
+        (store_all, [{"items": [{"name": "n"}]}], {"items": [{"name": "n"}]}),
+        (store_all, [{"name": "n"}], {"items": [{"name": "n"}]}),
+        (
+            file_all,
+            [{"name": "n", "folders": [{"name": "m"}]}],
+            {"folders": [{"name": "n", "folders": [{"name": "m"}]}]},
+        ),
+        (ping, "[{}]", {}),
+        (anything, [{"a": 1}], {"a": 1}),
     ],
 )
 def test_arguments_are_parsed_as_models_write_them(source: Any, written: Any, arguments: dict[str, Any]):

@@ -6,7 +6,7 @@ event return: an `or_` over labels of one wave fires once.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, NotRequired, TypeAlias, cast
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio needs
 
@@ -67,7 +67,7 @@ class Progress(TypedDict):
     """For methods that may repeat: the last round and the number of runs."""
 
     results: PlainDict
-    """The results that other executions still need, and the last one."""
+    """The results that other executions still need, and those of the last ones."""
 
     last: str | None
     """The execution that completed last."""
@@ -75,11 +75,15 @@ class Progress(TypedDict):
     run: str
     """A unique id of the run."""
 
+    definition: NotRequired[str]
+    """A digest of the methods and triggers that the run began with; empty if it began with a restored question."""
+
 
 def initial_progress(plan: TriggerPlan, starting: Sequence[str], run: str) -> Progress:
     """Return the progress of a new run that starts with these methods."""
     return {
         "run": run,
+        "definition": plan.digest,
         "inflight": {
             f"{name}#1": {
                 "method": name,
@@ -143,7 +147,8 @@ class _Step:
     def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
         self.plan, self.before, self.done = plan, progress, done
         self.cause = progress["inflight"][done]
-        self.by_router = plan.methods[self.cause["method"]].is_router
+        method = plan.methods.get(self.cause["method"])  # an edited flow may lack one that a run has completed
+        self.by_router = method is not None and method.is_router
         self.pending, self.fired = dict(progress["pending"]), dict(progress["fired"])
         self.ran = dict(progress["ran"])
         self.new: dict[str, Execution] = {}
@@ -218,4 +223,5 @@ class _Step:
             },
             "last": self.done,
             "run": self.before["run"],
+            "definition": self.before.get("definition", ""),
         }

@@ -14,7 +14,17 @@ from crewgraph.compiler.flow.record import TAG
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.schema import PlainMapping
 
-__all__ = ["Completion", "Done", "enclosing_thread", "extra_updates", "forked_values", "of_run", "threads_of"]
+__all__ = [
+    "Completion",
+    "Done",
+    "enclosing_thread",
+    "extra_updates",
+    "forked_values",
+    "is_feedback",
+    "method_of",
+    "of_run",
+    "threads_of",
+]
 
 
 _FEEDBACK = HumanFeedbackResult.__qualname__
@@ -39,6 +49,9 @@ class Completion(TypedDict):
     unsaved: NotRequired[str]
     """The method after which the state could not be saved."""
 
+    following: NotRequired[Sequence[str]]
+    """In a journal: the executions that it triggered."""
+
 
 def extra_updates(
     values: Mapping[str, object], progress: Progress, state: Mapping[str, object], completion: Completion
@@ -52,11 +65,11 @@ def extra_updates(
         completion: the completion.
     """
     update: GraphUpdate = {}
-    feedback = [result for _, _, result in completion["done"] if _is_feedback(result)]
+    feedback = [result for _, _, result in completion["done"] if is_feedback(result)]
     if feedback:
         update["feedback"] = _with_run(progress, [*(of_run(values, "feedback") or ()), *feedback])
     if completion.get("is_declared"):
-        returned = {name.rpartition("#")[0]: result for name, _, result in completion["done"]}
+        returned = {method_of(name): result for name, _, result in completion["done"]}
         earlier: Mapping[str, object] = of_run(values, "outputs") or {}
         update["outputs"] = _with_run(progress, {**earlier, **returned})
     if completion.get("marked"):
@@ -94,7 +107,13 @@ def _with_run(progress: Progress, value: object) -> dict[str, object]:
     return {"run": progress["run"], "value": value}
 
 
-def _is_feedback(result: object) -> bool:
+def method_of(execution: str) -> str:
+    """Return the method of an execution, given its id."""
+    return execution.rpartition("#")[0]
+
+
+def is_feedback(result: object) -> bool:
+    """Whether the result of a method, in the form of checkpoints, is a person's feedback."""
     return isinstance(result, Mapping) and str(cast("Mapping[str, object]", result).get(TAG)).endswith(_FEEDBACK)
 
 

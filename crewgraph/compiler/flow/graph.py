@@ -27,6 +27,7 @@ from crewgraph.compiler.flow.algebra import (
     next_progress,
 )
 from crewgraph.compiler.flow.completion import forked_values
+from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.execution import input_names, unknown_inputs
 from crewgraph.compiler.flow.nodes import RUN, WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.plan import TriggerPlan
@@ -34,6 +35,7 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.single_node import WHOLE, SingleNode, with_journal
 from crewgraph.compiler.flow.state_changes import ANEW, apply_changes
 from crewgraph.core.journal import appended_in
+from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.pregel import named_run, node_name, place_of, untraced
 from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.flow.definition import FlowDefinition
@@ -273,15 +275,45 @@ class FlowGraph(ShownAsFlow, InlineGraph):
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph."""
+        if self._may_continue(input, config):
+            drive(self._check_stored(config))
         input, config = self._opened(input, config)
         yield from super().stream(input, config, **kwargs)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Async version of `stream`."""
+        if self._may_continue(input, config):
+            await adrive(self._check_stored(config))
         input, config = self._opened(input, config)
         async with aclosing(cast("Any", super().astream(input, config, **kwargs))) as parts:
             async for part in parts:
                 yield part
+
+    def _may_continue(self, value: object, config: RunnableConfig | None) -> bool:
+        """Whether other code than the runtime, which has checked the run, may continue a stored one."""
+        run: FlowRun | None = ((config or {}).get("configurable") or {}).get(RUN)
+        if run is not None and run.flow is self.flow:
+            return False
+        if isinstance(value, Command) and value.goto:  # continued where the caller says
+            return False
+        return value is None or isinstance(value, Command) or place_of(ensure_config(config)).again
+
+    def _check_stored(self, config: RunnableConfig | None) -> Program[None]:
+        """Check that the flow can continue the run that is stored, if there is one.
+
+        Raises:
+            DefinitionChanged: it began with other methods or triggers.
+        """
+        config = ensure_config(config)
+        run = self._run_in(config)
+        if run.saver is None:
+            return
+        own: PlainMapping = config.get("configurable") or {}
+        place = {name: own[name] for name in ("thread_id", "checkpoint_ns", "checkpoint_id") if name in own}
+        stored: CheckpointTuple | None = yield Saving(run.saver, "get_tuple", {"configurable": place})
+        values: PlainMapping = {} if stored is None else stored.checkpoint["channel_values"]
+        if "progress" in values:
+            yield from check_flow_continues(run, run.saver, place, values["progress"], can_fork=False)
 
     def _opened(self, value: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
         """Return the input of the run, and a config that holds its live state."""
@@ -340,6 +372,8 @@ class FlowGraph(ShownAsFlow, InlineGraph):
             name for name in self.plan.starts if (predicate := methods[name].predicate) is None or predicate(context)
         ]
         progress = initial_progress(self.plan, starting, _run_name())
+        if run.restored:  # what it began with is not known
+            progress["definition"] = ""
         run.changes()
         if not run.stored:
             return {"inputs": run.inputs, "progress": progress, "state": {}}

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.core.digests import digest
+from crewgraph.definitions.flow.definition import FlowDefinition, plain_condition
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition, events_of, labels_in_code
 
 __all__ = ["TriggerPlan"]
@@ -20,6 +21,21 @@ class TriggerPlan:
     def methods(self) -> Mapping[str, FlowMethod]:
         """The methods by name."""
         return self.definition.methods
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the methods and their triggers, which tells whether a run began with the same ones."""
+        return digest(
+            {
+                name: (
+                    method.is_start,
+                    method.is_router,
+                    plain_condition(method.trigger),
+                    plain_condition(method.condition),
+                )
+                for name, method in self.methods.items()
+            }
+        )[:12]
 
     @cached_property
     def emitted_labels(self) -> frozenset[str]:

@@ -10,8 +10,8 @@ from typing import cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from crewgraph.compiler.flow.algebra import GraphState, GraphUpdate, Progress
-from crewgraph.compiler.flow.completion import Completion, extra_updates, of_run
+from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate, Progress
+from crewgraph.compiler.flow.completion import Completion, extra_updates, method_of, of_run
 from crewgraph.compiler.flow.nodes import FlowNode
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
@@ -81,10 +81,21 @@ def with_journal(plan: TriggerPlan, values: GraphState, records: Sequence[Record
         if record["done"][0][0] not in progress["inflight"]:
             continue  # LangGraph exposes the node's final write, which includes the record, before it is a checkpoint
         completion = cast("Completion", record)
-        progress = replay_completions(plan, progress, completion["done"])
+        progress = _with_following(replay_completions(plan, progress, completion["done"]), completion)
         state = apply_changes(state, completion["state"])
         values = {**values, **extra_updates(values, progress, state or {}, completion)}
     return {**values, "progress": progress, "state": state}
+
+
+def _with_following(progress: Progress, completion: Completion) -> Progress:
+    """Return a progress with the executions that ran next, also if an edited flow would run others."""
+    source = completion["done"][-1][0]
+    others: dict[str, Execution] = {
+        name: {"method": method_of(name), "source": source, "label": None, "round": 1, "wave": None}
+        for name in completion.get("following", ())
+        if name not in progress["inflight"]
+    }
+    return {**progress, "inflight": {**progress["inflight"], **others}} if others else progress
 
 
 class _Batch:
@@ -127,6 +138,8 @@ class _Batch:
             if landed is None or isinstance(landed, Parked):
                 return landed
             following, completion = complete(run, self.progress, landed)
+            if journal is not None:
+                completion["following"] = [name for name in following["inflight"] if name not in inflight]
             self._take(following, completion)
             self.is_empty = False
             if journal is not None:

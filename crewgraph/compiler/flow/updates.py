@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from crewgraph.compiler.flow.algebra import GraphUpdate, Progress, labels_of, next_progress
-from crewgraph.compiler.flow.completion import Completion, Done
+from crewgraph.compiler.flow.completion import Completion, Done, method_of
 from crewgraph.compiler.flow.inbox import answers_of_inbox, flow_inbox_fields
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.report import FlowReport
@@ -24,6 +24,7 @@ __all__ = [
     "answer_update",
     "complete",
     "finish_update",
+    "label_value",
     "park_update",
     "question_update",
     "replay_completions",
@@ -37,7 +38,7 @@ def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progre
     completion = Completion(done=done, state=ended.changed)
     for name, value in ended.values:
         method = progress["inflight"][name]["method"]
-        labels, result = labels_of(run.plan, method, _label_value(value)), run.finish(name, method, value)
+        labels, result = labels_of(run.plan, method, label_value(value)), run.finish(name, method, value)
         done.append((name, labels, result))
         progress = next_progress(run.plan, progress, name, labels, result)
         if not progress["inflight"] and (extra := run_extension(run.inputs)) is not None:
@@ -47,6 +48,8 @@ def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progre
         if method in run.marks:
             completion["marked"] = True
         FlowReport(run, name, method).finished(value)
+    if len(done) > 1:  # else an edited flow could not tell what each of them fires
+        progress["results"] = {**{name: result for name, _, result in done}, **progress["results"]}
     if run.plan.definition.is_declared:
         completion["is_declared"] = True
     if run.unsaved is not None:
@@ -58,6 +61,8 @@ def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progre
 def replay_completions(plan: TriggerPlan, progress: Progress, done: Sequence[Done]) -> Progress:
     """Return the progress after recorded completions."""
     for name, labels, result in done:
+        if name not in progress["inflight"] and method_of(name) not in plan.methods:
+            continue  # of a method that an edited flow lacks, and does without
         progress = next_progress(plan, progress, name, labels, result)
     return progress
 
@@ -119,6 +124,6 @@ def answer_update(run: FlowRun, answer: object) -> GraphUpdate:
     return {"answers": {**run.answers, **answers}, "parked": remaining}
 
 
-def _label_value(value: object) -> object:
+def label_value(value: object) -> object:
     """Return the value that a method's labels are read from."""
     return value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value

@@ -24,7 +24,7 @@ from crewgraph.definitions.flow.method import (
 from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 
-__all__ = ["FlowDefinition", "build_definition"]
+__all__ = ["FlowDefinition", "build_definition", "plain_condition"]
 
 _RESERVED_NAMES = frozenset(
     (
@@ -132,8 +132,8 @@ class FlowDefinition:
                 name: {
                     "start": method.is_start,
                     "router": method.is_router,
-                    "listens_to": _plain(method.trigger),
-                    "again_at": _plain(method.condition),
+                    "listens_to": plain_condition(method.trigger),
+                    "again_at": plain_condition(method.condition),
                     "labels": sorted(method.labels),
                 }
                 for name, method in self.methods.items()
@@ -233,12 +233,13 @@ def _check_name(flow: type, name: str) -> None:
         )
 
 
-def _plain(condition: Condition | None) -> Any:
+def plain_condition(condition: Condition | None) -> Any:
+    """Return a condition as plain data."""
     if not isinstance(condition, FlowCondition):
         return condition
     return {
         "type": "AND" if isinstance(condition, AndCondition) else "OR",
-        "conditions": [_plain(item) for item in condition.conditions],
+        "conditions": [plain_condition(item) for item in condition.conditions],
     }
 
 

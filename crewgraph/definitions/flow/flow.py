@@ -207,6 +207,13 @@ class Flow(
             if value is not None:
                 setattr(self, name, value)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the last run, which holds what only this process has."""
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_last")}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state, _lock=Lock(), _last=None)
+
     def __setattr__(self, name: str, value: Any) -> None:
         # `flow.stream = True` sets the field, as in CrewAI; reading it gives the method.
         super().__setattr__("streaming" if name == "stream" and isinstance(value, bool) else name, value)

@@ -13,10 +13,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
-from crewgraph.compiler.flow.algebra import Execution, GraphState
+from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.asking import ask_person, takes_anything
 from crewgraph.compiler.flow.background import EndAll, Settle
 from crewgraph.compiler.flow.completion import of_run
+from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
 from crewgraph.compiler.flow.inbox import answers_of_inbox
 from crewgraph.compiler.flow.nodes import RUN, WAIT
@@ -36,7 +37,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import CompileError, DefinitionChanged, DefinitionError, RunError
+from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
 from crewgraph.hooks.points import HookAborted
@@ -343,10 +344,12 @@ def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
     return values is not None
 
 
-def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: Mapping[str, object]) -> Program[object]:
+def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: GraphState) -> Program[object]:
     """Resume an unfinished run: from the last persisted method, if only some methods are persisted."""
     if not run.marks or not is_behind(values):
         return (yield from resume_flow_program(run.flow, flow_id, None, run.claim))
+    saved: GraphState = values["saved"]
+    yield from _check_continues(graph, run, flow_id, values, rewound=saved["progress"]["last"])
     address = yield from rewind(graph, _config(graph, run, flow_id), values)
     rewound_run = FlowRun(run.flow, graph.plan, None, {}, stored=True)
     rewound_run.claim = run.claim
@@ -367,6 +370,7 @@ def _run_in_method(flow: "Flow", inputs: Inputs, method: Running) -> Program[obj
     values: Mapping[str, object] = {}
     if method.run.again:
         graph, values = yield from stored_values(graph, run, thread_id)
+        yield from _check_continues(graph, run, thread_id, values)
     if _is_open(values):
         return (yield from execute_flow(graph, run, None, thread_id))
     if values:
@@ -399,6 +403,7 @@ def _resume(graph: FlowGraph, run: FlowRun, flow_id: str, feedback: object) -> P
     graph, values = yield from stored_values(graph, run, flow_id)
     if not values:
         raise unknown_run(flow, flow_id)
+    yield from _check_continues(graph, run, flow_id, values)
     if not _is_open(values):
         return _stored_result(run, values)
     questions: Mapping[str, PlainDict] = values.get("parked") or {}
@@ -475,24 +480,16 @@ def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tup
         graph = compile_flow(run.flow, granularity, checkpointer=graph.checkpointer)
         state = yield ReadState(graph, _config(graph, run, thread_id))
     values: GraphState = state.values or {}
-    _check_methods(graph, thread_id, values)
     return graph, values
 
 
-def _check_methods(graph: FlowGraph, thread_id: str, values: GraphState) -> None:
-    """Check that the flow has the methods with which a stored run continues: LangGraph would end the run silently.
-
-    Raises:
-        DefinitionChanged: it has no such method.
-    """
-    executions: Mapping[str, Execution] = values["progress"]["inflight"] if "progress" in values else {}
-    for execution in executions.values():
-        if execution["method"] not in graph.plan.methods:
-            raise DefinitionChanged(
-                f"the run `{thread_id}` of flow `{graph.flow.flow_name}` continues with method `{execution['method']}`, which "
-                "the flow does not have: it has changed since, and nothing was run. Resume with the methods that the run "
-                "began with, or continue from an earlier step: `flow.fork(flow.history(flow_id)[0])`."
-            )
+def _check_continues(
+    graph: FlowGraph, run: FlowRun, thread_id: str, values: GraphState, *, rewound: str | None = None
+) -> Program[None]:
+    """Check that the flow has not been edited so that it would lose or repeat a part of a stored run."""
+    if "progress" in values:
+        place = {"thread_id": storable_id(thread_id, "flow"), "checkpoint_ns": ""}
+        yield from check_flow_continues(run, graph.checkpointer, place, values["progress"], rewound=rewound)
 
 
 def _is_open(values: GraphState) -> bool:

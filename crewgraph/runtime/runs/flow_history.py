@@ -6,12 +6,14 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate
+from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.single_node import with_journal
 from crewgraph.core.claims import CLAIM
 from crewgraph.core.journal import Record, appended_in
 from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
+from crewgraph.core.past import checkpoint_id_of, lineage
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep, FlowSteps
@@ -19,7 +21,7 @@ from crewgraph.errors import RunError
 from crewgraph.runtime.execution import interruptible
 from crewgraph.runtime.flow.kickoff import claimed_run, compile_flow, execute_flow, metadata_of, unknown_run
 from crewgraph.runtime.run_target import own_saver
-from crewgraph.runtime.runs.metadata import checkpoint_id_of, has_single_node, lineage
+from crewgraph.runtime.runs.metadata import has_single_node
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.text import storable_id
 
@@ -159,6 +161,9 @@ def _fork(graph: FlowGraph, run: FlowRun, step: FlowStep, state: Mapping[str, ob
         graph = compile_flow(flow, "flow", checkpointer=graph.checkpointer)
         records = appended_in(checkpoint.pending_writes or ())
         values = with_journal(graph.plan, checkpoint.checkpoint["channel_values"], records[: step.journaled])
+    place_of_step = {"thread_id": step.flow_id, "checkpoint_ns": "", "checkpoint_id": step.checkpoint_id}
+    progress = {**checkpoint.checkpoint["channel_values"], **values}["progress"]
+    yield from check_flow_continues(run, graph.checkpointer, place_of_step, progress, journaled=step.journaled)
     if state:
         with_inputs(flow.restored_state(step.state), state, flow.flow_name)  # raises if they do not fit
         values["state"] = {**values.get("state", {}), **run.recorded(state)}

@@ -1,11 +1,7 @@
-"""The metadata that identify the run of a checkpoint, and the lineage of a checkpoint in its thread.
-
-Metadata are stored with every step, so there are few keys. Edits and forks make a thread branch.
-"""
+"""The metadata that identify the run of a checkpoint. They are stored with every step, so there are few keys."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
 
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.digests import digest
@@ -17,10 +13,8 @@ __all__ = [
     "FLOW_GRANULARITY",
     "FLOW_NAME",
     "FORKED_FROM",
-    "checkpoint_id_of",
     "crew_labels",
     "has_single_node",
-    "lineage",
     "stored_crew_name",
     "without_labels",
 ]
@@ -74,27 +68,3 @@ def without_labels(metadata: Mapping[str, object]) -> dict[str, object]:
     """Return metadata without the keys that identify a run, for use by a nested run."""
     own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, *_NODE_LABELS)
     return {name: value for name, value in metadata.items() if name not in own}
-
-
-CheckpointT = TypeVar("CheckpointT", bound=Any)
-"""A checkpoint or a state snapshot, with `config` and `parent_config`."""
-
-
-def lineage(checkpoints: Sequence[CheckpointT]) -> list[CheckpointT]:
-    """Return the ancestors of the latest checkpoint and itself, oldest first.
-
-    Args:
-        checkpoints: all of a thread, newest first.
-    """
-    by_id = {checkpoint_id_of(current.config): current for current in checkpoints}
-    path: list[CheckpointT] = []
-    current: CheckpointT | None = checkpoints[0]
-    while current is not None:
-        path.append(current)
-        current = by_id.get(checkpoint_id_of(current.parent_config)) if current.parent_config else None
-    return path[::-1]
-
-
-def checkpoint_id_of(config: Any) -> str:
-    """Return the checkpoint id in a config."""
-    return str(config["configurable"]["checkpoint_id"])

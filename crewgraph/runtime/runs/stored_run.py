@@ -10,21 +10,15 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
-from crewgraph.core.operations import Operation, Program, Saving, drive
+from crewgraph.core.operations import Program, Saving, drive
+from crewgraph.core.past import ReadPast, checkpoint_id_of, lineage
 from crewgraph.core.pregel import ERROR, coming, executions, interrupts_in, leads_on, pending_input
 from crewgraph.core.questions import questions_in
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
 from crewgraph.runtime.execution import require_async_methods
-from crewgraph.runtime.runs.metadata import (
-    CREW_NAME,
-    FLOW_NAME,
-    FORKED_FROM,
-    checkpoint_id_of,
-    lineage,
-    stored_crew_name,
-)
+from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, stored_crew_name
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import storable_id
 
@@ -196,18 +190,12 @@ def _task_number(output: PlainDict) -> int:
     return int(cast("PlainDict", task).get("number", 0)) if isinstance(task, dict) else 0
 
 
-class _ReadPast(Operation):
+class _ReadPast(ReadPast):
     """Read the checkpoints of a thread, newest first."""
-
-    def __init__(self, saver: Any, thread_id: str) -> None:
-        self.saver, self.config = saver, _thread_config(thread_id)
-
-    def run(self) -> list[CheckpointTuple]:
-        return list(self.saver.list(self.config))
 
     async def arun(self) -> list[CheckpointTuple]:
         require_async_methods(self.saver)
-        return [checkpoint async for checkpoint in self.saver.alist(self.config)]
+        return await super().arun()
 
 
 class _ReadCheckpoint(Saving):
@@ -253,7 +241,7 @@ def read_past(saver: Any, thread_id: str, crew: Crew | None = None) -> Program[l
     Raises:
         RunError: the run is not stored, or belongs to another crew.
     """
-    checkpoints: list[CheckpointTuple] = yield _ReadPast(saver, thread_id)
+    checkpoints: list[CheckpointTuple] = yield _ReadPast(saver, _thread_config(thread_id))
     _crew_run(checkpoints[0] if checkpoints else None, thread_id, saver, crew)
     past = [StoredCrewRun(run) for run in lineage(checkpoints)]
     begins = [n for n, run in enumerate(past) if run.checkpoint.metadata.get("source") == "input"]

@@ -230,6 +230,9 @@ class _AgentCall:
     """The class of the response model, and its description in the prompt."""
 
     form: str
+    is_strict: bool
+    """Whether the answer is to be strict."""
+
     function: str
     model: str
     tools: tuple[str, ...]
@@ -275,12 +278,14 @@ class AgentCalls:
         tools = [parts.tools.name(tool, where) for tool in engagement.tools.values()]
         tools += parts.skills.tool(agent, None)
         structure = None if kind is None else parts.lifter.value(kind, f"the answers of {where}")
+        model = parts.models.of(agent)
         return _AgentCall(
             agent=agent,
             kind=structure,
             form="" if kind is None else model_outline(kind),
+            is_strict=kind is not None and parts.models.is_strict(model, kind),
             function=parts.sheet.names.new(f"ask_{slug(agent.template('role') or 'agent')}"),
-            model=parts.models.of(agent),
+            model=model,
             tools=tuple(tool for tool in tools if tool is not None),
         )
 
@@ -320,7 +325,8 @@ class AgentCalls:
             system,
             f"{question}{with_date(agent, parts)}{self._known(call)}",
         ]
-        text = limited(parts.answer(role, words, call.tools, agent.max_iter), agent, parts)
+        answer = parts.answer(role, words, call.tools, agent.max_iter, structure=call.kind, strict=call.is_strict)
+        text = limited(answer, agent, parts)
         if has_memory(agent, None):
             text = f'{parts.pieces.name("store_memories")}({call.model}, question, "", {text})'
         lines = [f"return AgentOutput({text})"]

@@ -54,6 +54,7 @@ class TaskWriter:
         self._guardrails: list[str] = []
         self._callbacks: list[str] = []
         self._structure: str | None = None
+        self._is_strict = False
         self.condition = ""
         self._model = "None"
         self.function = self.choice = ""
@@ -82,6 +83,7 @@ class TaskWriter:
         if schema is not None:
             self._structure = parts.lifter.value(schema, f"the result of {self.where}")
         self._model = parts.models.of(agent, self.assignment.crew)
+        self._is_strict = schema is not None and parts.models.is_strict(self._model, schema)
         if task.human_input:
             parts.asks_people = parts.keeps_runs = True
         self._read_functions()
@@ -208,7 +210,9 @@ class TaskWriter:
         words = (self._model, system)
         if not self.assignment.task.human_input:
             return lambda more: limited(
-                parts.answer(role, (*words, f"{prompt}{more}"), tools, agent.max_iter, "config", self._structure),
+                parts.answer(
+                    role, (*words, f"{prompt}{more}"), tools, agent.max_iter, "config", self._structure, self._is_strict
+                ),
                 agent,
                 parts,
             )
@@ -218,7 +222,7 @@ class TaskWriter:
         parts.sheet.use("langgraph.func", "task")
         revise = parts.pieces.name("revise_with_feedback")
         called, _, asks = parts.answer(
-            role, (*words, f"{prompt}\0"), tools, agent.max_iter, structure=self._structure
+            role, (*words, f"{prompt}\0"), tools, agent.max_iter, structure=self._structure, strict=self._is_strict
         ).partition("(")
         # Answers from before an interrupt are not requested again when the node is run again.
         return lambda more: (

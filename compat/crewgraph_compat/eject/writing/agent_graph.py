@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 
-__all__ = ["ASK_MODEL_FOR_JSON", "INVOKE_MODEL", "RUN_AGENT", "AgentGraph"]
+__all__ = ["ASK_MODEL_FOR_JSON", "ASK_MODEL_FOR_STRICT_JSON", "INVOKE_MODEL", "RUN_AGENT", "AgentGraph"]
 
 INVOKE_MODEL = '''
 def $invoke_model(
@@ -43,6 +43,27 @@ def $ask_model_for_json(
     except ValidationError:
         return text
 '''
+
+ASK_MODEL_FOR_STRICT_JSON = '''
+def $close_objects(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema in which every object has all of its fields and no others, as OpenAI's strict mode demands."""
+    closed = {key: value for key, value in schema.items() if key not in ("$$defs", "default", "title")}
+    if "items" in schema:
+        closed["items"] = $close_objects(schema["items"])
+    if "anyOf" in schema:
+        closed["anyOf"] = [$close_objects(choice) for choice in schema["anyOf"]]
+    if "properties" in schema:
+        fields = {name: $close_objects(field) for name, field in schema["properties"].items()}
+        closed |= {"properties": fields, "required": list(fields), "additionalProperties": False}
+    return closed
+
+''' + ASK_MODEL_FOR_JSON.replace("$ask_model_for_json", "$ask_model_for_strict_json").replace(
+    "    structured_model = model.with_structured_output(schema.model_json_schema(), include_raw=True)\n",
+    """\
+    form = {**$close_objects(dereference_refs(schema.model_json_schema())), "title": schema.__name__}
+    structured_model = model.with_structured_output(form, include_raw=True, strict=True)
+""",
+)
 
 RUN_AGENT = '''
 def $run_agent(agent: Runnable[Any, Any], system: str, prompt: str, config: RunnableConfig | None = None) -> str:

@@ -4,7 +4,7 @@ import json
 import os
 from typing import Any, cast
 
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -12,6 +12,7 @@ from crewgraph.errors import CrewgraphError
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import Target
 from crewgraph.llm.resolve import default_llm, llm_from_name
+from crewgraph.llm.strict_schema import strict_schema
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.writing.sheet import ProgramText
 
@@ -46,6 +47,9 @@ class ModelExpressions:
     def __init__(self, sheet: ProgramText, refusals: Refusals) -> None:
         self._sheet, self._refusals = sheet, refusals
         self._written: dict[str, str] = {}
+        self._strict: set[str] = set()
+        """The expressions and constants of the models that crewgraph asks for strict answers."""
+
         self._limiters: dict[int, str] = {}
 
     def of(self, agent: BaseAgent, crew: Crew | None = None) -> str:
@@ -72,13 +76,22 @@ class ModelExpressions:
             limiter: the constant of its rate limiter.
         """
         expression = self._expression(llm, where)
+        is_strict = expression in self._strict
         if limiter and expression.endswith(")"):
             expression = f"{expression[:-1]}, rate_limiter={limiter})"
         if expression not in self._written:
             name = self._sheet.names.new("MODEL")
             self._sheet.add(f"{name} = {expression}", _RANK)
             self._written[expression] = name
-        return self._written[expression]
+        name = self._written[expression]
+        if is_strict:
+            self._strict.add(name)
+        return name
+
+    def is_strict(self, name: str, structure: type[BaseModel]) -> bool:
+        """Whether crewgraph asks the model of a constant for strict answers of a class."""
+        schema = strict_schema(structure) if name in self._strict else None
+        return schema is not None and "$defs" not in schema  # which a class that refers to itself has
 
     def _expression(self, llm: Any, where: str) -> str:
         try:
@@ -113,7 +126,10 @@ class ModelExpressions:
             words[names[name]] = _plain(value)
         if llm.additional_params:
             self._refusals.add(where, f"the parameters {sorted(llm.additional_params)} of its model `{llm.model}`")
-        return self._call(provider.module, provider.class_name, words)
+        expression = self._call(provider.module, provider.class_name, words)
+        if provider.name == "openai":
+            self._strict.add(expression)
+        return expression
 
     def _address(self, llm: LLM, target: Target, words: dict[str, str]) -> None:
         """Return the endpoint and the key's environment variable if they are not the defaults of the class."""

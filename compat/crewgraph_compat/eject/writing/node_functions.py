@@ -4,7 +4,13 @@ import re
 from collections.abc import Callable
 from string import Template
 
-from crewgraph_compat.eject.writing.agent_graph import ASK_MODEL_FOR_JSON, INVOKE_MODEL, RUN_AGENT, AgentGraph
+from crewgraph_compat.eject.writing.agent_graph import (
+    ASK_MODEL_FOR_JSON,
+    ASK_MODEL_FOR_STRICT_JSON,
+    INVOKE_MODEL,
+    RUN_AGENT,
+    AgentGraph,
+)
 from crewgraph_compat.eject.writing.sheet import ProgramText, slot_template, string_literal
 
 __all__ = ["HelperFunctions"]
@@ -283,7 +289,8 @@ class HelperFunctions:
             "build_coworker_tools": self._write_coworker_tools,
             "build_agent": self._write_agent,
             "ask_model": self._write_ask_model,
-            "ask_model_for_json": self._write_ask_model_for_json,
+            "ask_model_for_json": lambda: self._write_ask_model_for_json(ASK_MODEL_FOR_JSON),
+            "ask_model_for_strict_json": self._write_ask_model_for_strict_json,
             "revise_with_feedback": self._write_feedback,
             "join_outputs": lambda: self._put(_JOIN_OUTPUTS),
             "parse_output": self._write_parse_output,
@@ -342,13 +349,17 @@ class HelperFunctions:
         self._write_invoke_model()
         self._put(self.loop.plain(self._opening))
 
-    def _write_ask_model_for_json(self) -> None:
+    def _write_ask_model_for_strict_json(self) -> None:
+        self._sheet.use("langchain_core.utils.json_schema", "dereference_refs")
+        self._write_ask_model_for_json(ASK_MODEL_FOR_STRICT_JSON)
+
+    def _write_ask_model_for_json(self, text: str) -> None:
         self._sheet.use("langchain_core.language_models", "BaseChatModel")
         self._sheet.use("langchain_core.messages", "HumanMessage", "SystemMessage")
         self._sheet.use("langchain_core.runnables", "RunnableConfig")
         self._sheet.use("pydantic", "BaseModel", "ValidationError")
         self._sheet.use("typing", "Any", "cast")
-        self._put(ASK_MODEL_FOR_JSON.replace("$opening", self._opening))
+        self._put(text.replace("$opening", self._opening))
 
     def _write_feedback(self) -> None:
         self._sheet.use("collections.abc", "Callable")

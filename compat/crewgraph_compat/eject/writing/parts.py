@@ -209,6 +209,7 @@ class ProgramWriters:
         steps: int,
         config: str = "",
         structure: str | None = None,
+        strict: bool = False,
     ) -> str:
         """Return the expression for the answer of an agent.
 
@@ -219,11 +220,13 @@ class ProgramWriters:
             steps: the maximum number of requests to its model.
             config: the name of the `RunnableConfig` to pass on, if there is one.
             structure: the class of a structured answer, if any; with tools, the answer is a text.
+            strict: whether the structured answer is to be strict.
         """
         model, *prompts = words
         passed = [*prompts, *([config] if config else [])]
         if not tools and structure is not None:
-            return f"{self.pieces.name('ask_model_for_json')}({', '.join([model, structure, *passed])})"
+            helper = self.pieces.name("ask_model_for_strict_json" if strict else "ask_model_for_json")
+            return f"{helper}({', '.join([model, structure, *passed])})"
         if not tools:
             return f"{self.pieces.name('ask_model')}({', '.join([model, *passed])})"
         listed = tools[0].removeprefix("*") if len(tools) == 1 and tools[0].startswith("*") else f"[{', '.join(tools)}]"

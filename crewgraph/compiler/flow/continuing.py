@@ -1,0 +1,262 @@
+"""Whether a flow runs all that is left of a stored run, and nothing twice, if it began the run with other methods or triggers.
+
+The run's completions are replayed with the edited triggers. The run can be continued if they lead to where it is.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple, cast
+
+from langgraph.checkpoint.base import CheckpointTuple
+
+from crewgraph.compiler.flow.algebra import Progress, initial_progress, labels_of, next_progress
+from crewgraph.compiler.flow.completion import Completion, is_feedback, method_of
+from crewgraph.compiler.flow.plan import TriggerPlan
+from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.compiler.flow.updates import label_value
+from crewgraph.core.journal import appended_in
+from crewgraph.core.operations import Program
+from crewgraph.core.past import ReadPast, lineage
+from crewgraph.errors import DefinitionChanged
+
+__all__ = ["check_flow_continues"]
+
+_FORGOTTEN = "has earlier steps that are not stored any more (`keep_history`), so that what is left to do is not known"
+
+
+def check_flow_continues(
+    run: FlowRun,
+    saver: Any,
+    place: Mapping[str, object],
+    progress: Progress,
+    *,
+    rewound: str | None = None,
+    journaled: int | None = None,
+    can_fork: bool = True,
+) -> Program[None]:
+    """Check that a flow can continue a stored run.
+
+    Args:
+        run: the live state of the run.
+        saver: its checkpointer.
+        place: the thread, the namespace, and the checkpoint to continue from if that is not the latest.
+        progress: the stored progress.
+        rewound: the execution to whose completion the run is set back first.
+        journaled: how many of the records journaled since the checkpoint count; None for all.
+        can_fork: whether the run is stored where `flow.fork` finds it.
+
+    Raises:
+        DefinitionChanged: the flow has been edited since, so that it would lose or repeat a part of the run.
+    """
+    name, step = place["thread_id"], None
+    if progress.get("definition") in (None, "", run.plan.digest):
+        problem = _unknown_method(run.plan, {name: item["method"] for name, item in progress["inflight"].items()})
+    else:
+        thread = {name: value for name, value in place.items() if name != "checkpoint_id"}
+        checkpoints: list[CheckpointTuple] = yield ReadPast(saver, {"configurable": thread})
+        past = _Past(run)
+        past.read(lineage(checkpoints, cast("str | None", place.get("checkpoint_id"))), journaled)
+        problem, step = past.compare(rewound)
+    if problem is None:
+        return
+    fork = f", or continue from an earlier step: `flow.fork(flow.history({name!r})[{step}])`"
+    raise DefinitionChanged(
+        f"the run `{name}` of flow `{run.name}` {problem}: the flow has changed since, and nothing was run. Resume with the "
+        f"methods and triggers that the run began with{'' if step is None or not can_fork else fork}."
+    )
+
+
+class _Completed(NamedTuple):
+    execution: str
+    labels: Sequence[str]
+    """What it fires besides its own name in the edited flow."""
+
+
+class _Past:
+    """What a run has done, from its checkpoints.
+
+    Args:
+        run: the live state of the run, with the edited flow.
+    """
+
+    def __init__(self, run: FlowRun) -> None:
+        self._run, self._plan = run, run.plan
+        self._begun: Progress | None = None
+        self._completed: list[_Completed] = []
+        # By the number of completions before:
+        self._reached: dict[int, Progress] = {}
+        self._inflight: dict[int, Mapping[str, str] | None] = {}
+        self._steps: dict[int, int] = {}
+        # By the execution that completed last:
+        self._counts: dict[str | None, int] = {}
+        self._number, self._last = 0, cast("str | None", "")
+
+    def read(self, checkpoints: Sequence[CheckpointTuple], journaled: int | None) -> None:
+        """Read checkpoints, oldest first; of those journaled after the last one, only some may count."""
+        for checkpoint, following in zip_longest(checkpoints, checkpoints[1:]):
+            writes = checkpoint.pending_writes or ()
+            for progress in _progress_in(checkpoint):
+                self._reach(progress)
+            records = appended_in(writes)
+            ends = [progress["last"] for progress in _progress_in(following)] if following is not None else ()
+            for record in records if following is not None else records[:journaled]:
+                if self._last in ends:
+                    break
+                self._take(cast("Completion", record))
+            if following is None and journaled is None:  # what a node wrote before the process died
+                for _, channel, value in writes:
+                    if channel == "progress":
+                        self._reach(value)
+
+    def compare(self, rewound: str | None) -> tuple[str | None, int | None]:
+        """Return why the flow cannot continue the run, and the last step in its history from which it can."""
+        if self._begun is None:
+            return _FORGOTTEN, None
+        count = len(self._completed) if rewound is None else self._counts.get(rewound, len(self._completed))
+        continued = {count}
+        if count in self._reached:
+            self._set_back(count)  # what comes after it runs again
+        latest = len(self._completed)
+        continued |= {latest, max(self._reached)}  # the node takes up what was journaled since a checkpoint
+        problem, step = None, None
+        for count, replayed in enumerate(self._replayed(self._begun)):
+            difference = self._difference(count, replayed)
+            if difference is None:
+                step = self._steps.get(count, step)
+            elif count in continued:
+                problem = difference
+        if count < latest:
+            method = method_of(self._completed[count].execution)
+            problem = f"has completed method `{method}`, which the flow would not have run yet"
+        return problem, step
+
+    def _reach(self, progress: Progress) -> None:
+        last = progress["last"]
+        if last is None:
+            self._begun = progress
+            self._set_back(0)
+        elif self._begun is None:
+            return
+        elif last in self._counts:  # set back, or the checkpoint of what was journaled
+            self._set_back(self._counts[last])
+        else:
+            before = self._inflight[len(self._completed)] or {}
+            ended = {name: None for name in before if name not in progress["inflight"] and name != last}
+            for name in [
+                *filter(ended.__contains__, progress["results"]),
+                *ended.keys() - progress["results"].keys(),
+                last,
+            ]:
+                self._complete(name, progress)
+        count = len(self._completed)
+        self._reached[count] = progress
+        self._inflight[count] = {name: item["method"] for name, item in progress["inflight"].items()}
+        self._step(last)
+
+    def _take(self, record: Completion) -> None:
+        if self._begun is None:
+            return
+        inflight = self._inflight[len(self._completed)]
+        for name, labels, result in record["done"]:
+            self._completed.append(_Completed(name, self._labels(name, result, labels)))
+        done = {name for name, _, _ in record["done"]}
+        following: Sequence[str] | None = record.get("following")
+        count = len(self._completed)
+        self._inflight[count] = (
+            None
+            if inflight is None or following is None
+            else {name: method for name, method in inflight.items() if name not in done}
+            | {name: method_of(name) for name in following}
+        )
+        self._step(record["done"][-1][0])
+
+    def _set_back(self, count: int) -> None:
+        del self._completed[count:]
+        for positions in (self._reached, self._inflight, self._steps):
+            for position in [position for position in positions if position > count]:
+                del positions[position]
+        self._counts = {name: position for name, position in self._counts.items() if position <= count}
+
+    def _step(self, last: str | None) -> None:
+        count = len(self._completed)
+        self._counts[last] = count
+        if last != self._last:
+            self._steps[count] = self._number
+            self._number += 1
+        self._last = last
+
+    def _complete(self, name: str, progress: Progress) -> None:
+        fired = [item["label"] for item in progress["inflight"].values() if item["source"] == name and item["label"]]
+        known = name in progress["results"]
+        labels = self._labels(name, progress["results"][name], fired) if known else fired
+        self._completed.append(_Completed(name, labels))
+
+    def _labels(self, name: str, result: object, fired: Sequence[str]) -> Sequence[str]:
+        """Return the labels of a result; those that it fired if the flow does not have the method any more."""
+        method = self._plan.methods.get(method_of(name))
+        if method is None:
+            return fired
+        value = label_value(self._run.revived(result)) if method.is_router or is_feedback(result) else result
+        return labels_of(self._plan, method.name, value)
+
+    def _replayed(self, begun: Progress) -> Iterator[Progress]:
+        """Yield the progress in the edited flow after each completion, as long as it would have run them."""
+        plan = self._plan
+        started = {item["method"] for item in begun["inflight"].values()}
+        starting = [name for name in plan.starts if plan.methods[name].predicate is None or name in started]
+        progress = initial_progress(plan, starting, begun["run"])
+        yield progress
+        for execution, labels in self._completed:
+            if execution in progress["inflight"]:
+                progress = next_progress(plan, progress, execution, labels, None)
+            elif method_of(execution) in plan.methods:
+                return
+            yield progress
+
+    def _difference(self, count: int, replayed: Progress) -> str | None:
+        """Return how the run differs after some completions from what the edited flow would have come to."""
+        inflight, place = self._inflight.get(count), "is under way"
+        if inflight is not None:
+            unknown = _unknown_method(self._plan, inflight)
+            if unknown is not None:
+                return unknown
+            place = f"continues with method `{next(iter(inflight.values()))}`" if inflight else "is done"
+            missing = [item["method"] for name, item in replayed["inflight"].items() if name not in inflight]
+            if missing:
+                return f"{place}, and has no result of method `{missing[0]}`"
+            early = [method for name, method in inflight.items() if name not in replayed["inflight"]]
+            if early:
+                return f"continues with method `{early[0]}`, which would not run yet"
+        stored = self._reached.get(count)
+        changed = None if stored is None else _counted_otherwise(self._plan, stored, replayed)
+        if changed is None:
+            return None
+        return f"{place}, and has counted other events for method `{changed}` than it would now"
+
+
+def _progress_in(checkpoint: CheckpointTuple) -> list[Progress]:
+    values = checkpoint.checkpoint["channel_values"]
+    return [values["progress"]] if "progress" in values else []
+
+
+def _unknown_method(plan: TriggerPlan, inflight: Mapping[str, str]) -> str | None:
+    unknown = next((method for method in inflight.values() if method not in plan.methods), None)
+    return None if unknown is None else f"continues with method `{unknown}`, which the flow does not have"
+
+
+def _counted_otherwise(plan: TriggerPlan, stored: Progress, replayed: Progress) -> str | None:
+    """Return a method that would miss events, or run again for some, since those so far were counted for other triggers."""
+    for name in plan.methods:
+        for key, events in ((name, plan.triggers[name]), (f"{name}@", plan.again[name])):
+            received = {event: item for event, item in stored["pending"].get(key, {}).items() if event in events}
+            if received != replayed["pending"].get(key, {}):
+                return name
+        if name in plan.racing and _first(stored["fired"], name) != _first(replayed["fired"], name):
+            return name
+        if name in plan.repeating and tuple(stored["ran"].get(name, ())) != tuple(replayed["ran"].get(name, ())):
+            return name
+    return None
+
+
+def _first(values: Mapping[str, Sequence[Any]], name: str) -> object:
+    return values[name][0] if name in values else None

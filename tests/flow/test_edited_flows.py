@@ -1,0 +1,345 @@
+"""Runs of flows that are resumed after the flow was edited."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from modes import Mode
+from waiting import wait_until
+
+from crewgraph.errors import DefinitionChanged
+from crewgraph.flow import Flow, and_, human_feedback, listen, or_, persist, router, start
+
+Form = Mapping[str, Callable[[Any], Any]]
+"""The methods of a flow, with their decorators."""
+
+
+def class_of(
+    form: Form, ran: list[str], failing: str = "", after: str = "", returns: Mapping[str, object] | None = None
+) -> type[Flow[Any]]:
+    """A class of flows whose methods note that they run, and return their names, or what `returns` gives.
+
+    Args:
+        form: its methods.
+        ran: where they note it.
+        failing: the one that fails.
+        after: the one that has begun when it fails.
+        returns: what the methods return.
+    """
+
+    def method(name: str) -> Callable[[object], object]:
+        def run(self: object) -> object:
+            if name == failing:
+                wait_until(lambda: not after or after in ran)
+                raise ConnectionError("down")
+            ran.append(name)
+            return (returns or {}).get(name, f"{name}'s")
+
+        run.__name__ = name
+        return run
+
+    return type("Digest", (Flow,), {name: decorate(method(name)) for name, decorate in form.items()})
+
+
+def flow_of(form: Form, ran: list[str], failing: str = "", **more: Any) -> Flow[Any]:
+    """A flow of such a class whose runs are stored."""
+    return persist(class_of(form, ran, failing, **more))()
+
+
+def stopped(mode: Mode, form: Form, failing: str, **more: Any) -> str:
+    """The id of a run that ended because a method failed."""
+    flow = flow_of(form, [], failing, **more)
+    with pytest.raises(ConnectionError):
+        mode.run(flow.kickoff, flow.kickoff_async)
+    return flow.flow_id
+
+
+def resumed(mode: Mode, form: Form, run: str, **more: Any) -> list[str]:
+    """The methods that run when a flow of another form resumes a run."""
+    ran: list[str] = []
+    flow = flow_of(form, ran, **more)
+    mode.run(flow.resume, flow.aresume, run)
+    return ran
+
+
+def refused(mode: Mode, form: Form, run: str) -> str:
+    """The problem for which a flow of another form refuses to resume a run; nothing is run."""
+    ran: list[str] = []
+    flow = flow_of(form, ran)
+    with pytest.raises(DefinitionChanged) as error:
+        mode.run(flow.resume, flow.aresume, run)
+    with pytest.raises(DefinitionChanged, match=re.escape(str(error.value))):
+        mode.run(flow.kickoff, flow.kickoff_async, {"id": run})
+    assert not ran
+    return str(error.value).partition(": the flow has changed")[0].partition("of flow `Digest` ")[2]
+
+
+FOUND: Form = {"find": start(), "write": listen("find")}
+
+
+def test_a_method_put_behind_a_completed_one_is_not_left_out(mode: Mode):
+    run = stopped(mode, FOUND, "write")
+    edited = flow_of({**FOUND, "notify": listen("find")}, ran := [])
+    with pytest.raises(DefinitionChanged) as error:
+        mode.run(edited.resume, edited.aresume, run)
+    assert str(error.value) == (
+        f"the run `{run}` of flow `Digest` continues with method `write`, and has no result of method `notify`: the flow has "
+        "changed since, and nothing was run. Resume with the methods and triggers that the run began with, or continue from an "
+        f"earlier step: `flow.fork(flow.history('{run}')[0])`."
+    )
+    assert not ran
+    mode.run(edited.fork, edited.afork, edited.history(run)[0])
+    assert sorted(ran) == ["find", "notify", "write"]
+
+
+def test_the_run_stays_as_it_is_for_the_flow_that_began_it(mode: Mode):
+    run = stopped(mode, FOUND, "write")
+    refused(mode, {**FOUND, "notify": listen("find")}, run)
+    assert resumed(mode, FOUND, run) == ["write"]
+
+
+def test_a_method_put_between_a_completed_one_and_the_next_is_not_left_out(mode: Mode, granularity: str):
+    run = stopped(mode, FOUND, "write")
+    edited: Form = {"find": start(), "check": listen("find"), "write": listen("check")}
+    assert refused(mode, edited, run) == "continues with method `write`, and has no result of method `check`"
+
+
+def test_a_start_that_was_added_is_not_left_out(mode: Mode):
+    run = stopped(mode, FOUND, "write")
+    edited: Form = {**FOUND, "greet": start()}
+    assert refused(mode, edited, run) == "continues with method `write`, and has no result of method `greet`"
+
+
+def test_a_method_put_behind_a_finished_run_is_not_left_out(mode: Mode):
+    ran: list[str] = []
+    flow = flow_of(FOUND, ran)
+    mode.run(flow.kickoff, flow.kickoff_async)
+    edited = flow_of({**FOUND, "send": listen("write")}, ran)
+    with pytest.raises(
+        DefinitionChanged, match="is done, and has no result of method `send`: the flow has changed since"
+    ):
+        mode.run(edited.resume, edited.aresume, flow.flow_id)
+    assert ran == ["find", "write"]
+
+
+def test_a_kickoff_with_the_id_of_a_finished_run_starts_the_edited_flow(mode: Mode):
+    flow = flow_of(FOUND, ran := [])
+    mode.run(flow.kickoff, flow.kickoff_async)
+    edited = flow_of({**FOUND, "send": listen("write")}, ran)
+    mode.run(edited.kickoff, edited.kickoff_async, {"id": flow.flow_id})
+    assert ran == ["find", "write", "find", "write", "send"]
+
+
+def test_a_method_that_was_renamed_while_it_was_to_run_is_named(mode: Mode):
+    run = stopped(mode, FOUND, "write")
+    edited: Form = {"find": start(), "compose": listen("find")}
+    assert refused(mode, edited, run) == "continues with method `write`, which the flow does not have"
+
+
+def test_a_method_that_now_waits_for_others_does_not_run_before_them(mode: Mode):
+    side: Form = {"find": start(), "check": listen("find"), "write": listen("find"), "send": listen("write")}
+    side = {**side, "end": listen("check")}
+    run = stopped(mode, side, "end", after="send")
+    edited: Form = {**side, "write": listen("end")}
+    assert refused(mode, edited, run) == "has completed method `write`, which the flow would not have run yet"
+
+
+def test_a_label_that_no_method_listens_to_any_more_does_not_hide_the_method_that_it_started(mode: Mode):
+    form: Form = {"find": start(), "route": router("find"), "publish": listen("ok")}
+    run = stopped(mode, form, "publish", returns={"route": "ok"})
+    assert refused(mode, {**form, "publish": listen("fine")}, run) == (
+        "continues with method `publish`, which would not run yet"
+    )
+
+
+def test_a_label_that_a_completed_router_returned_starts_a_method_that_was_added(mode: Mode):
+    form: Form = {"find": start(), "route": router("find"), "write": listen("find"), "end": listen("write")}
+    run = stopped(mode, form, "end", after="route", returns={"route": "ok"})
+    assert refused(mode, {**form, "publish": listen("ok")}, run) == (
+        "continues with method `end`, and has no result of method `publish`"
+    )
+    assert resumed(mode, {**form, "publish": listen("no")}, run) == ["end"]
+
+
+def test_a_join_does_not_wait_forever_for_what_has_completed_before_it_was_added(mode: Mode, granularity: str):
+    run = stopped(mode, {**FOUND, "end": listen("write")}, "write")
+    edited: Form = {**FOUND, "end": listen(and_("find", "write"))}
+    if granularity == "flow":  # its triggers are evaluated anew
+        assert resumed(mode, edited, run) == ["write", "end"]
+    else:
+        assert refused(mode, edited, run) == (
+            "continues with method `write`, and has counted other events for method `end` than it would now"
+        )
+
+
+@pytest.mark.parametrize(
+    ("edited", "runs"),
+    [
+        ({**FOUND, "send": listen("write")}, ["write", "send"]),
+        ({**FOUND, "end": listen("write"), "send": listen("end")}, ["write", "end", "send"]),
+        ({"find": start(), "write": listen("find"), "notify": listen("failed")}, ["write"]),
+    ],
+    ids=["a method at the end", "a longer end", "a method that nothing starts"],
+)
+@pytest.mark.filterwarnings("ignore:method `notify`")
+def test_what_comes_after_the_stop_may_be_edited(mode: Mode, edited: Form, runs: list[str]):
+    run = stopped(mode, {**FOUND, "end": listen("write")}, "write")
+    assert resumed(mode, edited, run) == runs
+
+
+def test_a_method_that_has_completed_may_be_removed(mode: Mode):
+    form: Form = {"find": start(), "check": listen("find"), "write": listen("check")}
+    run = stopped(mode, form, "write")
+    assert resumed(mode, FOUND, run) == ["write"]
+
+
+def test_a_flow_that_was_edited_twice_is_compared_with_all_that_has_run(mode: Mode):
+    run = stopped(mode, FOUND, "write")
+    longer: Form = {**FOUND, "end": listen("write"), "send": listen("end")}
+    flow = flow_of(longer, [], "send")
+    with pytest.raises(ConnectionError):
+        mode.run(flow.resume, flow.aresume, run)
+    assert refused(mode, {**longer, "notify": listen("end")}, run) == (
+        "continues with method `send`, and has no result of method `notify`"
+    )
+    assert resumed(mode, longer, run) == ["send"]
+
+
+def test_a_method_that_now_listens_to_the_first_of_several_does_not_run_again(mode: Mode, granularity: str):
+    form: Form = {"find": start(), "slow": listen("find"), "end": listen("find"), "send": listen("end")}
+    run = stopped(mode, form, "slow", after="send")
+    edited: Form = {**form, "end": listen(or_("find", "slow"))}
+    if granularity == "flow":
+        assert resumed(mode, edited, run) == ["slow"]
+    else:
+        assert refused(mode, edited, run) == (
+            "continues with method `slow`, and has counted other events for method `end` than it would now"
+        )
+
+
+def test_a_fork_of_an_edited_flow_is_compared_with_its_step(mode: Mode):
+    run = stopped(mode, {**FOUND, "end": listen("write")}, "end")
+    edited = flow_of({**FOUND, "end": listen("write"), "notify": listen("find")}, ran := [])
+    steps = edited.history(run)
+    for step in (steps[1], steps[2]):
+        with pytest.raises(DefinitionChanged, match="has no result of method `notify`"):
+            mode.run(edited.fork, edited.afork, step)
+    assert not ran
+    mode.run(edited.fork, edited.afork, steps[0])
+    assert sorted(ran) == ["end", "find", "notify", "write"]
+
+
+def test_a_compiled_flow_refuses_as_well(mode: Mode):
+    saver, config = InMemorySaver(), {"configurable": {"thread_id": "t"}}
+    with pytest.raises(ConnectionError):
+        mode.invoke(flow_of(FOUND, [], "write").compile(checkpointer=saver), {}, config)
+    for edited, problem in (
+        ({**FOUND, "notify": listen("find")}, "continues with method `write`, and has no result of method `notify`"),
+        ({"find": start(), "compose": listen("find")}, "continues with method `write`, which the flow does not have"),
+    ):
+        ran: list[str] = []
+        with pytest.raises(DefinitionChanged, match=problem):
+            mode.invoke(flow_of(edited, ran).compile(checkpointer=saver), None, config)
+        assert not ran
+    mode.invoke(flow_of({**FOUND, "send": listen("write")}, ran).compile(checkpointer=saver), None, config)
+    assert ran == ["write", "send"]
+
+
+def test_a_compiled_flow_inside_another_graph_refuses_as_well(mode: Mode):
+    class State(TypedDict, total=False):
+        output: Any
+
+    def around(form: Form, ran: list[str], failing: str = "") -> Any:
+        graph = StateGraph(State)
+        graph.add_node("digest", flow_of(form, ran, failing).compile())
+        graph.add_edge(START, "digest")
+        return graph.compile(checkpointer=saver)
+
+    saver, config = InMemorySaver(), {"configurable": {"thread_id": "t"}}
+    with pytest.raises(ConnectionError):
+        mode.invoke(around(FOUND, [], "write"), {}, config)
+    ran: list[str] = []
+    with pytest.raises(DefinitionChanged, match="has no result of method `notify`"):
+        mode.invoke(around({**FOUND, "notify": listen("find")}, ran), None, config)
+    assert not ran
+    mode.invoke(around({**FOUND, "send": listen("write")}, ran), None, config)
+    assert ran == ["write", "send"]
+
+
+def test_a_question_of_a_flow_that_was_edited_is_not_answered(mode: Mode):
+    ask = human_feedback(message="Right?")
+    form: Form = {"find": start(), "check": lambda method: listen("find")(ask(method))}
+    flow = flow_of(form, [])
+    mode.run(flow.kickoff, flow.kickoff_async)
+    edited = flow_of({**form, "notify": listen("find")}, ran := [])
+    with pytest.raises(DefinitionChanged, match="continues with method `check`, and has no result of method `notify`"):
+        mode.run(edited.resume, edited.aresume, flow.flow_id, "fine")
+    assert not ran
+    longer = flow_of({**form, "send": listen("check")}, ran)
+    mode.run(longer.resume, longer.aresume, flow.flow_id, "fine")
+    assert ran == ["send"]
+
+
+def test_without_the_steps_before_an_edited_flow_is_refused(mode: Mode, granularity: str):
+    def kept(form: Form, ran: list[str], failing: str = "") -> Flow[Any]:
+        flow = flow_of(form, ran, failing)
+        flow.keep_history = "latest"
+        return flow
+
+    form: Form = {**FOUND, "end": listen("write")}
+    flow = kept(form, [], "end")
+    with pytest.raises(ConnectionError):
+        mode.run(flow.kickoff, flow.kickoff_async)
+    again = kept(form, [], "end")
+    with pytest.raises(ConnectionError):
+        mode.run(again.resume, again.aresume, flow.flow_id)
+    edited = kept({**form, "send": listen("end")}, ran := [])
+    if granularity == "flow":  # keeps all in its journal
+        mode.run(edited.resume, edited.aresume, flow.flow_id)
+        assert ran == ["end", "send"]
+        return
+    with pytest.raises(DefinitionChanged, match=r"has earlier steps that are not stored any more \(`keep_history`\)"):
+        mode.run(edited.resume, edited.aresume, flow.flow_id)
+    assert not ran
+
+
+def test_a_run_that_is_set_back_to_a_persisted_method_is_compared_with_that(mode: Mode, granularity: str):
+    def marked(form: Form, ran: list[str], failing: str = "") -> Flow[Any]:
+        return class_of({**form, "find": lambda method: persist(start()(method))}, ran, failing)()
+
+    form: Form = {**FOUND, "end": listen("write")}
+    flow = marked(form, [], "end")
+    with pytest.raises(ConnectionError):
+        mode.run(flow.kickoff, flow.kickoff_async)
+    edited = marked({**form, "notify": listen("find")}, ran := [])
+    with pytest.raises(DefinitionChanged, match="has no result of method `notify`"):
+        mode.run(edited.kickoff, edited.kickoff_async, {"id": flow.flow_id})
+    assert not ran
+    if granularity == "method":
+        beside = marked({**form, "beside": listen("write")}, ran)
+        mode.run(beside.kickoff, beside.kickoff_async, {"id": flow.flow_id})
+        assert sorted(ran) == ["beside", "end", "write"]
+
+
+def test_a_flow_inside_a_method_refuses_as_well(mode: Mode):
+    def around(form: Form, ran: list[str], failing: str = "") -> Flow[Any]:
+        @persist
+        class Outer(Flow[Any]):
+            @start()
+            def go(self) -> Any:
+                return class_of(form, ran, failing)().kickoff()
+
+        return Outer()
+
+    flow = around(FOUND, ran := [], "write")
+    with pytest.raises(ConnectionError):
+        mode.run(flow.kickoff, flow.kickoff_async)
+    edited = around({**FOUND, "notify": listen("find")}, ran)
+    with pytest.raises(DefinitionChanged, match="has no result of method `notify`"):
+        mode.run(edited.resume, edited.aresume, flow.flow_id)
+    longer = around({**FOUND, "send": listen("write")}, ran)
+    mode.run(longer.resume, longer.aresume, flow.flow_id)
+    assert ran == ["find", "write", "send"]

@@ -1,0 +1,107 @@
+"""Tools, and agents, crews and flows that hold them, are pickled: for pools of processes, and queues."""
+
+import pickle  # noqa: TID251 - as process pools do
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from copy import copy, deepcopy
+from multiprocessing import get_context
+from typing import Any
+
+import pytest
+from tools.pickled import TOOLS, Count, Minus, Plus, double, even, result_of, team, triple
+
+from crewgraph import Crew
+from crewgraph.errors import DefinitionError
+from crewgraph.tools import tool
+from crewgraph.tools.base import Tool
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    """A pool whose process has to import what it is given."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
+def again(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+def test_a_tool_runs_in_a_process_that_has_to_import_it(pool: ProcessPoolExecutor):
+    assert {name: pool.submit(result_of, one).result() for name, one in TOOLS.items()} == {
+        "a function": 8,
+        "a function with a name": 12,
+        "a function that was wrapped": -4,
+        "a coroutine function": 16,
+        "a function with another name": 2.0,
+        "a function with an argument given": 20,
+        "a class": 5,
+        "a converted class": 5,
+        "a converted function": 8,
+        "a structured tool": 2.0,
+    }
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_stays_the_same(name: str):
+    one = TOOLS[name]
+    other = again(one)
+    assert (other.name, other.spec, other.max_usage_count) == (one.name, one.spec, one.max_usage_count)
+    assert again(other).spec == one.spec
+
+
+def test_settings_and_counters_stay_with_a_tool():
+    one = again(triple)
+    one.run(number="2")
+    assert (one.current_usage_count, again(one).current_usage_count, one.max_usage_count) == (1, 1, 3)
+    assert again(Plus()).cache_function is even
+
+
+def test_a_tool_is_copied_with_its_function():
+    for copied in (copy(double), deepcopy(double), double.model_copy(deep=True)):
+        assert copied.func is double.func and copied.run(number=2) == 4
+
+
+def kickoff(crew: Crew) -> str:
+    return crew.kickoff().raw
+
+
+def test_a_crew_with_tools_runs_in_another_process(pool: ProcessPoolExecutor):
+    assert pool.submit(kickoff, team(triple, Plus(), Minus())).result() == "It is 8."
+
+
+def test_a_flow_runs_in_another_process(pool: ProcessPoolExecutor):
+    flow = Count()
+    assert pool.submit(flow.kickoff, {"number": 4}).result() == 8
+
+
+def test_a_flow_that_has_run_keeps_its_state():
+    flow = Count()
+    flow.kickoff({"number": 4})
+    other = again(flow)
+    assert other.state["number"] == 4 and other.flow_id == flow.flow_id and other.method_outputs == []
+    assert other.kickoff({"number": 5}) == 10
+
+
+def local() -> Tool:
+    @tool
+    def add(number: int) -> int:
+        """Add one."""
+        return number + 1
+
+    return add
+
+
+def test_a_function_that_cannot_be_imported_is_named(request: pytest.FixtureRequest):
+    nameless: Callable[[int], int] = lambda number: number  # noqa: E731
+    nameless.__doc__ = "Return it."
+    for one, function in (
+        (local(), "local.<locals>.add"),
+        (tool("It")(nameless), request.node.name + ".<locals>.<lambda>"),
+    ):
+        with pytest.raises(DefinitionError) as error:
+            pickle.dumps(team(one))
+        assert str(error.value) == (
+            f"the function `{function}` of `{__name__}` cannot be pickled, as another process could not import it by that name. "
+            "Define it at the top level of its module, or use `cloudpickle`."
+        )
