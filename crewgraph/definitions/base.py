@@ -217,21 +217,21 @@ class Fingerprint(BaseModel):
         return self.uuid_str
 
 
-_MOST_METADATA = 10_000
+_MAX_METADATA_LENGTH = 10_000
 """Maximum number of characters of a fingerprint's metadata, as CrewAI counts them: those of the dict as Python shows it."""
 
 
 def _problem_of_metadata(metadata: dict[object, object]) -> str | None:
     for key, value in metadata.items():
         if not isinstance(key, str):
-            return f"the key {key!r} is no string."
+            return f"the key {key!r} is not a string."
         for inner, item in cast("dict[object, object]", value).items() if isinstance(value, dict) else ():
             if not isinstance(inner, str):
-                return f"the key {inner!r} in `{key}` is no string."
+                return f"the key {inner!r} in `{key}` is not a string."
             if isinstance(item, dict):
                 return f"`{key}.{inner}` is a dict, and only values of the first level may be dicts. Flatten it."
-    if (size := len(str(metadata))) > _MOST_METADATA:
-        return f"it has {size:,} characters as text, and {_MOST_METADATA:,} are allowed. Store the rest elsewhere."
+    if (size := len(str(metadata))) > _MAX_METADATA_LENGTH:
+        return f"it has {size:,} characters as text, and {_MAX_METADATA_LENGTH:,} are allowed. Store the rest elsewhere."
     return None
 
 

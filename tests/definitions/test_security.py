@@ -69,8 +69,8 @@ def test_any_text_can_be_the_identity_of_a_fingerprint_from_plain_data():
             {"a": "x" * 9_992},
             "it has 10,001 characters as text, and 10,000 are allowed. Store the rest elsewhere.",
         ),
-        ({1: "x"}, "the key 1 is no string."),
-        ({"a": {2: "x"}}, "the key 2 in `a` is no string."),
+        ({1: "x"}, "the key 1 is not a string."),
+        ({"a": {2: "x"}}, "the key 2 in `a` is not a string."),
     ],
 )
 def test_metadata_that_are_too_deep_or_too_large_are_refused(metadata: Any, problem: str):
