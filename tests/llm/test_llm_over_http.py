@@ -367,7 +367,12 @@ def test_a_response_format_gives_an_instance(serve: Serve):
 
 
 def test_call_reads_the_structure_within_a_fence_or_prose(serve: Serve):
-    texts = ['```json\n{"name": "Rex"}\n```', 'Here it is: {"name": "Rex"}', '{"name": "Rex"}\n\nA good dog.', '{"nick": "Rex"}']
+    texts = [
+        '```json\n{"name": "Rex"}\n```',
+        'Here it is: {"name": "Rex"}',
+        '{"name": "Rex"}\n\nA good dog.',
+        '{"nick": "Rex"}',
+    ]
     llm = LLM("openai/test", base_url=serve(texts).url, response_format=Dog)
     assert [llm.call("a dog") for _ in texts[1:]] == [Dog(name="Rex")] * 3
     with pytest.raises(UnreadableAnswer, match=r"does not match `Dog`: name: Field required. The answer: '{\"nick"):
