@@ -329,6 +329,18 @@ def test_unknown_keywords_go_into_the_request(serve: Serve, mode: str):
     assert server.requests[0].headers["x-team"] == "a"
 
 
+def test_additional_params_are_sent_too_unless_the_setting_itself_is_given(serve: Serve):
+    server = serve(["x"])
+    further = {"service_tier": "flex", "temperature": 0.9}
+    llm = LLM("openai/test", base_url=server.url, additional_params=further, temperature=0.2, seed=3)
+    llm.call("hi")
+    assert {name: server.bodies[0][name] for name in ("service_tier", "temperature", "seed")} == {
+        "service_tier": "flex",
+        "temperature": 0.2,
+        "seed": 3,
+    }
+
+
 def test_zero_counts_as_a_setting(serve: Serve):
     server = serve(["x"])
     LLM("openai/test", base_url=server.url, temperature=0, seed=0, top_p=0.0).call("hi")
