@@ -792,6 +792,35 @@ def test_a_label_that_a_router_computes_is_not_fired_by_the_plain_method_that_it
     assert flow.notes == ["settle"]
 
 
+def test_a_router_that_a_label_triggers_receives_what_the_router_before_it_received(mode: Mode):
+    class Sorted(Noting):
+        @start()
+        def load(self):
+            return {"kind": "invoice"}
+
+        @router(load)
+        def validate(self, data):
+            return "valid" if data else "empty"
+
+        @router("valid")
+        def sort(self, data):
+            self.note(data["kind"])
+            return "sorted"
+
+        @router("sorted")
+        def rank(self, data):
+            self.note(data["kind"])
+            return "ranked"
+
+        @listen("ranked")
+        def end(self, label):
+            self.note(label)
+
+    flow = Sorted()
+    kickoff(mode, flow)
+    assert flow.notes == ["invoice", "invoice", "ranked"]
+
+
 def test_a_label_for_which_a_router_waits_is_fired_by_a_plain_method_whatever_routers_compute(mode: Mode):
     class Waited(Noting):
         @start()

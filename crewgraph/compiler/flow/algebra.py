@@ -48,7 +48,7 @@ class Execution(TypedDict):
 
     round: int
     wave: str | None
-    """For a router: the wave of the labels that it fires."""
+    """For a router: the wave of the labels that it fires, which is the execution that triggered the first of its routers."""
 
 
 class Progress(TypedDict):
@@ -206,7 +206,7 @@ class _Step:
         """Return the resulting progress."""
         before: Mapping[str, Execution] = self.before["inflight"]
         inflight = {**{name: execution for name, execution in before.items() if name != self.done}, **self.new}
-        needed = {item["source"] for item in inflight.values()}
+        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])}
         return {
             "inflight": inflight,
             "pending": self.pending,
