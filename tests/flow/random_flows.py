@@ -195,7 +195,7 @@ class Naive:
         number, before = self.answered[name]
         if signal.round > number:
             return False
-        return signal.routed_in is None or signal.routed_in is before.routed_in
+        return signal.routed_in is None or signal.routed_in is (before.routed_in or before.by)
 
     def _races(self, name: str) -> bool:
         """Whether a listener waits for any of several events and runs once per round; routers run each time."""

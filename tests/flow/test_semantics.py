@@ -170,6 +170,25 @@ def test_routers_on_different_events_are_each_a_fresh_signal(mode: Mode):
     assert flow.recorded("h") == 2
 
 
+def test_an_or_of_an_event_and_the_label_that_a_router_returns_for_it_fires_once(mode: Mode):
+    class Same(Noting):
+        @start()
+        def s(self):
+            return "S"
+
+        @router(s)
+        def r(self):
+            return "L"
+
+        @listen(or_(s, "L"))
+        def x(self, given):
+            self.note(f"x:{given}")
+
+    flow = Same()
+    kickoff(mode, flow)
+    assert flow.notes == ["x:S"]
+
+
 def test_an_or_handler_runs_in_every_round_of_a_loop(mode: Mode):
     class AltLoop(Noting):
         n = 0
