@@ -131,7 +131,8 @@ def _python_files(root: Path) -> Iterator[Path]:
         if path.is_file() and path.suffix == ".py" and path.stem.isidentifier():
             yield path
         elif path.is_dir() and path.name.isidentifier() and path.name not in _SKIPPED:
-            yield from _python_files(path)
+            if not (path / "pyproject.toml").exists():  # else it is another project, with its own roots
+                yield from _python_files(path)
 
 
 def _defined(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
