@@ -25,7 +25,7 @@ from crewgraph.text import format_duration
 __all__ = ["QUIET", "ConsoleColumns", "ConsoleListener", "Stopwatch"]
 
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _SCOPE_COLUMN = 20  # cells for the name of the task, crew or flow
 _MIN_TEXT_COLUMN = 20  # cells for the text, even if the terminal is too narrow
@@ -182,7 +182,7 @@ class ConsoleListener:
                 if isinstance(error, ValueError) and not stream.closed:
                     raise
                 self._broken = stream
-                logger.warning("the events of the run cannot be shown any longer, the run continues: %s", error)
+                _log.warning("the events of the run cannot be shown any longer, the run continues: %s", error)
 
     def _scope_name(self, scope: str) -> str:
         enclosing = self._within() if self._within is not None else ""
