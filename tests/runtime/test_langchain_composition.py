@@ -90,6 +90,18 @@ def test_a_crew_is_a_tool_with_its_placeholders_as_arguments(mode: Mode):
     assert (answer.content, answer.artifact.raw, ledger.paid) == ("A-1 is paid", "A-1 is paid", ["A-1"])
 
 
+def test_the_artifact_of_a_crew_is_restored_from_a_checkpoint_without_warnings(
+    mode: Mode, caplog: pytest.LogCaptureFixture
+):
+    made = Ledger().crew(approved=False).as_tool()
+    call = {"name": made.name, "args": {"invoice": "A-1"}, "id": "1"}
+    graph, config = assistant([made], call, checkpointer=InMemorySaver()), {"configurable": {"thread_id": "t"}}
+    mode.invoke(graph, ASK, config)
+    [output] = mode.state(graph, config).values["messages"][-2].artifact["tasks_output"]
+    assert (output["raw"], output["output_format"]) == ("A-1 is paid", "raw")
+    assert caplog.messages == []
+
+
 def test_a_call_that_leaves_an_argument_out_is_reported_to_the_model_and_runs_nothing(mode: Mode):
     ledger = Ledger()
     for made in (ledger.crew(approved=False).as_tool("pay_invoice"), Report().as_tool("pay_invoice")):

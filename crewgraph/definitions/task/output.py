@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_serializer, model_validator
 
 from crewgraph.definitions.costs import Cost, Costs
 from crewgraph.definitions.html import html_section, html_table
@@ -245,6 +245,10 @@ class TaskOutput(LegacyOutput):
         if self.summary != summary:
             set_fields(self, summary=summary)
         return self
+
+    @field_serializer("output_format")
+    def _plain_format(self, value: OutputFormat) -> str:
+        return value.value  # LangGraph's checkpoints, where an output is the artifact of a tool message, restore no enums
 
     @classmethod
     def of(
