@@ -112,6 +112,7 @@ class Invoice(BaseModel):
 class Accounts(TypedDict, total=False):
     paid: Any
     asked: Any
+    usage: Any
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -122,7 +123,7 @@ def test_outputs_in_the_state_of_a_graph_are_restored_with_their_structure(
 
     def pay(state: Accounts) -> Accounts:
         paid = crew(task("pay", clerk, output_pydantic=Invoice)).kickoff()
-        return {"paid": paid, "asked": clerk.kickoff("Which?", response_format=Invoice)}
+        return {"paid": paid, "asked": clerk.kickoff("Which?", response_format=Invoice), "usage": paid.token_usage}
 
     builder = StateGraph(Accounts)
     builder.add_node("pay", pay)
@@ -134,6 +135,7 @@ def test_outputs_in_the_state_of_a_graph_are_restored_with_their_structure(
     assert isinstance(state["paid"], CrewOutput) and isinstance(state["asked"], LiteAgentOutput)
     assert [state[key].pydantic.number for key in ("paid", "asked")] == ["A-1", "A-1"]
     assert (state["paid"]["number"], state["paid"].tasks_output[0].pydantic.number) == ("A-1", "A-1")
+    assert state["usage"].successful_requests == 1
     assert [text for text in caplog.messages if "Blocked" in text] == []
 
 

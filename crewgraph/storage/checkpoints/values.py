@@ -180,6 +180,7 @@ _OUTPUTS = (
     ("crewgraph.definitions.task.output", "CrewOutput"),
     ("crewgraph.definitions.task.output", "TaskOutput"),
     ("crewgraph.definitions.agent.lite_agent", "LiteAgentOutput"),
+    ("crewgraph.llm.usage", "UsageMetrics"),
 )
 """What nodes of a graph return that run crews and agents; they are validated data."""
 
