@@ -130,8 +130,14 @@ def _python_files(root: Path) -> Iterator[Path]:
     for path in sorted(root.iterdir()):
         if path.is_file() and path.suffix == ".py" and path.stem.isidentifier():
             yield path
-        elif path.is_dir() and path.name.isidentifier() and path.name not in _SKIPPED:
+        elif _is_part(path):
             yield from _python_files(path)
+
+
+def _is_part(folder: Path) -> bool:
+    """Whether a folder may have modules of the project; one with its own `pyproject.toml` is another project."""
+    is_named = folder.is_dir() and folder.name.isidentifier() and folder.name not in _SKIPPED
+    return is_named and not (folder / "pyproject.toml").exists()
 
 
 def _defined(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:

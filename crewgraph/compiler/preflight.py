@@ -122,7 +122,8 @@ def refused_keywords() -> dict[str, tuple[str, ...]]:
 
 def _refused_fields(agent: BaseAgent) -> Iterator[str]:
     check_supported(agent)
-    return _matching_rules(f"agent `{agent.role}`", agent, _REFUSED_AGENT if isinstance(agent, Agent) else ())
+    rules = _REFUSED_AGENT if isinstance(agent, Agent) else ()
+    return (f"`{name}` of {agent.called}" for name, is_used in rules if is_used(agent))
 
 
 def _refuse(refused: list[str]) -> None:
@@ -131,10 +132,6 @@ def _refuse(refused: list[str]) -> None:
             f"crewgraph does not offer {', '.join(refused)}: agents of CrewAI's hosted repository can only be loaded by CrewAI. "
             "Give the agent its role, goal and backstory instead."
         )
-
-
-def _matching_rules(where: str, definition: object, rules: tuple[_Rule, ...]) -> Iterator[str]:
-    return (f"`{name}` of {where}" for name, is_used in rules if is_used(definition))
 
 
 _IdleRule = tuple[str, Callable[[Any], bool], str]

@@ -156,7 +156,7 @@ def _parse_output_model(value: Any, info: ValidationInfo) -> object:
         model = _model_from_mapping(cast("PlainMapping", value))
     else:
         return None if value is False else value
-    warn_deprecated(f"`{info.field_name}` of a task that is no model", "give a pydantic model", by_hand=True)
+    warn_deprecated(f"`{info.field_name}` of a task is not a pydantic model", "pass one", by_hand=True)
     return model
 
 

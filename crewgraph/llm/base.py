@@ -145,6 +145,8 @@ class BaseLLM(Profile):
         base_url: str | None = None,
         timeout: float | None = None,
         provider: str | None = None,
+        *,
+        additional_params: PlainDict | None = None,
         **kwargs: Any,
     ) -> None:
         """Set the parameters of the model.
@@ -156,8 +158,9 @@ class BaseLLM(Profile):
             base_url: The address of the API.
             timeout: Seconds to wait for an answer.
             provider: The name of the provider.
+            additional_params: Further parameters of a request.
             kwargs: `stop` (a string or a list), attributes that the subclass declares, and anything else, which
-                is stored in `additional_params`.
+                is added to `additional_params`.
         """
         self.model = model
         self.temperature = temperature
@@ -170,7 +173,7 @@ class BaseLLM(Profile):
         self.stop = [stop] if isinstance(stop, str) else list(stop)
         for name in [name for name in kwargs if _declares(type(self), name)]:
             setattr(self, name, kwargs.pop(name))
-        self.additional_params = kwargs
+        self.additional_params = {**(additional_params or {}), **kwargs}
 
     @property
     def provider(self) -> str:

@@ -45,7 +45,8 @@ class ProviderErrors:
     Errors about the context window become `ContextLengthExceeded`, answers that the client library cannot parse become
     `UnreadableAnswer`, each with the original error as its cause. Other exceptions stay instances of their type, so that retry
     policies see what they expect; those of providers can be pickled. An unreachable server is also a `ConnectionError`, an
-    unknown model also a `ValueError`; their messages name the model, and the server's address.
+    unknown model also a `ValueError`; their messages name the model, and the server's address. The end of an iterator is a
+    `RuntimeError`.
     """
 
     def __init__(self, model: str) -> None:
@@ -59,6 +60,8 @@ class ProviderErrors:
     ) -> Literal[False]:
         if not isinstance(error, Exception) or isinstance(error, ModelError):
             return False
+        if isinstance(error, (StopIteration, StopAsyncIteration)):  # generators cannot carry them
+            raise RuntimeError(f"{type(error).__name__} was raised by the model `{self._model}`: {error}") from error
         if is_context_length(error):
             raise ContextLengthExceeded(
                 f"The conversation is too long for the model `{self._model}`: {error} "

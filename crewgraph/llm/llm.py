@@ -324,7 +324,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         own_key = vars(self).get("api_key", self._api_key)
         explicit_values = {name: own_key if name == "api_key" else getattr(self, name) for name in SETTINGS}
         explicit = {name: value for name, value in explicit_values.items() if _is_set(value)}
-        settings = {name: _snapshot(value) for name, value in {**explicit, **self.additional_params}.items()}
+        settings = {name: _snapshot(value) for name, value in {**self.additional_params, **explicit}.items()}
         target = self.target()
         address = target.address(self.base_url)
         state = (

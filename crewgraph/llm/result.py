@@ -1,11 +1,12 @@
 """Converts replies to the return values of `LLM.call`."""
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from crewgraph.core.messages import Reply
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.errors import UnreadableAnswer
 from crewgraph.llm.responses import Responses, tool_calls
+from crewgraph.llm.structure import read_structure
 
 __all__ = ["call_result", "function_result"]
 
@@ -28,10 +29,10 @@ def call_result(reply: Reply, form: object, responses: Responses | None) -> obje
     text = text_of(reply["content"])
     if not (isinstance(form, type) and issubclass(form, BaseModel)):
         return text
-    try:
-        return form.model_validate_json(text)
-    except ValidationError as error:
-        raise UnreadableAnswer(f"The answer does not match `{form.__name__}`: {text!r}\n{error}") from error
+    instance, problem = read_structure(text, form)
+    if instance is None:
+        raise UnreadableAnswer(f"The answer does not match `{form.__name__}`: {problem}. The answer: {text!r}")
+    return instance
 
 
 def function_result(result: object) -> str:

@@ -196,7 +196,8 @@ class ScriptedLLM(BaseLLM):
         if number >= len(script) and not (self.repeat_last and script):
             last = text_of(read_messages(request.messages)[-1]["content"]) if request.messages else ""
             raise ModelError(
-                f"The script of `{self.model}` has {len(script)} answers and this is request {number + 1}. "
+                f"The script of `{self.model}` has {len(script)} {'answer' if len(script) == 1 else 'answers'} and this is "
+                f"request {number + 1}. "
                 f"Add an answer, or pass `repeat_last=True`. The last message was: {last}"
             )
         entry = script[min(number, len(script) - 1)]

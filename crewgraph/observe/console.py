@@ -3,6 +3,7 @@
 `ConsoleListener` prints one line for each event: in colored columns on a terminal or in a notebook, as plain text elsewhere.
 """
 
+import logging
 import os
 import sys
 import threading
@@ -23,6 +24,8 @@ from crewgraph.text import format_duration
 
 __all__ = ["QUIET", "ConsoleColumns", "ConsoleListener", "Stopwatch"]
 
+
+_log = logging.getLogger(__name__)
 
 _SCOPE_COLUMN = 20  # cells for the name of the task, crew or flow
 _MIN_TEXT_COLUMN = 20  # cells for the text, even if the terminal is too narrow
@@ -136,6 +139,8 @@ class ConsoleListener:
         self._redactor = SecretRedactor()
         self._stopwatch = Stopwatch()
         self._columns = ConsoleColumns(stream)
+        self._broken: TextIO | None = None
+        """The stream that could not be written; events are not printed to it any more."""
 
     def attach(self, bus: EventBus) -> None:
         """Start listening to a bus, instead of the previous one."""
@@ -153,7 +158,10 @@ class ConsoleListener:
 
     def show(self, source: object, event: BaseEvent) -> None:
         """Print an event if it is selected and has a line."""
-        if QUIET.get() or (self._shows is not None and not self._shows(source, event)):
+        stream = self._stream or sys.stdout
+        if stream is None or stream is self._broken or QUIET.get():  # a program without a console has no `sys.stdout`
+            return
+        if self._shows is not None and not self._shows(source, event):
             return
         line = event_lines(event)
         if line is None:
@@ -165,10 +173,16 @@ class ConsoleListener:
         with self._lock:
             duration = self._duration(line, event)
             heading = title + (f" ({format_duration(duration)})" if duration is not None else "")
-            if self._columns.is_interactive:
-                self._columns.show(scope, heading, text, body, line.status)
-            else:
-                self._write(scope, heading, text, body)
+            try:
+                if self._columns.is_interactive:
+                    self._columns.show(scope, heading, text, body, line.status)
+                else:
+                    self._write(stream, scope, heading, text, body)
+            except (OSError, ValueError) as error:
+                if isinstance(error, ValueError) and not stream.closed:
+                    raise
+                self._broken = stream
+                _log.warning("the events of the run cannot be shown any longer, the run continues: %s", error)
 
     def _scope_name(self, scope: str) -> str:
         enclosing = self._within() if self._within is not None else ""
@@ -186,10 +200,9 @@ class ConsoleListener:
             return self._stopwatch.stop(line.ends, event.timestamp)
         return line.duration
 
-    def _write(self, scope: str, heading: str, text: str, body: str) -> None:
+    def _write(self, stream: TextIO, scope: str, heading: str, text: str, body: str) -> None:
         lines = [f"[{scope}] {heading}: {text}" if text else f"[{scope}] {heading}"]
         lines += [f"[{scope}] | {line}".rstrip() for line in body.split("\n")] if body else []
-        stream = self._stream or sys.stdout
         stream.write("".join(f"{line}\n" for line in lines))
         stream.flush()
 

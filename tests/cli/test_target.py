@@ -89,6 +89,16 @@ def test_the_only_crew_or_flow_of_a_project_is_found(project: Path, program: str
         assert project_target() == f"tides.team:{PROJECTS[program]}"
 
 
+def test_a_project_in_a_folder_of_this_one_is_not_searched(project: Path):
+    (project / "teams_of_test.py").unlink()
+    inner = project / "inner"
+    (inner / "src" / "tides").mkdir(parents=True)
+    (inner / "pyproject.toml").write_text('[tool.crewai]\ntype = "crew"\n')
+    (inner / "src" / "tides" / "team.py").write_text("from crewai import Crew\n\ncrew = Crew(tasks=[])\n")
+    with pytest.raises(RunError, match="^no crew or flow given: pass one"):
+        project_target()
+
+
 def test_of_several_crews_one_has_to_be_named(project: Path):
     (project / "pyproject.toml").write_text('[tool.crewai]\ntype = "crew"\n')
     (project / "other.py").write_text("from crewai import Crew\n\nother = Crew()\n")

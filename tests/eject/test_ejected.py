@@ -14,7 +14,7 @@ from parity.run_program import source
 from eject.run_both import ROOT, Comparison, comparison_runner, difference
 
 PROGRAMS = Path(__file__).parent / "programs"
-OWN_CREWS, OWN_FLOWS = ("charts", "harbour", "yard"), ("desk", "press", "race", "ticket")
+OWN_CREWS, OWN_FLOWS = ("charts", "harbour", "yard"), ("desk", "press", "race", "sorting", "ticket")
 CREWS = (
     *("two_tasks", "tool_class", "guardrail_retry", "conditional_skipped", "callbacks", "async_tasks"),
     *(

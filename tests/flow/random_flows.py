@@ -94,7 +94,11 @@ class Ran:
     def given(self) -> Any:
         if self.cause is None:
             return None
-        return self.cause.name if self.cause.is_label else self.cause.by.returned
+        if not self.cause.is_label:
+            return self.cause.by.returned
+        if self.router_set_off_by is None or self.router_set_off_by is BEGINNING:
+            return self.cause.name
+        return self.router_set_off_by.returned
 
 
 BEGINNING = Ran("", 0, None)
@@ -148,11 +152,14 @@ class Naive:
         return signals
 
     def _is_said(self, text: str) -> bool:
-        """Whether a text is a label that a method fires: not a method, listened to, and not mentioned by a router."""
+        """Whether a text is a label that a method fires: not a method, listened to, and not one that a router may return."""
         methods = self.definition.methods
-        listened = {event for one in methods.values() for event in (*leaves(one.trigger), *leaves(one.condition))}
-        routed = {label for one in methods.values() if one.is_router for label in one.labels}
-        return text in listened and text not in methods and text not in routed
+        routers = [one for one in methods.values() if one.is_router]
+        listening = routers if any(not one.labels for one in routers) else methods.values()
+        listened = {event for one in listening for event in leaves(one.trigger)}
+        if listening is not routers:
+            listened |= {event for one in methods.values() for event in leaves(one.condition)}
+        return text in listened and text not in methods and not any(text in one.labels for one in routers)
 
     def _listeners_of(self, signal: Signal) -> list[str]:
         """Return the listeners of a signal, routers first."""
@@ -188,7 +195,7 @@ class Naive:
         number, before = self.answered[name]
         if signal.round > number:
             return False
-        return signal.routed_in is None or signal.routed_in is before.routed_in
+        return signal.routed_in is None or signal.routed_in is (before.routed_in or before.by)
 
     def _races(self, name: str) -> bool:
         """Whether a listener waits for any of several events and runs once per round; routers run each time."""

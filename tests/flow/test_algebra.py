@@ -8,7 +8,7 @@ from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crewgraph.compiler.flow.algebra import Progress, check_calls, initial_progress, labels_of, next_progress
+from crewgraph.compiler.flow.algebra import Execution, Progress, check_calls, initial_progress, labels_of, next_progress
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition
@@ -26,12 +26,14 @@ def granularity() -> None:
 
 
 def in_flight(progress: Progress) -> list[tuple[str, Any]]:
-    def given(source: str | None, label: str | None) -> Any:
-        return label if label is not None else progress["results"].get(source or "")
+    results = progress["results"]
 
-    return sorted(
-        ((name, repr(given(one["source"], one["label"]))) for name, one in progress["inflight"].items()),
-    )
+    def given(one: Execution) -> Any:
+        if one["label"] is None:
+            return results.get(one["source"] or "")
+        return results[one["wave"]] if one["wave"] else one["label"]
+
+    return sorted((name, repr(given(one))) for name, one in progress["inflight"].items())
 
 
 def naively_in_flight(naive: Naive) -> list[tuple[str, Any]]:

@@ -170,6 +170,25 @@ def test_routers_on_different_events_are_each_a_fresh_signal(mode: Mode):
     assert flow.recorded("h") == 2
 
 
+def test_an_or_of_an_event_and_the_label_that_a_router_returns_for_it_fires_once(mode: Mode):
+    class Same(Noting):
+        @start()
+        def s(self):
+            return "S"
+
+        @router(s)
+        def r(self):
+            return "L"
+
+        @listen(or_(s, "L"))
+        def x(self, given):
+            self.note(f"x:{given}")
+
+    flow = Same()
+    kickoff(mode, flow)
+    assert flow.notes == ["x:S"]
+
+
 def test_an_or_handler_runs_in_every_round_of_a_loop(mode: Mode):
     class AltLoop(Noting):
         n = 0
@@ -769,27 +788,75 @@ def test_a_label_that_a_router_mentions_is_not_fired_by_a_plain_method_that_retu
     assert flow.notes == ["no"]
 
 
-def test_a_label_fires_from_a_router_that_computes_it_and_from_a_plain_method_too(mode: Mode):
-    class Computed(Noting):
+def test_a_label_that_a_router_computes_is_not_fired_by_the_plain_method_that_it_routes(mode: Mode):
+    class Classified(Noting):
+        @start()
+        def classify(self):
+            return "billing"
+
+        @router(classify)
+        def route(self, kind):
+            return kind if kind else "other"
+
+        @listen("billing")
+        def settle(self):
+            self.note("settle")
+
+        @listen("other")
+        def answer(self):
+            self.note("answer")
+
+    flow = Classified()
+    kickoff(mode, flow)
+    assert flow.notes == ["settle"]
+
+
+def test_a_router_that_a_label_triggers_receives_what_the_router_before_it_received(mode: Mode):
+    class Sorted(Noting):
+        @start()
+        def load(self):
+            return {"kind": "invoice"}
+
+        @router(load)
+        def validate(self, data):
+            return "valid" if data else "empty"
+
+        @router("valid")
+        def sort(self, data):
+            self.note(data["kind"])
+            return "sorted"
+
+        @router("sorted")
+        def rank(self, data):
+            self.note(data["kind"])
+            return "ranked"
+
+        @listen("ranked")
+        def end(self, label):
+            self.note(label)
+
+    flow = Sorted()
+    kickoff(mode, flow)
+    assert flow.notes == ["invoice", "invoice", "ranked"]
+
+
+def test_a_label_for_which_a_router_waits_is_fired_by_a_plain_method_whatever_routers_compute(mode: Mode):
+    class Waited(Noting):
         @start()
         def s(self):
-            return "one"
+            return "read"
 
-        @router(s)
+        @router("read")
         def r(self):
             return "-".join(["t", "wo"]).replace("-", "")
-
-        @listen("one")
-        def heard_one(self):
-            self.note("one")
 
         @listen("two")
         def heard_two(self):
             self.note("two")
 
-    flow = Computed()
+    flow = Waited()
     kickoff(mode, flow)
-    assert sorted(flow.notes) == ["one", "two"]
+    assert flow.notes == ["two"]
 
 
 def test_a_router_whose_annotation_names_a_label_owns_it(mode: Mode):

@@ -329,6 +329,18 @@ def test_unknown_keywords_go_into_the_request(serve: Serve, mode: str):
     assert server.requests[0].headers["x-team"] == "a"
 
 
+def test_additional_params_are_sent_too_unless_the_setting_itself_is_given(serve: Serve):
+    server = serve(["x"])
+    further = {"service_tier": "flex", "temperature": 0.9}
+    llm = LLM("openai/test", base_url=server.url, additional_params=further, temperature=0.2, seed=3)
+    llm.call("hi")
+    assert {name: server.bodies[0][name] for name in ("service_tier", "temperature", "seed")} == {
+        "service_tier": "flex",
+        "temperature": 0.2,
+        "seed": 3,
+    }
+
+
 def test_zero_counts_as_a_setting(serve: Serve):
     server = serve(["x"])
     LLM("openai/test", base_url=server.url, temperature=0, seed=0, top_p=0.0).call("hi")
@@ -364,6 +376,19 @@ def test_a_response_format_gives_an_instance(serve: Serve):
         plain.call("a dog", response_model=Dog)
     assert as_model(llm).complete(ASK, [], [], {})["content"] == '{"name":"Rex","age":0}'  # as pydantic writes it
     assert llm.get_token_usage_summary().successful_requests == 3
+
+
+def test_call_reads_the_structure_within_a_fence_or_prose(serve: Serve):
+    texts = [
+        '```json\n{"name": "Rex"}\n```',
+        'Here it is: {"name": "Rex"}',
+        '{"name": "Rex"}\n\nA good dog.',
+        '{"nick": "Rex"}',
+    ]
+    llm = LLM("openai/test", base_url=serve(texts).url, response_format=Dog)
+    assert [llm.call("a dog") for _ in texts[1:]] == [Dog(name="Rex")] * 3
+    with pytest.raises(UnreadableAnswer, match=r"does not match `Dog`: name: Field required. The answer: '{\"nick"):
+        llm.call("a dog")
 
 
 def test_a_response_format_streams_too(serve: Serve, mode: str):

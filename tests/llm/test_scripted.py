@@ -30,7 +30,7 @@ def test_an_exhausted_script_reports_the_request():
     llm = ScriptedLLM(["one"], model="m")
     llm.call("a")
     with pytest.raises(
-        ModelError, match=r"`m` has 1 answers and this is request 2.*The last message was: what now"
+        ModelError, match=r"`m` has 1 answer and this is request 2.*The last message was: what now"
     ) as caught:
         llm.call("what now")
     assert "repeat_last=True" in str(caught.value)

@@ -75,6 +75,16 @@ def test_what_may_be_a_stream_is_reported(tmp_path: Path):
     assert result.state.remarks[0].startswith("if the crew streams (`Crew(stream=True)`), this is the stream's result")
 
 
+def test_what_only_streams_have_is_available_on_what_may_be_a_stream(tmp_path: Path):
+    program = (
+        "def make(**given):\n    return Crew(**given)\n"
+        "found = make().kickoff()\nprint(found.is_completed, found.raw, found.nothing)\n"
+    )
+    found = states(f"{HEAD}{program}", tmp_path)
+    assert (found["CrewStreamingOutput.is_completed"], found["CrewOutput.raw"]) == ("works", "works")
+    assert found["CrewOutput.nothing"] == "absent"
+
+
 def test_names_that_crewai_only_imports_need_not_be_installed(tmp_path: Path):
     text = (
         "import crewai.agent.core as core\nfrom crewai.rag.chromadb.config import Settings\ncore.Any\nSettings(x=1).y\n"

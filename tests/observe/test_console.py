@@ -377,6 +377,27 @@ def test_what_a_stream_cannot_encode_is_written_in_escapes():
     assert raw.getvalue() == "[Flöw] flow finished\n[Flöw] | \\u65e5\\u672c\n".encode("latin-1")
 
 
+def test_a_console_that_is_gone_is_reported_once_and_the_next_one_is_used(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    reader, writer = os.pipe()
+    os.close(reader)
+    bus = EventBus()
+    ConsoleListener().attach(bus)
+    closed = io.StringIO()
+    closed.close()
+    for gone in (open(writer, "w", closefd=False), closed, None):  # noqa: SIM115
+        monkeypatch.setattr("sys.stdout", gone)
+        bus.emit(None, events.FlowFinishedEvent(flow_name="F"))
+        bus.emit(None, events.FlowFinishedEvent(flow_name="F"))
+    os.close(writer)
+    monkeypatch.setattr("sys.stdout", next_one := io.StringIO())
+    bus.emit(None, events.FlowFinishedEvent(flow_name="F"))
+    assert next_one.getvalue() == "[F] flow finished\n"
+    shown = "the events of the run cannot be shown any longer, the run continues: "
+    assert caplog.messages == [f"{shown}[Errno 32] Broken pipe", f"{shown}I/O operation on closed file"]
+
+
 def test_lines_of_parallel_tasks_are_never_torn():
     stream, bus = io.StringIO(), EventBus()
     ConsoleListener(stream=stream).attach(bus)

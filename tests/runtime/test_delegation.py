@@ -189,6 +189,13 @@ def test_an_agent_may_be_allowed_to_ask_some_alone(mode: Mode, by_role: bool):
     assert "- Three" in asked(lead)[1] and "- Two" not in asked(lead)[1]
 
 
+def test_a_role_that_yaml_ends_with_a_line_break_is_allowed_without_it(mode: Mode):
+    lead = ScriptedLLM([handed("x", "Three"), "done"])
+    three = agent(ScriptedLLM(["three"]), "Three\n")
+    boss = agent(lead, "Lead", allow_delegation=True, allowed_agents=["Three"])
+    assert mode.kickoff(Crew(agents=[boss, three], tasks=[task("t", boss)])).raw == "done"
+
+
 def test_a_role_that_nobody_has_cannot_be_allowed(mode: Mode):
     boss = agent(ScriptedLLM([]), "Lead", allow_delegation=True, allowed_agents=["Writter"])
     crew = Crew(agents=[boss, agent(ScriptedLLM([]), "Writer")], tasks=[task("t", boss)])

@@ -219,6 +219,14 @@ def test_an_agents_work_is_reported_by_the_agent_and_a_request_by_its_model(mode
     assert sources["crew_kickoff_started"] is made
 
 
+def test_the_logs_of_an_agent_without_a_crew_name_it(mode: Mode):
+    alone = agent(ScriptedLLM(["first"]))
+    with record_events() as events:
+        mode.run(alone.kickoff, alone.akickoff, "question")
+    assert "agent_logs_execution" in [event.type for event in events]
+    assert {event.agent_role for event in events} == {"worker"}
+
+
 def test_the_logs_of_an_agent_say_whether_it_is_verbose(mode: Mode):
     quiet, loud = agent(ScriptedLLM(["first"])), agent(ScriptedLLM(["second"]), role="speaker", verbose=True)
     with record_events() as events:

@@ -9,7 +9,7 @@ import pytest
 from modes import Mode
 from waiting import LONG
 
-from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
+from crewgraph import Agent, BaseLLM, Crew, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import GuardrailFailed, MissingInput, OutputInvalid, OutputNotSaved
 from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent, ToolUsageErrorEvent
 from crewgraph.testing import record_events
@@ -218,6 +218,27 @@ def test_a_missing_input_is_reported_before_the_model_is_asked(mode: Mode):
         mode.kickoff(crew(task("a", agent(llm), description="about {topic}")), {"other": 1})
     assert isinstance(caught.value, ValueError)
     assert llm.requests == []
+
+
+class Reading(BaseLLM):
+    """A model that reads its answers from an iterator."""
+
+    answers: Any = iter(())
+
+    def call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
+        return next(self.answers)
+
+
+def test_a_model_whose_iterator_of_answers_ends_fails_with_its_name(mode: Mode):
+    with pytest.raises(RuntimeError, match="StopIteration was raised") as caught:
+        mode.kickoff(crew(task("a", agent(Reading(model="m")))))
+    assert "in task `a`" in caught.value.__notes__[0]
+
+
+def test_a_role_with_a_line_break_as_yaml_folds_it_is_named_on_one_line(mode: Mode):
+    writer = Agent(role="{place}\nWriter\n", goal="g", backstory="knows {topic}", llm=ScriptedLLM([]))
+    with pytest.raises(MissingInput, match="^`backstory` of agent `{place} Writer` needs the input `topic`"):
+        mode.kickoff(crew(task("a", writer)), {"place": "Kiel"})
 
 
 def test_an_input_that_no_text_can_show_is_a_value_error(mode: Mode):

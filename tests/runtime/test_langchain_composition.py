@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from typing import Any
+from pathlib import Path
+from typing import Any, TypedDict
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
@@ -16,9 +17,11 @@ from langgraph.types import Command
 from modes import Mode
 from pydantic import BaseModel, ValidationError
 
-from crewgraph import ConditionalTask, Crew, ScriptedLLM, ToolUse
+from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, ToolUse
+from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
 from crewgraph.errors import CompileError, RunError
 from crewgraph.flow import Flow, human_feedback, listen, start
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
@@ -88,6 +91,52 @@ def test_a_crew_is_a_tool_with_its_placeholders_as_arguments(mode: Mode):
     done = mode.invoke(assistant([made], call), ASK)
     answer = done["messages"][-2]
     assert (answer.content, answer.artifact.raw, ledger.paid) == ("A-1 is paid", "A-1 is paid", ["A-1"])
+
+
+def test_the_artifact_of_a_crew_is_restored_from_a_checkpoint_without_warnings(
+    mode: Mode, caplog: pytest.LogCaptureFixture
+):
+    made = Ledger().crew(approved=False).as_tool()
+    call = {"name": made.name, "args": {"invoice": "A-1"}, "id": "1"}
+    graph, config = assistant([made], call, checkpointer=InMemorySaver()), {"configurable": {"thread_id": "t"}}
+    mode.invoke(graph, ASK, config)
+    [output] = mode.state(graph, config).values["messages"][-2].artifact["tasks_output"]
+    assert (output["raw"], output["output_format"]) == ("A-1 is paid", "raw")
+    assert caplog.messages == []
+
+
+class Invoice(BaseModel):
+    number: str
+
+
+class Accounts(TypedDict, total=False):
+    paid: Any
+    asked: Any
+    usage: Any
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_outputs_in_the_state_of_a_graph_are_restored_with_their_structure(
+    mode: Mode, tmp_path: Path, caplog: pytest.LogCaptureFixture, strict: bool
+):
+    clerk = agent(ScriptedLLM(lambda _: '{"number": "A-1"}'))
+
+    def pay(state: Accounts) -> Accounts:
+        paid = crew(task("pay", clerk, output_pydantic=Invoice)).kickoff()
+        return {"paid": paid, "asked": clerk.kickoff("Which?", response_format=Invoice), "usage": paid.token_usage}
+
+    builder = StateGraph(Accounts)
+    builder.add_node("pay", pay)
+    builder.add_edge(START, "pay")
+    saver = InMemorySaver() if not strict else SqliteCheckpointer(tmp_path / "runs.db")
+    graph, config = builder.compile(checkpointer=saver), {"configurable": {"thread_id": "t"}}
+    mode.invoke(graph, {}, config)
+    state = mode.state(graph, config).values
+    assert isinstance(state["paid"], CrewOutput) and isinstance(state["asked"], LiteAgentOutput)
+    assert [state[key].pydantic.number for key in ("paid", "asked")] == ["A-1", "A-1"]
+    assert (state["paid"]["number"], state["paid"].tasks_output[0].pydantic.number) == ("A-1", "A-1")
+    assert state["usage"].successful_requests == 1
+    assert [text for text in caplog.messages if "Blocked" in text] == []
 
 
 def test_a_call_that_leaves_an_argument_out_is_reported_to_the_model_and_runs_nothing(mode: Mode):

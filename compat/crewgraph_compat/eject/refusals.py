@@ -131,7 +131,7 @@ def refuse_hooks(refusals: Refusals) -> None:
 
 def refuse_agent(agent: BaseAgent, engagement: AgentBinding, refusals: Refusals) -> None:
     """Record the parts of an agent that have no translation."""
-    where = f"agent `{agent.role}`"
+    where = agent.called
     if not isinstance(agent, Agent):
         refusals.add(where, f"it is executed by another framework (`{type(agent).__name__}`)")
         return

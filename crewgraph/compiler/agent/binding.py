@@ -81,13 +81,12 @@ class AgentBinding:
 def bind_agent(agent: BaseAgent) -> AgentBinding:
     """Bind an agent that works on its own."""
     user_tools = [*(agent.tools or []), *granted_tools(agent, ())]
-    where = f"agent `{' '.join(agent.written('role').split())}`"
     return AgentBinding(
         crew=None,
         agent=agent,
         slug=slug(agent.written("role"), taken={INPUTS}),
         given_tools=user_tools,
-        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, None)], {}, where),
+        tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, None)], {}, agent.called),
     )
 
 

@@ -113,7 +113,7 @@ class MCPServers(Capability):
         try:
             _ = self._references
         except DefinitionError as error:
-            raise CompileError(f"`mcps` of agent `{self.agent.role}`: {error}") from error
+            raise CompileError(f"`mcps` of {self.agent.called}: {error}") from error
 
     def check_available(self) -> None:
         for reference in self._references:

@@ -152,7 +152,7 @@ class AgentReport:
     def _log_fields(self) -> dict[str, object]:
         crew = self._binding.crew
         is_verbose = self._agent.verbose or (crew is not None and crew.verbose)
-        return {"from_agent": self._agent, "from_task": self._task, "verbose": is_verbose}
+        return {"agent_id": str(self._agent.id), "agent_role": self._agent.role, "verbose": is_verbose}
 
     def tool_refused(self, tool: str, args: PlainDict | str, text: str) -> None:
         """A requested tool could not be called."""

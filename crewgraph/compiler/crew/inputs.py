@@ -131,7 +131,7 @@ def crew_input(tasks: Sequence[TaskBinding]) -> CrewInput:
             (binding.task, field, f"{field.replace('_', ' ')} of task `{binding.slug}`") for field in _TASK_FIELDS
         ]
     for agent in dict.fromkeys(binding.agent for binding in tasks):
-        parts += [(agent, field, f"{field} of agent `{agent.template('role')}`") for field in _AGENT_FIELDS]
+        parts += [(agent, field, f"{field} of {agent.called}") for field in _AGENT_FIELDS]
     for definition, field, where in parts:
         for name in sorted(definition.open_placeholders(field)):
             found.setdefault(name, []).append(where)

@@ -41,17 +41,22 @@ def colleagues(crew: Crew, task: Task, agent: BaseAgent) -> Sequence[BaseAgent]:
     allowed = agent.allowed_agents
     if allowed is None:
         return others
-    known_roles = {other.template("role") for other in others} | {other.role for other in others}
-    if missing := [name for name in allowed if isinstance(name, str) and name not in known_roles]:
+    known_roles = {role for other in others for role in _roles_of(other)}
+    if missing := [name for name in allowed if isinstance(name, str) and name.strip() not in known_roles]:
         raise CompileError(
-            f"`allowed_agents` of agent `{agent.role}` names {', '.join(f'`{name}`' for name in missing)}; the other agents of "
-            f"the crew are {', '.join(f'`{other.role}`' for other in others) or 'none'}."
+            f"`allowed_agents` of {agent.called} names {', '.join(f'`{name}`' for name in missing)}; the other agents of "
+            f"the crew are {', '.join(f'`{other.role.strip()}`' for other in others) or 'none'}."
         )
     return [
         other
         for other in others
-        if any(other is name or name in (other.role, other.template("role")) for name in allowed)
+        if any(other is name or isinstance(name, str) and name.strip() in _roles_of(other) for name in allowed)
     ]
+
+
+def _roles_of(agent: BaseAgent) -> set[str]:
+    """Return an agent's role, with its placeholders and filled, without the line break that ends a folded text in YAML."""
+    return {agent.role.strip(), (agent.template("role") or "").strip()}
 
 
 def manager_of(crew: Crew) -> BaseAgent:
@@ -77,7 +82,7 @@ def manager_of(crew: Crew) -> BaseAgent:
         return manager_agent
     if manager.tools:
         raise CompileError(
-            f"the crew's manager, agent `{manager.role}`, has tools. A manager delegates to agents with tools: give them to the "
+            f"the crew's manager, {manager.called}, has tools. A manager delegates to agents with tools: give them to the "
             "agents, or to the tasks."
         )
     return manager

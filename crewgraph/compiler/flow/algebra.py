@@ -2,7 +2,7 @@
 
 An *execution* is one run of one method; its id is the method's name and the *round* it runs in. An execution inherits the
 round of its trigger; running again in the same round starts a new one. A *wave* groups the labels that the routers of one
-event return: an `or_` over labels of one wave fires once.
+event return: an `or_` over labels of one wave, and over that event, fires once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ class Execution(TypedDict):
 
     round: int
     wave: str | None
-    """For a router: the wave of the labels that it fires."""
+    """For a router: the wave of the labels that it fires, which is the execution that triggered the first of its routers."""
 
 
 class Progress(TypedDict):
@@ -184,7 +184,7 @@ class _Step:
         self.pending.pop(key, None)
         number, routed = max(seen.values()), self._is_routed(label)
         if name in self.plan.racing:
-            self.fired[name] = (number, self.cause["wave"] if routed else None)
+            self.fired[name] = (number, self.cause["wave"] if routed else self.done)
         wave = None
         if self.plan.methods[name].is_router:
             wave = self.cause["wave"] if routed else self.done
@@ -211,7 +211,7 @@ class _Step:
         """Return the resulting progress."""
         before: Mapping[str, Execution] = self.before["inflight"]
         inflight = {**{name: execution for name, execution in before.items() if name != self.done}, **self.new}
-        needed = {item["source"] for item in inflight.values()}
+        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])}
         return {
             "inflight": inflight,
             "pending": self.pending,

@@ -350,9 +350,14 @@ def _bound(run: FlowRun, method: FlowMethod) -> Callable[..., Any]:
 
 
 def _trigger_value(run: FlowRun, execution: Execution) -> object:
-    """Return the result of an execution's trigger: the label, or what the method returned."""
+    """Return what an execution's method receives: the label, or what the method that triggered it returned.
+
+    Routers that are triggered by the labels of others receive what the first of them did.
+    """
     value = run.values.get(execution["source"] or "")
-    return value if execution["label"] is None or isinstance(value, HumanFeedbackResult) else execution["label"]
+    if execution["label"] is None or isinstance(value, HumanFeedbackResult):
+        return value
+    return run.values.get(execution["wave"] or "", execution["label"])
 
 
 def _pending_feedback(running: Running, method: FlowMethod) -> HumanFeedbackResult | None:

@@ -139,7 +139,7 @@ def summarize_feedback(agent: BaseAgent, feedback: Sequence[Feedback], model: Mo
     if reply.value is not None:
         return reply.value
     raise OutputInvalid(
-        f"the model `{model.name}` drew no lessons for agent `{agent.role}` that can be parsed, even after retries: "
+        f"the model `{model.name}` drew no lessons for {agent.called} that can be parsed, even after retries: "
         f"{reply.problem}. Its last reply: {shorten(reply.text, 200)!r}. The feedback is saved: give the agent a model that "
         "writes JSON and continue the training with the same file, which repeats no question."
     )

@@ -38,7 +38,7 @@ class RemoteAgentsCapability(Capability):
             preferred, supported = remote.transport.preferred, remote.transport.supported
             if preferred not in (None, "JSONRPC") or "JSONRPC" not in supported:
                 raise CompileError(
-                    f"agent `{self.agent.role}`: the remote agent `{remote.endpoint}` requires "
+                    f"{self.agent.called}: the remote agent `{remote.endpoint}` requires "
                     f"{preferred or ', '.join(supported)}, but crewgraph speaks JSON-RPC only: remove `transport`."
                 )
         return remotes

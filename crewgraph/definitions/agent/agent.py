@@ -235,7 +235,7 @@ class BaseAgent(
     @property
     def called(self) -> str:
         """The label in messages, such as "agent `Writer`"."""
-        return f"agent `{self.template('role')}`"
+        return f"agent `{' '.join((self.template('role') or '').split())}`"
 
     def __repr__(self) -> str:
         return redact_text(f"{type(self).__name__}(role={self.role}, goal={self.goal}, backstory={self.backstory})")

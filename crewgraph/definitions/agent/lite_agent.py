@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.agent.planning import TodoItem
-from crewgraph.definitions.task.output import dump_model, load_model, model_named, name_model
+from crewgraph.definitions.task.output import StructuredForm, dump_model, load_model, model_named, name_model
 from crewgraph.hooks.llm_hooks import get_after_llm_call_hooks, get_before_llm_call_hooks
 from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics
@@ -147,7 +147,7 @@ class LiteAgentOutput(BaseModel):
     raw: str = ""
     """The model's text."""
 
-    pydantic: SerializeAsAny[BaseModel] | None = None
+    pydantic: StructuredForm | None = None
     """The answer as an instance of `response_format`."""
 
     agent_role: str

@@ -88,11 +88,16 @@ class FlowDefinition:
 
     @cached_property
     def emitted_labels(self) -> frozenset[str]:
-        """The labels that plain methods trigger by returning them: those not mentioned in the code of a router."""
+        """The labels that plain methods trigger by returning them: those that no router may return.
+
+        If the code of a router does not tell what it returns, it may return any label, apart from those that routers wait for.
+        """
         if self.is_declared:
             return frozenset()
-        routed = {text for method in self.methods.values() if method.is_router for text in texts_in_code(method.func)}
-        routed |= {label for method in self.methods.values() if method.is_router for label in method.labels}
+        routers = [method for method in self.methods.values() if method.is_router]
+        routed = {text for router in routers for text in (*texts_in_code(router.func), *router.labels)}
+        if any(_computes_labels(router) for router in routers):
+            return self.labels.intersection(event for router in routers for event in events_of(router.trigger)) - routed
         return self.labels - routed
 
     @property
@@ -183,9 +188,14 @@ class FlowDefinition:
                 continue
             if label in method.labels or label in texts_in_code(method.func):
                 return True
-            if not method.labels and returned_labels(method.func) is None:
-                return True  # it returns what it has computed
+            if _computes_labels(method):
+                return True
         return False
+
+
+def _computes_labels(method: FlowMethod) -> bool:
+    """Whether a method's annotation and code do not tell which labels it returns."""
+    return not method.labels and returned_labels(method.func) is None
 
 
 def build_definition(flow: type, base: FlowDefinition | None) -> FlowDefinition:

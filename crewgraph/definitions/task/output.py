@@ -6,12 +6,13 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 from weakref import WeakValueDictionary
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, field_serializer, model_validator
 
 from crewgraph.definitions.costs import Cost, Costs
+from crewgraph.definitions.fields import AnyForm
 from crewgraph.definitions.html import html_section, html_table
 from crewgraph.definitions.step_table import one_line
 from crewgraph.deprecations import warn_deprecated
@@ -25,6 +26,7 @@ __all__ = [
     "CrewOutput",
     "LegacyOutput",
     "OutputFormat",
+    "StructuredForm",
     "StructuredOutput",
     "TaskOutput",
     "dump_model",
@@ -35,6 +37,15 @@ __all__ = [
 ]
 
 
+def _with_fields(value: object) -> object:
+    """Return an instance with the fields of a dict, as a checkpoint has it; anything else unchanged."""
+    return AnyForm.model_validate(value) if isinstance(value, Mapping) else value
+
+
+StructuredForm = Annotated[SerializeAsAny[BaseModel], BeforeValidator(_with_fields)]
+"""An instance of the model that a task or a program asks for; after a dump, of a model with the same fields."""
+
+
 class StructuredOutput(BaseModel):
     """An output with a text and, if requested, a structured form."""
 
@@ -43,7 +54,7 @@ class StructuredOutput(BaseModel):
     raw: str = ""
     """The text as the model wrote it."""
 
-    pydantic: SerializeAsAny[BaseModel] | None = None
+    pydantic: StructuredForm | None = None
     """The output as an instance of the task's `output_pydantic`."""
 
     json_dict: dict[str, Any] | None = None
@@ -245,6 +256,12 @@ class TaskOutput(LegacyOutput):
         if self.summary != summary:
             set_fields(self, summary=summary)
         return self
+
+    @field_serializer("output_format")
+    def _plain_format(self, value: OutputFormat) -> str:
+        return (
+            value.value
+        )  # LangGraph's checkpoints, where an output is the artifact of a tool message, restore no enums
 
     @classmethod
     def of(

@@ -374,7 +374,5 @@ class AgentReasoning:
 
     def _output_of(self, result: PlainDict | None) -> AgentReasoningOutput:
         if result is None:
-            raise RunError(
-                f"agent `{self.agent.role}` could not make a plan; the reason is in the log. Check its model."
-            )
+            raise RunError(f"{self.agent.called} could not make a plan; the reason is in the log. Check its model.")
         return AgentReasoningOutput(plan=ReasoningPlan(**result))

@@ -176,8 +176,17 @@ def _digest(typed: tuple[str, bytes]) -> tuple[str, bytes]:
     return typed[0], hashlib.blake2b(typed[1], digest_size=16).digest()
 
 
+_OUTPUTS = (
+    ("crewgraph.definitions.task.output", "CrewOutput"),
+    ("crewgraph.definitions.task.output", "TaskOutput"),
+    ("crewgraph.definitions.agent.lite_agent", "LiteAgentOutput"),
+    ("crewgraph.llm.usage", "UsageMetrics"),
+)
+"""What nodes of a graph return that run crews and agents; they are validated data."""
+
+
 class StrictSerializer(JsonPlusSerializer):
-    """LangGraph's serializer without pickle, restricted to built-in and message types.
+    """LangGraph's serializer without pickle, restricted to built-in and message types and the outputs of crews and agents.
 
     Bytes that were tampered with become inert data: an instance of a class that is not allowed is read as a dict of its
     fields, and JSON is read without constructors.
@@ -185,7 +194,7 @@ class StrictSerializer(JsonPlusSerializer):
 
     def __init__(self, *, allowed: Iterable[tuple[str, ...] | type] = ()) -> None:
         super().__init__(
-            pickle_fallback=False, allowed_json_modules=None, allowed_msgpack_modules=tuple(allowed) or None
+            pickle_fallback=False, allowed_json_modules=None, allowed_msgpack_modules=(*_OUTPUTS, *allowed)
         )
 
     @classmethod

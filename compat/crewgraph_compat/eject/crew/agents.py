@@ -115,7 +115,7 @@ class _Member:
         parts, agent = self._parts, self._agent
         refuse_agent(agent, self._assignment, parts.refusals)
         _refuse_templates(agent, parts)
-        results = [parts.tools.name(tool, f"agent `{agent.role}`") for tool in self._assignment.tools.values()]
+        results = [parts.tools.name(tool, agent.called) for tool in self._assignment.tools.values()]
         self._tools = [name for name in results if name is not None]
         self._tools += parts.skills.tool(agent, self._assignment.crew)
         self._model = parts.models.of(agent, self._assignment.crew)
@@ -178,7 +178,7 @@ def _refuse_templates(agent: BaseAgent, parts: ProgramWriters) -> None:
     """Refuse the templates of an agent whose prompt is built during a run."""
     if isinstance(agent, Agent) and (agent.system_template or agent.prompt_template or agent.response_template):
         why = "templates are filled in only for agents of tasks; write their text into the backstory"
-        parts.refusals.add(f"the templates of agent `{agent.role}`", why)
+        parts.refusals.add(f"the templates of {agent.called}", why)
 
 
 def limited(answer: str, agent: BaseAgent, parts: ProgramWriters) -> str:
@@ -268,7 +268,7 @@ class AgentCalls:
         return self._calls[key].function, self._calls[key].slots
 
     def _read(self, agent: Agent, kind: type[BaseModel] | None) -> _AgentCall:
-        parts, where = self._parts, f"agent `{agent.role}`"
+        parts, where = self._parts, agent.called
         engagement = bind_agent(agent)
         refuse_agent(agent, engagement, parts.refusals)
         _refuse_templates(agent, parts)

@@ -74,7 +74,7 @@ class TaskWriter:
         parts, task, agent = self._parts, self.assignment.task, self.assignment.agent
         if any(not isinstance(item, str) for item in self.assignment.context):
             parts.refusals.add(self.where, "its context contains a task of another crew")
-        results = [parts.tools.name(tool, f"agent `{agent.role}`") for tool in self.assignment.tools.values()]
+        results = [parts.tools.name(tool, agent.called) for tool in self.assignment.tools.values()]
         self._tools = [name for name in results if name is not None]
         self._tools += parts.skills.tool(agent, self.assignment.crew)
         if self._team is not None:

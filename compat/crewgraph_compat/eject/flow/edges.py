@@ -234,6 +234,9 @@ class FlowEdges:
             self._keys[key] = self._methods[event].annotation if key == f"{event}_result" else "Any"
             self._parameter_sources[name] = key
             return
+        if self._definition.methods[name].is_router and self._is_routed(event):
+            self._pass_through(name, event)
+            return
         if key.endswith("_input"):
             for emitter in self._events.emitters(event):
                 self._result_keys[emitter].append(key)
@@ -241,6 +244,26 @@ class FlowEdges:
             self._parameter_sources[name] = key
             return
         self._parameter_sources[name] = f'"{event}"'
+
+    def _is_routed(self, label: str) -> bool:
+        return any(self._definition.methods[emitter].is_router for emitter in self._events.emitters(label))
+
+    def _pass_through(self, name: str, label: str) -> None:
+        """Pass a router that a label triggers what the first of the routers before it receives."""
+        method = self._definition.methods[name]
+        passed: set[str] = set()
+        while isinstance(method.trigger, str) and method.trigger not in passed:
+            if method.trigger in self._definition.methods:
+                self._pass(name, method.trigger, f"{method.trigger}_result")
+                return
+            passed.add(method.trigger)
+            emitters = self._events.emitters(method.trigger)
+            if len(emitters) != 1:
+                break
+            method = self._definition.methods[emitters[0]]
+        if self._reads(name):
+            why = f"it receives what the router that returns `{label}` received; read that from the state"
+            self._refusals.add(self._methods[name].where, why)
 
     def write(self, parts: ProgramWriters, state: FlowStateWriter, prefix: str, called: Mapping[str, str]) -> str:
         """Write the graph and return its name."""

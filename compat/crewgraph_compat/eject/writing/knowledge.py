@@ -75,7 +75,7 @@ class KnowledgeStores:
         own = getattr(agent, "embedder", None)
         embedder = own if own is not None or crew is None else crew.embedder
         role = agent.template("role") or "agent"
-        results += self._store(agent.knowledge, agent.knowledge_sources, role, embedder, f"agent `{agent.role}`")
+        results += self._store(agent.knowledge, agent.knowledge_sources, role, embedder, agent.called)
         if crew is not None:
             name = crew.name or "crew"
             results += self._store(crew.knowledge, crew.knowledge_sources, name, crew.embedder, f"crew `{name}`")

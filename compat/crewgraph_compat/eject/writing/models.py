@@ -56,7 +56,7 @@ class ModelExpressions:
         """Return the constant of an agent's model, rate limited if the agent or its crew says so."""
         owner = agent if agent.max_rpm or crew is None else crew
         limiter = self._limiter(owner.max_rpm, id(owner)) if owner.max_rpm else ""
-        return self.name(agent.llm, f"agent `{agent.role}`", limiter)
+        return self.name(agent.llm, agent.called, limiter)
 
     def _limiter(self, most: int, owner: int) -> str:
         """Return the constant of a rate limiter."""

@@ -250,7 +250,7 @@ class ProgramWriters:
         """Record that an agent has a memory, and its embeddings."""
         own = getattr(agent, "embedder", None)
         embedder = own if own is not None or crew is None else crew.embedder
-        where = f"agent `{agent.role}`" if crew is None else f"crew `{crew.name}`"
+        where = agent.called if crew is None else f"crew `{crew.name}`"
         self.pieces.embeddings = self.pieces.embeddings or self.embeddings.name(embedder, where)
 
     def find_used_fields(self) -> None:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from crewgraph_compat.moving.features import Feature, FeatureKind, Use, accepted_keywords, known_attributes
 from crewgraph_compat.moving.names import resolve_name
-from crewgraph_compat.moving.reading.types import MAY_STREAM, Imports, OwnClass, TypeScope
+from crewgraph_compat.moving.reading.types import CREW_OUTPUT, CREW_STREAM, MAY_STREAM, Imports, OwnClass, TypeScope
 from crewgraph_compat.surface.table import TABLE
 
 __all__ = ["UseVisitor", "imports_of", "located", "python_uses"]
@@ -199,7 +199,11 @@ class UseVisitor(ast.NodeVisitor):
             return ""
         if kind in self.types.classes and node.attr in self.types.classes[kind].own:
             return ""
-        return self.types.base(kind)
+        owner = self.types.base(kind)
+        if owner == CREW_OUTPUT and kind.endswith(MAY_STREAM) and node.attr != "result":  # a former name of `raw`, too
+            only_of_streams = known_attributes(CREW_STREAM) - known_attributes(owner)
+            return CREW_STREAM if node.attr in only_of_streams else owner
+        return owner
 
     def _use(self, node: ast.AST, feature: Feature) -> None:
         self.found.append((node, feature))

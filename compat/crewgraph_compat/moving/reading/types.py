@@ -8,12 +8,21 @@ from types import MappingProxyType
 from crewgraph_compat.moving.names import is_module, resolve_moved_name
 from crewgraph_compat.moving.reading.keywords import takes_any_keyword
 
-__all__ = ["MAY_STREAM", "Imports", "OwnClass", "TypeScope", "own_classes", "plain_classes"]
+__all__ = [
+    "CREW_OUTPUT",
+    "CREW_STREAM",
+    "MAY_STREAM",
+    "Imports",
+    "OwnClass",
+    "TypeScope",
+    "own_classes",
+    "plain_classes",
+]
 
 _AGENT = "crewgraph.definitions.agent.agent:Agent"
 _CREW = "crewgraph.definitions.crew.crew:Crew"
-_CREW_OUTPUT = "crewgraph.definitions.task.output:CrewOutput"
-_CREW_STREAM = "crewgraph.definitions.chunks:CrewStreamingOutput"
+CREW_OUTPUT = "crewgraph.definitions.task.output:CrewOutput"
+CREW_STREAM = "crewgraph.definitions.chunks:CrewStreamingOutput"
 _FLOW = "crewgraph.definitions.flow.flow:Flow"
 _TASK = "crewgraph.definitions.task.task:Task"
 _TASK_OUTPUT = "crewgraph.definitions.task.output:TaskOutput"
@@ -22,12 +31,12 @@ _METHOD_RESULTS: Mapping[tuple[str, str], str] = {
     (_AGENT, "kickoff"): "crewgraph.definitions.agent.lite_agent:LiteAgentOutput",
     (_AGENT, "kickoff_async"): "crewgraph.definitions.agent.lite_agent:LiteAgentOutput",
     (_CREW, "copy"): _CREW,
-    (_CREW, "akickoff"): _CREW_OUTPUT,
-    (_CREW, "kickoff"): _CREW_OUTPUT,
-    (_CREW, "kickoff_async"): _CREW_OUTPUT,
-    (_CREW, "kickoff_for_each"): f"[]{_CREW_OUTPUT}",
-    (_CREW, "kickoff_for_each_async"): f"[]{_CREW_OUTPUT}",
-    (_CREW, "replay"): _CREW_OUTPUT,
+    (_CREW, "akickoff"): CREW_OUTPUT,
+    (_CREW, "kickoff"): CREW_OUTPUT,
+    (_CREW, "kickoff_async"): CREW_OUTPUT,
+    (_CREW, "kickoff_for_each"): f"[]{CREW_OUTPUT}",
+    (_CREW, "kickoff_for_each_async"): f"[]{CREW_OUTPUT}",
+    (_CREW, "replay"): CREW_OUTPUT,
     (_TASK, "execute_sync"): _TASK_OUTPUT,
 }
 """Return types of methods; a leading `[]` marks a list of the type."""
@@ -36,9 +45,9 @@ _ATTRIBUTE_TYPES: Mapping[tuple[str, str], str] = {
     (_CREW, "agents"): f"[]{_AGENT}",
     (_CREW, "tasks"): f"[]{_TASK}",
     (_CREW, "usage_metrics"): "crewgraph.llm.usage:UsageMetrics",
-    (_CREW_OUTPUT, "tasks_output"): f"[]{_TASK_OUTPUT}",
-    (_CREW_OUTPUT, "token_usage"): "crewgraph.llm.usage:UsageMetrics",
-    (_CREW_STREAM, "result"): _CREW_OUTPUT,
+    (CREW_OUTPUT, "tasks_output"): f"[]{_TASK_OUTPUT}",
+    (CREW_OUTPUT, "token_usage"): "crewgraph.llm.usage:UsageMetrics",
+    (CREW_STREAM, "result"): CREW_OUTPUT,
     (_TASK, "agent"): _AGENT,
     (_TASK, "output"): _TASK_OUTPUT,
 }
@@ -296,7 +305,7 @@ class TypeScope:
     def _from_crew(self, kind: str, result_type: str) -> str:
         """Return the type of what a crew's method returns: outputs, or streams of a crew that streams."""
         if kind.endswith(_STREAMS) and not result_type.startswith("[]"):
-            return f"{result_type}{_STREAMS}" if result_type == _CREW else _CREW_STREAM
+            return f"{result_type}{_STREAMS}" if result_type == _CREW else CREW_STREAM
         may_stream = kind.endswith((MAY_STREAM, _STREAMS)) or kind in self.classes or self._imports.sets_stream
         return f"{result_type}{MAY_STREAM}" if may_stream else result_type
 
