@@ -231,7 +231,9 @@ def _problem_of_metadata(metadata: dict[object, object]) -> str | None:
             if isinstance(item, dict):
                 return f"`{key}.{inner}` is a dict, and only values of the first level may be dicts. Flatten it."
     if (size := len(str(metadata))) > _MAX_METADATA_LENGTH:
-        return f"it has {size:,} characters as text, and {_MAX_METADATA_LENGTH:,} are allowed. Store the rest elsewhere."
+        return (
+            f"it has {size:,} characters as text, and {_MAX_METADATA_LENGTH:,} are allowed. Store the rest elsewhere."
+        )
     return None
 
 

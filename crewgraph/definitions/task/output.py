@@ -259,9 +259,8 @@ class TaskOutput(LegacyOutput):
 
     @field_serializer("output_format")
     def _plain_format(self, value: OutputFormat) -> str:
-        return (
-            value.value
-        )  # LangGraph's checkpoints, where an output is the artifact of a tool message, restore no enums
+        # LangGraph's checkpoints, where an output is the artifact of a tool message, restore no enums.
+        return value.value
 
     @classmethod
     def of(
