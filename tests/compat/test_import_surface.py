@@ -5,6 +5,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,26 @@ def test_the_version_is_three_numbers():
     version = importlib.import_module("crewai").__version__
     assert version == "1.15.30"
     assert tuple(int(part) for part in version.split(".")) >= (1, 2, 1)
+
+
+def test_a_program_may_ask_whether_there_is_a_module(theirs: Path):
+    with crewgraph_compat.installed():
+        found = {
+            name: importlib.util.find_spec(name) is not None for name in ("crewai.task", "crewai.nope", "crewai.theirs")
+        }
+    assert found == {"crewai.task": True, "crewai.nope": False, "crewai.theirs": False}
+
+
+def test_the_version_that_is_installed_is_that_of_the_module_while_crewgraph_stands_in(theirs: Path):
+    information = theirs.parent / "crewai-0.5.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: crewai\nVersion: 0.5.0\n")
+    assert metadata.version("crewai") == "0.5.0"
+    with crewgraph_compat.installed():
+        assert metadata.version("crewai") == metadata.version("CrewAI") == importlib.import_module("crewai").__version__
+        assert metadata.requires("crewai") is metadata.files("crewai") is None
+        assert metadata.version("pydantic") != metadata.version("crewai")
+    assert metadata.version("crewai") == "0.5.0"
 
 
 @pytest.mark.usefixtures("surface")

@@ -1,13 +1,17 @@
-"""The import finder that resolves crewai to the facade modules."""
+"""The import finder that resolves crewai to the facade modules, and its distribution to one of the same version."""
 
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
+import sys
+from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
+from os import PathLike
+from pathlib import Path
 from types import ModuleType
 
 from crewgraph_compat.surface.facade import FacadeLoader
 from crewgraph_compat.surface.missing import missing_module_message
 from crewgraph_compat.surface.table import FILES, TABLE
+from crewgraph_compat.surface.version import CREWAI_VERSION
 
 __all__ = ["ROOT", "Finder"]
 
@@ -15,20 +19,39 @@ ROOT = "crewai"
 """The name of the replaced package."""
 
 
-class Finder(MetaPathFinder):
+_ANY = DistributionFinder.Context()
+
+
+class _Crewai(Distribution):
+    """The distribution that `importlib.metadata` shows for crewai, without files and requirements."""
+
+    def read_text(self, filename: str) -> str | None:
+        if filename != "METADATA":
+            return None
+        return f"Metadata-Version: 2.1\nName: {ROOT}\nVersion: {CREWAI_VERSION}\nSummary: crewgraph in the place of crewai\n"
+
+    def locate_file(self, path: str | PathLike[str]) -> Path:
+        return Path(FILES[ROOT]).parent / path
+
+
+class Finder(DistributionFinder):
     """Finds the modules of the table, and refuses any other module of crewai."""
+
+    def find_distributions(self, context: DistributionFinder.Context = _ANY) -> Iterator[Distribution]:
+        """Yield the distribution of crewai, before that of an installed one, unless another one is looked for."""
+        if context.name is None or context.name.lower() == ROOT:
+            yield _Crewai()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a facade module; None for modules outside of crewai.
+        """Return the spec of a facade module; None for other modules.
 
         Raises:
-            ModuleNotFoundError: The module is crewai's but not in the table. Raised here to explain why, and because an
-                installed crewai must not be found instead.
+            ModuleNotFoundError: A module of crewai is imported that is not in the table. Raised here to explain why.
         """
         if fullname not in TABLE:
-            if fullname.partition(".")[0] == ROOT:
+            if fullname.partition(".")[0] == ROOT and not _is_asked_for():
                 raise ModuleNotFoundError(missing_module_message(fullname), name=fullname)
             return None
         # The origin is the table's file, so that `crewai.__file__` shows which crewai this is. All modules are packages
@@ -36,3 +59,9 @@ class Finder(MetaPathFinder):
         spec = ModuleSpec(fullname, FacadeLoader(), origin=FILES[fullname], is_package=True)
         spec.has_location = True
         return spec
+
+
+def _is_asked_for() -> bool:
+    """Whether a program only asks if there is a module, with `importlib.util.find_spec`."""
+    # The frames between: the finder's, and that of `importlib._bootstrap`.
+    return sys._getframe(3).f_globals.get("__name__") == "importlib.util"  # pyright: ignore[reportPrivateUsage]
