@@ -90,10 +90,10 @@ class ChatModel:
         self._extra_parameters = parameters or {}
         self._settings = settings or {}
         base, kwargs = _base_of(source)
-        self._is_open = any(map(_takes_any_setting, _models_of(source)))
-        self._base = _legible(base)
+        self._takes_settings = any(map(_takes_any_setting, _models_of(source)))
+        self._base = _readable(base)
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
-        self._names = [_name_of(_legible(model)) for model in _models_of(source)]
+        self._names = [_name_of(_readable(model)) for model in _models_of(source)]
         self._name_attribute = _name_attribute(self._base)
         self._accepts_stop = (
             supports_stop_words(self.name)
@@ -191,7 +191,7 @@ class ChatModel:
         with ProviderErrors(name):
             answer = runnable.invoke(
                 _message_cache.convert(expanded(messages)),
-                _named(config, name, self._is_open),
+                _named(config, name, self._takes_settings),
                 **bound,
                 **self._stop_keywords(stop),
             )
@@ -213,7 +213,7 @@ class ChatModel:
         with ProviderErrors(name):
             answer = await runnable.ainvoke(
                 _message_cache.convert(await aexpanded(messages)),
-                _named(config, name, self._is_open),
+                _named(config, name, self._takes_settings),
                 **bound,
                 **self._stop_keywords(stop),
             )
@@ -290,9 +290,9 @@ class ChatModel:
         return {**reply, "content": cut_at(reply["content"], stop_words)} if stop_words else reply
 
 
-def _named(config: "RunnableConfig", name: str, is_open: bool) -> "RunnableConfig":
+def _named(config: "RunnableConfig", name: str, takes_settings: bool) -> "RunnableConfig":
     run_config: RunnableConfig = {**config, "run_name": name}  # traces show the model, not its class
-    if is_open:
+    if takes_settings:
         settings: PlainMapping = config.get("configurable") or {}
         run_config["configurable"] = {key: settings[key] for key in settings if not _is_of_graph(key)}
     return run_config
@@ -304,7 +304,7 @@ def _takes_any_setting(model: Any) -> bool:
     return attributes.get("_configurable_fields") == "any" and not attributes.get("_config_prefix")
 
 
-def _legible(model: Any) -> Any:
+def _readable(model: Any) -> Any:
     """Return a model whose attributes can be read during a run: one that takes any setting would take all of the run's then."""
     if not _takes_any_setting(model):
         return model

@@ -28,7 +28,7 @@ class _Crewai(Distribution):
     def read_text(self, filename: str) -> str | None:
         if filename != "METADATA":
             return None
-        return f"Metadata-Version: 2.1\nName: {ROOT}\nVersion: {CREWAI_VERSION}\nSummary: crewgraph in the place of crewai\n"
+        return f"Metadata-Version: 2.1\nName: {ROOT}\nVersion: {CREWAI_VERSION}\nSummary: crewgraph, standing in for crewai\n"
 
     def locate_file(self, path: str | PathLike[str]) -> Path:
         return Path(FILES[ROOT]).parent / path
@@ -51,7 +51,7 @@ class Finder(DistributionFinder):
             ModuleNotFoundError: A module of crewai is imported that is not in the table. Raised here to explain why.
         """
         if fullname not in TABLE:
-            if fullname.partition(".")[0] == ROOT and not _is_asked_for():
+            if fullname.partition(".")[0] == ROOT and not _is_query():
                 raise ModuleNotFoundError(missing_module_message(fullname), name=fullname)
             return None
         # The origin is the table's file, so that `crewai.__file__` shows which crewai this is. All modules are packages
@@ -61,7 +61,7 @@ class Finder(DistributionFinder):
         return spec
 
 
-def _is_asked_for() -> bool:
-    """Whether a program only asks if there is a module, with `importlib.util.find_spec`."""
-    # The frames between: the finder's, and that of `importlib._bootstrap`.
+def _is_query() -> bool:
+    """Whether `importlib.util.find_spec` looks for the module, rather than an import."""
+    # The frames in between are the finder's and that of `importlib._bootstrap`.
     return sys._getframe(3).f_globals.get("__name__") == "importlib.util"  # pyright: ignore[reportPrivateUsage]

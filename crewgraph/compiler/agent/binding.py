@@ -75,7 +75,7 @@ class AgentBinding:
 
     def where_as(self, role: str) -> str:
         """The name used in messages of a run in which the agent has this role, with the placeholders filled."""
-        return f"agent `{' '.join(role.split())}`"
+        return self.agent.called_as(role)
 
 
 def bind_agent(agent: BaseAgent) -> AgentBinding:

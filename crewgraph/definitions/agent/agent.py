@@ -235,7 +235,12 @@ class BaseAgent(
     @property
     def called(self) -> str:
         """The label in messages, such as "agent `Writer`"."""
-        return f"agent `{' '.join((self.template('role') or '').split())}`"
+        return self.called_as(self.template("role") or "")
+
+    @staticmethod
+    def called_as(role: str) -> str:
+        """The label in messages of an agent with this role, on one line."""
+        return f"agent `{' '.join(role.split())}`"
 
     def __repr__(self) -> str:
         return redact_text(f"{type(self).__name__}(role={self.role}, goal={self.goal}, backstory={self.backstory})")

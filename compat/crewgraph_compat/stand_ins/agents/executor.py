@@ -211,7 +211,7 @@ class CrewAgentExecutor(BaseAgentExecutor):
             "cache_handler": getattr(self.tools_handler, "cache", None),
         }
         agent = self.agent.model_copy(update=inputs | {name: item for name, item in own.items() if item is not None})
-        where = f"the executor of agent `{' '.join(agent.role.split())}`"
+        where = f"the executor of {agent.called_as(agent.role)}"
         return AgentBinding(
             crew=self.crew,
             agent=agent,
