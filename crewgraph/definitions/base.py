@@ -329,6 +329,9 @@ class Definition(RedactedModel):
     _ignored_keywords: ClassVar[frozenset[str]] = frozenset()
     """Keywords of older programs that are ignored without a warning."""
 
+    run_fields: ClassVar[frozenset[str]] = frozenset()
+    """The fields that runs write."""
+
     id: UUID = Field(default_factory=uuid4, frozen=True)
     """The identity of this object; generated, cannot be passed."""
 
@@ -439,7 +442,7 @@ class Definition(RedactedModel):
         )
 
 
-_MAX_ENTRIES = 4
+_MAX_ENTRIES = 8
 
 
 class DerivedCache:

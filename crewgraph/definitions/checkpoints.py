@@ -74,7 +74,9 @@ class NextRun:
 
     def take_start(self) -> Any:
         """Return and clear the starting point of the next run; None for a regular start."""
-        start, self._next_start = self._next_start, None
+        start = self._next_start
+        if start is not None:
+            self._next_start = None
         return start
 
 

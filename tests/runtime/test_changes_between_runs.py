@@ -1,6 +1,6 @@
 """Definitions may change between runs: each feature, enabled after a first run, works in the second."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,10 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Agent, Crew, Task
+from crewgraph.errors import CompileError
 from crewgraph.events import TaskCompletedEvent, crewai_event_bus
 from crewgraph.hooks import InterceptionPoint, scoped_hooks
+from crewgraph.knowledge import Knowledge, KnowledgeStorage, StringKnowledgeSource
 from crewgraph.llm.scripted import ScriptedLLM
 from crewgraph.tools import tool
 
@@ -131,6 +133,37 @@ def prompts_of_its_own(lake: Lake) -> None:
     lake.crew.prompt_file = str(path)
 
 
+def a_tool_that_is_appended(lake: Lake) -> None:
+    lake.agent.tools.append(sound)
+
+
+def a_guardrail_that_is_appended(lake: Lake) -> None:
+    lake.task.guardrails = []
+    lake.crew.kickoff()
+    lake.asked.clear()
+    lake.task.guardrails.append(lambda output: (len(lake.asked) > 1, "measure once more"))
+
+
+def a_task_that_is_appended(lake: Lake) -> None:
+    lake.crew.tasks.append(Task(description="Write it down", expected_output="A line", agent=lake.agent))
+
+
+def knowledge(lake: Lake) -> None:
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        return [[1.0, 0.0] for _ in texts]
+
+    storage = KnowledgeStorage(embedder=embed, collection_name="lakes")
+    lake.agent.knowledge = Knowledge("lakes", [StringKnowledgeSource(content="The lake is deep.")], storage=storage)
+
+
+def a_log(lake: Lake) -> None:
+    lake.crew.output_log_file = str(lake.folder / "log.json")
+
+
+def is_logged(lake: Lake) -> bool:
+    return "Measure the lake" in (lake.folder / "log.json").read_text()
+
+
 def is_noted(lake: Lake) -> bool:
     return bool(lake.recorded)
 
@@ -162,6 +195,11 @@ def asked(text: str) -> Callable[[Lake], bool]:
         (a_file, is_written),
         (a_tool, asked("sound")),
         (a_tool_of_the_task, asked("sound")),
+        (a_tool_that_is_appended, asked("sound")),
+        (a_guardrail_that_is_appended, asked("measure once more")),
+        (a_task_that_is_appended, asked("Write it down")),
+        (knowledge, asked("The lake is deep.")),
+        (a_log, is_logged),
         (a_callback, is_noted),
         (a_callback_of_the_crew, is_noted),
         (a_step_callback, is_noted),
@@ -205,3 +243,36 @@ def test_a_hook_and_a_listener_that_come_later_are_called(mode: Mode, tmp_path: 
     assert len(lake.recorded) == 4
     mode.kickoff(lake.crew)
     assert len(lake.recorded) == 4
+
+
+def test_a_console_that_is_turned_on_shows_the_next_run(mode: Mode, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    lake = Lake(tmp_path)
+    mode.kickoff(lake.crew)
+    assert not capsys.readouterr().out
+    lake.agent.verbose = True
+    mode.kickoff(lake.crew)
+    assert "Measure the lake" in capsys.readouterr().out
+    lake.agent.verbose = False
+    mode.kickoff(lake.crew)
+    assert not capsys.readouterr().out
+
+
+def test_a_budget_and_a_setting_that_become_invalid_are_refused_before_the_next_run(mode: Mode, tmp_path: Path):
+    lake = Lake(tmp_path)
+    mode.kickoff(lake.crew)
+    lake.crew.max_tokens = -1
+    with pytest.raises(ValueError, match="`max_tokens` is a whole number above 0"):
+        mode.kickoff(lake.crew)
+    lake.crew.max_tokens = None
+    lake.agent.from_repository = "clerk"
+    with pytest.raises(CompileError, match="from_repository"):
+        mode.kickoff(lake.crew)
+    assert len(lake.asked) == 1
+
+
+def test_texts_with_placeholders_that_come_later_are_warned_of(mode: Mode, tmp_path: Path):
+    lake = Lake(tmp_path)
+    mode.kickoff(lake.crew)
+    lake.task.description = "Measure {place}"
+    with pytest.warns(UserWarning, match=r"the tasks hold \{place\}"):
+        mode.kickoff(lake.crew)

@@ -39,6 +39,7 @@ __all__ = [
     "Memories",
     "MemoryUser",
     "check_memories",
+    "crew_memories",
     "is_builtin",
     "memories_of",
     "save_memory",
@@ -86,7 +87,7 @@ def check_memories(crew: Crew) -> None:
         EmbedderError: an embedder is missing or misconfigured.
         MissingExtra: its provider needs a package that is not installed.
     """
-    memories = _of_crew(crew)
+    memories = crew_memories(crew)
     for memory in memories.kinds.values() if memories is not None else ():
         storage = getattr(memory, "storage", None)
         if isinstance(storage, RAGStorage):
@@ -105,13 +106,14 @@ def memories_of(agent: BaseAgent, crew: Crew | None) -> Memories | None:
         return None
     if agent.memory is not None and agent.memory is not True:
         return Memories(unified=agent.memory)
-    memories = None if crew is None else _of_crew(crew)
+    memories = None if crew is None else crew_memories(crew)
     if memories is not None or not agent.memory:
         return memories
     return Memories(unified=agent.resolve_memory().memory)
 
 
-def _of_crew(crew: Crew) -> Memories | None:
+def crew_memories(crew: Crew) -> Memories | None:
+    """Return the memories of a crew; None if it has none."""
     unified = None if isinstance(crew.memory, bool) else crew.memory
     configured = (crew.long_term_memory, crew.short_term_memory, crew.entity_memory, crew.external_memory, unified)
     if configured == _NONE:

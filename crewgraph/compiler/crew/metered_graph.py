@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 else:
     FallbackModel = lazy("crewgraph.llm.fallback:FallbackModel")
 
-__all__ = ["MeteredGraph", "RunMeter", "check_prices", "metered", "unknown_price"]
+__all__ = ["MeteredGraph", "RunMeter", "check_budgets", "check_prices", "metered", "unknown_price"]
 
 
 _MAX_LISTED = 5
@@ -72,8 +72,7 @@ class RunMeter(ActiveNodes):
     ) -> None:
         super().__init__(parent)
         self.context, self.model = context, None if context is None else context.model
-        for name in BUDGETS:
-            validate_budget(name, getattr(crew, name))  # may have changed since the crew was created
+        check_budgets(crew)
         self.crew, self.resumed, self.thread, self.checkpointed = crew, resumed, thread, checkpointed
         self._started_at, self._seconds_before = time.monotonic(), 0.0
         self._first_checkpoints: dict[str, str] = {}
@@ -196,15 +195,23 @@ class RunMeter(ActiveNodes):
         return f"Used by: {'; '.join([*lines, *more])}. " if lines else ""
 
 
+def check_budgets(crew: Crew) -> None:
+    """Check the budgets of a crew, which may have changed since it was created.
+
+    Raises:
+        ValueError: one is invalid.
+    """
+    for name in BUDGETS:
+        if (budget := getattr(crew, name)) is not None:
+            validate_budget(name, budget)
+
+
 def check_prices(crew: Crew, agents: Iterable[BaseAgent]) -> None:
     """Check before a run that the cost budget can be enforced with the models of the agents.
 
     Raises:
-        ValueError: a budget was changed to an invalid value.
         UnknownPrice: the price of a model is unknown.
     """
-    for name in BUDGETS:
-        validate_budget(name, getattr(crew, name))
     if crew.max_cost is None:
         return
     for llm in {id(agent.llm): agent.llm for agent in agents if agent.llm is not None}.values():

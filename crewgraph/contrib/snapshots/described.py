@@ -26,23 +26,8 @@ __all__ = ["describe_definition", "recreate_definition"]
 
 _NAME, _REF, _LOST, _PAIRS, _SECRET = "$name", "$ref", "$lost", "$pairs", "$secret"
 _DESCRIBED: Any = (BaseModel, BaseLLM, Flow)
-_RUN_FIELDS = frozenset(
-    {
-        *("id", "config", "security_config", "execution_context", "entity_type"),
-        # results of runs
-        *("crew", "tools_results", "agent_knowledge_context", "crew_knowledge_context", "knowledge_search_query"),
-        *("usage_metrics", "token_usage", "execution_logs", "inputs", "parent_flow", "planning_tasks", "training"),
-        *(
-            "output",
-            "prompt_context",
-            "processed_by_agents",
-            "used_tools",
-            "tools_errors",
-            "delegations",
-            "retry_count",
-        ),
-        *("start_time", "end_time", "made_manager", "is_manager_outdated"),
-    }
+_LEFT_OUT = frozenset(
+    {"id", "config", "security_config", "execution_context", "entity_type", "made_manager", "is_manager_outdated"}
 )
 
 
@@ -166,11 +151,11 @@ def _arguments(value: "BaseModel | BaseLLM | Flow") -> PlainDict:
 
 def _fields(value: BaseModel) -> dict[str, Any]:
     """Return the fields that were set on a model."""
-    of_runs: frozenset[str] = _RUN_FIELDS if isinstance(value, Definition) else frozenset()
+    left_out: frozenset[str] = _LEFT_OUT | value.run_fields if isinstance(value, Definition) else frozenset()
     fields = {**(value.model_extra or {})}
     for name, field in type(value).model_fields.items():
         item = getattr(value, name)
-        if name in of_runs or field.exclude or (name not in value.model_fields_set and _is_default(item, field)):
+        if name in left_out or field.exclude or (name not in value.model_fields_set and _is_default(item, field)):
             continue
         if isinstance(item, type) and _name(item) is None and not field.is_required():
             continue  # generated from a signature, and generated again on restore

@@ -51,17 +51,15 @@ else:
 __all__ = ["Agent", "BaseAgent"]
 
 
-_RUN_FIELDS = frozenset(
-    {"crew", "tools_results", "agent_knowledge_context", "crew_knowledge_context", "knowledge_search_query"}
-)
-
-
 class BaseAgent(
     AgentRunMethods, KickoffMethods, AgentContract, AgentCheckpoints, LastRun, SkillFields, TemplatedDefinition
 ):
     """The fields and methods that every agent has, whether our loop or another framework does its work."""
 
     _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
+    run_fields: ClassVar[frozenset[str]] = frozenset(
+        {"crew", "tools_results", "agent_knowledge_context", "crew_knowledge_context", "knowledge_search_query"}
+    )
 
     role: str
     """The agent's job title, by which it is named everywhere: `"Senior {topic} researcher"`. May hold `{placeholders}`."""
@@ -205,7 +203,9 @@ class BaseAgent(
 
     def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return a copy with a new identity and the same model and tools, in no crew yet."""
-        copied = self._copy_with(without=_RUN_FIELDS, **{field: self.template(field) for field in self._text_fields})
+        copied = self._copy_with(
+            without=self.run_fields, **{field: self.template(field) for field in self._text_fields}
+        )
         copied._rpm_controller = self._rpm_controller
         return copied
 

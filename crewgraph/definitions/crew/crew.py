@@ -50,10 +50,6 @@ __all__ = ["DEFAULT_MAX_DELEGATIONS", "Crew"]
 DEFAULT_MAX_DELEGATIONS = 10
 """How often an agent may delegate in one task, unless its crew says otherwise."""
 
-_RUN_FIELDS = frozenset(
-    {"usage_metrics", "token_usage", "execution_logs", "inputs", "parent_flow", "planning_tasks", "training"}
-)
-
 
 class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     """A team of agents with tasks; `kickoff` runs them as a LangGraph graph."""
@@ -61,6 +57,9 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     model_config = ConfigDict(populate_by_name=True)
 
     _ignored_keywords: ClassVar[frozenset[str]] = frozenset({"full_output", "language", "language_file"})
+    run_fields: ClassVar[frozenset[str]] = frozenset(
+        {"usage_metrics", "token_usage", "execution_logs", "inputs", "parent_flow", "planning_tasks", "training"}
+    )
 
     name: str | None = "crew"
     """The crew's name in traces and messages."""
@@ -311,7 +310,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
             tasks.append(task.copy(candidates, mapping))
             mapping[str(task.id)] = tasks[-1]
         members: dict[str, object] = {"agents": [agents[id(agent)] for agent in self.agents], "tasks": tasks}
-        return self._copy_with(without=_RUN_FIELDS, manager_agent=manager, **members)
+        return self._copy_with(without=self.run_fields, manager_agent=manager, **members)
 
     @property
     def texts(self) -> I18N:

@@ -49,27 +49,25 @@ NOT_SPECIFIED = NotSpecified()
 
 _TEMPLATES = ("description", "expected_output", "output_file")
 
-_RUN_FIELDS = frozenset(
-    {
-        "output",
-        "prompt_context",
-        "processed_by_agents",
-        "used_tools",
-        "tools_errors",
-        "delegations",
-        "retry_count",
-        "start_time",
-        "end_time",
-        "max_retries",  # its value is in `guardrail_max_retries` already
-    }
-)
-
 
 class Task(TaskRunMethods, TemplatedDefinition):
     """A piece of work for an agent, with the result that is expected."""
 
     _ignored_keywords: ClassVar[frozenset[str]] = frozenset({"i18n"})
     _text_fields: ClassVar[tuple[str, ...]] = _TEMPLATES
+    run_fields: ClassVar[frozenset[str]] = frozenset(
+        {
+            "output",
+            "prompt_context",
+            "processed_by_agents",
+            "used_tools",
+            "tools_errors",
+            "delegations",
+            "retry_count",
+            "start_time",
+            "end_time",
+        }
+    )
 
     name: str | None = None
     """The task's name in graphs, traces and messages; None derives it from the description."""
@@ -232,7 +230,9 @@ class Task(TaskRunMethods, TemplatedDefinition):
         overrides: dict[str, object] = {
             "agent": next((agent for agent in agents if agent.template("role") == role), None)
         }
-        without = _RUN_FIELDS if self.own_tools else {*_RUN_FIELDS, "tools"}
+        without = {*self.run_fields, "max_retries"}  # its value is in `guardrail_max_retries` already
+        if not self.own_tools:
+            without.add("tools")
         if isinstance(self.context, (list, tuple)):
             overrides["context"] = [
                 task_mapping.get(str(other.id)) or task_mapping.get(other.key) or other for other in self.context

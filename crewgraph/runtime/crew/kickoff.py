@@ -1,7 +1,7 @@
 """Kickoff and resume of crews: compile the crew, run its graph, return its output."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -26,7 +26,6 @@ from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.resources import RunResources
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, Inputs, RunOptions
-from crewgraph.definitions.task.guardrail import model_guardrail
 from crewgraph.definitions.task.output import CrewOutput, set_fields
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, RunError
@@ -35,7 +34,7 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.lineage import running
 from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
-from crewgraph.runtime.crew.graphs import graph_of
+from crewgraph.runtime.crew.graphs import Needs, graph_of
 from crewgraph.runtime.crew.human_input import file_answers, forget, pending_crew, place_to_ask, run_with_questions
 from crewgraph.runtime.crew.results import (
     check_stored,
@@ -70,7 +69,7 @@ from crewgraph.runtime.run_hooks import (
     with_run_hooks,
 )
 from crewgraph.runtime.run_target import RunPlace, run_place
-from crewgraph.runtime.runs.metadata import CREW_GRANULARITY, crew_labels
+from crewgraph.runtime.runs.metadata import CREW_GRANULARITY
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.keepers import claim_keeper
@@ -212,7 +211,7 @@ def _prepare(
         changed = yield CallBack(callback, *callback_arguments(callback, values))
         values = values if changed is None else validate_inputs(changed)
     values = plain_inputs(validate_inputs((yield from run_entry_hooks(crew, values))))
-    _warn_of_open_placeholders(crew, values)
+    has_inputs = bool(values)
     values |= yield from recorded_files(files)
     run = CrewRun(
         crew,
@@ -221,12 +220,19 @@ def _prepare(
         resources,
         watched=is_streamed or len(crew.tasks) < 2 or is_watched(),  # one task has one step
     )
+    if run.needs.placeholders and not has_inputs:
+        names = ", ".join(f"{{{name}}}" for name in sorted(run.needs.placeholders))
+        warnings.warn(
+            f"the tasks hold {names}, but no inputs were given; they stay as they are", stacklevel=user_stacklevel()
+        )
     run.check_inputs(values)
     if run.place.checkpointer:
         yield from run.claim_thread()
     if not run.place.known:
-        yield ExternalResourceCheck(run.tasks, resources)
-        yield LoadKnowledge(run.steps)
+        if run.needs.equipped:
+            yield ExternalResourceCheck(run.needs.equipped, resources)
+        if run.needs.informed:
+            yield LoadKnowledge(run.needs.informed)
     return run, values
 
 
@@ -354,21 +360,20 @@ class CrewRun:
         self.crew, self.granularity, self.resources = crew, granularity, resources
         self._merged = place.checkpointer is False and granularity == "task" and not watched
         compiled = graph_of(crew, place.checkpointer, granularity, merged=self._merged)
-        self.place = place_to_ask(place, compiled.tasks)
+        self.place = place_to_ask(place, compiled.needs.asking) if compiled.needs.asking else place
         if self.place is not place:
             self._merged = False
             place, compiled = self.place, graph_of(crew, self.place.checkpointer, granularity)
         self.graph, self.tasks, self.planning = compiled.graph, compiled.tasks, compiled.planning
-        bindings = {id(work.agent): work for work in self.steps}.values()
-        self._models = [check_ready(item) for item in bindings]  # reports a missing API key before any work
-        check_coworkers(self.tasks)
-        check_memories(crew)
-        check_prices(crew, [*crew.agents, *(task.agent for task in self.tasks)])
-        for task in self.tasks:
-            for guardrail in task.task.all_guardrails:
-                if (judge := model_guardrail(guardrail)) is not None and judge.llm is not None:
-                    as_model(judge.llm)
-        self.config = _config(crew, self.tasks, place)
+        self.needs = compiled.needs
+        self._models = [check_ready(item) for item in self.needs.workers]  # reports a missing API key before any work
+        self._models += [as_model(judge.llm) for judge in self.needs.judges if judge.llm is not None]
+        if self.needs.equipped:
+            check_coworkers(self.needs.equipped)
+        if self.needs.memories:
+            check_memories(crew)
+        check_prices(crew, self.needs.agents)
+        self.config = _config(crew, len(self.tasks), self.needs, place)
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
@@ -447,11 +452,11 @@ class CrewRun:
             yield from self.claim_thread()
         crew, inputs = self.crew, without_files(inputs)
         set_fields(crew, inputs=dict(inputs))
-        for agent in dict.fromkeys([*crew.agents, *(task.agent for task in self.tasks)]):
+        for agent in self.needs.agents:
             if agent.crew is not crew:
                 agent.crew = crew
         fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
-        observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin)
+        observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin) if self.needs.observers else ()
         with running(), observed(observers) if observers else nullcontext():
             emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=dict(inputs))
             try:
@@ -548,29 +553,17 @@ def emit_crew_event(event: type[BaseEvent], source: Crew, **fields: Any) -> None
         crewai_event_bus.emit_new(source, event, fields)
 
 
-def _config(crew: Crew, tasks: Sequence[TaskBinding], place: RunPlace) -> RunnableConfig:
+def _config(crew: Crew, tasks: int, needs: Needs, place: RunPlace) -> RunnableConfig:
     config: RunnableConfig = {
         "run_name": f"Crew: {crew.name}",
-        "metadata": crew_labels(crew.name, tasks),
+        "metadata": {**needs.labels},
         "configurable": place.configurable,
-        "recursion_limit": max(_LEAST_STEPS, 4 * len(tasks)),
+        "recursion_limit": max(_LEAST_STEPS, 4 * tasks),
     }
-    parallel = sum(bool(task.task.async_execution) for task in tasks)
-    if parallel > 1:
+    if needs.parallel > 1:
         # LangGraph's own pool has cpu + 4 threads: parallel tasks would wait for each other.
-        config["max_concurrency"] = parallel + 4
+        config["max_concurrency"] = needs.parallel + 4
     return config if RUN_CONFIG.get() is None else with_run_config(config)
-
-
-def _warn_of_open_placeholders(crew: Crew, inputs: Inputs) -> None:
-    if inputs:
-        return
-    placeholders = set[str]().union(*(task.open_placeholders("description", "expected_output") for task in crew.tasks))
-    if placeholders:
-        names = ", ".join(f"{{{name}}}" for name in sorted(placeholders))
-        warnings.warn(
-            f"the tasks hold {names}, but no inputs were given; they stay as they are", stacklevel=user_stacklevel()
-        )
 
 
 def _place_text(place: RunPlace) -> str:
