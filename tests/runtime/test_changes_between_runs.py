@@ -141,7 +141,11 @@ def a_guardrail_that_is_appended(lake: Lake) -> None:
     lake.task.guardrails = []
     lake.crew.kickoff()
     lake.asked.clear()
-    lake.task.guardrails.append(lambda output: (len(lake.asked) > 1, "measure once more"))
+
+    def asks_once_more(output: object) -> tuple[bool, str]:
+        return len(lake.asked) > 1, "measure once more"
+
+    lake.task.guardrails.append(asks_once_more)
 
 
 def a_task_that_is_appended(lake: Lake) -> None:
