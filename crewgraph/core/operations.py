@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up
 from crewgraph.core.effects import Recorded, Scope, StepMark
@@ -20,10 +21,22 @@ from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
-from crewgraph.errors import TimeLimitReached
+from crewgraph.errors import RunError, TimeLimitReached
 from crewgraph.schema import PlainDict
 
-__all__ = ["Boundary", "Operation", "Parallel", "Perform", "Program", "Saving", "Sleep", "Spanned", "adrive", "drive"]
+__all__ = [
+    "Boundary",
+    "Operation",
+    "Parallel",
+    "Perform",
+    "Program",
+    "Saving",
+    "Sleep",
+    "Spanned",
+    "adrive",
+    "drive",
+    "require_async_methods",
+]
 
 T = TypeVar("T")
 
@@ -75,7 +88,11 @@ async def adrive(program: Program[T]) -> T:
 
 
 class Saving(Operation):
-    """Calls a method of a checkpointer, or of a graph that writes to one, given by its sync name."""
+    """Calls a method of a checkpointer, or of a graph that writes to one, given by its sync name.
+
+    Raises:
+        RunError: the checkpointer cannot read on an event loop.
+    """
 
     def __init__(self, saver: Any, method: str, *args: Any) -> None:
         self.saver, self.method, self.args = saver, method, args
@@ -84,6 +101,8 @@ class Saving(Operation):
         return getattr(self.saver, self.method)(*self.args)
 
     async def arun(self) -> object:
+        if self.method == "get_tuple":
+            require_async_methods(self.saver)
         saving = getattr(self.saver, f"a{self.method}")(*self.args)
         if not self.method.startswith("put") or getattr(self.saver, "saves_inline", False):
             return await saving
@@ -94,6 +113,16 @@ class Saving(Operation):
         except asyncio.CancelledError:
             await asyncio.wait([task])
             raise
+
+
+def require_async_methods(checkpointer: Any) -> None:
+    """Raise RunError for checkpointers without async methods, whose own error has no text."""
+    saver: object = checkpointer
+    if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
+        raise RunError(
+            f"`{type(saver).__name__}` supports sync runs only; pass its async counterpart (such as "
+            "`AsyncPostgresSaver`) or a `SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
+        )
 
 
 class Sleep(Operation):

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from crewgraph.core.operations import Operation
+from crewgraph.core.operations import Operation, require_async_methods
 
 __all__ = ["ReadPast", "checkpoint_id_of", "lineage"]
 
@@ -16,6 +16,9 @@ class ReadPast(Operation):
     Args:
         saver: the checkpointer.
         config: the config with the thread and the namespace.
+
+    Raises:
+        RunError: the checkpointer cannot read on an event loop.
     """
 
     def __init__(self, saver: Any, config: Any) -> None:
@@ -25,6 +28,7 @@ class ReadPast(Operation):
         return list(self.saver.list(self.config))
 
     async def arun(self) -> list[CheckpointTuple]:
+        require_async_methods(self.saver)
         return [checkpoint async for checkpoint in self.saver.alist(self.config)]
 
 

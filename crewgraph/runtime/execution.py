@@ -14,7 +14,6 @@ from langchain_core.runnables.config import (
     merge_configs,
     var_child_runnable_config,
 )
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Interrupt
@@ -24,10 +23,9 @@ from crewgraph.core.cancellation import Cancellation
 from crewgraph.core.interruption import is_interrupted
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.node import PROGRESS
-from crewgraph.core.operations import Operation, Program
+from crewgraph.core.operations import Operation, Program, require_async_methods
 from crewgraph.core.pregel import shared_runtime
 from crewgraph.core.resources import RunResources
-from crewgraph.errors import RunError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import SINKS
 from crewgraph.runtime.runs.metadata import without_labels
@@ -48,7 +46,6 @@ __all__ = [
     "interruptible",
     "interruption",
     "is_watched",
-    "require_async_methods",
     "resume_advice",
     "saver_advice",
     "with_run_config",
@@ -430,13 +427,3 @@ def _route(
             yield item
         elif write_outer is not None:
             write_outer(item)
-
-
-def require_async_methods(checkpointer: Any) -> None:
-    """Raise RunError for checkpointers without async methods, whose own error has no text."""
-    saver: object = checkpointer
-    if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
-        raise RunError(
-            f"`{type(saver).__name__}` supports sync runs only; pass its async counterpart (such as "
-            "`AsyncPostgresSaver`) or a `SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
-        )

@@ -17,7 +17,7 @@ from crewgraph.compiler.agent.verdict import decisions_of
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.questions import file_answer, own_id, questions_in
 from crewgraph.core.replay import REPORTED
@@ -29,7 +29,7 @@ from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import partial_output
-from crewgraph.runtime.execution import ReadState, Run, require_async_methods
+from crewgraph.runtime.execution import ReadState, Run
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainMapping
@@ -201,7 +201,7 @@ def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:
 def _ask_at_terminal(
     interrupts: Sequence[Interrupt], tasks: Sequence[TaskBinding], saver: object, config: RunnableConfig
 ) -> "Program[Command[object] | None]":
-    checkpoint = yield _LatestCheckpoint(saver, config)
+    checkpoint = yield Saving(saver, "get_tuple", config)
     titles = {task.slug: _title(task.task) for task in tasks}
     questions = [crew_question(item) for item in interrupts]
     answers = yield _AskAtTerminal({question.id: _prompt(question, titles) for question in questions})
@@ -239,7 +239,7 @@ def file_answers(
     Raises:
         RunError: the run waits on no question or on others, or they have been answered in the meantime.
     """
-    checkpoint = yield _LatestCheckpoint(place.checkpointer, config)
+    checkpoint = yield Saving(place.checkpointer, "get_tuple", config)
     interrupts = questions_in((checkpoint.pending_writes or ()) if checkpoint else ())
     where = f"the run of thread `{place.thread_id}` of crew `{crew.name}`"
     if not interrupts:
@@ -254,20 +254,6 @@ def _as_asked(question: Any, answer: object) -> object:
     """Return an answer in the form that the asking code expects."""
     is_of_middleware = isinstance(question, Mapping) and "action_requests" in question
     return decisions_of(cast("PlainMapping", question), answer) if is_of_middleware else answer
-
-
-class _LatestCheckpoint(Operation):
-    """Return the latest checkpoint of a thread."""
-
-    def __init__(self, saver: Any, config: RunnableConfig) -> None:
-        self.saver, self.config = saver, config
-
-    def run(self) -> object:
-        return self.saver.get_tuple(self.config)
-
-    async def arun(self) -> object:
-        require_async_methods(self.saver)
-        return await self.saver.aget_tuple(self.config)
 
 
 def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) -> dict[str, object]:

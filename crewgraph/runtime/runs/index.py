@@ -14,7 +14,7 @@ from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.claims import ClaimKeeper
 from crewgraph.core.journal import CHANNEL, appended_in
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
+from crewgraph.core.operations import Operation, Program, Saving, adrive, drive, require_async_methods
 from crewgraph.core.pregel import ERROR, has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew.crew import Crew
@@ -22,7 +22,6 @@ from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo,
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
-from crewgraph.runtime.execution import require_async_methods
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, has_single_node
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun

@@ -17,7 +17,6 @@ from crewgraph.core.questions import questions_in
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
-from crewgraph.runtime.execution import require_async_methods
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, stored_crew_name
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import storable_id
@@ -190,22 +189,6 @@ def _task_number(output: PlainDict) -> int:
     return int(cast("PlainDict", task).get("number", 0)) if isinstance(task, dict) else 0
 
 
-class _ReadPast(ReadPast):
-    """Read the checkpoints of a thread, newest first."""
-
-    async def arun(self) -> list[CheckpointTuple]:
-        require_async_methods(self.saver)
-        return await super().arun()
-
-
-class _ReadCheckpoint(Saving):
-    """Read one checkpoint of a thread."""
-
-    async def arun(self) -> object:
-        require_async_methods(self.saver)
-        return await super().arun()
-
-
 def stored_run(saver: Any, thread_id: str) -> StoredCrewRun:
     """Return a run as of its latest checkpoint.
 
@@ -226,7 +209,7 @@ def read_stored_run(
     config = _thread_config(thread_id)
     if checkpoint_id is not None:
         config["configurable"]["checkpoint_id"] = checkpoint_id
-    checkpoint = yield _ReadCheckpoint(saver, "get_tuple", config)
+    checkpoint = yield Saving(saver, "get_tuple", config)
     if checkpoint is None and checkpoint_id is not None:
         raise RunError(
             f"checkpoint `{checkpoint_id}` of thread `{thread_id}` is not stored, or no longer (`keep_history`); "
@@ -241,7 +224,7 @@ def read_past(saver: Any, thread_id: str, crew: Crew | None = None) -> Program[l
     Raises:
         RunError: the run is not stored, or belongs to another crew.
     """
-    checkpoints: list[CheckpointTuple] = yield _ReadPast(saver, _thread_config(thread_id))
+    checkpoints: list[CheckpointTuple] = yield ReadPast(saver, _thread_config(thread_id))
     _crew_run(checkpoints[0] if checkpoints else None, thread_id, saver, crew)
     past = [StoredCrewRun(run) for run in lineage(checkpoints)]
     begins = [n for n, run in enumerate(past) if run.checkpoint.metadata.get("source") == "input"]
