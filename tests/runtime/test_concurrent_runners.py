@@ -325,7 +325,8 @@ def test_a_graph_by_hand_that_lost_its_thread_on_postgres_records_nothing(mode: 
         def work() -> str:
             """Work."""
             other.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+                "SELECT pg_terminate_backend(pid, 60000) FROM pg_locks "  # waits until it has ended, and its locks are free
+                "WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
             )
             asked.append(PostgresClaims(dsn).claim("t"))
             time.sleep(1.1)
