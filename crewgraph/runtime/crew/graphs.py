@@ -153,7 +153,9 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, merged
     current: CrewGraph | None = crew.derived.get(form)
     if current is None or not current.revision.is_current():
         current = _checked(crew, lessons, checkpointer, granularity, merged)
-        crew.derived.put(form, current)
+        # How applications and MCP servers are found is not in the definitions: such a crew is checked for each run.
+        if not any(agent.apps or agent.mcps for agent in current.needs.agents):
+            crew.derived.put(form, current)
     set_fields(crew, planning_tasks=[] if current.planning is None else [current.planning.task])
     return current
 
