@@ -44,6 +44,7 @@ __all__ = [
     "content_key",
     "refuse_reference",
     "refuse_single",
+    "run_fields",
     "share_in_copy",
 ]
 
@@ -329,7 +330,7 @@ class Definition(RedactedModel):
     _ignored_keywords: ClassVar[frozenset[str]] = frozenset()
     """Keywords of older programs that are ignored without a warning."""
 
-    run_fields: ClassVar[frozenset[str]] = frozenset()
+    _run_fields: ClassVar[frozenset[str]] = frozenset()
     """The fields that runs write."""
 
     id: UUID = Field(default_factory=uuid4, frozen=True)
@@ -440,6 +441,11 @@ class Definition(RedactedModel):
         raise PydanticCustomError(
             "may_not_set_field", "`id` is made by {owner}, not given; leave it out.", {"owner": cls.__name__}
         )
+
+
+def run_fields(kind: type[Definition]) -> frozenset[str]:
+    """Return the names of the fields of a class of definitions that runs write."""
+    return kind._run_fields  # pyright: ignore[reportPrivateUsage]
 
 
 _MAX_ENTRIES = 8

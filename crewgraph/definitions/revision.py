@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import is_, itemgetter
 from typing import Any, cast
 
-from crewgraph.definitions.base import Definition
+from crewgraph.definitions.base import Definition, run_fields
 
 __all__ = ["Revision"]
 
@@ -23,7 +23,9 @@ class Revision:
         self._held: list[_Held] = []
         for definition in definitions:
             fields = _fields(definition)
-            read = itemgetter(*sorted(fields.keys() & (type(definition).model_fields.keys() - definition.run_fields)))
+            read = itemgetter(
+                *sorted(fields.keys() & (type(definition).model_fields.keys() - run_fields(type(definition))))
+            )
             values: tuple[Any, ...] = read(fields)
             containers: list[tuple[Any, _Values]] = [
                 (value, _items(value)) for value in values if isinstance(value, (list, dict, set))

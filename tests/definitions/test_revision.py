@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from crewgraph import Agent, Crew, Task
-from crewgraph.definitions.base import Definition
+from crewgraph.definitions.base import Definition, run_fields
 from crewgraph.definitions.revision import Revision
 from crewgraph.llm.scripted import ScriptedLLM
 from crewgraph.tools import tool
@@ -28,7 +28,7 @@ def made() -> tuple[Crew, Agent, Task]:
 FIELDS = [
     pytest.param(number, field, id=f"{kind.__name__}.{field}")
     for number, kind in enumerate((Crew, Agent, Task))
-    for field in sorted(kind.model_fields.keys() - kind.run_fields)
+    for field in sorted(kind.model_fields.keys() - run_fields(kind))
 ]
 
 

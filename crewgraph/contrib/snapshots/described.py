@@ -13,7 +13,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from crewgraph.definitions.base import Definition
+from crewgraph.definitions.base import Definition, run_fields
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.placeholders import TemplatedDefinition
 from crewgraph.errors import DefinitionError
@@ -151,7 +151,7 @@ def _arguments(value: "BaseModel | BaseLLM | Flow") -> PlainDict:
 
 def _fields(value: BaseModel) -> dict[str, Any]:
     """Return the fields that were set on a model."""
-    left_out: frozenset[str] = _LEFT_OUT | value.run_fields if isinstance(value, Definition) else frozenset()
+    left_out: frozenset[str] = _LEFT_OUT | run_fields(type(value)) if isinstance(value, Definition) else frozenset()
     fields = {**(value.model_extra or {})}
     for name, field in type(value).model_fields.items():
         item = getattr(value, name)

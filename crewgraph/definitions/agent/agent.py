@@ -57,7 +57,7 @@ class BaseAgent(
     """The fields and methods that every agent has, whether our loop or another framework does its work."""
 
     _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
-    run_fields: ClassVar[frozenset[str]] = frozenset(
+    _run_fields: ClassVar[frozenset[str]] = frozenset(
         {"crew", "tools_results", "agent_knowledge_context", "crew_knowledge_context", "knowledge_search_query"}
     )
 
@@ -204,7 +204,7 @@ class BaseAgent(
     def copy(self) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return a copy with a new identity and the same model and tools, in no crew yet."""
         copied = self._copy_with(
-            without=self.run_fields, **{field: self.template(field) for field in self._text_fields}
+            without=self._run_fields, **{field: self.template(field) for field in self._text_fields}
         )
         copied._rpm_controller = self._rpm_controller
         return copied

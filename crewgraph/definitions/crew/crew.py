@@ -57,7 +57,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     model_config = ConfigDict(populate_by_name=True)
 
     _ignored_keywords: ClassVar[frozenset[str]] = frozenset({"full_output", "language", "language_file"})
-    run_fields: ClassVar[frozenset[str]] = frozenset(
+    _run_fields: ClassVar[frozenset[str]] = frozenset(
         {"usage_metrics", "token_usage", "execution_logs", "inputs", "parent_flow", "planning_tasks", "training"}
     )
 
@@ -310,7 +310,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
             tasks.append(task.copy(candidates, mapping))
             mapping[str(task.id)] = tasks[-1]
         members: dict[str, object] = {"agents": [agents[id(agent)] for agent in self.agents], "tasks": tasks}
-        return self._copy_with(without=self.run_fields, manager_agent=manager, **members)
+        return self._copy_with(without=self._run_fields, manager_agent=manager, **members)
 
     @property
     def texts(self) -> I18N:

@@ -55,7 +55,7 @@ class Task(TaskRunMethods, TemplatedDefinition):
 
     _ignored_keywords: ClassVar[frozenset[str]] = frozenset({"i18n"})
     _text_fields: ClassVar[tuple[str, ...]] = _TEMPLATES
-    run_fields: ClassVar[frozenset[str]] = frozenset(
+    _run_fields: ClassVar[frozenset[str]] = frozenset(
         {
             "output",
             "prompt_context",
@@ -230,7 +230,7 @@ class Task(TaskRunMethods, TemplatedDefinition):
         overrides: dict[str, object] = {
             "agent": next((agent for agent in agents if agent.template("role") == role), None)
         }
-        without = {*self.run_fields, "max_retries"}  # its value is in `guardrail_max_retries` already
+        without = {*self._run_fields, "max_retries"}  # its value is in `guardrail_max_retries` already
         if not self.own_tools:
             without.add("tools")
         if isinstance(self.context, (list, tuple)):
