@@ -137,9 +137,8 @@ def run(
     `[tool.crewgraph]`; `crew.jsonc` or `crew.json`; the function `run` or `kickoff` in the project's `main.py`. PROGRAM may
     also be a name in `[project.scripts]`, such as `plot` or `run_with_trigger`, if there is no file of that name.
 
-    Forked child processes also import crewgraph as crewai. A program that starts new interpreters (multiprocessing's
-    "spawn" and "forkserver") should instead start with `import crewgraph_compat; crewgraph_compat.install()` and be run
-    with `python`.
+    Processes that the program starts with multiprocessing import crewgraph as crewai, too. For other programs that it
+    starts, `crewgraph run` has to be written in their command.
     """
     if program is None:
         if module:

@@ -64,7 +64,7 @@ class ProviderErrors:
             raise RuntimeError(f"{type(error).__name__} was raised by the model `{self._model}`: {error}") from error
         if is_context_length(error):
             raise ContextLengthExceeded(
-                f"The conversation is too long for the model `{self._model}`: {error} "
+                f"The conversation is too long for the model `{self._model}`: {str(error).rstrip('. ')}. "
                 "Shorten or summarize it, or use a model with a larger context window."
             ) from error
         if _is_unreadable(error, trace):
