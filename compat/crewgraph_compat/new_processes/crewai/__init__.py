@@ -1,15 +1,13 @@
 """`import crewai` in a new interpreter: crewgraph takes the place of crewai there, too.
 
-While crewgraph stands in for crewai, this folder is on `sys.path`, which multiprocessing passes on to the interpreters that it starts
-("spawn", "forkserver"). In the process itself, the import finder comes first.
+While crewgraph stands in for crewai, the folder above is on `sys.path`, which multiprocessing passes on to the interpreters that
+it starts ("spawn", "forkserver"). In the process itself, the import finder comes first.
 """
 
 import sys
 from importlib import import_module
 
 from crewgraph_compat.surface.installation import install
-
-__all__: list[str] = []
 
 del sys.modules[__name__]
 install()
