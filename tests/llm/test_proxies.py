@@ -66,3 +66,20 @@ def test_the_proxy_of_one_model_is_its_own(serve: Serve, mode: Mode):
     llm = LLM("openai/test", base_url="http://models.invalid/v1", api_key="k", max_retries=0, openai_proxy=server.root)
     assert call(mode, llm) == "echo: hello"
     assert asyncio.run(llm.acall("again")) == "echo: again"
+
+
+def test_a_proxy_that_cannot_be_reached_is_named_without_its_password(
+    serve: Serve, mode: Mode, monkeypatch: pytest.MonkeyPatch
+):
+    with OpenAIServer() as closed:
+        place = urlsplit(closed.root).netloc
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("http_proxy", f"http://me:secret@{place}")
+    llm = LLM("openai/test", base_url="http://models.invalid/v1", api_key="k", max_retries=0)
+    with pytest.raises(ConnectionError) as caught:
+        call(mode, llm)
+    assert f"at http://models.invalid could not be reached through the environment's proxy `{place}`" in str(
+        caught.value
+    )
+    assert "secret" not in str(caught.value)
