@@ -1,15 +1,21 @@
 """Commands that work on a crew: `crewgraph train`, `test`, `chat` and `reset-memories`."""
 
 import json
-from typing import Annotated, cast
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from crewgraph.cli.discovery import read_project
 from crewgraph.cli.output import print_error, print_text
 from crewgraph.cli.target import CrewTarget, load_crew_target
 from crewgraph.definitions.crew.training import training_path
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
+
+if TYPE_CHECKING:
+    from crewgraph.definitions.crew.crew import Crew
 
 __all__ = ["Inputs", "chat", "read_inputs", "reset_memories", "test", "train"]
 
@@ -53,6 +59,30 @@ def _parse_object(text: str) -> dict[str, object]:
     return cast("PlainDict", value)  # the text starts with a brace
 
 
+def _inputs_of(crew: "Crew", options: list[str] | None, script: str, *arguments: object) -> dict[str, object]:
+    """Parse the inputs of rounds that cost requests; a crew with placeholders is not run without them.
+
+    Args:
+        crew: The crew.
+        options: The values of `--input`.
+        script: The script of CrewAI projects that does the same with the inputs of the project.
+        arguments: The arguments that the script takes.
+
+    Raises:
+        RunError: No inputs are given, and the crew needs some.
+    """
+    needed = [] if options or crew.before_kickoff_callbacks else sorted(crew.fetch_inputs())
+    if needed:
+        hints = [" ".join(f"`--input {name}=...`" for name in needed)]
+        if script in read_project(Path.cwd()).scripts:
+            command = shlex.join(map(str, arguments))
+            hints.append(f"use the inputs of the project's script with `crewgraph run {script} {command}`")
+        hints.append("leave the braces in the texts with `--input '{}'`")
+        names = ", ".join(f"`{name}`" for name in needed)
+        raise RunError(f"the crew needs inputs, and none were given: {names}. Pass {', or '.join(hints)}.")
+    return read_inputs(options)
+
+
 def train(
     n_iterations: Annotated[int, typer.Option("-n", "--n_iterations", min=1, help="How often to run the crew.")] = 5,
     filename: Annotated[
@@ -66,9 +96,9 @@ def train(
     You review the output of each task; later runs of the crew apply the lessons. To continue an interrupted training, run the
     command again with the same file.
     """
-    crew, values = load_crew_target(target), read_inputs(inputs)
+    crew = load_crew_target(target)
     path = training_path(filename)
-    crew.train(n_iterations, str(path), values)
+    crew.train(n_iterations, str(path), _inputs_of(crew, inputs, "train", n_iterations, path))
     print_text(f"training saved to {path}")
 
 
@@ -87,7 +117,8 @@ def test(
 
     A model gives each output a score from 1 to 10, with reasons. Prints the scores and the seconds as a table.
     """
-    load_crew_target(target).test(n_iterations, model, read_inputs(inputs))
+    crew = load_crew_target(target)
+    crew.test(n_iterations, model, _inputs_of(crew, inputs, "test", n_iterations, model or "MODEL"))
 
 
 def chat(target: CrewTarget = None) -> None:

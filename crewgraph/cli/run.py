@@ -130,16 +130,16 @@ def run(
     """Run a CrewAI program, or this directory's project.
 
     The program runs unchanged: inside it, `import crewai` imports crewgraph. sys.argv, sys.path, __main__, exit codes and
-    tracebacks are the same as under `python`; a directory `src` in this one is added to the end of sys.path.
+    tracebacks are the same as under `python`, except that sys.path also has a directory of crewgraph in second place, and at the
+    end `src` of this directory, if it exists.
 
     Without PROGRAM, loads `.env` and runs the first of these that the project has: the flow set as `definition` in
     `[tool.crewai]`; `run_crew`, `kickoff` or the script with the project's name in `[project.scripts]`; the `target` in
     `[tool.crewgraph]`; `crew.jsonc` or `crew.json`; the function `run` or `kickoff` in the project's `main.py`. PROGRAM may
     also be a name in `[project.scripts]`, such as `plot` or `run_with_trigger`, if there is no file of that name.
 
-    Forked child processes also import crewgraph as crewai. A program that starts new interpreters (multiprocessing's
-    "spawn" and "forkserver") should instead start with `import crewgraph_compat; crewgraph_compat.install()` and be run
-    with `python`.
+    Processes that the program starts with multiprocessing import crewgraph as crewai, too. Commands that it starts need their
+    own `crewgraph run`.
     """
     if program is None:
         if module:

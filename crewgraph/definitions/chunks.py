@@ -81,7 +81,7 @@ class StreamingOutputBase(Pieces[StreamChunk, Result], Generic[Result]):
     Work done before `close`, `aclose` or the end of a `with` block is stored and can be resumed.
     """
 
-    _how_to_finish = "iterate over all pieces"
+    _how_to_finish = "iterate over all chunks"
 
     @property
     def chunks(self) -> list[StreamChunk]:

@@ -173,13 +173,13 @@ class Pieces(Generic[Piece, Result]):
             raise RunError(
                 f"the stream ended before the run, so it has no result{self._how_to_resume}"
                 if self.is_completed
-                else f"the run has not ended: {self._how_to_finish} before you take `.result`"
+                else f"the run has not ended: {self._how_to_finish} before you read `.result`"
             )
         return self._ended.value
 
     def _iterate(self) -> Generator[Piece]:
         if self._iterator is None:
-            raise RunError("this run is on an event loop: take its pieces with `async for`")
+            raise RunError("this run is on an event loop: iterate over it with `async for`")
         with shortened():
             while not self.is_completed:
                 try:
@@ -191,7 +191,7 @@ class Pieces(Generic[Piece, Result]):
 
     async def _aiterate(self) -> AsyncGenerator[Piece]:
         if self._async_iterator is None:
-            raise RunError("this run is on no event loop: take its pieces with `for`, or `await` the async method")
+            raise RunError("this run is on no event loop: iterate over it with `for`, or `await` the async method")
         with shortened():
             while not self.is_completed:
                 try:

@@ -6,12 +6,13 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import partial
 from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.loops.transport import LoopTransport
+from crewgraph.core.loops.transport import LoopTransport, proxied_client
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
 from crewgraph.lazy import lazy
@@ -244,19 +245,30 @@ def _openai_client_model(model_class: Any, keywords: dict[str, Any]) -> Any:
         keywords["logprobs"] = bool(keywords["logprobs"])
     keywords["api_key"] = keywords["api_key"] or _NO_KEY
     keywords.setdefault("stream_usage", True)
-    interceptor = keywords.pop("interceptor", None)
-    if interceptor is not None:
-        client = load("openai").DefaultHttpxClient
-        keywords.setdefault("http_client", client(transport=InterceptingTransport(client(), interceptor)))
-    if "http_async_client" not in keywords:
-        client = load("openai").DefaultAsyncHttpxClient
-        transport = LoopTransport(client)
-        async_transport = transport if interceptor is None else AsyncInterceptingTransport(transport, interceptor)
-        keywords["http_async_client"] = client(transport=async_transport)
+    _set_clients(keywords, keywords.pop("interceptor", None))
     known, unknown = _split_keywords(model_class, keywords)
     if unknown:
         known["extra_body"] = {**unknown, **(known.get("extra_body") or {})}
     return model_class(**known)
+
+
+def _set_clients(keywords: dict[str, Any], interceptor: Any) -> None:
+    """Add the HTTP clients of a model based on the openai package, unless they are given."""
+    openai = load("openai")
+    proxy = keywords.pop("openai_proxy", None) or os.environ.get("OPENAI_PROXY")
+    keywords["openai_proxy"] = ""  # the clients have it: LangChain rejects a proxy beside a client
+    if interceptor is not None:
+        transport = InterceptingTransport(openai.DefaultHttpxClient(proxy=proxy), interceptor)
+        keywords.setdefault("http_client", openai.DefaultHttpxClient(transport=transport))
+    elif proxy:
+        keywords.setdefault("http_client", proxied_client(proxy))
+    elif load("urllib.request").getproxies():
+        keywords.setdefault("http_socket_options", ())  # with LangChain's own, httpx ignores the environment's proxies
+    if "http_async_client" not in keywords:
+        transport = LoopTransport(partial(openai.DefaultAsyncHttpxClient, proxy=proxy))
+        if interceptor is not None:
+            transport = AsyncInterceptingTransport(transport, interceptor)
+        keywords["http_async_client"] = openai.DefaultAsyncHttpxClient(transport=transport)
 
 
 def _ollama_keywords(keywords: dict[str, Any]) -> dict[str, Any]:

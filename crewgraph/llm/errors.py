@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from crewgraph.errors import ModelError, PicklableError, unconstructed
+from crewgraph.extras import load
 
 __all__ = [
     "ContextLengthExceeded",
@@ -64,7 +65,7 @@ class ProviderErrors:
             raise RuntimeError(f"{type(error).__name__} was raised by the model `{self._model}`: {error}") from error
         if is_context_length(error):
             raise ContextLengthExceeded(
-                f"The conversation is too long for the model `{self._model}`: {error} "
+                f"The conversation is too long for the model `{self._model}`: {str(error).rstrip('. ')}. "
                 "Shorten or summarize it, or use a model with a larger context window."
             ) from error
         if _is_unreadable(error, trace):
@@ -74,7 +75,7 @@ class ProviderErrors:
             ) from error
         bases = {base.__name__ for base in type(error).__mro__}
         if "APIConnectionError" in bases and not isinstance(error, ConnectionError):
-            text = f"{_unreached(self._model, error)}: {error}"
+            text = f"{_unreached(self._model, error)}: {_with_reason(error)}"
             raise _derived(error, (text,), ConnectionError) from error.__cause__
         if "NotFoundError" in bases and not isinstance(error, ValueError):
             text = f"The model `{self._model}` was not found: {error}"
@@ -118,7 +119,31 @@ def _unreached(model: str, error: Exception) -> str:
     if host is not None and scheme not in ("http", "https"):
         return f"The `base_url` of the model `{model}` needs http:// or https:// in front"
     place = "" if host is None else f" at {scheme}://{host}{f':{port}' if port else ''}"
-    return f"The model `{model}`{place} could not be reached, or the connection broke off"
+    through = "" if host is None else _through_proxy(scheme, host)
+    return f"The model `{model}`{place} could not be reached{through}, or the connection broke off"
+
+
+def _through_proxy(scheme: str, host: str) -> str:
+    """Name the proxy that the environment sets for a host, without credentials."""
+    request = load("urllib.request")
+    proxy = request.getproxies().get(scheme)
+    if not proxy or request.proxy_bypass(host):
+        return ""
+    return f" through the environment's proxy `{proxy.rpartition('@')[2].rpartition('//')[2].strip('/')}`"
+
+
+def _with_reason(error: Exception) -> str:
+    """Return the text of a failed connection with what the operating system or the HTTP client said."""
+    cause = error.__cause__
+    while cause is not None and (not str(cause) or str(cause) in str(error)):
+        cause = cause.__cause__
+    if cause is None:
+        return str(error)
+    if type(cause).__name__ == "LocalProtocolError":  # its text quotes the header, which may be the key
+        return (
+            f"{str(error).rstrip('.')} (a header, perhaps with the API key, has a character that HTTP does not allow)"
+        )
+    return f"{str(error).rstrip('.')} ({cause})"
 
 
 _TYPES = {"ContextOverflowError", "ContextWindowExceededError"}

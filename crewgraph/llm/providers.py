@@ -216,7 +216,7 @@ class Target:
         Raises:
             MissingKey: The provider requires a key and none is set.
         """
-        key = api_key or self.environment_key()
+        key = (api_key.strip() if isinstance(api_key, str) else api_key) or self.environment_key()
         if key or not self.provider.key_needed:
             return key
         if self.provider.name == "openai" and address is not None and "api.openai.com" not in address:
@@ -231,7 +231,8 @@ _ADDRESS_NEEDED = {"azure", "azure_ai", "litellm_proxy", "databricks", "watsonx"
 
 
 def _first_variable(variables: tuple[str, ...]) -> str | None:
-    return next((value for name in variables if (value := os.environ.get(name))), None)
+    # Secrets that are read from files often end with a line break, which HTTP does not allow in a header.
+    return next((value for name in variables if (value := os.environ.get(name, "").strip())), None)
 
 
 def _ollama_address(host: str) -> str:

@@ -515,5 +515,5 @@ def truncate_block(text: str, limit: int) -> str:
 
 
 def _truncate(text: str, limit: int) -> str:
-    excess = len(text) - limit
-    return text if excess <= 0 else f"{text[:limit].rstrip()} ... [+{excess:,} characters]"
+    mark = f" ... [+{len(text) - limit:,} characters]"
+    return text if len(text) <= limit + len(mark) else f"{text[:limit].rstrip()}{mark}"

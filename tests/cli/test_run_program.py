@@ -1,6 +1,7 @@
 """`crewgraph run`: a program sees the same as under `python`."""
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -176,7 +177,7 @@ def test_a_folder_and_an_archive_with_a_main_run(python: Python, tmp_path: Path)
 
 
 def test_a_safe_path_stays_safe(python: Python, tmp_path: Path):
-    write(tmp_path, safe="import sys; print(sys.flags.safe_path, sys.path[0], sys.path[1])")
+    write(tmp_path, safe="import sys; print(sys.flags.safe_path, sys.path[0], sys.path[2])")
     done = python(*RUN, "safe.py", flags=("-P",))
     assert done.stdout == f"True {ROOT} {ROOT / 'compat'}\n"
 
@@ -287,40 +288,47 @@ def test_the_program_is_main_until_the_last_thread_and_exit_handler(python: Pyth
     assert same(python, "late.py", "x").stdout == "thread ['late.py', 'x'] True\nexit ['late.py', 'x'] True\n"
 
 
-def test_forked_workers_see_the_same_crewai(python: Python, tmp_path: Path):
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_worker_processes_see_the_same_crewai(python: Python, tmp_path: Path, method: str):
     write(
         tmp_path,
-        forks="""
+        workers=f"""
         import multiprocessing
+        from crewai import Process
         def work(n):
             from crewai.tools import BaseTool
-            return BaseTool.__module__
+            return Process.__module__, BaseTool.__module__
         if __name__ == "__main__":
-            with multiprocessing.get_context("fork").Pool(2) as pool:
+            with multiprocessing.get_context({method!r}).Pool(2) as pool:
                 print(set(pool.map(work, range(4))))
         """,
     )
-    done = python(*RUN, "forks.py")
-    assert (done.stdout, done.stderr) == ("{'crewgraph.tools.base'}\n", "")
+    done = python(*RUN, "workers.py")
+    expected = "{('crewgraph.definitions.crew.process', 'crewgraph.tools.base')}\n"
+    assert (done.stdout, done.stderr) == (expected, "")
 
 
 def test_spawned_workers_see_the_same_crewai_where_the_program_installs_it(python: Python, tmp_path: Path):
     write(
         tmp_path,
         spawns="""
-        import crewgraph_compat; crewgraph_compat.install()
         import multiprocessing
-        from crewai import Process
+        import sys
         def work(n):
+            from crewai import Process
             return Process.__module__
         if __name__ == "__main__":
+            import crewgraph_compat
+            paths = list(sys.path)
+            crewgraph_compat.install()
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 print(set(pool.map(work, range(4))))
+            crewgraph_compat.uninstall()
+            print(sys.path == paths)
         """,
     )
-    for runner in ((), RUN):
-        done = python(*runner, "spawns.py")
-        assert (done.stdout, done.stderr) == ("{'crewgraph.definitions.crew.process'}\n", "")
+    done = python("spawns.py")
+    assert (done.stdout, done.stderr) == ("{'crewgraph.definitions.crew.process'}\nTrue\n", "")
 
 
 def test_an_interrupt_ends_it_as_python_would(tmp_path: Path):

@@ -129,13 +129,32 @@ def test_a_training_that_is_left_says_how_to_continue(tmp_path: Path, ends: str,
     )
 
 
+@pytest.mark.parametrize(("command", "arguments"), [("test", "3 MODEL"), ("train", "5 trained_agents_data.json")])
+def test_a_crew_that_needs_inputs_is_not_run_without(python: Python, tmp_path: Path, command: str, arguments: str):
+    run = ("-m", "crewgraph", command, "--target", "team.py:crew")
+    missing = "Error: the crew needs inputs, and none were given: `word`. Pass `--input word=...`, or "
+    braces = "leave the braces in the texts with `--input '{}'`.\n"
+    assert python(*run).stderr == missing + braces
+    (tmp_path / "pyproject.toml").write_text(f'[project.scripts]\n{command} = "main:{command}"\n')
+    script = f"use the inputs of the project's script with `crewgraph run {command} {arguments}`, or "
+    assert python(*run).stderr == missing + script + braces
+
+
+def test_a_crew_that_prepares_its_inputs_is_tested_without(python: Python, tmp_path: Path):
+    (tmp_path / "ready.py").write_text(
+        "from team import crew\ncrew.before_kickoff_callbacks = [lambda inputs: {'word': 'hello'}]\n"
+    )
+    ran = python("-m", "crewgraph", "test", "-n", "1", "--target", "ready.py:crew")
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["train", "--target", "team.py:crew"], "the input ended"),
+        (["train", "--target", "team.py:crew", "-i", "word=hello"], "the input ended"),
         (["train", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
         (["test", "-n", "0", "--target", "team.py:crew"], "Invalid value for '-n'"),
-        (["test", "--target", "team.py:crew", "-m", "nobody/knows"], "nobody/knows"),
+        (["test", "--target", "team.py:crew", "-i", "word=hello", "-m", "nobody/knows"], "nobody/knows"),
         (["test", "--target", "team.py:crew", "-i", "word"], "expected `name=value`"),
         (["test", "--target", "team.py:crew", "-i", "{word"], "not valid JSON"),
         (["test", "--target", "team.py:crew", "-i", "other=1"], "word"),

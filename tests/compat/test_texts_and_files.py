@@ -318,6 +318,20 @@ def test_anything_is_made_plain_data(thing: Any, plain: Any):
     assert to_string(thing) == (None if thing is None else json.dumps(plain))
 
 
+def test_a_model_is_made_plain_as_its_json_unless_a_field_has_none():
+    class Sale(BaseModel):
+        colour: Colour = Colour.RED
+        price: Decimal = Decimal("1.5")
+        buyer: Any = None
+
+    assert to_serializable([Sale()]) == [{"colour": Colour.RED.value, "price": "1.5", "buyer": None}]
+    assert to_serializable(Sale(buyer=Thing())) == {
+        "colour": repr(Colour.RED),
+        "price": "Decimal('1.5')",
+        "buyer": repr(Thing()),
+    }
+
+
 def test_plain_data_leaves_out_names_and_ends_at_a_depth():
     assert to_serializable({"a": 1, "b": {"a": 2}}, {"a"}) == {"b": {}}
     assert to_serializable(Outer(), {"x"}) == {"inner": {"a": 1}}

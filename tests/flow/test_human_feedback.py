@@ -174,6 +174,10 @@ def test_a_default_that_is_no_outcome_is_refused():
         DefinitionError, match=r"`default_outcome` is 'c', which is not in `emit` \(there are: `a`, `b`\)"
     ):
         human_feedback("Well?", emit=["a", "b"], default_outcome="c")
+    with pytest.raises(
+        DefinitionError, match=r"`default_outcome` is 'c', but there is no `emit` that lists the outcomes\."
+    ):
+        human_feedback("Well?", default_outcome="c")
 
 
 def test_on_a_terminal_the_question_is_asked_there(tmp_path: Path):

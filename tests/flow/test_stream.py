@@ -635,7 +635,7 @@ def started(
 def test_a_flow_that_streams_gives_its_pieces_and_its_result_behind_them(mode: Mode):
     output, chunks_of = started(mode, Both(stream=True))
     assert isinstance(output, FlowStreamingOutput)
-    with pytest.raises(RuntimeError, match="iterate over all pieces"):
+    with pytest.raises(RuntimeError, match="iterate over all chunks"):
         _ = output.result
     chunks = chunks_of()
     assert sorted((chunk.content, chunk.task_name, chunk.agent_role) for chunk in chunks) == [

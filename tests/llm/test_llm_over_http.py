@@ -1,6 +1,7 @@
 """LLM and plain langchain-openai models against a real HTTP endpoint, sync and async."""
 
 import asyncio
+import errno
 import json
 import subprocess
 import sys
@@ -211,10 +212,27 @@ def test_an_unreachable_address_raises_the_providers_error_which_is_a_connection
     with pytest.raises(kind) as caught:
         ask(mode, as_model(LLM("openai/test", base_url=url, max_retries=0)))
     assert type(caught.value).__name__ == "OpenAIConnectionError"
+    reason = f"[Errno {errno.ECONNREFUSED}] Connection refused" if mode == "sync" else "All connection attempts failed"
     assert str(caught.value) == (
-        f"The model `test` at {url.removesuffix('/v1')} could not be reached, or the connection broke off: Connection error."
+        f"The model `test` at {url.removesuffix('/v1')} could not be reached, or the connection broke off: "
+        f"Connection error ({reason})"
     )
     assert type(caught.value.__cause__) is openai.APIConnectionError
+
+
+def test_blanks_around_a_key_are_not_sent(serve: Serve, mode: str, monkeypatch: pytest.MonkeyPatch):
+    server = serve(["one", "two"])
+    monkeypatch.setenv("OPENAI_API_KEY", "secret\n")
+    ask(mode, as_model(LLM("openai/test", base_url=server.url)))
+    ask(mode, as_model(LLM("openai/test", base_url=server.url, api_key=" secret\n")))
+    assert [one.headers["authorization"] for one in server.requests] == ["Bearer secret"] * 2
+
+
+def test_a_key_that_http_does_not_allow_is_reported_and_not_shown(serve: Serve, mode: str):
+    with pytest.raises(ConnectionError) as caught:
+        ask(mode, as_model(LLM("openai/test", base_url=serve(None).url, api_key="sec\nzzz", max_retries=0)))
+    assert "a header, perhaps with the API key, has a character that HTTP does not allow" in str(caught.value)
+    assert "zzz" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", [openai.NotFoundError, ValueError])

@@ -71,7 +71,7 @@ def test_chunks_say_what_they_are_pieces_of_and_whose(mode: Mode, serve: Serve):
 
 def test_the_result_is_there_behind_the_last_chunk(mode: Mode, serve: Serve):
     output, chunks_of = started(mode, desk(serve), {"what": "sea"})
-    with pytest.raises(RuntimeError, match="iterate over all pieces"):
+    with pytest.raises(RuntimeError, match="iterate over all chunks"):
         _ = output.result
     assert not output.is_completed
     chunks_of()

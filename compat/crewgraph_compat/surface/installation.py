@@ -5,6 +5,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from crewgraph.errors import CrewgraphError
 from crewgraph_compat.surface.facade import Facade
@@ -13,6 +14,10 @@ from crewgraph_compat.surface.finder import ROOT, Finder
 from crewgraph_compat.tools_package.finder import TOOLS, ToolsFinder
 
 __all__ = ["CrewaiImported", "install", "installed", "is_installed", "uninstall"]
+
+
+_NEW_PROCESSES = str(Path(__file__).parent.parent / "new_processes")
+"""The folder with the `crewai` that interpreters import which multiprocessing starts."""
 
 
 class CrewaiImported(CrewgraphError, ImportError):
@@ -33,11 +38,15 @@ class _Surface:
             return
         _refuse_if_imported()
         sys.meta_path[:0] = [self.finder, self.tools, self.files]
+        if _NEW_PROCESSES not in sys.path:
+            sys.path.insert(1, _NEW_PROCESSES)  # after the program's own folder, before an installed crewai
 
     def leave(self) -> None:
         for finder in (self.finder, self.tools, self.files):
             if finder in sys.meta_path:
                 sys.meta_path.remove(finder)
+        if _NEW_PROCESSES in sys.path:
+            sys.path.remove(_NEW_PROCESSES)
         # Modules of crewai_tools imported in the meantime are bound to crewgraph.
         for name in [name for name, module in list(sys.modules.items()) if _is_ours(name, module)]:
             del sys.modules[name]

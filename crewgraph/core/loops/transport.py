@@ -1,16 +1,20 @@
-"""HTTP connections that belong to one event loop each.
+"""HTTP connections that belong to one event loop each, and those of a proxy.
 
 An httpx client keeps connections open for the next request, and a connection dies with the event loop that
 opened it: a client that is used in two `asyncio.run` would fail with "Event loop is closed".
 """
 
 import asyncio
+import atexit
 from collections.abc import AsyncGenerator, Callable
+from functools import cache
 from types import TracebackType
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
-__all__ = ["LoopTransport"]
+from crewgraph.extras import load
+
+__all__ = ["LoopTransport", "proxied_client"]
 
 
 class LoopTransport:
@@ -49,6 +53,14 @@ class LoopTransport:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+@cache
+def proxied_client(proxy: str) -> Any:
+    """Return the synchronous client of a proxy, shared by everything that uses it: nobody would close one of a single model."""
+    client = load("openai").DefaultHttpxClient(proxy=proxy)
+    atexit.register(client.close)
+    return client
 
 
 async def _closing(client: Any) -> AsyncGenerator[None, None]:

@@ -313,8 +313,12 @@ def human_feedback(
             "`self.recall(...)` store and find such lessons."
         )
     outcomes = tuple(emit or ())
+    if default_outcome is not None and not outcomes:
+        raise DefinitionError(
+            f"`default_outcome` is {default_outcome!r}, but there is no `emit` that lists the outcomes."
+        )
     if default_outcome is not None and default_outcome not in outcomes:
-        names = ", ".join(f"`{outcome}`" for outcome in outcomes) or "none"
+        names = ", ".join(f"`{outcome}`" for outcome in outcomes)
         raise DefinitionError(f"`default_outcome` is {default_outcome!r}, which is not in `emit` (there are: {names}).")
 
     def marked(method: Method) -> Method:

@@ -6,13 +6,14 @@
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.embeddings import Embeddings
 
-from crewgraph.core.loops.transport import LoopTransport
+from crewgraph.core.loops.transport import LoopTransport, proxied_client
 from crewgraph.errors import EmbedderError
 from crewgraph.extras import load, require
 from crewgraph.schema import PlainDict, PlainMapping
@@ -322,8 +323,15 @@ def _ollama_address(url: str) -> str:
 
 def _client() -> PlainDict:
     """Send texts, not token ids, which only OpenAI accepts and which would need a download of the vocabulary."""
-    make = load("openai").DefaultAsyncHttpxClient
-    return {"check_embedding_ctx_length": False, "http_async_client": make(transport=LoopTransport(make))}
+    openai = load("openai")
+    proxy = os.environ.get("OPENAI_PROXY")
+    transport = LoopTransport(partial(openai.DefaultAsyncHttpxClient, proxy=proxy))
+    return {
+        "check_embedding_ctx_length": False,
+        "openai_proxy": "",  # the clients have it: LangChain rejects a proxy beside a client
+        "http_client": proxied_client(proxy) if proxy else None,
+        "http_async_client": openai.DefaultAsyncHttpxClient(transport=transport),
+    }
 
 
 def _name(provider: EmbeddingProvider, arguments: Mapping[str, object]) -> str:

@@ -11,6 +11,9 @@ from typing import Any, Literal, TypeAlias, Union, cast
 from uuid import UUID
 
 from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
+
+from crewgraph.schema import PlainDict
 
 __all__ = [
     "CrewJSONEncoder",
@@ -69,11 +72,18 @@ def _opened(obj: Any, exclude: set[str], max_depth: int, depth: int, above: set[
             if key not in exclude
         }
     if isinstance(obj, BaseModel):
-        fields = obj.model_dump(exclude=exclude)
-        return to_serializable(fields, None, max_depth, depth, above)
+        return to_serializable(_fields_of(obj, exclude), None, max_depth, depth, above)
     if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
         return to_serializable(dataclasses.asdict(obj), exclude, max_depth, depth, above)
     return repr(obj)
+
+
+def _fields_of(model: BaseModel, exclude: set[str]) -> PlainDict:
+    """Return the fields of a model as JSON data; unconverted if one of them has no JSON form."""
+    try:
+        return model.model_dump(mode="json", exclude=exclude)
+    except PydanticSerializationError:
+        return model.model_dump(exclude=exclude)
 
 
 def to_string(obj: Any) -> str | None:
