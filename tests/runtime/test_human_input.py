@@ -2,7 +2,7 @@
 
 import json
 import os
-import pickle
+import pickle  # noqa: TID251 - as process pools do
 import signal
 import subprocess
 import sys
@@ -62,9 +62,13 @@ def test_a_run_waits_for_a_person_and_continues_with_what_they_say(mode: Mode):
     assert (question.kind, question.task, question.agent, question.answer) == ("feedback", "draft", "worker", "first")
     assert question.text == "The result so far:\nfirst\n\nWhat should change? Press Enter to accept it as it is."
     assert (waits.tasks_output, waits.thread_id) == ([], "t")
-    assert str(waits) == waits.raw == (
-        "crew `desk` waits for an answer: agent `worker` in task `draft` asks whether its answer will do: 'first'. "
-        "Answer with `resume('t', ...)`."
+    assert (
+        str(waits)
+        == waits.raw
+        == (
+            "crew `desk` waits for an answer: agent `worker` in task `draft` asks whether its answer will do: 'first'. "
+            "Answer with `resume('t', ...)`."
+        )
     )
     again = pending(mode.resume(made, "t", answer="shorter"))
     assert (again.questions[0].answer, again.questions[0].id != question.id) == ("second", True)

@@ -31,6 +31,7 @@ from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.claims import CLAIM, ThreadClaim, holding_claim
 from crewgraph.core.operations import Program, Saving, adrive, drive
+from crewgraph.core.saving import began
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
 from crewgraph.definitions.flow.flow import Flow
@@ -578,8 +579,8 @@ def _execute(
             emit_flow_event(flow, FlowFailedEvent, lambda: {"error": failure})
             if (extra := run_extension(run.inputs)) is not None:
                 extra.failed(run, failure)
-            thread = str(thread_id) if run.stored else None
-            resume = None if thread is None else f"flow.resume({thread!r})"
+            is_stored = run.stored and (is_resumed or began(error, str(thread_id)))
+            resume = f"flow.resume({str(thread_id)!r})" if is_stored else None
             interrupted = interruption(error, f"the run of flow `{run.name}`", resume_advice(resume))
             if interrupted is not None:
                 raise interrupted from error
