@@ -469,9 +469,9 @@ class CrewRun:
                 interrupted = interruption(error, f"the run of crew `{crew.name}`", advice)
                 if interrupted is not None:
                     raise interrupted from error
-                if resume is not None and self.place.detached and not self._is_round:
-                    if is_resumable(error, self.place.checkpointer):
-                        note_once(error, f"`{resume}` continues the run")
+                is_advised = resume is not None and self.place.detached and not self._is_round
+                if is_advised and is_resumable(error, self.place.checkpointer):
+                    note_once(error, f"`{resume}` continues the run")
                 raise
             if isinstance(output, PendingCrew):
                 emit_crew_event(CrewKickoffPausedEvent, crew, **fields, output=output)
