@@ -72,6 +72,12 @@ copyreg.pickle(_Derived, _reduced)  # pyright: ignore[reportArgumentType]
 _RECIPE = "__recipe__"
 
 
+def derived_model(base: type[BaseModel], create: Callable[..., object], *arguments: object) -> type[BaseModel]:
+    """Return a model like another one that pickles as a call of `create`, which makes it again."""
+    model = create_model(base.__name__, __base__=base, __doc__=base.__doc__, __cls_kwargs__={"metaclass": _Derived})
+    return _created(model, create, *arguments)
+
+
 def _created(model: type[_M], create: Callable[..., object], *arguments: object) -> type[_M]:
     """Note how a model can be created again, and return it."""
     type.__setattr__(model, _RECIPE, (create, arguments))

@@ -130,7 +130,7 @@ class PendingCrew(CrewOutput):
         return self
 
     @property
-    def json(self) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def json(self) -> str | None:
         """Not available while the run waits.
 
         Raises:
