@@ -3,9 +3,13 @@
 An *execution* is one run of one method; its id is the method's name and the *round* it runs in. An execution inherits the
 round of its trigger; running again in the same round starts a new one. A *wave* groups the labels that the routers of one
 event return: an `or_` over labels of one wave, and over that event, fires once.
+
+The routers of an event run first, one after another, each with all that follows it; then the event's listeners, with all that
+follows them; then the listeners of the routers' labels. What has to wait for others is kept as *turns*.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NotRequired, TypeAlias, cast
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio needs
@@ -20,6 +24,7 @@ __all__ = [
     "GraphState",
     "GraphUpdate",
     "Progress",
+    "Turn",
     "check_calls",
     "initial_progress",
     "labels_of",
@@ -35,6 +40,9 @@ GraphUpdate: TypeAlias = dict[str, Any]
 _BEGINNING = ""
 """The wave of the first routers of a run."""
 
+_LABELS = ":labels"
+"""Distinguishes the turns of the labels that an execution returned from those of its own name."""
+
 
 class Execution(TypedDict):
     """One run of one method."""
@@ -49,6 +57,44 @@ class Execution(TypedDict):
     round: int
     wave: str | None
     """For a router: the wave of the labels that it fires, which is the execution that triggered the first of its routers."""
+
+    in_turn: NotRequired[bool]
+    """For a router: whether others wait for it, and its labels are fired after theirs."""
+
+    before: NotRequired[str]
+    """The turns that begin once it and all that follows it have completed; see `Progress.turns`."""
+
+
+class Turn(TypedDict):
+    """An event whose listeners, or one execution, that run once others have completed."""
+
+    done: str
+    """The execution whose completion fires the event."""
+
+    cause: Execution
+    """That execution."""
+
+    event: str
+    label: str | None
+
+    routers: bool
+    """Whether the routers are meant, or the other listeners."""
+
+    execution: NotRequired[Execution]
+    """The router whose turn it is, if its trigger has been received already."""
+
+
+class Turns(TypedDict):
+    """What runs in turn."""
+
+    turns: list[Turn]
+    """The next ones, in order."""
+
+    open: int
+    """How many executions, with what follows each, have to complete before the next turn."""
+
+    before: str | None
+    """The turns that begin once these and all that follows them have completed."""
 
 
 class Progress(TypedDict):
@@ -75,13 +121,17 @@ class Progress(TypedDict):
     run: str
     """A unique id of the run."""
 
+    turns: NotRequired[dict[str, Turns]]
+    """What has to wait, by the execution that it follows; missing in flows without routers, and in runs of earlier versions,
+    whose routers and listeners run in parallel."""
+
     definition: NotRequired[str]
     """A digest of the methods and triggers that the run began with; empty if it began with a restored question."""
 
 
 def initial_progress(plan: TriggerPlan, starting: Sequence[str], run: str) -> Progress:
     """Return the progress of a new run that starts with these methods."""
-    return {
+    progress: Progress = {
         "run": run,
         "definition": plan.digest,
         "inflight": {
@@ -100,6 +150,9 @@ def initial_progress(plan: TriggerPlan, starting: Sequence[str], run: str) -> Pr
         "results": {},
         "last": None,
     }
+    if plan.has_routers:
+        progress["turns"] = {}
+    return progress
 
 
 def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
@@ -120,8 +173,13 @@ def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequ
         labels: what it fires besides its own name; see `labels_of`.
         result: its return value, in the form of checkpoints.
     """
+    cause = progress["inflight"][done]
+    if "turns" in progress:
+        steps = _StepInTurns(plan, progress, done)
+        steps.complete(cause, labels)
+        return steps.progress(result)
     step = _Step(plan, progress, done)
-    step.fire(progress["inflight"][done]["method"], None)
+    step.fire(cause["method"], None)
     for label in labels:
         step.fire(label, label)
     return step.progress(result)
@@ -145,25 +203,32 @@ class _Step:
     """Collects the effects of one completion."""
 
     def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
-        self.plan, self.before, self.done = plan, progress, done
-        self.cause = progress["inflight"][done]
-        method = plan.methods.get(self.cause["method"])  # an edited flow may lack one that a run has completed
-        self.by_router = method is not None and method.is_router
+        self.plan, self.before, self.completed = plan, progress, done
         self.pending, self.fired = dict(progress["pending"]), dict(progress["fired"])
         self.ran = dict(progress["ran"])
         self.new: dict[str, Execution] = {}
+        self._look_at(done, progress["inflight"][done])
+
+    def _look_at(self, done: str, cause: Execution) -> None:
+        """Set the completion whose events are fired."""
+        self.done, self.cause = done, cause
+        method = self.plan.methods.get(cause["method"])  # an edited flow may lack one that a run has completed
+        self.by_router = method is not None and method.is_router
         self._triggered: set[str] = set()
 
-    def fire(self, event: str, label: str | None) -> None:
-        """Trigger the listeners of an event."""
+    def fire(self, event: str, label: str | None, *, routers: bool | None = None) -> dict[str, Execution]:
+        """Trigger the listeners of an event: all of them, or only routers or others; return what is to run."""
+        started: dict[str, Execution] = {}
         for name in self.plan.listeners.get(event, ()):
             method = self.plan.methods[name]
-            if name in self._triggered:
+            if name in self._triggered or (routers is not None and method.is_router is not routers):
                 continue
             if event in self.plan.triggers[name] and self._is_due(name, event, label):
-                self._receive(name, name, method.trigger, event, label)
+                started |= self._receive(name, name, method.trigger, event, label)
             if label is not None and event in self.plan.again[name] and name not in self._triggered:
-                self._receive(name, f"{name}@", method.condition, event, label)
+                started |= self._receive(name, f"{name}@", method.condition, event, label)
+        self.new |= started
+        return started
 
     def _is_due(self, name: str, event: str, label: str | None) -> bool:
         """Whether a listener has not run in this round; labels of different waves trigger it separately."""
@@ -175,12 +240,14 @@ class _Step:
     def _is_routed(self, label: str | None) -> bool:
         return label is not None and self.by_router
 
-    def _receive(self, name: str, key: str, condition: Condition | None, event: str, label: str | None) -> None:
+    def _receive(
+        self, name: str, key: str, condition: Condition | None, event: str, label: str | None
+    ) -> dict[str, Execution]:
         assert condition is not None
         seen = {**self.pending.get(key, {}), event: self.cause["round"]}
         if not is_met(condition, seen):
             self.pending[key] = seen
-            return
+            return {}
         self.pending.pop(key, None)
         number, routed = max(seen.values()), self._is_routed(label)
         if name in self.plan.racing:
@@ -190,12 +257,14 @@ class _Step:
             wave = self.cause["wave"] if routed else self.done
         self._triggered.add(name)
         number = self._next_round(name, number)
-        self.new[f"{name}#{number}"] = {
-            "method": name,
-            "source": self.done,
-            "label": label,
-            "round": number,
-            "wave": wave,
+        return {
+            f"{name}#{number}": {
+                "method": name,
+                "source": self.done,
+                "label": label,
+                "round": number,
+                "wave": wave,
+            }
         }
 
     def _next_round(self, name: str, number: int) -> int:
@@ -210,18 +279,125 @@ class _Step:
     def progress(self, result: object) -> Progress:
         """Return the resulting progress."""
         before: Mapping[str, Execution] = self.before["inflight"]
-        inflight = {**{name: execution for name, execution in before.items() if name != self.done}, **self.new}
-        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])}
-        return {
+        inflight = {**{name: execution for name, execution in before.items() if name != self.completed}, **self.new}
+        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])} | self._needed_later()
+        progress: Progress = {
             "inflight": inflight,
             "pending": self.pending,
             "fired": self.fired,
             "ran": self.ran,
             "results": {
                 **{name: value for name, value in self.before["results"].items() if name in needed},
-                self.done: result,
+                self.completed: result,
             },
-            "last": self.done,
+            "last": self.completed,
             "run": self.before["run"],
             "definition": self.before.get("definition", ""),
+        }
+        return progress
+
+    def _needed_later(self) -> set[str | None]:
+        return set()
+
+
+class _StepInTurns(_Step):
+    """Collects the effects of one completion in a flow with routers."""
+
+    def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
+        super().__init__(plan, progress, done)
+        self.turns = dict(progress.get("turns", {}))
+
+    def complete(self, cause: Execution, labels: Sequence[str]) -> None:
+        """Begin what follows a completion, or what waited for it."""
+        done, before = self.completed, cause.get("before")
+        method = cause["method"]
+        own = [*self._turns(done, cause, method, None, True), *self._turns(done, cause, method, None, False)]
+        routed = [turn for label in labels for turn in self._turns(done, cause, label, label, True)]
+        others = [turn for label in labels for turn in self._turns(done, cause, label, label, False)]
+        if before is not None and cause.get("in_turn"):
+            waiting = self.turns[before]
+            routers = list(takewhile(lambda turn: "execution" in turn, waiting["turns"]))
+            self.turns[before] = {**waiting, "turns": [*routers, *routed, *waiting["turns"][len(routers) :], *others]}
+        elif own and (routed or others):
+            after = f"{done}{_LABELS}"
+            self.turns[after] = {"turns": [*routed, *others], "open": 1, "before": before}
+            before = after
+        else:
+            own += [*routed, *others]
+        self._begin(done, own, before)
+
+    def _turns(self, done: str, cause: Execution, event: str, label: str | None, routers: bool) -> Iterator[Turn]:
+        if self._has_listeners(event, routers):
+            yield {"done": done, "cause": cause, "event": event, "label": label, "routers": routers}
+
+    def _has_listeners(self, event: str, routers: bool) -> bool:
+        methods = self.plan.methods
+        return any(methods[name].is_router is routers for name in self.plan.listeners.get(event, ()))
+
+    def _begin(self, key: str, turns: Sequence[Turn], before: str | None) -> None:
+        """Begin the first turn in which something runs; the others follow it, and then those that wait for them."""
+        left = list(turns)
+        while left:
+            turn = left.pop(0)
+            ran = dict(self.ran)
+            started = self._take(turn)
+            if not started:
+                continue
+            if turn["routers"]:
+                (name, first), *others = started.items()
+                left = [*self._put_off(turn, others, ran), *left]
+                started = {name: first}
+                if left:
+                    first["in_turn"] = True
+            if left:
+                self.turns[key] = {"turns": left, "open": len(started), "before": before}
+                before = key
+            elif before is not None:
+                waiting = self.turns[before]
+                self.turns[before] = {**waiting, "open": waiting["open"] + len(started) - 1}
+            if before is not None:
+                for execution in started.values():
+                    execution["before"] = before
+            return
+        if before is not None:
+            self._leave(before)
+
+    def _put_off(
+        self, turn: Turn, routers: Sequence[tuple[str, Execution]], ran: Mapping[str, tuple[int, int]]
+    ) -> Iterator[Turn]:
+        """Yield the turns of routers that run after the first one of their event."""
+        for name, execution in routers:
+            del self.new[name]
+            if execution["method"] in self.ran:
+                self.ran[execution["method"]] = ran.get(execution["method"], (0, 0))
+            yield {**turn, "execution": execution}
+
+    def _take(self, turn: Turn) -> dict[str, Execution]:
+        if "execution" in turn:
+            execution = turn["execution"]
+            number = self._next_round(execution["method"], execution["round"])
+            started: dict[str, Execution] = {f"{execution['method']}#{number}": {**execution, "round": number}}
+            self.new |= started
+            return started
+        self._look_at(turn["done"], turn["cause"])
+        return self.fire(turn["event"], turn["label"], routers=turn["routers"])
+
+    def _leave(self, key: str) -> None:
+        """Note that one of the executions that turns wait for has completed, with all that follows it."""
+        waiting = self.turns[key]
+        if waiting["open"] > 1:
+            self.turns[key] = {**waiting, "open": waiting["open"] - 1}
+            return
+        del self.turns[key]
+        self._begin(key, waiting["turns"], waiting["before"])
+
+    def progress(self, result: object) -> Progress:
+        """Return the resulting progress."""
+        return {**super().progress(result), "turns": self.turns}
+
+    def _needed_later(self) -> set[str | None]:
+        turns = [turn for waiting in self.turns.values() for turn in waiting["turns"]]
+        executions = [turn["execution"] for turn in turns if "execution" in turn]
+        return {name for turn in turns for name in (turn["done"], turn["cause"]["wave"])} | {
+            name for item in executions for name in (item["source"], item["wave"])
         }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from crewgraph.compiler.flow.algebra import Progress, initial_progress, labels_of, next_progress
+from crewgraph.compiler.flow.algebra import Progress, Turn, initial_progress, labels_of, next_progress
 from crewgraph.compiler.flow.completion import Completion, is_feedback, method_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
@@ -50,7 +50,7 @@ def check_flow_continues(
     """
     name, step = place["thread_id"], None
     if progress.get("definition") in (None, "", run.plan.digest):
-        problem = _unknown_method(run.plan, {name: item["method"] for name, item in progress["inflight"].items()})
+        problem = _unknown_method(run.plan, _methods_ahead(progress))
     else:
         thread = {name: value for name, value in place.items() if name != "checkpoint_id"}
         checkpoints: list[CheckpointTuple] = yield ReadPast(saver, {"configurable": thread})
@@ -228,15 +228,26 @@ class _Past:
             if early:
                 return f"continues with method `{early[0]}`, which would not run yet"
         stored = self._reached.get(count)
-        changed = None if stored is None else _counted_otherwise(self._plan, stored, replayed)
-        if changed is None:
+        if stored is None:
             return None
-        return f"{place}, and has counted other events for method `{changed}` than it would now"
+        if (unknown := _unknown_method(self._plan, _methods_ahead(stored))) is not None:
+            return unknown
+        if (left_out := _left_out(self._plan, stored, replayed)) is not None:
+            return f"{place}, and would not run method `{left_out}` then"
+        changed = _counted_otherwise(self._plan, stored, replayed)
+        return changed and f"{place}, and has counted other events for method `{changed}` than it would now"
 
 
 def _progress_in(checkpoint: CheckpointTuple) -> list[Progress]:
     values = checkpoint.checkpoint["channel_values"]
     return [values["progress"]] if "progress" in values else []
+
+
+def _methods_ahead(progress: Progress) -> dict[str, str]:
+    """Return the methods that are running or whose turn comes, by an id."""
+    turns = [turn for waiting in progress.get("turns", {}).values() for turn in waiting["turns"]]
+    waiting = {f"{item['method']}@": item["method"] for turn in turns if (item := turn.get("execution")) is not None}
+    return {**{name: item["method"] for name, item in progress["inflight"].items()}, **waiting}
 
 
 def _unknown_method(plan: TriggerPlan, inflight: Mapping[str, str]) -> str | None:
@@ -256,6 +267,25 @@ def _counted_otherwise(plan: TriggerPlan, stored: Progress, replayed: Progress) 
         if name in plan.repeating and tuple(stored["ran"].get(name, ())) != tuple(replayed["ran"].get(name, ())):
             return name
     return None
+
+
+def _left_out(plan: TriggerPlan, stored: Progress, replayed: Progress) -> str | None:
+    """Return a method whose turn would come in the edited flow, but not in the stored run."""
+    if "turns" not in stored:
+        return None
+    waiting = {_key_of(turn) for turns in stored["turns"].values() for turn in turns["turns"]}
+    turns = [turn for turns in replayed.get("turns", {}).values() for turn in turns["turns"]]
+    missing = next((turn for turn in turns if _key_of(turn) not in waiting), None)
+    if missing is None:
+        return None
+    if "execution" in missing:
+        return missing["execution"]["method"]
+    return next(name for name in plan.listeners[missing["event"]] if plan.methods[name].is_router is missing["routers"])
+
+
+def _key_of(turn: Turn) -> tuple[str, str, bool, str | None]:
+    execution = turn.get("execution")
+    return turn["done"], turn["event"], turn["routers"], None if execution is None else execution["method"]
 
 
 def _first(values: Mapping[str, Sequence[Any]], name: str) -> object:
