@@ -8,7 +8,7 @@ The routers of an event run first, one after another, each with all that follows
 follows them; then the listeners of the routers' labels. What has to wait for others is kept as *turns*.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import takewhile
 from typing import Any, NotRequired, TypeAlias, cast
 
@@ -202,19 +202,18 @@ def check_calls(plan: TriggerPlan, progress: Progress, method: str, limit: int) 
 class _Step:
     """Collects the effects of one completion."""
 
+    _needed_later: Set[str | None] = frozenset()
+    """The executions whose results will be needed by others than those in flight."""
+
     def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
         self.plan, self.before, self.completed = plan, progress, done
         self.pending, self.fired = dict(progress["pending"]), dict(progress["fired"])
         self.ran = dict(progress["ran"])
         self.new: dict[str, Execution] = {}
-        self._look_at(done, progress["inflight"][done])
+        self.done, self.cause = done, progress["inflight"][done]
+        """The completion whose events are fired."""
 
-    def _look_at(self, done: str, cause: Execution) -> None:
-        """Set the completion whose events are fired."""
-        self.done, self.cause = done, cause
-        method = self.plan.methods.get(cause["method"])  # an edited flow may lack one that a run has completed
-        self.by_router = method is not None and method.is_router
-        self._triggered: set[str] = set()
+        self._triggered = set[str]()
 
     def fire(self, event: str, label: str | None, *, routers: bool | None = None) -> dict[str, Execution]:
         """Trigger the listeners of an event: all of them, or only routers or others; return what is to run."""
@@ -238,7 +237,10 @@ class _Step:
         return self.cause["round"] > number or (self._is_routed(label) and self.cause["wave"] != wave)
 
     def _is_routed(self, label: str | None) -> bool:
-        return label is not None and self.by_router
+        if label is None:
+            return False
+        method = self.plan.methods.get(self.cause["method"])  # an edited flow may lack one that a run has completed
+        return method is not None and method.is_router
 
     def _receive(
         self, name: str, key: str, condition: Condition | None, event: str, label: str | None
@@ -280,7 +282,7 @@ class _Step:
         """Return the resulting progress."""
         before: Mapping[str, Execution] = self.before["inflight"]
         inflight = {**{name: execution for name, execution in before.items() if name != self.completed}, **self.new}
-        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])} | self._needed_later()
+        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])} | self._needed_later
         progress: Progress = {
             "inflight": inflight,
             "pending": self.pending,
@@ -295,9 +297,6 @@ class _Step:
             "definition": self.before.get("definition", ""),
         }
         return progress
-
-    def _needed_later(self) -> set[str | None]:
-        return set()
 
 
 class _StepInTurns(_Step):
@@ -379,7 +378,7 @@ class _StepInTurns(_Step):
             started: dict[str, Execution] = {f"{execution['method']}#{number}": {**execution, "round": number}}
             self.new |= started
             return started
-        self._look_at(turn["done"], turn["cause"])
+        self.done, self.cause, self._triggered = turn["done"], turn["cause"], set()
         return self.fire(turn["event"], turn["label"], routers=turn["routers"])
 
     def _leave(self, key: str) -> None:
@@ -395,7 +394,8 @@ class _StepInTurns(_Step):
         """Return the resulting progress."""
         return {**super().progress(result), "turns": self.turns}
 
-    def _needed_later(self) -> set[str | None]:
+    @property
+    def _needed_later(self) -> Set[str | None]:  # pyright: ignore[reportIncompatibleVariableOverride]
         turns = [turn for waiting in self.turns.values() for turn in waiting["turns"]]
         executions = [turn["execution"] for turn in turns if "execution" in turn]
         return {name for turn in turns for name in (turn["done"], turn["cause"]["wave"])} | {
