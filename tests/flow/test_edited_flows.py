@@ -347,3 +347,31 @@ def test_a_flow_inside_a_method_refuses_as_well(mode: Mode):
     longer = around({**FOUND, "send": listen("write")}, ran)
     mode.run(longer.resume, longer.aresume, flow.flow_id)
     assert ran == ["find", "write", "send"]
+
+
+IN_TURN: Form = {
+    "find": start(),
+    "route": router("find"),
+    "check": router("find"),
+    "write": listen("find"),
+    "end": listen("write"),
+    "publish": listen("ok"),
+    "refuse": listen("no"),
+}
+
+
+def test_what_has_its_turn_later_runs_after_a_resume(mode: Mode):
+    returns = {"route": "ok", "check": "no"}
+    run = stopped(mode, IN_TURN, "check", returns=returns)
+    assert resumed(mode, IN_TURN, run, returns=returns) == ["check", "write", "end", "publish", "refuse"]
+    run = stopped(mode, IN_TURN, "end", returns=returns)
+    assert resumed(mode, IN_TURN, run, returns=returns) == ["end", "publish", "refuse"]
+
+
+def test_a_router_that_was_renamed_while_it_waited_for_its_turn_is_named(mode: Mode, granularity: str):
+    run = stopped(mode, IN_TURN, "route")
+    edited = {("judge" if name == "check" else name): decorate for name, decorate in IN_TURN.items()}
+    if granularity == "method":
+        assert refused(mode, edited, run) == "continues with method `check`, which the flow does not have"
+    else:  # whose records are replayed with the edited triggers
+        assert resumed(mode, edited, run) == ["route", "judge", "write", "end"]
