@@ -25,6 +25,7 @@ __all__ = [
     "PlainDict",
     "PlainMapping",
     "call_arguments",
+    "derived_model",
     "fault_text",
     "flat_schema",
     "from_json_schema",

@@ -5,7 +5,8 @@ round of its trigger; running again in the same round starts a new one. A *wave*
 event return: an `or_` over labels of one wave, and over that event, fires once.
 
 The routers of an event run first, one after another, each with all that follows it; then the event's listeners, with all that
-follows them; then the listeners of the routers' labels. What has to wait for others is kept as *turns*.
+follows them; then the listeners of the routers' labels. What has to wait for others is kept as
+*follow-ups*.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -21,10 +22,11 @@ from crewgraph.schema import PlainDict
 
 __all__ = [
     "Execution",
+    "FollowUp",
+    "FollowUps",
     "GraphState",
     "GraphUpdate",
     "Progress",
-    "Turn",
     "check_calls",
     "initial_progress",
     "labels_of",
@@ -41,7 +43,7 @@ _BEGINNING = ""
 """The wave of the first routers of a run."""
 
 _LABELS = ":labels"
-"""Distinguishes the turns of the labels that an execution returned from those of its own name."""
+"""Distinguishes the follow-ups of the labels that an execution returned from those of its own name."""
 
 
 class Execution(TypedDict):
@@ -62,10 +64,10 @@ class Execution(TypedDict):
     """For a router: whether others wait for it, and its labels are fired after theirs."""
 
     before: NotRequired[str]
-    """The turns that begin once it and all that follows it have completed; see `Progress.turns`."""
+    """The key of the follow-ups that begin once it and all that follows it have completed; see `Progress.follow_ups`."""
 
 
-class Turn(TypedDict):
+class FollowUp(TypedDict):
     """An event whose listeners, or one execution, that run once others have completed."""
 
     done: str
@@ -81,20 +83,20 @@ class Turn(TypedDict):
     """Whether the routers are meant, or the other listeners."""
 
     execution: NotRequired[Execution]
-    """The router whose turn it is, if its trigger has been received already."""
+    """The router that runs then, if its trigger has been received already."""
 
 
-class Turns(TypedDict):
-    """What runs in turn."""
+class FollowUps(TypedDict):
+    """What runs one after another, each with all that follows it."""
 
-    turns: list[Turn]
+    next: list[FollowUp]
     """The next ones, in order."""
 
     open: int
-    """How many executions, with what follows each, have to complete before the next turn."""
+    """How many executions, with what follows each, have to complete before the next begins."""
 
     before: str | None
-    """The turns that begin once these and all that follows them have completed."""
+    """The key of those that begin once these and all that follows them have completed."""
 
 
 class Progress(TypedDict):
@@ -121,7 +123,7 @@ class Progress(TypedDict):
     run: str
     """A unique id of the run."""
 
-    turns: NotRequired[dict[str, Turns]]
+    follow_ups: NotRequired[dict[str, FollowUps]]
     """What has to wait, by the execution that it follows; missing in flows without routers, and in runs of earlier versions,
     whose routers and listeners run in parallel."""
 
@@ -151,7 +153,7 @@ def initial_progress(plan: TriggerPlan, starting: Sequence[str], run: str) -> Pr
         "last": None,
     }
     if plan.has_routers:
-        progress["turns"] = {}
+        progress["follow_ups"] = {}
     return progress
 
 
@@ -174,8 +176,8 @@ def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequ
         result: its return value, in the form of checkpoints.
     """
     cause = progress["inflight"][done]
-    if "turns" in progress:
-        steps = _StepInTurns(plan, progress, done)
+    if "follow_ups" in progress:
+        steps = _StepInOrder(plan, progress, done)
         steps.complete(cause, labels)
         return steps.progress(result)
     step = _Step(plan, progress, done)
@@ -299,33 +301,38 @@ class _Step:
         return progress
 
 
-class _StepInTurns(_Step):
+class _StepInOrder(_Step):
     """Collects the effects of one completion in a flow with routers."""
 
     def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
         super().__init__(plan, progress, done)
-        self.turns = dict(progress.get("turns", {}))
+        self.follow_ups = dict(progress.get("follow_ups", {}))
 
     def complete(self, cause: Execution, labels: Sequence[str]) -> None:
         """Begin what follows a completion, or what waited for it."""
         done, before = self.completed, cause.get("before")
         method = cause["method"]
-        own = [*self._turns(done, cause, method, None, True), *self._turns(done, cause, method, None, False)]
-        routed = [turn for label in labels for turn in self._turns(done, cause, label, label, True)]
-        others = [turn for label in labels for turn in self._turns(done, cause, label, label, False)]
+        own = [*self._follow_ups(done, cause, method, None, True), *self._follow_ups(done, cause, method, None, False)]
+        routed = [item for label in labels for item in self._follow_ups(done, cause, label, label, True)]
+        others = [item for label in labels for item in self._follow_ups(done, cause, label, label, False)]
         if before is not None and cause.get("in_turn"):
-            waiting = self.turns[before]
-            routers = list(takewhile(lambda turn: "execution" in turn, waiting["turns"]))
-            self.turns[before] = {**waiting, "turns": [*routers, *routed, *waiting["turns"][len(routers) :], *others]}
+            waiting = self.follow_ups[before]
+            routers = list(takewhile(lambda item: "execution" in item, waiting["next"]))
+            self.follow_ups[before] = {
+                **waiting,
+                "next": [*routers, *routed, *waiting["next"][len(routers) :], *others],
+            }
         elif own and (routed or others):
             after = f"{done}{_LABELS}"
-            self.turns[after] = {"turns": [*routed, *others], "open": 1, "before": before}
+            self.follow_ups[after] = {"next": [*routed, *others], "open": 1, "before": before}
             before = after
         else:
             own += [*routed, *others]
         self._begin(done, own, before)
 
-    def _turns(self, done: str, cause: Execution, event: str, label: str | None, routers: bool) -> Iterator[Turn]:
+    def _follow_ups(
+        self, done: str, cause: Execution, event: str, label: str | None, routers: bool
+    ) -> Iterator[FollowUp]:
         if self._has_listeners(event, routers):
             yield {"done": done, "cause": cause, "event": event, "label": label, "routers": routers}
 
@@ -333,27 +340,27 @@ class _StepInTurns(_Step):
         methods = self.plan.methods
         return any(methods[name].is_router is routers for name in self.plan.listeners.get(event, ()))
 
-    def _begin(self, key: str, turns: Sequence[Turn], before: str | None) -> None:
-        """Begin the first turn in which something runs; the others follow it, and then those that wait for them."""
-        left = list(turns)
+    def _begin(self, key: str, follow_ups: Sequence[FollowUp], before: str | None) -> None:
+        """Begin the first of which something runs; the others follow it, and then those that wait for them."""
+        left = list(follow_ups)
         while left:
-            turn = left.pop(0)
+            follow_up = left.pop(0)
             ran = dict(self.ran)
-            started = self._take(turn)
+            started = self._take(follow_up)
             if not started:
                 continue
-            if turn["routers"]:
+            if follow_up["routers"]:
                 (name, first), *others = started.items()
-                left = [*self._put_off(turn, others, ran), *left]
+                left = [*self._put_off(follow_up, others, ran), *left]
                 started = {name: first}
                 if left:
                     first["in_turn"] = True
             if left:
-                self.turns[key] = {"turns": left, "open": len(started), "before": before}
+                self.follow_ups[key] = {"next": left, "open": len(started), "before": before}
                 before = key
             elif before is not None:
-                waiting = self.turns[before]
-                self.turns[before] = {**waiting, "open": waiting["open"] + len(started) - 1}
+                waiting = self.follow_ups[before]
+                self.follow_ups[before] = {**waiting, "open": waiting["open"] + len(started) - 1}
             if before is not None:
                 for execution in started.values():
                     execution["before"] = before
@@ -362,42 +369,42 @@ class _StepInTurns(_Step):
             self._leave(before)
 
     def _put_off(
-        self, turn: Turn, routers: Sequence[tuple[str, Execution]], ran: Mapping[str, tuple[int, int]]
-    ) -> Iterator[Turn]:
-        """Yield the turns of routers that run after the first one of their event."""
+        self, follow_up: FollowUp, routers: Sequence[tuple[str, Execution]], ran: Mapping[str, tuple[int, int]]
+    ) -> Iterator[FollowUp]:
+        """Yield the follow-ups of routers that run after the first one of their event."""
         for name, execution in routers:
             del self.new[name]
             if execution["method"] in self.ran:
                 self.ran[execution["method"]] = ran.get(execution["method"], (0, 0))
-            yield {**turn, "execution": execution}
+            yield {**follow_up, "execution": execution}
 
-    def _take(self, turn: Turn) -> dict[str, Execution]:
-        if "execution" in turn:
-            execution = turn["execution"]
+    def _take(self, follow_up: FollowUp) -> dict[str, Execution]:
+        if "execution" in follow_up:
+            execution = follow_up["execution"]
             number = self._next_round(execution["method"], execution["round"])
             started: dict[str, Execution] = {f"{execution['method']}#{number}": {**execution, "round": number}}
             self.new |= started
             return started
-        self.done, self.cause, self._triggered = turn["done"], turn["cause"], set()
-        return self.fire(turn["event"], turn["label"], routers=turn["routers"])
+        self.done, self.cause, self._triggered = follow_up["done"], follow_up["cause"], set()
+        return self.fire(follow_up["event"], follow_up["label"], routers=follow_up["routers"])
 
     def _leave(self, key: str) -> None:
-        """Note that one of the executions that turns wait for has completed, with all that follows it."""
-        waiting = self.turns[key]
+        """Note that one of the executions that others wait for has completed, with all that follows it."""
+        waiting = self.follow_ups[key]
         if waiting["open"] > 1:
-            self.turns[key] = {**waiting, "open": waiting["open"] - 1}
+            self.follow_ups[key] = {**waiting, "open": waiting["open"] - 1}
             return
-        del self.turns[key]
-        self._begin(key, waiting["turns"], waiting["before"])
+        del self.follow_ups[key]
+        self._begin(key, waiting["next"], waiting["before"])
 
     def progress(self, result: object) -> Progress:
         """Return the resulting progress."""
-        return {**super().progress(result), "turns": self.turns}
+        return {**super().progress(result), "follow_ups": self.follow_ups}
 
     @property
     def _needed_later(self) -> Set[str | None]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        turns = [turn for waiting in self.turns.values() for turn in waiting["turns"]]
-        executions = [turn["execution"] for turn in turns if "execution" in turn]
-        return {name for turn in turns for name in (turn["done"], turn["cause"]["wave"])} | {
+        items = [item for waiting in self.follow_ups.values() for item in waiting["next"]]
+        executions = [item["execution"] for item in items if "execution" in item]
+        return {name for item in items for name in (item["done"], item["cause"]["wave"])} | {
             name for item in executions for name in (item["source"], item["wave"])
         }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from crewgraph.compiler.flow.algebra import Progress, Turn, initial_progress, labels_of, next_progress
+from crewgraph.compiler.flow.algebra import FollowUp, Progress, initial_progress, labels_of, next_progress
 from crewgraph.compiler.flow.completion import Completion, is_feedback, method_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
@@ -244,10 +244,14 @@ def _progress_in(checkpoint: CheckpointTuple) -> list[Progress]:
 
 
 def _methods_ahead(progress: Progress) -> dict[str, str]:
-    """Return the methods that are running or whose turn comes, by an id."""
-    turns = [turn for waiting in progress.get("turns", {}).values() for turn in waiting["turns"]]
-    waiting = {f"{item['method']}@": item["method"] for turn in turns if (item := turn.get("execution")) is not None}
-    return {**{name: item["method"] for name, item in progress["inflight"].items()}, **waiting}
+    """Return the methods that are running or that follow others, by an id."""
+    later = [item["execution"] for item in _follow_ups(progress) if "execution" in item]
+    running = {name: item["method"] for name, item in progress["inflight"].items()}
+    return {**running, **{f"{item['method']}@": item["method"] for item in later}}
+
+
+def _follow_ups(progress: Progress) -> list[FollowUp]:
+    return [item for waiting in progress.get("follow_ups", {}).values() for item in waiting["next"]]
 
 
 def _unknown_method(plan: TriggerPlan, inflight: Mapping[str, str]) -> str | None:
@@ -270,12 +274,11 @@ def _counted_otherwise(plan: TriggerPlan, stored: Progress, replayed: Progress) 
 
 
 def _left_out(plan: TriggerPlan, stored: Progress, replayed: Progress) -> str | None:
-    """Return a method whose turn would come in the edited flow, but not in the stored run."""
-    if "turns" not in stored:
+    """Return a method that would still run in the edited flow, but that the stored run does not wait for."""
+    if "follow_ups" not in stored:
         return None
-    waiting = {_key_of(turn) for turns in stored["turns"].values() for turn in turns["turns"]}
-    turns = [turn for turns in replayed.get("turns", {}).values() for turn in turns["turns"]]
-    missing = next((turn for turn in turns if _key_of(turn) not in waiting), None)
+    known = set(map(_key_of, _follow_ups(stored)))
+    missing = next((item for item in _follow_ups(replayed) if _key_of(item) not in known), None)
     if missing is None:
         return None
     if "execution" in missing:
@@ -283,9 +286,9 @@ def _left_out(plan: TriggerPlan, stored: Progress, replayed: Progress) -> str | 
     return next(name for name in plan.listeners[missing["event"]] if plan.methods[name].is_router is missing["routers"])
 
 
-def _key_of(turn: Turn) -> tuple[str, str, bool, str | None]:
-    execution = turn.get("execution")
-    return turn["done"], turn["event"], turn["routers"], None if execution is None else execution["method"]
+def _key_of(item: FollowUp) -> tuple[str, str, bool, str | None]:
+    execution = item.get("execution")
+    return item["done"], item["event"], item["routers"], None if execution is None else execution["method"]
 
 
 def _first(values: Mapping[str, Sequence[Any]], name: str) -> object:
