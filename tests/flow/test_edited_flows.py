@@ -113,6 +113,19 @@ def test_a_start_that_was_added_is_not_left_out(mode: Mode):
     assert refused(mode, edited, run) == "continues with method `write`, and has no result of method `greet`"
 
 
+def test_a_start_with_a_condition_that_was_added_is_not_left_out_if_the_condition_held(mode: Mode):
+    def is_for_nobody(run: Mapping[str, Any]) -> bool:
+        return "id" in run["state"] and "name" not in run["inputs"]
+
+    def is_for_somebody(run: Mapping[str, Any]) -> bool:
+        return "name" in run["inputs"]
+
+    run = stopped(mode, FOUND, "write")
+    edited: Form = {**FOUND, "greet": start(is_for_nobody)}
+    assert refused(mode, edited, run) == "continues with method `write`, and has no result of method `greet`"
+    assert resumed(mode, {**FOUND, "greet": start(is_for_somebody)}, run) == ["write"]
+
+
 def test_a_method_put_behind_a_finished_run_is_not_left_out(mode: Mode):
     ran: list[str] = []
     flow = flow_of(FOUND, ran)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from crewgraph.compiler.flow.algebra import FollowUp, Progress, initial_progress, labels_of, next_progress
+from crewgraph.compiler.flow.algebra import FollowUp, GraphState, Progress, initial_progress, labels_of, next_progress
 from crewgraph.compiler.flow.completion import Completion, is_feedback, method_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
@@ -17,6 +17,7 @@ from crewgraph.compiler.flow.updates import label_value
 from crewgraph.core.journal import appended_in
 from crewgraph.core.operations import Program
 from crewgraph.core.past import ReadPast, lineage
+from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.errors import DefinitionChanged
 
 __all__ = ["check_flow_continues"]
@@ -82,6 +83,7 @@ class _Past:
     def __init__(self, run: FlowRun) -> None:
         self._run, self._plan = run, run.plan
         self._begun: Progress | None = None
+        self._beginning: GraphState = {}
         self._completed: list[_Completed] = []
         # By the number of completions before:
         self._reached: dict[int, Progress] = {}
@@ -96,6 +98,8 @@ class _Past:
         for checkpoint, following in zip_longest(checkpoints, checkpoints[1:]):
             writes = checkpoint.pending_writes or ()
             for progress in _progress_in(checkpoint):
+                if progress["last"] is None:
+                    self._beginning = checkpoint.checkpoint["channel_values"]
                 self._reach(progress)
             records = appended_in(writes)
             ends = [progress["last"] for progress in _progress_in(following)] if following is not None else ()
@@ -203,7 +207,7 @@ class _Past:
         """Yield the progress in the edited flow after each completion, as long as it would have run them."""
         plan = self._plan
         started = {item["method"] for item in begun["inflight"].values()}
-        starting = [name for name in plan.starts if plan.methods[name].predicate is None or name in started]
+        starting = [name for name in plan.starts if name in started or self._starts(plan.methods[name])]
         progress = initial_progress(plan, starting, begun["run"])
         yield progress
         for execution, labels in self._completed:
@@ -212,6 +216,16 @@ class _Past:
             elif method_of(execution) in plan.methods:
                 return
             yield progress
+
+    def _starts(self, method: FlowMethod) -> bool:
+        """Whether a start method would have run at the beginning."""
+        if method.predicate is None:
+            return True
+        inputs, state = (
+            {name: self._run.revived(value) for name, value in self._beginning[channel].items()}
+            for channel in ("inputs", "state")
+        )
+        return bool(method.predicate({"inputs": inputs, "state": self._run.flow.restored_state(state)}))
 
     def _difference(self, count: int, replayed: Progress) -> str | None:
         """Return how the run differs after some completions from what the edited flow would have come to."""
