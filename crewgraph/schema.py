@@ -25,6 +25,7 @@ __all__ = [
     "PlainDict",
     "PlainMapping",
     "call_arguments",
+    "derived_model",
     "fault_text",
     "flat_schema",
     "from_json_schema",
@@ -70,6 +71,12 @@ def _reduced(model: type[BaseModel]) -> Any:
 
 copyreg.pickle(_Derived, _reduced)  # pyright: ignore[reportArgumentType]
 _RECIPE = "__recipe__"
+
+
+def derived_model(base: type[BaseModel], create: Callable[..., object], *arguments: object) -> type[BaseModel]:
+    """Return a model like another one that pickles as a call of `create`, which makes it again."""
+    model = create_model(base.__name__, __base__=base, __doc__=base.__doc__, __cls_kwargs__={"metaclass": _Derived})
+    return _created(model, create, *arguments)
 
 
 def _created(model: type[_M], create: Callable[..., object], *arguments: object) -> type[_M]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crewgraph.cli.output import print_line, print_text
+from crewgraph.cli.output import EXIT_PENDING, print_line, print_text
 from crewgraph.cli.runs import RunDatabase
 from crewgraph.cli.target import Target, load_target
 from crewgraph.compiler.agent.human_review import has_terminal
@@ -32,9 +32,6 @@ else:
     SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
     pending_runs = lazy("crewgraph.runtime.runs.index:pending_runs")
     storage = lazy_module("crewgraph.runtime.runs.storage")
-
-_EXIT_PENDING = 3
-"""Exit code of a run that still waits, or waits again, for an answer."""
 
 _AnyQuestion = CrewQuestion | Question
 
@@ -90,10 +87,10 @@ def approve(
         result = run.resume(run.answers(questions))
     else:
         print_text("Answer with --yes, --no REASON or --answer TEXT, or run this command in a terminal.", err=True)
-        raise typer.Exit(_EXIT_PENDING)
+        raise typer.Exit(EXIT_PENDING)
     print_text(str(result))
     if isinstance(result, (PendingCrew, PendingFlow)):
-        raise typer.Exit(_EXIT_PENDING)
+        raise typer.Exit(EXIT_PENDING)
 
 
 def resume(
@@ -118,7 +115,7 @@ def resume(
     print_text(str(result))
     if isinstance(result, (PendingCrew, PendingFlow)):
         print_text(f"Answer with `crewgraph approve {thread}`.", err=True)
-        raise typer.Exit(_EXIT_PENDING)
+        raise typer.Exit(EXIT_PENDING)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,19 @@ import typer
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.text import json_text, printable, printable_line
 
-__all__ = ["print_error", "print_fields", "print_json", "print_line", "print_source", "print_table", "print_text"]
+__all__ = [
+    "EXIT_PENDING",
+    "print_error",
+    "print_fields",
+    "print_json",
+    "print_line",
+    "print_source",
+    "print_table",
+    "print_text",
+]
+
+EXIT_PENDING = 3
+"""Exit code of a run that still waits, or waits again, for an answer."""
 
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from crewgraph.cli.output import print_fields, print_json, print_line, print_table, print_text
+from crewgraph.cli.output import EXIT_PENDING, print_fields, print_json, print_line, print_table, print_text
 from crewgraph.cli.target import CrewTarget, load_crew_target
 from crewgraph.definitions.crew.history import RunDiff, TaskDiff
-from crewgraph.definitions.crew.pending import RunFilter
+from crewgraph.definitions.crew.pending import PendingCrew, RunFilter
 from crewgraph.errors import RunError, StorageError
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.schema import PlainDict, PlainMapping
@@ -302,6 +302,8 @@ def replay(
 
     The task and all tasks after it run again; the outputs of earlier tasks are taken from the stored run.
     `crewgraph log-tasks-outputs` lists the ids of the tasks.
+
+    Exit codes: 0 if the run finished, 1 on errors, 2 on invalid usage, 3 if the run waits for an answer.
     """
     values = _parse_inputs(inputs)
     crew = load_crew_target(target)
@@ -317,6 +319,9 @@ def replay(
     else:
         print_line(f"run {result.thread_id}", err=True)
         print_text(result.raw)
+    if isinstance(result, PendingCrew):
+        print_line(f"Answer with `crewgraph approve {result.thread_id}`.", err=True)
+        raise typer.Exit(EXIT_PENDING)
 
 
 def _parse_inputs(text: str | None) -> dict[str, object] | None:

@@ -43,7 +43,7 @@ from crewgraph.core.pregel import trace_on_demand
 from crewgraph.core.supersteps import LeanLoop, NodeRunner, with_globals
 from crewgraph.schema import PlainMapping
 
-__all__ = ["InlineGraph", "InlineSaver", "Save", "supported"]
+__all__ = ["InlineGraph", "InlineSaver", "Save", "began", "supported"]
 
 Save = tuple[str, tuple[Any, ...]]
 """A saver call: "put" or "put_writes", and its positional arguments."""
@@ -209,7 +209,8 @@ class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportInco
             entered = _enter(self)
             if self.apply_input() and self.checkpointer and self.durability == "sync":
                 self._put_checkpoint_fut.result()
-        except BaseException:  # also a Ctrl-C while the input was saved; LangGraph would leave its threads
+        except BaseException as error:  # also a Ctrl-C while the input was saved; LangGraph would leave its threads
+            _mark_not_begun(error, self.config)
             self.stack.__exit__(*sys.exc_info())
             if claim is not None:
                 claim.close()
@@ -261,7 +262,8 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
             entered = await super().__aenter__()
             if self.apply_input() and self.checkpointer and self.durability == "sync":
                 await cast("asyncio.Future[None]", self._put_checkpoint_fut)
-        except BaseException:  # also a cancellation: the opened resources are closed
+        except BaseException as error:  # also a cancellation: the opened resources are closed
+            _mark_not_begun(error, self.config)
             await self.stack.__aexit__(*sys.exc_info())
             if claim is not None:
                 claim.close()
@@ -351,6 +353,18 @@ def _with_claim(config: RunnableConfig, claiming: ClaimThread | None, claim: Thr
 def _move_past(saved: CheckpointTuple | None) -> None:
     if saved is not None:
         move_past(saved.checkpoint["id"])
+
+
+_NOT_BEGUN = "__crewgraph_not_begun__"
+
+
+def _mark_not_begun(error: BaseException, config: RunnableConfig) -> None:
+    setattr(error, _NOT_BEGUN, config.get("configurable", {}).get("thread_id"))
+
+
+def began(error: BaseException, thread_id: str) -> bool:
+    """Whether the run of a thread that an error ended had begun, and so has stored its input."""
+    return getattr(error, _NOT_BEGUN, None) != thread_id
 
 
 def _executor(submit: _Submit) -> Any:

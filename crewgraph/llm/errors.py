@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from crewgraph.errors import ModelError, PicklableError, unconstructed
 from crewgraph.extras import load
+from crewgraph.tracebacks import note_once
 
 __all__ = [
     "ContextLengthExceeded",
@@ -47,7 +48,7 @@ class ProviderErrors:
     `UnreadableAnswer`, each with the original error as its cause. Other exceptions stay instances of their type, so that retry
     policies see what they expect; those of providers can be pickled. An unreachable server is also a `ConnectionError`, an
     unknown model also a `ValueError`; their messages name the model, and the server's address. The end of an iterator is a
-    `RuntimeError`.
+    `RuntimeError`. A connection of an event loop that has ended gets a note that says what to do.
     """
 
     def __init__(self, model: str) -> None:
@@ -73,6 +74,8 @@ class ProviderErrors:
                 f"The model `{self._model}` sent an answer that cannot be parsed: {str(error).rstrip('. ')}. "
                 "Check that its `base_url` is the address of an OpenAI-compatible API; most end in /v1."
             ) from error
+        if isinstance(error, RuntimeError) and str(error) == "Event loop is closed":
+            note_once(error, _FOREIGN_LOOP.format(model=self._model))
         bases = {base.__name__ for base in type(error).__mro__}
         if "APIConnectionError" in bases and not isinstance(error, ConnectionError):
             text = f"{_unreached(self._model, error)}: {_with_reason(error)}"
@@ -83,6 +86,14 @@ class ProviderErrors:
         if "APIError" in bases and not isinstance(error, PicklableError):
             raise _derived(error, error.args) from error.__cause__
         return False
+
+
+_FOREIGN_LOOP = (
+    "the model `{model}` holds a connection of an event loop that has ended, such as that of an earlier `asyncio.run`. Run "
+    "everything on one event loop, call `kickoff()` instead, or give the model an `http_async_client` that keeps no connections: "
+    "`httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0))`"
+)
+"""LangChain has one client for all event loops. That of a model can be replaced, but not that of one made for each request."""
 
 
 def _derived(error: Exception, args: tuple[object, ...], builtin: type[Exception] = Exception) -> Exception:

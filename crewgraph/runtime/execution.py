@@ -45,9 +45,9 @@ __all__ = [
     "configured",
     "interruptible",
     "interruption",
+    "is_resumable",
     "is_watched",
     "resume_advice",
-    "saver_advice",
     "with_run_config",
 ]
 
@@ -87,6 +87,11 @@ class _Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a run; the text says how to continue it."""
 
 
+def is_resumable(error: BaseException, saver: object) -> bool:
+    """Whether a stored run that an error ended can be resumed, once the cause of the error is gone."""
+    return not getattr(saver, "is_lost", False) and _saver_advice(error) is None
+
+
 def resume_advice(resume: str | None) -> str:
     """Return what to say of a run that was interrupted: the call that continues it, or, for None, that it was not stored."""
     return "its progress was not stored" if resume is None else f"its progress is stored, and `{resume}` continues it"
@@ -123,12 +128,12 @@ class interruptible:
             raise interrupt from None
         if isinstance(error, asyncio.CancelledError) and is_interrupted():
             raise asyncio.CancelledError(*error.args) from None
-        if (advice := saver_advice(error)) is not None:
+        if (advice := _saver_advice(error)) is not None:
             note_once(error, advice)
         shorten_tracebacks(error)
 
 
-def saver_advice(error: BaseException) -> str | None:
+def _saver_advice(error: BaseException) -> str | None:
     """Return what to do if an error says that a checkpointer of LangGraph cannot be used as it is, else None."""
     if type(error).__name__ == "UndefinedTable" and '"checkpoint' in str(error):  # not a table that a tool looks for
         return "the database has no tables for checkpoints: call `setup()` of the checkpointer once"

@@ -82,10 +82,12 @@ class DatabaseErrors(NamedTuple):
         return StorageError(f"The {self.noun} `{path}` is damaged: {problem}. {self.damaged_hint}")
 
     def _hint(self, code: int) -> str:
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+        if code in _DAMAGED:
             return self.damaged_hint
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return _UNLOCK_HINT
+        if code == sqlite3.SQLITE_READONLY:
+            return f"Make it writable, or for new data: {self.unusable_hint}"
         if code == sqlite3.SQLITE_IOERR:
             return f"Data saved earlier stays readable if the disk is. {self.unusable_hint}"
         return {sqlite3.SQLITE_FULL: self.full_hint, sqlite3.SQLITE_TOOBIG: self.too_large_hint}.get(
@@ -97,6 +99,7 @@ _UNLOCK_HINT = (
     "End the process that holds it (a database shell with an open transaction, a backup), or give each "
     "program its own CREWGRAPH_STORAGE_DIR."
 )
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 _PROBLEMS = {
     sqlite3.SQLITE_READONLY: "is read-only",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened",
@@ -226,6 +229,7 @@ class Database:
         """The number of times a connection was opened; caches are invalid after each, as in a forked child."""
         self._written = 0
         self._closed = False
+        self._damaged = False
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._run("", self._probe)
@@ -295,6 +299,11 @@ class Database:
         """Whether the file was deleted, or another one took its place, since it was opened."""
         return self._file is not None and _identity(self.path) != self._file
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the file turned out to be damaged, or was deleted or replaced, so that nothing more can be read from it."""
+        return self._damaged or self.is_replaced
+
     def close(self) -> None:
         """Close the file. May be called more than once."""
         with self._lock:
@@ -328,6 +337,7 @@ class Database:
             except sqlite3.Error as error:
                 deadline = deadline or time.monotonic() + self._timeout
                 if not is_busy(error) or time.monotonic() > deadline:
+                    self._damaged |= _code(error) in _DAMAGED
                     raise self._errors.translate(error, self.path) from error
             finally:
                 lock.release()

@@ -8,6 +8,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any, Self, cast, dataclass_transform, overload
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
@@ -17,11 +18,11 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
-from crewgraph.functions import by_name
+from crewgraph.functions import by_name, restored
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import PlainDict, from_signature
 from crewgraph.tools.failure import ToolFailurePolicy
-from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, langchain_tool
+from crewgraph.tools.langchain import LangChainCall, is_langchain_tool, langchain_tool
 from crewgraph.tools.results import Rendered, restore_result, result_schema_of, result_text
 from crewgraph.tools.structured import CrewStructuredTool, checked_arguments, claim_use, prompt_text, tool_spec
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as ModelType
 else:
     ModelType = type(BaseModel)
+
+_FUNCTIONS = frozenset({"cache_function", "require_approval", "func"})
+"""The fields of tools that may hold a function."""
 
 _PLAIN_TYPES = (str, int, float, bool, list, dict, tuple, set)
 
@@ -326,7 +330,8 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
         """
         if not is_langchain_tool(tool):
             raise DefinitionError(f"`from_langchain` takes a LangChain tool, not {type(tool).__name__} {tool!r}.")
-        schema = arguments_of(tool)
+        invoke = LangChainCall(tool)
+        schema = invoke.arguments
         if isinstance(schema, dict):
             raise DefinitionError(
                 f"the LangChain tool `{tool.name}` has a JSON schema instead of a pydantic model. "
@@ -337,7 +342,7 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
             name=tool.name,
             description=tool.description,
             args_schema=schema,
-            func=partial(_invoked, tool),
+            func=invoke,
             result_as_answer=bool(getattr(tool, "return_direct", False)),
             once=once,
             require_approval=approval_of(tool),
@@ -355,12 +360,24 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
     def _text_of(self, result: Any) -> str:
         return self._render(result)[0]
 
+    def __getstate__(self) -> dict[Any, Any]:
+        state = super().__getstate__()
+        fields, declared = dict(state["__dict__"]), type(self).model_fields
+        for name in _FUNCTIONS & fields.keys():
+            if isfunction(fields[name]) and fields[name] is declared[name].default:
+                del fields[name]  # the class has it
+            else:
+                fields[name] = by_name(fields[name], f"`{name}` of tool `{self.name}`")
+        return {**state, "__dict__": fields}
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        fields, declared = dict(state["__dict__"]), type(self).model_fields
+        for name in _FUNCTIONS & declared.keys():
+            fields[name] = restored(fields[name]) if name in fields else declared[name].default
+        super().__setstate__({**state, "__dict__": fields})
+
     def _generate_description(self) -> None:
         """Do nothing; CrewAI tools call this after they change the description."""
-
-
-def _invoked(tool: Any, /, **arguments: object) -> Any:
-    return tool.ainvoke(arguments) if is_async_only(tool) else tool.invoke(arguments)
 
 
 class Tool(BaseTool):
@@ -376,10 +393,6 @@ class Tool(BaseTool):
     @property
     def _origin(self) -> object:
         return self.func
-
-    def __getstate__(self) -> dict[Any, Any]:
-        state = super().__getstate__()
-        return {**state, "__dict__": {**state["__dict__"], "func": by_name(self.func)}}
 
     def _run(self, *args: Any, **kwargs: object) -> object:
         return self.func(*args, **kwargs)

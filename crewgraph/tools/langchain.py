@@ -1,7 +1,7 @@
 """Conversion of tools to and from LangChain, whose packages are imported only when a tool is converted."""
 
 from collections.abc import Awaitable, Callable
-from inspect import Parameter, signature
+from inspect import Parameter, isfunction, signature
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, create_model
@@ -9,12 +9,21 @@ from pydantic import BaseModel, create_model
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
-from crewgraph.schema import PlainDict, json_schema
+from crewgraph.functions import ByName, by_name, found_by_name, is_importable
+from crewgraph.schema import PlainDict, derived_model, json_schema
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = ["arguments_of", "as_langchain_tool", "is_async_only", "is_langchain_tool", "langchain_tool", "wants_call_id"]
+__all__ = [
+    "LangChainCall",
+    "arguments_of",
+    "as_langchain_tool",
+    "is_async_only",
+    "is_langchain_tool",
+    "langchain_tool",
+    "wants_call_id",
+]
 
 _RESERVED = {"config", "run_manager"}
 """Argument names that LangChain reserves."""
@@ -26,6 +35,49 @@ def is_langchain_tool(value: Any) -> bool:
     tool_class = cast(Any, type(value))
     has_methods = all(hasattr(tool_class, name) for name in ("tool_call_schema", "invoke", "ainvoke"))
     return has_methods and hasattr(value, "name") and hasattr(value, "description")
+
+
+class LangChainCall:
+    """A function that calls a LangChain tool. It pickles if another process can import the tool's function or class."""
+
+    def __init__(self, tool: Any) -> None:
+        self.tool = tool
+
+    def __call__(self, /, **arguments: object) -> Any:
+        return self.tool.ainvoke(arguments) if is_async_only(self.tool) else self.tool.invoke(arguments)
+
+    @property
+    def arguments(self) -> type[BaseModel] | PlainDict:
+        """The arguments of the tool, as `arguments_of` returns them."""
+        schema = arguments_of(self.tool)
+        return schema if isinstance(schema, dict) else derived_model(schema, _arguments, self, _function_of(self.tool))
+
+    def __reduce__(self) -> tuple[Any, tuple[object, ...]]:
+        tool: Any = self.tool
+        function = _function_of(tool)
+        if function is None or not is_importable(function):
+            return LangChainCall, (tool,)
+        if isfunction(function) and found_by_name(function) is tool:
+            return LangChainCall, (ByName(function, of_tool=True),)
+        fields: PlainDict = {
+            name: getattr(tool, name) for name in tool.model_fields_set if name not in ("func", "coroutine")
+        }
+        if isinstance(schema := fields.get("args_schema"), type) and found_by_name(schema) is not schema:
+            del fields["args_schema"]  # of the function's signature
+        return _made_again, (cast("object", type(tool)), by_name(tool.func), by_name(tool.coroutine), fields)
+
+
+def _made_again(kind: Any, func: object, coroutine: object, fields: PlainDict) -> LangChainCall:
+    return LangChainCall(kind.from_function(func, coroutine=coroutine, **fields))
+
+
+def _arguments(call: LangChainCall, _function: object) -> type[BaseModel] | PlainDict:
+    return call.arguments
+
+
+def _function_of(tool: Any) -> Any:
+    """Return the function that a LangChain tool was made of; None for one of a class of its own."""
+    return getattr(tool, "func", None) or getattr(tool, "coroutine", None)
 
 
 def as_langchain_tool(source: Any) -> Any:

@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError, LimitReached, ToolFailed
+from crewgraph.functions import by_name, restored
 from crewgraph.redaction import redact_text
 from crewgraph.schema import (
     JsonSchema,
@@ -193,6 +194,13 @@ class CrewStructuredTool:
         self._rendered_by: Callable[[object], str] | None = None
         if func is not None:
             _check_parameters(name, func, self.args_schema)
+
+    def __getstate__(self) -> PlainDict:
+        names = ("func", "cache_function", "require_approval")
+        return {**vars(self), **{name: by_name(vars(self)[name], f"`{name}` of tool `{self.name}`") for name in names}}
+
+    def __setstate__(self, state: PlainDict) -> None:
+        vars(self).update({name: restored(value) for name, value in state.items()})
 
     @classmethod
     def from_function(

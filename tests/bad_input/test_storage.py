@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Generator
@@ -19,6 +20,8 @@ from crewgraph.cli.app import app
 from crewgraph.errors import RunError, StorageError
 from crewgraph.flow import Flow, persist, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+
+UNIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no open file, and knows other permissions")
 
 
 def solo(llm: ScriptedLLM) -> Crew:
@@ -67,12 +70,102 @@ def test_a_full_disk_stops_the_run_and_loses_nothing_that_was_kept(mode: Mode, t
         connection = saver._database._connection  # pyright: ignore[reportPrivateUsage]
         assert connection is not None
         connection.execute("PRAGMA max_page_count=60")
-        with pytest.raises(StorageError, match=r"cannot grow: the disk is full .*the run can be resumed"):
+        with pytest.raises(StorageError, match=r"cannot grow: the disk is full .*then runs can be resumed") as failed:
             mode.kickoff(made, thread_id="t", checkpointer=saver)
+        assert failed.value.__notes__ == ["`crew.resume('t')` continues the run"]
         assert len(llm.requests) == 2
         connection.execute("PRAGMA max_page_count=100000")
         assert mode.resume(made, "t", checkpointer=saver).tasks_output[0].raw == "small"
     assert len(llm.requests) == 4
+
+
+def overwrite(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.close()
+    with path.open("r+b") as file:
+        file.seek(4096)  # the first page, which names the tables, stays
+        file.write(b"\xff" * (path.stat().st_size - 4096))
+
+
+def drop_a_table(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE writes")
+    connection.close()
+
+
+@pytest.mark.parametrize("damage", [overwrite, drop_a_table])
+def test_nobody_is_advised_to_resume_a_run_whose_database_was_damaged_under_it(
+    mode: Mode, tmp_path: Path, damage: Callable[[Path], None]
+):
+    def answer(messages: list[Any]) -> str:
+        if len(llm.requests) == 2:
+            damage(tmp_path / "runs.db")
+        return "done" * 1000
+
+    llm = ScriptedLLM(answer)
+    worker = agent(llm)
+    made = crew(*(task(name, worker) for name in ("a", "b", "c", "d")))
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        for attempt in (
+            lambda: mode.kickoff(made, thread_id="t", checkpointer=saver),
+            lambda: mode.resume(made, "t", checkpointer=saver),
+        ):
+            with pytest.raises((StorageError, RunError)) as failed:
+                attempt()
+            assert getattr(failed.value, "__notes__", []) == []
+        assert saver.is_lost and len(llm.requests) == 2
+    with SqliteCheckpointer(tmp_path / "new.db") as saver:
+        assert mode.kickoff(made, thread_id="t", checkpointer=saver).raw.startswith("done") and not saver.is_lost
+
+
+def test_a_run_whose_database_becomes_read_only_is_resumed_once_it_can_be_written(mode: Mode, tmp_path: Path):
+    def answer(messages: list[Any]) -> str:
+        if len(llm.requests) == 2:
+            connection.execute("PRAGMA query_only=1")
+        return "done"
+
+    llm = ScriptedLLM(answer)
+    worker = agent(llm)
+    made = crew(*(task(name, worker) for name in ("a", "b", "c")))
+    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
+        connection: Any = saver._database._connection  # pyright: ignore[reportPrivateUsage]
+        with pytest.raises(StorageError, match=r"is read-only .*Make it writable, or for new data: Set CREW") as failed:
+            mode.kickoff(made, thread_id="t", checkpointer=saver)
+        assert failed.value.__notes__ == ["`crew.resume('t')` continues the run"]
+        connection.execute("PRAGMA query_only=0")
+        assert mode.resume(made, "t", checkpointer=saver).raw == "done" and not saver.is_lost
+
+
+def test_nobody_is_advised_to_resume_a_run_that_could_not_be_stored_at_all(mode: Mode, tmp_path: Path):
+    llm = ScriptedLLM(["one", "two"])
+    worker = agent(llm)
+    made = crew(task("a", worker), task("b", worker))
+    with SqliteCheckpointer(tmp_path / "runs.db", busy_timeout=0.1) as saver:
+        other = sqlite3.connect(tmp_path / "runs.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageError, match="stayed locked by another process") as failed:
+            mode.kickoff(made, thread_id="t", checkpointer=saver)
+        assert (getattr(failed.value, "__notes__", []), llm.requests) == ([], [])
+        other.execute("ROLLBACK")
+        with pytest.raises(RunError, match="there is no run of thread `t`"):
+            mode.resume(made, "t", checkpointer=saver)
+        other.close()
+        assert mode.kickoff(made, thread_id="t", checkpointer=saver).raw == "two"
+
+
+@UNIX
+def test_a_folder_that_was_deleted_is_reported_by_every_run_until_it_is_there_again(mode: Mode, tmp_path: Path):
+    (tmp_path / "runs").mkdir()
+    made = solo(ScriptedLLM(["one", "two"]))
+    with SqliteCheckpointer(tmp_path / "runs" / "runs.db") as saver:
+        mode.kickoff(made, checkpointer=saver)
+        shutil.rmtree(tmp_path / "runs")
+        for _ in range(2):
+            with pytest.raises(StorageError, match="No such file or directory"):
+                mode.kickoff(made, checkpointer=saver)
+    with SqliteCheckpointer(tmp_path / "runs" / "runs.db") as saver:
+        assert mode.kickoff(made, checkpointer=saver).raw == "two"
 
 
 def test_a_database_that_was_closed_is_reported(mode: Mode, tmp_path: Path):
@@ -87,9 +180,6 @@ def test_a_setting_that_is_no_number_is_named(mode: Mode, monkeypatch: pytest.Mo
     monkeypatch.setenv(name, "much")
     with pytest.raises(ValueError, match=f"the environment variable {name} must be a number, not 'much'"):
         mode.kickoff(solo(ScriptedLLM([])))
-
-
-UNIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no open file, and knows other permissions")
 
 
 def deleted(path: Path) -> None:
@@ -118,8 +208,9 @@ def test_a_database_that_is_deleted_or_replaced_in_the_middle_of_a_run_stops_it(
     made = crew(*(task(name, worker) for name in ("a", "b", "c", "d")))
     with pytest.raises(
         StorageError, match=r"checkpoints.db` was deleted or replaced while it was open.*start a new run"
-    ):
+    ) as failed:
         mode.kickoff(made, thread_id="t")
+    assert getattr(failed.value, "__notes__", []) == []
     assert len(llm.requests) == 2
     assert mode.kickoff(made, thread_id="another").raw == "done"  # in the file that is there now, or in a new one
     assert len(mode.run(made.history, made.ahistory, "another")) > 4

@@ -89,6 +89,19 @@ def test_a_run_continues_with_each_answer_until_it_is_done(office: Python):
     )
 
 
+def test_a_replay_that_asks_shows_the_question_and_how_to_answer(office: Python):
+    office("office.py", "office", "t")
+    approve(office, "t", "--yes")
+    approve(office, "t", "--answer", "")
+    ran = office("-m", "crewgraph", "replay", "-t", "pay", "--thread", "t", "--target", "office.py:office")
+    thread = ran.stderr.split()[1]
+    assert ran.returncode == 3 and ran.stderr == f"run {thread}\nAnswer with `crewgraph approve {thread}`.\n"
+    assert ran.stdout == (
+        "crew `office` waits for an answer: agent `clerk` in task `pay` asks whether it may call `pay(to='anna')`. "
+        f"Answer with `resume('{thread}', ...)`.\n"
+    )
+
+
 def test_a_refusal_and_other_arguments(office: Python):
     office("office.py", "office", "t")
     ran = approve(office, "t", "--no", "too dear")

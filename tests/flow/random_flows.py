@@ -1,5 +1,6 @@
 """Random flows, and a naive implementation of the trigger rules to compare others with."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, cast
@@ -105,6 +106,15 @@ BEGINNING = Ran("", 0, None)
 """The trigger of the routers that a run starts with."""
 
 
+Activity = Iterator[None]
+"""An execution and all that follows it; waits for completions."""
+
+
+def _continued(activities: list[Activity]) -> list[Activity]:
+    """Continue activities and return those that have not ended."""
+    return [one for one in activities if next(one, one) is not one]
+
+
 @dataclass
 class Naive:
     """A run of a flow, simulated by its rules."""
@@ -114,12 +124,53 @@ class Naive:
     inflight: list[Ran] = field(default_factory=list[Ran])
     received: dict[tuple[str, str], list[Signal]] = field(default_factory=dict[tuple[str, str], list[Signal]])
     answered: dict[str, tuple[int, Signal]] = field(default_factory=dict[str, tuple[int, Signal]])
+    activities: list[Activity] = field(default_factory=list[Activity])
 
     def __post_init__(self) -> None:
         methods = self.definition.methods.values()
         plain = [one for one in methods if one.is_start and one.condition is None]
-        for one in plain or [one for one in methods if one.is_start]:
-            self._run(Ran(one.name, 1, None, BEGINNING))
+        starts = plain or [one for one in methods if one.is_start]
+        self.activities = _continued([self._activity(Ran(one.name, 1, None, BEGINNING)) for one in starts])
+
+    def _activity(self, ran: Ran, caught: list[Signal] | None = None) -> Activity:
+        """Run a method and all that follows it, up to the labels of a router if they are `caught`."""
+        self._run(ran)
+        while any(one is ran for one in self.inflight):
+            yield
+        own, *labels = self._signals(ran, ran.returned)
+        if not any(one.is_router for one in self.definition.methods.values()):
+            parallel = [self._activity(one) for one in self._reached([own, *labels])]
+            while parallel := _continued(parallel):
+                yield
+            return
+        yield from self._turns([(True, own), (False, own)])
+        if caught is None:
+            yield from self._turns([*((True, one) for one in labels), *((False, one) for one in labels)])
+        else:
+            caught += labels
+
+    def _turns(self, turns: list[tuple[bool, Signal]]) -> Activity:
+        """Run the routers or the other listeners of one signal after the other."""
+        while turns:
+            for_routers, signal = turns.pop(0)
+            methods = self.definition.methods
+            reached = self._reached([signal], [one.name for one in methods.values() if one.is_router is for_routers])
+            if for_routers:
+                for one in reached:
+                    yield from self._activity(one, fired := list[Signal]())
+                    turns = [*((True, label) for label in fired), *turns, *((False, label) for label in fired)]
+            else:
+                parallel = [self._activity(one) for one in reached]
+                while parallel := _continued(parallel):
+                    yield
+
+    def _reached(self, signals: list[Signal], among: list[str] | None = None) -> list[Ran]:
+        reached: list[Ran] = []
+        for signal in signals:
+            for listener in self._listeners_of(signal):
+                if listener not in [one.method for one in reached] and (among is None or listener in among):
+                    reached += self._told(listener, signal)
+        return reached
 
     def _run(self, ran: Ran) -> None:
         earlier = [one.round for one in self.runs if one.method == ran.method]
@@ -129,15 +180,9 @@ class Naive:
         self.inflight.append(ran)
 
     def complete(self, ran: Ran, value: Any) -> None:
-        self.inflight.remove(ran)
+        self.inflight = [one for one in self.inflight if one is not ran]
         ran.returned = value
-        reached: list[Ran] = []
-        for signal in self._signals(ran, value):
-            for listener in self._listeners_of(signal):
-                if listener not in [one.method for one in reached]:
-                    reached += self._told(listener, signal)
-        for one in reached:
-            self._run(one)
+        self.activities = _continued(self.activities)
 
     def _signals(self, ran: Ran, value: Any) -> list[Signal]:
         signals = [Signal(ran.method, ran.round, ran)]

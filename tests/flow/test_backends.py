@@ -424,6 +424,54 @@ def test_a_run_that_is_done_begins_anew_with_what_was_persisted(mode: Mode, save
     assert kickoff(mode, other, {"id": flow.flow_id}) == ["first", "second", "first", "second", "third", "fourth"]
 
 
+class Copied(Flow[dict[str, Any]]):
+    """Reads what `Steps` has persisted."""
+
+    @start()
+    def look(self) -> list[str]:
+        return self.state.get("seen", [])
+
+
+@persist
+class Whole(Copied): ...
+
+
+def test_any_flow_begins_with_what_another_has_persisted_and_not_with_what_came_later(
+    mode: Mode, saver: SqliteCheckpointer
+):
+    shelf = Shelf()
+    for make in (lambda: Copied(persistence=shelf, checkpointer=saver), lambda: Whole(checkpointer=saver)):
+        flow = Steps(checkpointer=saver)
+        kickoff(mode, flow)
+        reading = make()
+        assert kickoff(mode, reading, {"id": flow.flow_id}) == ["first", "second"]
+        assert "third" not in reading.state
+        assert kickoff(mode, make(), {"id": flow.flow_id}) == ["first", "second"]
+        loaded = make()
+        assert loaded._load_state(flow.flow_id)  # pyright: ignore[reportPrivateUsage]
+        assert loaded.state["seen"] == ["first", "second"]
+
+
+def test_the_backend_of_a_flow_object_is_given_the_state_of_the_persisted_methods(
+    mode: Mode, saver: SqliteCheckpointer, tmp_path: Path
+):
+    shelf = Shelf()
+    flow = Steps(persistence=shelf, checkpointer=False)
+    kickoff(mode, flow)
+    assert [(name, state["seen"]) for name, state in shelf.saves] == [("second", ["first", "second"])]
+    again = Steps(persistence=shelf, checkpointer=False)
+    assert kickoff(mode, again, {"id": flow.flow_id}) == ["first", "second", "first", "second", "third", "fourth"]
+    broken.append("fourth")
+    states = SQLiteFlowPersistence(tmp_path / "states.db")
+    stored = Steps(persistence=states, checkpointer=saver)
+    with pytest.raises(ConnectionError):
+        kickoff(mode, stored)
+    done.clear()
+    broken.clear()
+    kickoff(mode, Steps(persistence=states, checkpointer=saver), {"id": stored.flow_id})
+    assert done == ["third", "fourth"]
+
+
 def test_what_methods_take_away_comes_back_with_the_state_as_it_was(mode: Mode, saver: SqliteCheckpointer):
     class Taking(Flow[dict[str, Any]]):
         @persist

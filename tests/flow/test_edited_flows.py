@@ -113,6 +113,19 @@ def test_a_start_that_was_added_is_not_left_out(mode: Mode):
     assert refused(mode, edited, run) == "continues with method `write`, and has no result of method `greet`"
 
 
+def test_a_start_with_a_condition_that_was_added_is_not_left_out_if_the_condition_held(mode: Mode):
+    def is_for_nobody(run: Mapping[str, Any]) -> bool:
+        return "id" in run["state"] and "name" not in run["inputs"]
+
+    def is_for_somebody(run: Mapping[str, Any]) -> bool:
+        return "name" in run["inputs"]
+
+    run = stopped(mode, FOUND, "write")
+    edited: Form = {**FOUND, "greet": start(is_for_nobody)}
+    assert refused(mode, edited, run) == "continues with method `write`, and has no result of method `greet`"
+    assert resumed(mode, {**FOUND, "greet": start(is_for_somebody)}, run) == ["write"]
+
+
 def test_a_method_put_behind_a_finished_run_is_not_left_out(mode: Mode):
     ran: list[str] = []
     flow = flow_of(FOUND, ran)
@@ -155,12 +168,16 @@ def test_a_label_that_no_method_listens_to_any_more_does_not_hide_the_method_tha
     )
 
 
-def test_a_label_that_a_completed_router_returned_starts_a_method_that_was_added(mode: Mode):
+def test_a_label_that_a_completed_router_returned_starts_a_method_that_was_added(mode: Mode, granularity: str):
     form: Form = {"find": start(), "route": router("find"), "write": listen("find"), "end": listen("write")}
     run = stopped(mode, form, "end", after="route", returns={"route": "ok"})
-    assert refused(mode, {**form, "publish": listen("ok")}, run) == (
-        "continues with method `end`, and has no result of method `publish`"
-    )
+    if granularity == "method":
+        assert refused(mode, {**form, "publish": listen("ok")}, run) == (
+            "continues with method `end`, and would not run method `publish` then"
+        )
+    else:  # whose records are replayed with the edited triggers
+        assert resumed(mode, {**form, "publish": listen("ok")}, run) == ["end", "publish"]
+        run = stopped(mode, form, "end", after="route", returns={"route": "ok"})
     assert resumed(mode, {**form, "publish": listen("no")}, run) == ["end"]
 
 
@@ -343,3 +360,31 @@ def test_a_flow_inside_a_method_refuses_as_well(mode: Mode):
     longer = around({**FOUND, "send": listen("write")}, ran)
     mode.run(longer.resume, longer.aresume, flow.flow_id)
     assert ran == ["find", "write", "send"]
+
+
+IN_TURN: Form = {
+    "find": start(),
+    "route": router("find"),
+    "check": router("find"),
+    "write": listen("find"),
+    "end": listen("write"),
+    "publish": listen("ok"),
+    "refuse": listen("no"),
+}
+
+
+def test_what_has_its_turn_later_runs_after_a_resume(mode: Mode):
+    returns = {"route": "ok", "check": "no"}
+    run = stopped(mode, IN_TURN, "check", returns=returns)
+    assert resumed(mode, IN_TURN, run, returns=returns) == ["check", "write", "end", "publish", "refuse"]
+    run = stopped(mode, IN_TURN, "end", returns=returns)
+    assert resumed(mode, IN_TURN, run, returns=returns) == ["end", "publish", "refuse"]
+
+
+def test_a_router_that_was_renamed_while_it_waited_for_its_turn_is_named(mode: Mode, granularity: str):
+    run = stopped(mode, IN_TURN, "route")
+    edited = {("judge" if name == "check" else name): decorate for name, decorate in IN_TURN.items()}
+    if granularity == "method":
+        assert refused(mode, edited, run) == "continues with method `check`, which the flow does not have"
+    else:  # whose records are replayed with the edited triggers
+        assert resumed(mode, edited, run) == ["route", "judge", "write", "end"]

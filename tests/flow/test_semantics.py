@@ -525,33 +525,51 @@ def test_a_cycle_through_an_or_without_a_router_ends_by_itself(mode: Mode):
     assert flow.notes == ["s", "b", "c"]
 
 
-def test_router_and_listener_of_one_event_run_side_by_side(mode: Mode):
-    class RouterFirst(Noting):
+def test_routers_run_first_one_after_another_and_their_labels_come_after_the_listeners(mode: Mode):
+    class InTurn(Noting):
         @start()
         def s(self):
             self.note("s")
 
+        @listen("x")
+        def after_x(self):
+            self.note("after x")
+
+        @listen("y")
+        def after_y(self):
+            self.note("after y")
+            return "the last"
+
         @listen(s)
-        async def lis(self):
-            self.note("l begins")
-            await wait_until_async(lambda: self.recorded("x1"))
-            self.note("l")
+        async def heard(self):
+            self.note("heard")
+            await asyncio.sleep(0.02)
+
+        @listen(heard)
+        def after_heard(self):
+            self.note("after heard")
 
         @router(s)
-        async def r(self):
-            self.note("r begins")
-            await wait_until_async(lambda: self.recorded("l begins"))
-            self.note("r")
+        async def first(self):
+            self.note("first")
+            await asyncio.sleep(0.02)
+            self.note("first ends")
             return "x"
 
-        @listen("x")
-        def x1(self):
-            self.note("x1")
+        @router(s)
+        async def second(self):
+            self.note("second")
+            return "y"
 
-    flow = RouterFirst()
-    kickoff(mode, flow)
-    assert sorted(flow.notes[1:3]) == ["l begins", "r begins"]
-    assert [one for one in flow.notes if "begins" not in one] == ["s", "r", "x1", "l"]
+        @listen(first)
+        async def after_first(self):
+            await asyncio.sleep(0.02)
+            self.note("after first")
+
+    flow = InTurn()
+    assert kickoff(mode, flow) == "the last"
+    routers = ["s", "first", "first ends", "after first", "second"]
+    assert flow.notes == [*routers, "heard", "after heard", "after x", "after y"]
 
 
 def test_the_router_of_an_event_is_begun_before_its_listeners(mode: Mode):

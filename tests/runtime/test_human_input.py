@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle  # noqa: TID251 - as process pools do
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from modes import Mode
+from pydantic import BaseModel
 from servers.openai_api import OpenAIServer
 
 from crewgraph import Agent, ConditionalTask, Crew, Finished, PendingCrew, ScriptedLLM, Task, ToolUse
@@ -39,6 +41,10 @@ from .parts import agent, crew, task
 AT: Any = {"configurable": {"thread_id": "t"}}
 
 
+class Draft(BaseModel):
+    title: str
+
+
 def pending(result: Any) -> PendingCrew:
     assert isinstance(result, PendingCrew), result
     return result
@@ -55,10 +61,14 @@ def test_a_run_waits_for_a_person_and_continues_with_what_they_say(mode: Mode):
     (question,) = waits.questions
     assert (question.kind, question.task, question.agent, question.answer) == ("feedback", "draft", "worker", "first")
     assert question.text == "The result so far:\nfirst\n\nWhat should change? Press Enter to accept it as it is."
-    assert (waits.raw, waits.tasks_output, waits.thread_id) == ("", [], "t")
-    assert str(waits) == (
-        "crew `desk` waits for an answer: agent `worker` in task `draft` asks whether its answer will do: 'first'. "
-        "Answer with `resume('t', ...)`."
+    assert (waits.tasks_output, waits.thread_id) == ([], "t")
+    assert (
+        str(waits)
+        == waits.raw
+        == (
+            "crew `desk` waits for an answer: agent `worker` in task `draft` asks whether its answer will do: 'first'. "
+            "Answer with `resume('t', ...)`."
+        )
     )
     again = pending(mode.resume(made, "t", answer="shorter"))
     assert (again.questions[0].answer, again.questions[0].id != question.id) == ("second", True)
@@ -67,6 +77,18 @@ def test_a_run_waits_for_a_person_and_continues_with_what_they_say(mode: Mode):
     assert mode.resume(made, "t", answer="  ").raw == "second"
     assert len(llm.requests) == 2
     assert mode.resume(made, "t").raw == "second"
+
+
+def test_a_program_that_reads_the_output_learns_that_the_run_waits(mode: Mode):
+    made, _ = judged("first", output_json=Draft)
+    waits = pending(mode.kickoff(made, thread_id="t"))
+    asked = "crew `desk` waits for an answer: agent `worker` in task `draft` asks whether its answer will do: 'first'"
+    assert waits.raw.startswith(asked) and waits.model_dump()["raw"] == waits.raw
+    assert PendingCrew.model_validate(waits.model_dump()) == waits == pickle.loads(pickle.dumps(waits))
+    with pytest.raises(KeyError, match="there is no `title` yet: crew `desk` waits for an answer"):
+        waits["title"]
+    with pytest.raises(ValueError, match="there is no JSON yet: crew `desk` waits for an answer"):
+        _ = waits.json
 
 
 def test_people_see_what_guardrails_judge_and_what_comes_of_a_refusal(mode: Mode):
@@ -448,7 +470,8 @@ elif way == "begin":
     result = crew.kickoff(thread_id="t", granularity=os.environ["GRANULARITY"])
 else:
     result = crew.resume("t", *answer)
-print(json.dumps([result.raw, [one.answer for one in getattr(result, "questions", ())]]))
+asked = [one.answer for one in getattr(result, "questions", ())]
+print(json.dumps(["waits" if asked else result.raw, asked]))
 """
 
 
@@ -463,10 +486,10 @@ def test_other_processes_answer_days_later_and_no_request_is_made_again(mode: Mo
 
     with OpenAIServer(["the facts", "one", "two", "three"]) as server:
         env["URL"] = server.url
-        assert run("begin") == ["", ["one"]]
-        assert run("resume", "shorter") == ["", ["two"]]
-        assert run("resume") == ["", ["two"]]
-        assert run("resume", "longer") == ["", ["three"]]
+        assert run("begin") == ["waits", ["one"]]
+        assert run("resume", "shorter") == ["waits", ["two"]]
+        assert run("resume") == ["waits", ["two"]]
+        assert run("resume", "longer") == ["waits", ["three"]]
         assert run("resume", "", "die")[0] == -signal.SIGKILL
         assert run("resume") == ["three", []]
         assert len(server.bodies) == 4

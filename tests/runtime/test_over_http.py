@@ -1,10 +1,12 @@
 """Crews at an OpenAI-compatible endpoint on loopback: what it answers, how it misbehaves, and what of it reaches the caller."""
 
+import sys
 import threading
 import time
 from typing import Any
 
 import openai
+import processes
 import pytest
 from langchain.chat_models import init_chat_model
 from modes import Mode
@@ -240,6 +242,43 @@ def test_a_model_that_streams_gives_the_same_result_and_usage(mode: Mode):
         assert streamed.raw == whole.raw == "one two three"
         assert streamed.token_usage == whole.token_usage
         assert server.bodies[1]["stream"] is True
+
+
+TWO_LOOPS = """
+import asyncio, sys
+import httpx
+from langchain.chat_models import init_chat_model
+from crewgraph import Agent, Crew, Task
+
+def crew_with(**options):
+    where = {"model_provider": "openai", "base_url": sys.argv[1], "api_key": "k"}
+    model = init_chat_model("small", configurable_fields="any", **where, **options)
+    worker = Agent(role="worker", goal="g", backstory="b", llm=model, max_retry_limit=0)
+    return Crew(agents=[worker], tasks=[Task(description="d", expected_output="e", agent=worker)], checkpointer=False)
+
+team = crew_with(max_retries=0)
+print(asyncio.run(team.akickoff()).raw)
+try:
+    asyncio.run(team.akickoff())
+except RuntimeError as error:
+    print(error, error.__notes__[0])
+team = crew_with(http_async_client=httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0)))
+print(*[asyncio.run(team.akickoff()).raw for _ in range(2)])
+"""
+
+
+def test_a_configurable_model_on_a_second_event_loop_fails_with_advice_that_works():
+    with OpenAIServer(["done"] * 9) as server:
+        ran = processes.run([sys.executable, "-c", TWO_LOOPS, server.url], capture_output=True, text=True, timeout=250)
+    assert ran.returncode == 0, ran.stderr
+    first, failed, others = ran.stdout.splitlines()
+    assert (first, others) == ("done", "done done")
+    assert failed.startswith(
+        "Event loop is closed the model `small` holds a connection of an event loop that has ended"
+    )
+    assert failed.endswith(
+        "keeps no connections: `httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0))`"
+    )
 
 
 @pytest.mark.parametrize("fields", ["any", ("model", "temperature")])

@@ -5,6 +5,9 @@ from functools import partial, wraps
 from typing import Any
 
 from langchain_core.tools import BaseTool as LangChainTool
+from langchain_core.tools import StructuredTool
+from langchain_core.tools import Tool as OneText
+from langchain_core.tools import tool as langchain_tool
 from pydantic import BaseModel
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
@@ -58,6 +61,11 @@ def even(arguments: dict[str, Any], result: Any) -> bool:
     return result % 2 == 0
 
 
+def loud(text: str) -> str:
+    """Shout."""
+    return f"{text}!"
+
+
 def scaled(factor: int, number: int) -> int:
     """Scale a number."""
     return factor * number
@@ -91,6 +99,28 @@ class Minus(LangChainTool):
         return number - 1
 
 
+@langchain_tool(parse_docstring=True)
+def third(number: int) -> float:
+    """Divide by three.
+
+    Args:
+        number: What to divide.
+    """
+    return number / 3
+
+
+@langchain_tool
+async def later(number: int) -> int:
+    """Return it later."""
+    return number
+
+
+class Fussy(Plus):
+    """Its class holds a function without a name."""
+
+    cache_function: Callable[..., bool] = lambda *_: False
+
+
 TOOLS: dict[str, Any] = {
     "a function": double,
     "a function with a name": triple,
@@ -102,6 +132,14 @@ TOOLS: dict[str, Any] = {
     "a converted class": Plus().to_structured_tool(),
     "a converted function": double.to_structured_tool(),
     "a structured tool": CrewStructuredTool.from_function(half),
+    "a function without a name in the class": Fussy(),
+    "LangChain's class": BaseTool.from_langchain(Minus()),
+    "LangChain's function": BaseTool.from_langchain(third, once=True),
+    "LangChain's coroutine function": BaseTool.from_langchain(later),
+    "LangChain's structured tool": BaseTool.from_langchain(StructuredTool.from_function(half, name="halve")),
+    "LangChain's structured tool with a model": BaseTool.from_langchain(
+        StructuredTool.from_function(half, description="Halve.", args_schema=Numbers, return_direct=True)
+    ),
 }
 
 
@@ -127,6 +165,9 @@ class Count(Flow[dict[str, Any]]):
     @start()
     def begin(self) -> int:
         return self.tool.run(number=self.state["number"])
+
+
+SHOUT = BaseTool.from_langchain(OneText(name="shout", func=loud, description="Shout."))
 
 
 def result_of(one: Any) -> Any:

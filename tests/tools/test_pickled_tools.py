@@ -7,12 +7,14 @@ from copy import copy, deepcopy
 from multiprocessing import get_context
 from typing import Any
 
+import cloudpickle
 import pytest
-from tools.pickled import TOOLS, Count, Minus, Plus, double, even, result_of, team, triple
+from langchain_core.tools import StructuredTool
+from tools.pickled import SHOUT, TOOLS, Count, Minus, Plus, double, even, result_of, team, triple
 
 from crewgraph import Crew
 from crewgraph.errors import DefinitionError
-from crewgraph.tools import tool
+from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.base import Tool
 
 
@@ -39,6 +41,12 @@ def test_a_tool_runs_in_a_process_that_has_to_import_it(pool: ProcessPoolExecuto
         "a converted class": 5,
         "a converted function": 8,
         "a structured tool": 2.0,
+        "a function without a name in the class": 5,
+        "LangChain's class": 3,
+        "LangChain's function": 4 / 3,
+        "LangChain's coroutine function": 4,
+        "LangChain's structured tool": 2.0,
+        "LangChain's structured tool with a model": 2.0,
     }
 
 
@@ -48,6 +56,19 @@ def test_a_tool_stays_the_same(name: str):
     other = again(one)
     assert (other.name, other.spec, other.max_usage_count) == (one.name, one.spec, one.max_usage_count)
     assert again(other).spec == one.spec
+
+
+def test_a_converted_tool_of_langchain_has_the_same_arguments_and_settings():
+    for name in ("LangChain's function", "LangChain's structured tool", "LangChain's structured tool with a model"):
+        one, other = TOOLS[name], again(TOOLS[name])
+        assert other.args_schema.model_json_schema() == one.args_schema.model_json_schema(), name
+        assert (other.description, other.once, other.result_as_answer) == (
+            one.description,
+            one.once,
+            one.result_as_answer,
+        )
+    assert again(SHOUT).run(text="a") == "a!"
+    assert TOOLS["LangChain's function"].spec["parameters"]["properties"]["number"]["description"] == "What to divide."
 
 
 def test_settings_and_counters_stay_with_a_tool():
@@ -90,6 +111,41 @@ def local() -> Tool:
         return number + 1
 
     return add
+
+
+def test_a_function_without_a_name_in_a_setting_is_refused_with_its_place_and_copied_by_cloudpickle(
+    request: pytest.FixtureRequest,
+):
+    needs_approval: Callable[[dict[str, Any]], bool] = lambda arguments: arguments["number"] > 3  # noqa: E731
+    place = f"the function `{request.node.name}.<locals>.<lambda>` of `{__name__}`"
+    for name, one in (
+        ("cache_function", Plus(cache_function=lambda *_: False)),
+        ("require_approval", Plus(require_approval=needs_approval)),
+        ("cache_function", Plus(cache_function=lambda *_: False).to_structured_tool()),
+    ):
+        with pytest.raises(DefinitionError) as error:
+            pickle.dumps(one)
+        assert str(error.value) == (
+            f"{place}, the `{name}` of tool `plus`, cannot be pickled, as another process could not import it by that name. "
+            "Define it at the top level of its module, or use `cloudpickle`."
+        )
+        restored = pickle.loads(cloudpickle.dumps(one))
+        assert getattr(restored, name)({"number": 5}) is (name == "require_approval")
+        for copied in (copy(one), deepcopy(one)):
+            assert getattr(copied, name) is getattr(one, name)
+
+
+def test_a_tool_of_langchain_that_cannot_be_imported_is_refused_and_copied_by_cloudpickle():
+    def own(number: int) -> int:
+        """Return it."""
+        return number
+
+    one = BaseTool.from_langchain(StructuredTool.from_function(own))
+    with pytest.raises(
+        DefinitionError, match=r"the function `.*<locals>.own` of .* cannot be pickled.*or use `cloudpickle`"
+    ):
+        pickle.dumps(one)
+    assert result_of(pickle.loads(cloudpickle.dumps(one))) == 4
 
 
 def test_a_function_that_cannot_be_imported_is_named(request: pytest.FixtureRequest):

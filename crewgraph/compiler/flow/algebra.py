@@ -3,9 +3,14 @@
 An *execution* is one run of one method; its id is the method's name and the *round* it runs in. An execution inherits the
 round of its trigger; running again in the same round starts a new one. A *wave* groups the labels that the routers of one
 event return: an `or_` over labels of one wave, and over that event, fires once.
+
+The routers of an event run first, one after another, each with all that follows it; then the event's listeners, with all that
+follows them; then the listeners of the routers' labels. What has to wait for others is kept as
+*follow-ups*.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import takewhile
 from typing import Any, NotRequired, TypeAlias, cast
 
 from typing_extensions import TypedDict  # typing's own has no JSON schema before Python 3.12, which Studio needs
@@ -17,6 +22,8 @@ from crewgraph.schema import PlainDict
 
 __all__ = [
     "Execution",
+    "FollowUp",
+    "FollowUps",
     "GraphState",
     "GraphUpdate",
     "Progress",
@@ -35,6 +42,9 @@ GraphUpdate: TypeAlias = dict[str, Any]
 _BEGINNING = ""
 """The wave of the first routers of a run."""
 
+_LABELS = ":labels"
+"""Distinguishes the follow-ups of the labels that an execution returned from those of its own name."""
+
 
 class Execution(TypedDict):
     """One run of one method."""
@@ -49,6 +59,44 @@ class Execution(TypedDict):
     round: int
     wave: str | None
     """For a router: the wave of the labels that it fires, which is the execution that triggered the first of its routers."""
+
+    in_turn: NotRequired[bool]
+    """For a router: whether others wait for it, and its labels are fired after theirs."""
+
+    before: NotRequired[str]
+    """The key of the follow-ups that begin once it and all that follows it have completed; see `Progress.follow_ups`."""
+
+
+class FollowUp(TypedDict):
+    """An event whose listeners, or one execution, that run once others have completed."""
+
+    done: str
+    """The execution whose completion fires the event."""
+
+    cause: Execution
+    """That execution."""
+
+    event: str
+    label: str | None
+
+    routers: bool
+    """Whether the routers are meant, or the other listeners."""
+
+    execution: NotRequired[Execution]
+    """The router that runs then, if its trigger has been received already."""
+
+
+class FollowUps(TypedDict):
+    """What runs one after another, each with all that follows it."""
+
+    next: list[FollowUp]
+    """The next ones, in order."""
+
+    open: int
+    """How many executions, with what follows each, have to complete before the next begins."""
+
+    before: str | None
+    """The key of those that begin once these and all that follows them have completed."""
 
 
 class Progress(TypedDict):
@@ -75,13 +123,17 @@ class Progress(TypedDict):
     run: str
     """A unique id of the run."""
 
+    follow_ups: NotRequired[dict[str, FollowUps]]
+    """What has to wait, by the execution that it follows; missing in flows without routers, and in runs of earlier versions,
+    whose routers and listeners run in parallel."""
+
     definition: NotRequired[str]
     """A digest of the methods and triggers that the run began with; empty if it began with a restored question."""
 
 
 def initial_progress(plan: TriggerPlan, starting: Sequence[str], run: str) -> Progress:
     """Return the progress of a new run that starts with these methods."""
-    return {
+    progress: Progress = {
         "run": run,
         "definition": plan.digest,
         "inflight": {
@@ -100,6 +152,9 @@ def initial_progress(plan: TriggerPlan, starting: Sequence[str], run: str) -> Pr
         "results": {},
         "last": None,
     }
+    if plan.has_routers:
+        progress["follow_ups"] = {}
+    return progress
 
 
 def labels_of(plan: TriggerPlan, method: str, value: object) -> list[str]:
@@ -120,8 +175,13 @@ def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequ
         labels: what it fires besides its own name; see `labels_of`.
         result: its return value, in the form of checkpoints.
     """
+    cause = progress["inflight"][done]
+    if "follow_ups" in progress:
+        steps = _StepInOrder(plan, progress, done)
+        steps.complete(cause, labels)
+        return steps.progress(result)
     step = _Step(plan, progress, done)
-    step.fire(progress["inflight"][done]["method"], None)
+    step.fire(cause["method"], None)
     for label in labels:
         step.fire(label, label)
     return step.progress(result)
@@ -144,26 +204,32 @@ def check_calls(plan: TriggerPlan, progress: Progress, method: str, limit: int) 
 class _Step:
     """Collects the effects of one completion."""
 
+    _needed_later: Set[str | None] = frozenset()
+    """The executions whose results will be needed by others than those in flight."""
+
     def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
-        self.plan, self.before, self.done = plan, progress, done
-        self.cause = progress["inflight"][done]
-        method = plan.methods.get(self.cause["method"])  # an edited flow may lack one that a run has completed
-        self.by_router = method is not None and method.is_router
+        self.plan, self.before, self.completed = plan, progress, done
         self.pending, self.fired = dict(progress["pending"]), dict(progress["fired"])
         self.ran = dict(progress["ran"])
         self.new: dict[str, Execution] = {}
-        self._triggered: set[str] = set()
+        self.done, self.cause = done, progress["inflight"][done]
+        """The completion whose events are fired."""
 
-    def fire(self, event: str, label: str | None) -> None:
-        """Trigger the listeners of an event."""
+        self._triggered = set[str]()
+
+    def fire(self, event: str, label: str | None, *, routers: bool | None = None) -> dict[str, Execution]:
+        """Trigger the listeners of an event: all of them, or only routers or others; return what is to run."""
+        started: dict[str, Execution] = {}
         for name in self.plan.listeners.get(event, ()):
             method = self.plan.methods[name]
-            if name in self._triggered:
+            if name in self._triggered or (routers is not None and method.is_router is not routers):
                 continue
             if event in self.plan.triggers[name] and self._is_due(name, event, label):
-                self._receive(name, name, method.trigger, event, label)
+                started |= self._receive(name, name, method.trigger, event, label)
             if label is not None and event in self.plan.again[name] and name not in self._triggered:
-                self._receive(name, f"{name}@", method.condition, event, label)
+                started |= self._receive(name, f"{name}@", method.condition, event, label)
+        self.new |= started
+        return started
 
     def _is_due(self, name: str, event: str, label: str | None) -> bool:
         """Whether a listener has not run in this round; labels of different waves trigger it separately."""
@@ -173,14 +239,19 @@ class _Step:
         return self.cause["round"] > number or (self._is_routed(label) and self.cause["wave"] != wave)
 
     def _is_routed(self, label: str | None) -> bool:
-        return label is not None and self.by_router
+        if label is None:
+            return False
+        method = self.plan.methods.get(self.cause["method"])  # an edited flow may lack one that a run has completed
+        return method is not None and method.is_router
 
-    def _receive(self, name: str, key: str, condition: Condition | None, event: str, label: str | None) -> None:
+    def _receive(
+        self, name: str, key: str, condition: Condition | None, event: str, label: str | None
+    ) -> dict[str, Execution]:
         assert condition is not None
         seen = {**self.pending.get(key, {}), event: self.cause["round"]}
         if not is_met(condition, seen):
             self.pending[key] = seen
-            return
+            return {}
         self.pending.pop(key, None)
         number, routed = max(seen.values()), self._is_routed(label)
         if name in self.plan.racing:
@@ -190,12 +261,14 @@ class _Step:
             wave = self.cause["wave"] if routed else self.done
         self._triggered.add(name)
         number = self._next_round(name, number)
-        self.new[f"{name}#{number}"] = {
-            "method": name,
-            "source": self.done,
-            "label": label,
-            "round": number,
-            "wave": wave,
+        return {
+            f"{name}#{number}": {
+                "method": name,
+                "source": self.done,
+                "label": label,
+                "round": number,
+                "wave": wave,
+            }
         }
 
     def _next_round(self, name: str, number: int) -> int:
@@ -210,18 +283,128 @@ class _Step:
     def progress(self, result: object) -> Progress:
         """Return the resulting progress."""
         before: Mapping[str, Execution] = self.before["inflight"]
-        inflight = {**{name: execution for name, execution in before.items() if name != self.done}, **self.new}
-        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])}
-        return {
+        inflight = {**{name: execution for name, execution in before.items() if name != self.completed}, **self.new}
+        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])} | self._needed_later
+        progress: Progress = {
             "inflight": inflight,
             "pending": self.pending,
             "fired": self.fired,
             "ran": self.ran,
             "results": {
                 **{name: value for name, value in self.before["results"].items() if name in needed},
-                self.done: result,
+                self.completed: result,
             },
-            "last": self.done,
+            "last": self.completed,
             "run": self.before["run"],
             "definition": self.before.get("definition", ""),
+        }
+        return progress
+
+
+class _StepInOrder(_Step):
+    """Collects the effects of one completion in a flow with routers."""
+
+    def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
+        super().__init__(plan, progress, done)
+        self.follow_ups = dict(progress.get("follow_ups", {}))
+
+    def complete(self, cause: Execution, labels: Sequence[str]) -> None:
+        """Begin what follows a completion, or what waited for it."""
+        done, before = self.completed, cause.get("before")
+        method = cause["method"]
+        own = [*self._follow_ups(done, cause, method, None, True), *self._follow_ups(done, cause, method, None, False)]
+        routed = [item for label in labels for item in self._follow_ups(done, cause, label, label, True)]
+        others = [item for label in labels for item in self._follow_ups(done, cause, label, label, False)]
+        if before is not None and cause.get("in_turn"):
+            waiting = self.follow_ups[before]
+            routers = list(takewhile(lambda item: "execution" in item, waiting["next"]))
+            self.follow_ups[before] = {
+                **waiting,
+                "next": [*routers, *routed, *waiting["next"][len(routers) :], *others],
+            }
+        elif own and (routed or others):
+            after = f"{done}{_LABELS}"
+            self.follow_ups[after] = {"next": [*routed, *others], "open": 1, "before": before}
+            before = after
+        else:
+            own += [*routed, *others]
+        self._begin(done, own, before)
+
+    def _follow_ups(
+        self, done: str, cause: Execution, event: str, label: str | None, routers: bool
+    ) -> Iterator[FollowUp]:
+        if self._has_listeners(event, routers):
+            yield {"done": done, "cause": cause, "event": event, "label": label, "routers": routers}
+
+    def _has_listeners(self, event: str, routers: bool) -> bool:
+        methods = self.plan.methods
+        return any(methods[name].is_router is routers for name in self.plan.listeners.get(event, ()))
+
+    def _begin(self, key: str, follow_ups: Sequence[FollowUp], before: str | None) -> None:
+        """Begin the first of which something runs; the others follow it, and then those that wait for them."""
+        left = list(follow_ups)
+        while left:
+            follow_up = left.pop(0)
+            ran = dict(self.ran)
+            started = self._take(follow_up)
+            if not started:
+                continue
+            if follow_up["routers"]:
+                (name, first), *others = started.items()
+                left = [*self._put_off(follow_up, others, ran), *left]
+                started = {name: first}
+                if left:
+                    first["in_turn"] = True
+            if left:
+                self.follow_ups[key] = {"next": left, "open": len(started), "before": before}
+                before = key
+            elif before is not None:
+                waiting = self.follow_ups[before]
+                self.follow_ups[before] = {**waiting, "open": waiting["open"] + len(started) - 1}
+            if before is not None:
+                for execution in started.values():
+                    execution["before"] = before
+            return
+        if before is not None:
+            self._leave(before)
+
+    def _put_off(
+        self, follow_up: FollowUp, routers: Sequence[tuple[str, Execution]], ran: Mapping[str, tuple[int, int]]
+    ) -> Iterator[FollowUp]:
+        """Yield the follow-ups of routers that run after the first one of their event."""
+        for name, execution in routers:
+            del self.new[name]
+            if execution["method"] in self.ran:
+                self.ran[execution["method"]] = ran.get(execution["method"], (0, 0))
+            yield {**follow_up, "execution": execution}
+
+    def _take(self, follow_up: FollowUp) -> dict[str, Execution]:
+        if "execution" in follow_up:
+            execution = follow_up["execution"]
+            number = self._next_round(execution["method"], execution["round"])
+            started: dict[str, Execution] = {f"{execution['method']}#{number}": {**execution, "round": number}}
+            self.new |= started
+            return started
+        self.done, self.cause, self._triggered = follow_up["done"], follow_up["cause"], set()
+        return self.fire(follow_up["event"], follow_up["label"], routers=follow_up["routers"])
+
+    def _leave(self, key: str) -> None:
+        """Note that one of the executions that others wait for has completed, with all that follows it."""
+        waiting = self.follow_ups[key]
+        if waiting["open"] > 1:
+            self.follow_ups[key] = {**waiting, "open": waiting["open"] - 1}
+            return
+        del self.follow_ups[key]
+        self._begin(key, waiting["next"], waiting["before"])
+
+    def progress(self, result: object) -> Progress:
+        """Return the resulting progress."""
+        return {**super().progress(result), "follow_ups": self.follow_ups}
+
+    @property
+    def _needed_later(self) -> Set[str | None]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        items = [item for waiting in self.follow_ups.values() for item in waiting["next"]]
+        executions = [item["execution"] for item in items if "execution" in item]
+        return {name for item in items for name in (item["done"], item["cause"]["wave"])} | {
+            name for item in executions for name in (item["source"], item["wave"])
         }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from crewgraph.compiler.flow.algebra import Progress, initial_progress, labels_of, next_progress
+from crewgraph.compiler.flow.algebra import FollowUp, GraphState, Progress, initial_progress, labels_of, next_progress
 from crewgraph.compiler.flow.completion import Completion, is_feedback, method_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
@@ -17,6 +17,7 @@ from crewgraph.compiler.flow.updates import label_value
 from crewgraph.core.journal import appended_in
 from crewgraph.core.operations import Program
 from crewgraph.core.past import ReadPast, lineage
+from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.errors import DefinitionChanged
 
 __all__ = ["check_flow_continues"]
@@ -50,7 +51,7 @@ def check_flow_continues(
     """
     name, step = place["thread_id"], None
     if progress.get("definition") in (None, "", run.plan.digest):
-        problem = _unknown_method(run.plan, {name: item["method"] for name, item in progress["inflight"].items()})
+        problem = _unknown_method(run.plan, _methods_ahead(progress))
     else:
         thread = {name: value for name, value in place.items() if name != "checkpoint_id"}
         checkpoints: list[CheckpointTuple] = yield ReadPast(saver, {"configurable": thread})
@@ -82,6 +83,7 @@ class _Past:
     def __init__(self, run: FlowRun) -> None:
         self._run, self._plan = run, run.plan
         self._begun: Progress | None = None
+        self._beginning: GraphState = {}
         self._completed: list[_Completed] = []
         # By the number of completions before:
         self._reached: dict[int, Progress] = {}
@@ -96,6 +98,8 @@ class _Past:
         for checkpoint, following in zip_longest(checkpoints, checkpoints[1:]):
             writes = checkpoint.pending_writes or ()
             for progress in _progress_in(checkpoint):
+                if progress["last"] is None:
+                    self._beginning = checkpoint.checkpoint["channel_values"]
                 self._reach(progress)
             records = appended_in(writes)
             ends = [progress["last"] for progress in _progress_in(following)] if following is not None else ()
@@ -203,7 +207,7 @@ class _Past:
         """Yield the progress in the edited flow after each completion, as long as it would have run them."""
         plan = self._plan
         started = {item["method"] for item in begun["inflight"].values()}
-        starting = [name for name in plan.starts if plan.methods[name].predicate is None or name in started]
+        starting = [name for name in plan.starts if name in started or self._starts(plan.methods[name])]
         progress = initial_progress(plan, starting, begun["run"])
         yield progress
         for execution, labels in self._completed:
@@ -212,6 +216,16 @@ class _Past:
             elif method_of(execution) in plan.methods:
                 return
             yield progress
+
+    def _starts(self, method: FlowMethod) -> bool:
+        """Whether a start method would have run at the beginning."""
+        if method.predicate is None:
+            return True
+        inputs, state = (
+            {name: self._run.revived(value) for name, value in self._beginning[channel].items()}
+            for channel in ("inputs", "state")
+        )
+        return bool(method.predicate({"inputs": inputs, "state": self._run.flow.restored_state(state)}))
 
     def _difference(self, count: int, replayed: Progress) -> str | None:
         """Return how the run differs after some completions from what the edited flow would have come to."""
@@ -228,15 +242,30 @@ class _Past:
             if early:
                 return f"continues with method `{early[0]}`, which would not run yet"
         stored = self._reached.get(count)
-        changed = None if stored is None else _counted_otherwise(self._plan, stored, replayed)
-        if changed is None:
+        if stored is None:
             return None
-        return f"{place}, and has counted other events for method `{changed}` than it would now"
+        if (unknown := _unknown_method(self._plan, _methods_ahead(stored))) is not None:
+            return unknown
+        if (left_out := _left_out(self._plan, stored, replayed)) is not None:
+            return f"{place}, and would not run method `{left_out}` then"
+        changed = _counted_otherwise(self._plan, stored, replayed)
+        return changed and f"{place}, and has counted other events for method `{changed}` than it would now"
 
 
 def _progress_in(checkpoint: CheckpointTuple) -> list[Progress]:
     values = checkpoint.checkpoint["channel_values"]
     return [values["progress"]] if "progress" in values else []
+
+
+def _methods_ahead(progress: Progress) -> dict[str, str]:
+    """Return the methods that are running or that follow others, by an id."""
+    later = [item["execution"] for item in _follow_ups(progress) if "execution" in item]
+    running = {name: item["method"] for name, item in progress["inflight"].items()}
+    return {**running, **{f"{item['method']}@": item["method"] for item in later}}
+
+
+def _follow_ups(progress: Progress) -> list[FollowUp]:
+    return [item for waiting in progress.get("follow_ups", {}).values() for item in waiting["next"]]
 
 
 def _unknown_method(plan: TriggerPlan, inflight: Mapping[str, str]) -> str | None:
@@ -256,6 +285,24 @@ def _counted_otherwise(plan: TriggerPlan, stored: Progress, replayed: Progress) 
         if name in plan.repeating and tuple(stored["ran"].get(name, ())) != tuple(replayed["ran"].get(name, ())):
             return name
     return None
+
+
+def _left_out(plan: TriggerPlan, stored: Progress, replayed: Progress) -> str | None:
+    """Return a method that would still run in the edited flow, but that the stored run does not wait for."""
+    if "follow_ups" not in stored:
+        return None
+    known = set(map(_key_of, _follow_ups(stored)))
+    missing = next((item for item in _follow_ups(replayed) if _key_of(item) not in known), None)
+    if missing is None:
+        return None
+    if "execution" in missing:
+        return missing["execution"]["method"]
+    return next(name for name in plan.listeners[missing["event"]] if plan.methods[name].is_router is missing["routers"])
+
+
+def _key_of(item: FollowUp) -> tuple[str, str, bool, str | None]:
+    execution = item.get("execution")
+    return item["done"], item["event"], item["routers"], None if execution is None else execution["method"]
 
 
 def _first(values: Mapping[str, Sequence[Any]], name: str) -> object:

@@ -38,6 +38,11 @@ class TriggerPlan:
         )[:12]
 
     @cached_property
+    def has_routers(self) -> bool:
+        """Whether any method is a router."""
+        return any(method.is_router for method in self.methods.values())
+
+    @cached_property
     def emitted_labels(self) -> frozenset[str]:
         """The labels that plain methods fire by returning them."""
         return self.definition.emitted_labels

@@ -137,8 +137,8 @@ class FlowRun:
 
     @property
     def marks(self) -> frozenset[str]:
-        """The methods after which the state is saved; None for all."""
-        return self.plan.definition.marks if self.flow.persistence is None else frozenset()
+        """The methods after which the state is saved; empty if after all."""
+        return self.plan.definition.marks
 
     @property
     def flow_id(self) -> str:

@@ -45,6 +45,8 @@ def save_state(run: FlowRun, method: str) -> None:
 
     A failure does not undo the method: the run fails once the completion is stored (`run.unsaved`).
     """
+    if run.marks and method not in run.marks:
+        return
     definition = run.plan.definition
     method_definition = definition.methods[method]
     configured = _distinct([run.flow.persistence, method_definition.persistence, definition.persistence])

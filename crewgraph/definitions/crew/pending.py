@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+from pydantic import model_validator
 
 from crewgraph.definitions.html import html_section
-from crewgraph.definitions.task.output import CrewOutput
+from crewgraph.definitions.task.output import CrewOutput, set_fields
 from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
@@ -112,7 +114,7 @@ def _text_of_actions(requests: Any) -> str:
 class PendingCrew(CrewOutput):
     """Returned by `kickoff` if the run waits for answers; `crew.resume(thread_id, answer)` continues it.
 
-    `raw` is empty; `tasks_output` holds the outputs so far.
+    `raw` says what is asked and how to answer, for programs that print it; `tasks_output` holds the outputs so far.
     """
 
     crew: str | None = None
@@ -121,9 +123,23 @@ class PendingCrew(CrewOutput):
     questions: tuple[CrewQuestion, ...] = ()
     """The questions to answer."""
 
-    def __str__(self) -> str:
+    @model_validator(mode="after")
+    def _set_raw(self) -> Self:
         questions = "; ".join(question.summary() for question in self.questions)
-        return f"crew `{self.crew}` waits for an answer: {questions}. {self._how_to_answer()}"
+        set_fields(self, raw=f"crew `{self.crew}` waits for an answer: {questions}. {self._how_to_answer()}")
+        return self
+
+    @property
+    def json(self) -> str | None:
+        """Not available while the run waits.
+
+        Raises:
+            ValueError: Always; it says what is asked.
+        """
+        raise ValueError(f"there is no JSON yet: {self.raw}")
+
+    def _missing_field(self, key: object) -> str:
+        return f"there is no `{key}` yet: {self.raw}"
 
     def _how_to_answer(self) -> str:
         example = "..." if len(self.questions) == 1 else f"{{{self.questions[0].id!r}: ..., ...}}"

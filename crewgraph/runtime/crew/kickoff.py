@@ -24,6 +24,7 @@ from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.resources import RunResources
+from crewgraph.core.saving import began
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, set_fields
@@ -55,9 +56,9 @@ from crewgraph.runtime.execution import (
     configured,
     interruptible,
     interruption,
+    is_resumable,
     is_watched,
     resume_advice,
-    saver_advice,
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import (
@@ -467,12 +468,14 @@ class CrewRun:
                 drop_graph_notes(error)
                 emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
                 thread = self.place.shown_thread
-                resume = None if thread is None else f"crew.resume({thread!r})"
+                is_stored = thread is not None and (not isinstance(value, dict) or began(error, thread))
+                resume = f"crew.resume({thread!r})" if is_stored else None
                 advice = "" if self._is_round else resume_advice(resume)
                 interrupted = interruption(error, f"the run of crew `{crew.name}`", advice)
                 if interrupted is not None:
                     raise interrupted from error
-                if resume is not None and self.place.detached and not self._is_round and not saver_advice(error):
+                is_advised = resume is not None and self.place.detached and not self._is_round
+                if is_advised and is_resumable(error, self.place.checkpointer):
                     note_once(error, f"`{resume}` continues the run")
                 raise
             if isinstance(output, PendingCrew):

@@ -31,6 +31,7 @@ from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.claims import CLAIM, ThreadClaim, holding_claim
 from crewgraph.core.operations import Program, Saving, adrive, drive
+from crewgraph.core.saving import began
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
 from crewgraph.definitions.flow.flow import Flow
@@ -115,13 +116,18 @@ def form_of(flow: "Flow | type[Flow]", granularity: str = "method") -> FlowForm:
     return form
 
 
+def _saved_values(values: GraphState) -> GraphState | None:
+    """Return a run's progress and flow state as of its last persisted method; None if all its methods were persisted."""
+    saved: GraphState | None = values.get("saved")
+    return saved if saved is not None and saved["progress"]["run"] == values["progress"]["run"] else None
+
+
 def is_behind(values: GraphState) -> bool:
     """Whether methods have completed since the last persisted one."""
-    saved: GraphState | None = values.get("saved")
+    saved = _saved_values(values)
     if saved is None or values.get("parked"):  # pending questions are not withdrawn
         return False
-    before, now = saved["progress"], values["progress"]
-    return bool(before["run"] == now["run"] and before["last"] != now["last"])
+    return bool(saved["progress"]["last"] != values["progress"]["last"])
 
 
 def rewind(graph: FlowGraph, config: object, values: GraphState) -> Program[Mapping[str, object]]:
@@ -282,7 +288,7 @@ def load_flow_state(flow: "Flow", flow_id: str) -> bool:
         run = FlowRun(flow, graph.plan, None, {}, stored=True)
         _, values = drive(stored_values(graph, run, flow_id))
         if "progress" in values:
-            run.read(_persisted_values(run, values))
+            run.read({**values, **(_saved_values(values) or {})})
         if values:
             return True
     saved = load_state(flow, flow_id)
@@ -326,7 +332,8 @@ def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[
         return (yield from _continue(graph, run, thread_id, values))
     if "progress" in values:
         run.read(values)
-        before = flow.restored_state(run.revived(_persisted_values(run, values)["state"])) if run.marks else run.state
+        saved = _saved_values(values)
+        before = run.state if saved is None else flow.restored_state(run.revived(saved["state"]))
         run.state = flow.new_state(inputs, before)
     elif not _load_persisted(flow, run, thread_id) and extra is None and RUN_CONFIG.get() is None:
         warnings.warn(
@@ -345,8 +352,8 @@ def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
 
 
 def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: GraphState) -> Program[object]:
-    """Resume an unfinished run: from the last persisted method, if only some methods are persisted."""
-    if not run.marks or not is_behind(values):
+    """Resume an unfinished run: from the last persisted method, if it persisted only some methods."""
+    if not is_behind(values):
         return (yield from resume_flow_program(run.flow, flow_id, None, run.claim))
     saved: GraphState = values["saved"]
     yield from _check_continues(graph, run, flow_id, values, rewound=saved["progress"]["last"])
@@ -354,12 +361,6 @@ def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: GraphState) 
     rewound_run = FlowRun(run.flow, graph.plan, None, {}, stored=True)
     rewound_run.claim = run.claim
     return (yield from execute_flow(graph, rewound_run, None, flow_id, address))
-
-
-def _persisted_values(run: FlowRun, values: GraphState) -> Mapping[str, object]:
-    """Return the graph's state with the last saved flow state, for flows of which only some methods are persisted."""
-    saved: Mapping[str, object] | None = values.get("saved") if run.marks else None
-    return values if saved is None else {**values, **saved}
 
 
 def _run_in_method(flow: "Flow", inputs: Inputs, method: Running) -> Program[object]:
@@ -578,8 +579,8 @@ def _execute(
             emit_flow_event(flow, FlowFailedEvent, lambda: {"error": failure})
             if (extra := run_extension(run.inputs)) is not None:
                 extra.failed(run, failure)
-            thread = str(thread_id) if run.stored else None
-            resume = None if thread is None else f"flow.resume({thread!r})"
+            is_stored = run.stored and (is_resumed or began(error, str(thread_id)))
+            resume = f"flow.resume({str(thread_id)!r})" if is_stored else None
             interrupted = interruption(error, f"the run of flow `{run.name}`", resume_advice(resume))
             if interrupted is not None:
                 raise interrupted from error

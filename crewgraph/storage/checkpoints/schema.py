@@ -24,8 +24,8 @@ _ERRORS = DatabaseErrors(
         "resumed, what they returned is not affected. `sqlite3 FILE .recover` may save some of it."
     ),
     full_hint=(
-        "Nothing that was saved is lost. Free some space, lower `max_bytes` or `retention_days`, "
-        "or set CREWGRAPH_STORAGE_DIR to another disk; the run can be resumed."
+        "Nothing that was saved is lost. Free some space, or lower `max_bytes` or `retention_days`; then runs can be resumed. "
+        "For new runs, you may also set CREWGRAPH_STORAGE_DIR to another disk."
     ),
     too_large_hint="Keep large data in files and their paths in the state.",
 )

@@ -116,6 +116,11 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         """Whether the file was deleted or replaced since it was opened; it is then unusable."""
         return self._database.is_replaced
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the file turned out to be damaged, or was deleted or replaced: the runs that it held cannot be resumed."""
+        return self._database.is_lost
+
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> "SqliteCheckpointer":
         """The same database, deserialized with more classes allowed, as (module, class) pairs."""
         clone = super().with_allowlist(extra_allowlist)

@@ -120,6 +120,7 @@ class FileClaims(ProcessClaims):
             return file
         if self._closing is not None:  # the file was deleted, and another process would lock a new one
             self._closing()
+            self._file = self._closing = None
         try:
             self._file = file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
         except OSError as error:
