@@ -311,10 +311,15 @@ class _StepInOrder(_Step):
     def complete(self, cause: Execution, labels: Sequence[str]) -> None:
         """Begin what follows a completion, or what waited for it."""
         done, before = self.completed, cause.get("before")
-        method = cause["method"]
-        own = [*self._follow_ups(done, cause, method, None, True), *self._follow_ups(done, cause, method, None, False)]
-        routed = [item for label in labels for item in self._follow_ups(done, cause, label, label, True)]
-        others = [item for label in labels for item in self._follow_ups(done, cause, label, label, False)]
+        heard = [event for event in (cause["method"], *labels) if event in self.plan.listeners]
+        if before is None and len(heard) < 2 and not self.plan.ordered_events.intersection(heard):
+            for event in heard:
+                self.fire(event, event if labels and event in labels else None)
+            return
+        own = self._follow_ups(done, cause, cause["method"], None)
+        of_labels = [item for label in labels for item in self._follow_ups(done, cause, label, label)]
+        routed = [item for item in of_labels if item["routers"]]
+        others = [item for item in of_labels if not item["routers"]]
         if before is not None and cause.get("in_turn"):
             waiting = self.follow_ups[before]
             routers = list(takewhile(lambda item: "execution" in item, waiting["next"]))
@@ -330,22 +335,18 @@ class _StepInOrder(_Step):
             own += [*routed, *others]
         self._begin(done, own, before)
 
-    def _follow_ups(
-        self, done: str, cause: Execution, event: str, label: str | None, routers: bool
-    ) -> Iterator[FollowUp]:
-        if self._has_listeners(event, routers):
-            yield {"done": done, "cause": cause, "event": event, "label": label, "routers": routers}
-
-    def _has_listeners(self, event: str, routers: bool) -> bool:
-        methods = self.plan.methods
-        return any(methods[name].is_router is routers for name in self.plan.listeners.get(event, ()))
+    def _follow_ups(self, done: str, cause: Execution, event: str, label: str | None) -> list[FollowUp]:
+        return [
+            {"done": done, "cause": cause, "event": event, "label": label, "routers": routers}
+            for routers in self.plan.kinds_of_listeners.get(event, ())
+        ]
 
     def _begin(self, key: str, follow_ups: Sequence[FollowUp], before: str | None) -> None:
         """Begin the first of which something runs; the others follow it, and then those that wait for them."""
         left = list(follow_ups)
         while left:
             follow_up = left.pop(0)
-            ran = dict(self.ran)
+            ran = dict(self.ran) if follow_up["routers"] else {}
             started = self._take(follow_up)
             if not started:
                 continue
@@ -399,10 +400,14 @@ class _StepInOrder(_Step):
 
     def progress(self, result: object) -> Progress:
         """Return the resulting progress."""
-        return {**super().progress(result), "follow_ups": self.follow_ups}
+        progress = super().progress(result)
+        progress["follow_ups"] = self.follow_ups
+        return progress
 
     @property
     def _needed_later(self) -> Set[str | None]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        if not self.follow_ups:
+            return frozenset()
         items = [item for waiting in self.follow_ups.values() for item in waiting["next"]]
         executions = [item["execution"] for item in items if "execution" in item]
         return {name for item in items for name in (item["done"], item["cause"]["wave"])} | {

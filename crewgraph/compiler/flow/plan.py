@@ -1,6 +1,6 @@
 """The trigger plan of a flow: which methods listen to which event, and which may run more than once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,6 +41,23 @@ class TriggerPlan:
     def has_routers(self) -> bool:
         """Whether any method is a router."""
         return any(method.is_router for method in self.methods.values())
+
+    @cached_property
+    def kinds_of_listeners(self) -> Mapping[str, Sequence[bool]]:
+        """By event: True if routers listen to it, and then False if other methods do."""
+        kinds = {
+            event: {self.methods[name].is_router for name in listening} for event, listening in self.listeners.items()
+        }
+        return {event: sorted(found, reverse=True) for event, found in kinds.items()}
+
+    @cached_property
+    def ordered_events(self) -> frozenset[str]:
+        """The events whose listeners do not all run at once: several listen to them, one of which is a router."""
+        return frozenset(
+            event
+            for event, listening in self.listeners.items()
+            if len(listening) > 1 and True in self.kinds_of_listeners[event]
+        )
 
     @cached_property
     def emitted_labels(self) -> frozenset[str]:
