@@ -57,6 +57,15 @@ def test_the_plan_reaches_the_prompt_of_its_task(mode: Mode):
     assert "do rise" in second and "PLAN-2" in second and "PLAN-1" not in second
 
 
+def test_a_task_may_have_a_file_whose_name_needs_an_input(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    team, planner, _ = planned("dive", "rise", plan=[plan_of("PLAN-1", "PLAN-2")])
+    team.tasks[1].description, team.tasks[1].output_file = "rise from {place}", "{place}.md"
+    mode.kickoff(team, {"place": "wreck"})
+    assert "rise from wreck" in str(planner.requests[0])
+    assert (tmp_path / "wreck.md").read_text("utf-8") == "rise done"
+
+
 def test_the_planner_is_told_about_tasks_agents_and_tools(mode: Mode):
     planner, worker = ScriptedLLM([plan_of("p")]), ScriptedLLM(["done"])
 

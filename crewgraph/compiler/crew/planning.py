@@ -20,6 +20,7 @@ from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.plan import CrewPlan
+from crewgraph.definitions.placeholders import TemplatedDefinition
 from crewgraph.definitions.task.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task.task import Task
 from crewgraph.errors import OutputInvalid
@@ -55,7 +56,7 @@ def planning_binding(crew: Crew, tasks: Sequence[TaskBinding]) -> TaskBinding | 
     planner.crew = crew
     task = Task(
         name=PLANNING,
-        description=_request(tasks, {}, book),
+        description=_request(tasks, None, book),
         expected_output=book.slice("planning_result"),
         agent=planner,
         output_pydantic=CrewPlan,
@@ -69,8 +70,8 @@ def crew_plan_key(crew: Crew) -> Hashable:
     return (id(first_llm(crew, crew.planning_llm)), id(crew.texts), crew.verbose) if crew.planning else None
 
 
-def _request(tasks: Sequence[TaskBinding], inputs: PlainMapping, book: Book) -> str:
-    """Return the planner's prompt: all tasks and their agents, the placeholders filled.
+def _request(tasks: Sequence[TaskBinding], inputs: PlainMapping | None, book: Book) -> str:
+    """Return the planner's prompt: all tasks and their agents, with the placeholders filled; None leaves them open.
 
     Raises:
         MissingInput: a placeholder has no value among the inputs.
@@ -79,9 +80,9 @@ def _request(tasks: Sequence[TaskBinding], inputs: PlainMapping, book: Book) -> 
     return book.slice("planning_task", tasks="\n\n".join(lines))
 
 
-def _task_lines(number: int, assignment: TaskBinding, inputs: PlainMapping, book: Book) -> str:
-    task = assignment.task.rendered_texts(inputs)
-    agent = (assignment.task.agent or assignment.agent).rendered_texts(inputs)
+def _task_lines(number: int, assignment: TaskBinding, inputs: PlainMapping | None, book: Book) -> str:
+    task = _texts(assignment.task, inputs, "description", "expected_output")
+    agent = _texts(assignment.task.agent or assignment.agent, inputs, "role", "goal")
     return book.slice(
         "planning_of_task",
         number=str(number),
@@ -90,6 +91,13 @@ def _task_lines(number: int, assignment: TaskBinding, inputs: PlainMapping, book
         role=agent["role"] or "",
         goal=agent["goal"] or "",
         tools=", ".join(assignment.tools) or "none",
+    )
+
+
+def _texts(definition: TemplatedDefinition, inputs: PlainMapping | None, *fields: str) -> Mapping[str, str | None]:
+    # Without inputs a file's name with a placeholder cannot be completed, and is not asked for.
+    return (
+        {field: definition.written(field) for field in fields} if inputs is None else definition.rendered_texts(inputs)
     )
 
 
