@@ -12,7 +12,7 @@ from crewgraph.compiler.agent.capabilities import capabilities_of
 from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import Crew, agents_of
 from crewgraph.definitions.crew.process import Process
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
@@ -101,7 +101,7 @@ def check_crew(crew: Crew) -> None:
         CompileError: names all of them.
     """
     refused: list[str] = []
-    for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
+    for agent in agents_of(crew):
         refused += _refused_fields(agent)
     _refuse(refused)
 
@@ -209,7 +209,7 @@ class WithoutEffect(UserWarning):
 def warn_without_effect(crew: Crew) -> None:
     """Warn of settings without effect, once per field and process."""
     fields = _new_fields("Crew", crew, _IDLE_CREW)
-    for agent in dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]):
+    for agent in agents_of(crew):
         fields += _new_fields(
             "Agent", agent, _IDLE_AGENT if _has_knowledge(crew) else (*_IDLE_AGENT, *_IDLE_WITHOUT_KNOWLEDGE)
         )

@@ -1,7 +1,7 @@
 """Hooks at the boundaries of a run, and the observers of a run: the console, the log file, snapshots."""
 
 import inspect
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +12,7 @@ from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import Crew, agents_of
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.extensions import extension
 from crewgraph.hooks.points import (
@@ -189,7 +189,7 @@ def crew_observers(
         crew_console(crew),
         crew_log(crew),
     ]
-    if crew.checkpoint or any([agent.checkpoint for agent in _agents(crew)]):
+    if crew.checkpoint or any([agent.checkpoint for agent in agents_of(crew)]):
         observers.append(extension("snapshots.crew_observer")(crew, place, tasks, inputs, origin))
     return [observer for observer in observers if observer is not None]
 
@@ -198,14 +198,6 @@ def _live_view(crew: Crew, tasks: Sequence[TaskBinding], inputs: Inputs) -> RunO
     """Return the observer that shows a run in the running cell; None without a notebook, or if it is turned off."""
     wanted = crew.verbose if crew.live_view is None else crew.live_view
     return LiveView(crew, tasks, inputs) if wanted and in_notebook() else None
-
-
-def _agents(crew: Crew) -> Iterable[BaseAgent]:
-    agents = {id(agent): agent for agent in crew.agents}
-    for task in crew.tasks:
-        if task.agent is not None:
-            agents[id(task.agent)] = task.agent
-    return agents.values()
 
 
 def flow_observers(run: "FlowRun", saver: Any) -> list[RunObserver]:

@@ -5,8 +5,7 @@ round of its trigger; running again in the same round starts a new one. A *wave*
 event return: an `or_` over labels of one wave, and over that event, fires once.
 
 The routers of an event run first, one after another, each with all that follows it; then the event's listeners, with all that
-follows them; then the listeners of the routers' labels. What has to wait for others is kept as
-*follow-ups*.
+follows them; then the listeners of the routers' labels. What has to wait for others is kept as *follow-ups*.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -204,9 +203,6 @@ def check_calls(plan: TriggerPlan, progress: Progress, method: str, limit: int) 
 class _Step:
     """Collects the effects of one completion."""
 
-    _needed_later: Set[str | None] = frozenset()
-    """The executions whose results will be needed by others than those in flight."""
-
     def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
         self.plan, self.before, self.completed = plan, progress, done
         self.pending, self.fired = dict(progress["pending"]), dict(progress["fired"])
@@ -280,12 +276,17 @@ class _Step:
         self.ran[name] = (number, times + 1)
         return number
 
-    def progress(self, result: object) -> Progress:
-        """Return the resulting progress."""
+    def progress(self, result: object, needed_later: Set[str | None] = frozenset()) -> Progress:
+        """Return the resulting progress.
+
+        Args:
+            result: what the execution returned.
+            needed_later: the executions whose results others than those in flight will need.
+        """
         before: Mapping[str, Execution] = self.before["inflight"]
         inflight = {**{name: execution for name, execution in before.items() if name != self.completed}, **self.new}
-        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])} | self._needed_later
-        progress: Progress = {
+        needed = {name for item in inflight.values() for name in (item["source"], item["wave"])} | needed_later
+        return {
             "inflight": inflight,
             "pending": self.pending,
             "fired": self.fired,
@@ -298,7 +299,6 @@ class _Step:
             "run": self.before["run"],
             "definition": self.before.get("definition", ""),
         }
-        return progress
 
 
 class _StepInOrder(_Step):
@@ -314,7 +314,7 @@ class _StepInOrder(_Step):
         heard = [event for event in (cause["method"], *labels) if event in self.plan.listeners]
         if before is None and len(heard) < 2 and not self.plan.ordered_events.intersection(heard):
             for event in heard:
-                self.fire(event, event if labels and event in labels else None)
+                self.fire(event, event if event in labels else None)
             return
         own = self._follow_ups(done, cause, cause["method"], None)
         of_labels = [item for label in labels for item in self._follow_ups(done, cause, label, label)]
@@ -398,16 +398,14 @@ class _StepInOrder(_Step):
         del self.follow_ups[key]
         self._begin(key, waiting["next"], waiting["before"])
 
-    def progress(self, result: object) -> Progress:
-        """Return the resulting progress."""
-        progress = super().progress(result)
+    def progress(self, result: object, needed_later: Set[str | None] = frozenset()) -> Progress:
+        progress = super().progress(
+            result, needed_later | self._needed_by_follow_ups() if self.follow_ups else needed_later
+        )
         progress["follow_ups"] = self.follow_ups
         return progress
 
-    @property
-    def _needed_later(self) -> Set[str | None]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        if not self.follow_ups:
-            return frozenset()
+    def _needed_by_follow_ups(self) -> set[str | None]:
         items = [item for waiting in self.follow_ups.values() for item in waiting["next"]]
         executions = [item["execution"] for item in items if "execution" in item]
         return {name for item in items for name in (item["done"], item["cause"]["wave"])} | {

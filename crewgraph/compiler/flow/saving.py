@@ -45,9 +45,9 @@ def save_state(run: FlowRun, method: str) -> None:
 
     A failure does not undo the method: the run fails once the completion is stored (`run.unsaved`).
     """
-    if run.marks and method not in run.marks:
-        return
     definition = run.plan.definition
+    if definition.marks and method not in definition.marks:
+        return
     method_definition = definition.methods[method]
     configured = _distinct([run.flow.persistence, method_definition.persistence, definition.persistence])
     if configured:

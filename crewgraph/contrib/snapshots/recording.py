@@ -17,7 +17,7 @@ from crewgraph.contrib.snapshots.config import CheckpointConfig, config_of
 from crewgraph.contrib.snapshots.runtime_state import RuntimeState
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.checkpoints import CheckpointSettings
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import Crew, agents_of
 from crewgraph.errors import StorageError
 from crewgraph.events.base import BaseEvent, brief
 from crewgraph.events.bus import RUNTIME_STATE, crewai_event_bus
@@ -253,7 +253,7 @@ class _CrewRecorder(SnapshotRecorder):
 
 
 def _crew_recorders(crew: Crew, progress: _CrewProgress, origin: tuple[str, str | None]) -> Generator[SnapshotRecorder]:
-    agents = dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)])
+    agents = agents_of(crew)
     config = config_of(crew.checkpoint)
     if config is not None:
         excluded = [agent for agent in agents if agent.checkpoint is False]

@@ -44,7 +44,7 @@ else:
     _Agents = list[AgentField]
     current_flow = lazy("crewgraph.definitions.flow.state:current_flow")
 
-__all__ = ["DEFAULT_MAX_DELEGATIONS", "Crew"]
+__all__ = ["DEFAULT_MAX_DELEGATIONS", "Crew", "agents_of"]
 
 
 DEFAULT_MAX_DELEGATIONS = 10
@@ -300,8 +300,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
         """Return a copy that has not run, with copies of agents and tasks, and the same models and tools."""
         manager = self.manager_agent
         manager = None if manager is None or manager is self.made_manager else manager.copy()
-        working = [*self.agents, *(task.agent for task in self.tasks if task.agent is not None)]
-        agents = {id(agent): agent.copy() for agent in dict.fromkeys(working)}
+        agents = {id(agent): agent.copy() for agent in agents_of(self)}
         tasks: list[Task] = []
         mapping: dict[str, Task] = {}
         for task in self.tasks:
@@ -330,10 +329,9 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
 
     def fetch_inputs(self) -> set[str]:
         """Return the names of the `{placeholders}` in the texts of tasks and agents."""
-        working = [*self.agents, *(task.agent for task in self.tasks if task.agent is not None)]
         texts = [
             *(task.template(field) for task in self.tasks for field in ("description", "expected_output")),
-            *(agent.template(field) for agent in working for field in ("role", "goal", "backstory")),
+            *(agent.template(field) for agent in agents_of(self) for field in ("role", "goal", "backstory")),
         ]
         return {name for text in texts for name in placeholders(text or "")}
 
@@ -352,6 +350,11 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
         )
 
     __str__ = __repr__
+
+
+def agents_of(crew: Crew) -> list[BaseAgent]:
+    """Return the agents of a crew and of its tasks, each once."""
+    return list(dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]))
 
 
 def _resolve_manager(fields: dict[str, Any]) -> dict[str, object]:

@@ -1,18 +1,16 @@
 """The compiled graphs of a crew and what its runs need, kept until the crew changes."""
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.compiler.agent.capabilities import capabilities_of
-from crewgraph.compiler.agent.knowledge import has_knowledge
-from crewgraph.compiler.agent.memory_calls import crew_memories
 from crewgraph.compiler.crew.context import CrewRunContext
 from crewgraph.compiler.crew.graph import Granularity, crew_graph
 from crewgraph.compiler.crew.inputs import crew_input
 from crewgraph.compiler.crew.metered_graph import check_budgets, metered
+from crewgraph.compiler.crew.needs import Needs, needs_of
 from crewgraph.compiler.crew.planning import crew_plan_key, planning_binding
 from crewgraph.compiler.crew.result import conversation_placeholder, result_channels, write_result
 from crewgraph.compiler.preflight import check_crew
@@ -20,57 +18,17 @@ from crewgraph.compiler.task.binding import TaskBinding, bind_tasks, crew_graph_
 from crewgraph.compiler.task.lessons import TrainingData, training_data_of
 from crewgraph.compiler.task.training import TRAINING
 from crewgraph.core.pregel import node_name
-from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.revision import Revision
-from crewgraph.definitions.task.guardrail import ModelGuardrail, model_guardrail
 from crewgraph.definitions.task.output import set_fields
 from crewgraph.errors import CompileError
 from crewgraph.runtime.runs.metadata import crew_labels
 from crewgraph.runtime.runs.storage import checkpointer_of_graph
 
-__all__ = ["CrewGraph", "Graph", "Needs", "compile_crew", "graph_of"]
+__all__ = ["CrewGraph", "Graph", "compile_crew", "graph_of"]
 
 
 Graph = CompiledStateGraph[Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Needs:
-    """What the runs of a crew need besides its graph. Whatever is empty here costs a run nothing."""
-
-    agents: Sequence[BaseAgent]
-    """The agents of the crew and of its tasks, each once."""
-
-    workers: Sequence[TaskBinding]
-    """A task of each agent who works, the planner included."""
-
-    equipped: Sequence[TaskBinding]
-    """The tasks with tools, or whose agents have capabilities."""
-
-    informed: Sequence[TaskBinding]
-    """The tasks whose agents, or whose coworkers, may have knowledge."""
-
-    asking: Sequence[TaskBinding]
-    """The tasks in which a person may be asked."""
-
-    judges: Sequence[ModelGuardrail]
-    """The guardrails for which a model decides."""
-
-    memories: bool
-    """Whether the crew has memories."""
-
-    placeholders: frozenset[str]
-    """The placeholders of tasks, which a run without inputs leaves as they are."""
-
-    observers: bool
-    """Whether runs are shown in a console or a notebook, logged, or written as snapshots."""
-
-    labels: Mapping[str, object]
-    """The metadata of runs."""
-
-    parallel: int
-    """The number of tasks that may run in parallel with others."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +44,8 @@ class CrewGraph:
     revision: Revision
     """What the definitions held when they were checked."""
 
-    @property
-    def steps(self) -> Sequence[TaskBinding]:
-        """The tasks, preceded by the planning task, if any."""
-        return _steps(self.tasks, self.planning)
+    labels: Mapping[str, object]
+    """The metadata of its runs."""
 
 
 def compile_crew(
@@ -176,44 +132,9 @@ def _checked(crew: Crew, lessons: TrainingData, checkpointer: Any, granularity: 
         compiled = metered(graph.compile(checkpointer=checkpointer), crew), tasks, planning
         crew.derived.put(key, compiled)
     graph, tasks, planning = compiled
-    revision = Revision([crew, *_agents(crew, tasks), *crew.tasks])
-    return CrewGraph(graph, tasks, planning, _needs(crew, tasks, planning), revision)
-
-
-def _agents(crew: Crew, tasks: Sequence[TaskBinding]) -> Collection[BaseAgent]:
-    """Return the agents of a crew and of its tasks, each once."""
-    assigned = [task.agent for task in crew.tasks if task.agent is not None]
-    return {id(agent): agent for agent in [*crew.agents, *(task.agent for task in tasks), *assigned]}.values()
-
-
-def _needs(crew: Crew, tasks: Sequence[TaskBinding], planning: TaskBinding | None) -> Needs:
-    steps, agents = _steps(tasks, planning), _agents(crew, tasks)
-    judges = [model_guardrail(guardrail) for task in tasks for guardrail in task.task.all_guardrails]
-    may_approve = any(agent.tools for agent in crew.agents)  # an agent may delegate work to one with tools
-    return Needs(
-        agents=[*agents],
-        workers=[*{id(task.agent): task for task in steps}.values()],
-        equipped=[task for task in tasks if task.tools or capabilities_of(task.agent)],
-        informed=[task for task in steps if task.tools or has_knowledge(task.agent, task.crew)],
-        asking=[
-            task
-            for task in tasks
-            if may_approve or task.tools or task.task.human_input or getattr(task.agent, "middleware", None)
-        ],
-        judges=[judge for judge in judges if judge is not None],
-        memories=crew_memories(crew) is not None,
-        placeholders=frozenset[str]().union(
-            *(task.open_placeholders("description", "expected_output") for task in crew.tasks)
-        ),
-        observers=bool(crew.verbose or crew.live_view or crew.output_log_file or crew.checkpoint)
-        or any(agent.verbose or agent.checkpoint for agent in agents),
-        labels=crew_labels(crew.name, tasks),
-        parallel=sum(bool(task.task.async_execution) for task in tasks),
-    )
-
-
-def _steps(tasks: Sequence[TaskBinding], planning: TaskBinding | None) -> Sequence[TaskBinding]:
-    return tasks if planning is None else [planning, *tasks]
+    needs = needs_of(crew, tasks, planning)
+    revision = Revision([crew, *needs.agents, *crew.tasks])
+    return CrewGraph(graph, tasks, planning, needs, revision, crew_labels(crew.name, tasks))
 
 
 def _refuse_in_training(crew: Crew) -> None:

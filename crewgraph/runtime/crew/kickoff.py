@@ -35,7 +35,7 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.lineage import running
 from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
-from crewgraph.runtime.crew.graphs import Needs, graph_of
+from crewgraph.runtime.crew.graphs import CrewGraph, graph_of
 from crewgraph.runtime.crew.human_input import file_answers, forget, pending_crew, place_to_ask, run_with_questions
 from crewgraph.runtime.crew.results import (
     check_stored,
@@ -374,7 +374,7 @@ class CrewRun:
         if self.needs.memories:
             check_memories(crew)
         check_prices(crew, self.needs.agents)
-        self.config = _config(crew, len(self.tasks), self.needs, place)
+        self.config = _config(crew, compiled, place)
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
         self.tokens = 0
@@ -556,16 +556,16 @@ def emit_crew_event(event: type[BaseEvent], source: Crew, **fields: Any) -> None
         crewai_event_bus.emit_new(source, event, fields)
 
 
-def _config(crew: Crew, tasks: int, needs: Needs, place: RunPlace) -> RunnableConfig:
+def _config(crew: Crew, compiled: CrewGraph, place: RunPlace) -> RunnableConfig:
     config: RunnableConfig = {
         "run_name": f"Crew: {crew.name}",
-        "metadata": {**needs.labels},
+        "metadata": {**compiled.labels},
         "configurable": place.configurable,
-        "recursion_limit": max(_LEAST_STEPS, 4 * tasks),
+        "recursion_limit": max(_LEAST_STEPS, 4 * len(compiled.tasks)),
     }
-    if needs.parallel > 1:
+    if (parallel := compiled.needs.parallel) > 1:
         # LangGraph's own pool has cpu + 4 threads: parallel tasks would wait for each other.
-        config["max_concurrency"] = needs.parallel + 4
+        config["max_concurrency"] = parallel + 4
     return config if RUN_CONFIG.get() is None else with_run_config(config)
 
 
