@@ -362,6 +362,7 @@ def test_a_step_does_not_look_at_channels_that_it_cannot_change(caller: str, met
 
 
 def test_the_installed_langgraph_is_as_expected():
+    assert supersteps.supports_comparison
     assert supersteps.supports_direct_input
     assert supersteps.supports_single_attempts
     assert supersteps.supports_step_channels

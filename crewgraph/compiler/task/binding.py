@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.binding import AgentBinding, capability_tools, granted_tools, guarded_tools
@@ -54,7 +55,7 @@ class TaskBinding(AgentBinding):
     lessons: TrainingData = NO_TRAINING_DATA
     """The training data of the crew's agents."""
 
-    @property
+    @cached_property
     def sources(self) -> tuple[str, ...]:
         """The channels whose outputs are its context."""
         return tuple(source for source in self.context if isinstance(source, str))
@@ -230,14 +231,18 @@ def context_outputs(assignment: TaskBinding, state: PlainMapping) -> str:
     """
     if assignment.context_text is not None:
         return assignment.context_text
+    sources = assignment.sources
     try:
-        raws = [
-            (state[source]["raw"] if source in state else "") if isinstance(source, str) else _raw_output_of(source)
-            for source in assignment.context
-        ]
-        return _DIVIDER.join([raw for raw in raws if raw])
+        if len(sources) == len(assignment.context):  # often all earlier outputs: n² of them in a run
+            raws = [state[source]["raw"] for source in sources if source in state]
+        else:
+            raws = [
+                (state[source]["raw"] if source in state else "") if isinstance(source, str) else _raw_output_of(source)
+                for source in assignment.context
+            ]
+        return _DIVIDER.join(filter(None, raws))
     except (TypeError, LookupError):
-        invalid = next(name for name in assignment.sources if name in state and not _has_raw(state[name]))
+        invalid = next(name for name in sources if name in state and not _has_raw(state[name]))
         raise StorageError(
             f"`{invalid}` in the state is not the output of a task; if the state was edited, set it to "
             "`TaskOutput(...).to_plain()`"
