@@ -13,6 +13,8 @@ __all__ = ["I18N", "I18N_DEFAULT", "get_i18n"]
 _READERS = {"slices": "slice", "errors": "errors", "tools": "tools", "memory": "memory"}
 """The method that reads the texts of each part; `retrieve` reads texts of any part."""
 
+_OVERRIDABLE = ("retrieve", *_READERS.values())
+
 
 class I18N(BaseModel):
     """The prompt texts: the defaults, overridden by those of a file.
@@ -45,17 +47,12 @@ class I18N(BaseModel):
     @property
     def book(self) -> Book:
         """The texts for filling prompts; reads them through this object if a subclass or patch overrides how."""
-        return _I18NBook(self, self.texts) if self.is_overridden else self.texts
+        return _I18NBook(self, self.texts) if overrides_any(self, _OVERRIDABLE) else self.texts
 
     @property
     def texts(self) -> Book:
         """The default texts, overridden by those of the file."""
         return default_book() if self.prompt_file is None or self._book is None else self._book
-
-    @property
-    def is_overridden(self) -> bool:
-        """Whether a subclass or a patch overrides how texts are read."""
-        return overrides_any(self, ("retrieve", "slice", "errors", "tools", "memory"))
 
     @overridable
     def slice(self, slice: str) -> str:

@@ -121,12 +121,6 @@ class AgentRunner:
         for capability in self.resources.capabilities:
             yield from capability.begin()
 
-    def recall(self, description: str, context: str = "", limit: int = 5) -> Body[tuple[str, ...]]:
-        """Search the agent's memories, if it has any; see `Recollection.recall`."""
-        if self.recollection is None:
-            return ()
-        return (yield from self.recollection.recall(description, context, limit))
-
     @property
     def where(self) -> str:
         """The name of the work in messages."""

@@ -175,7 +175,9 @@ class AgentResources:
                 f"{self.binding.where}: its model `{self.model.name}` has no native tool calls, which the loop with middleware "
                 "needs. Use another model, or remove `middleware`: the built-in loop can also call tools by a text protocol."
             )
-        self.notes = tuple(note for capability in self.capabilities for note in capability.notes(own, self.book))
+        self.notes = ()
+        if self.capabilities:
+            self.notes = tuple(note for capability in self.capabilities for note in capability.notes(own, self.book))
         self._is_assembled = True
 
     @cached_property

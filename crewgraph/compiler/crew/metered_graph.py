@@ -207,13 +207,11 @@ def check_budgets(crew: Crew) -> None:
 
 
 def check_prices(crew: Crew, agents: Iterable[BaseAgent]) -> None:
-    """Check before a run that the cost budget can be enforced with the models of the agents.
+    """Check before a run that the cost budget of a crew that has one can be enforced with the models of the agents.
 
     Raises:
         UnknownPrice: the price of a model is unknown.
     """
-    if crew.max_cost is None:
-        return
     for llm in {id(agent.llm): agent.llm for agent in agents if agent.llm is not None}.values():
         model = as_model(llm)
         for candidate in model.models if isinstance(model, FallbackModel) else [model]:

@@ -231,6 +231,8 @@ def context_outputs(assignment: TaskBinding, state: PlainMapping) -> str:
     """
     if assignment.context_text is not None:
         return assignment.context_text
+    if not assignment.context:
+        return ""
     sources = assignment.sources
     try:
         if len(sources) == len(assignment.context):  # often all earlier outputs: n² of them in a run

@@ -69,23 +69,28 @@ def briefing_of(assignment: TaskBinding, state: PlainMapping, book: Book) -> Bri
     if assignment.context_text is not None:
         return standalone_briefing(task, agent, assignment.context_text)
     task_texts, agent_texts = task.rendered_texts(inputs), agent.rendered_texts(inputs)
+    description = task_texts["description"] or ""
+    if inputs:
+        description = append_chat_history(description, inputs, book)
+    if assignment.plan_number is not None:
+        description = _with_plan(description, assignment.plan_number, assignment, state)
     return Briefing(
         role=agent_texts["role"] or "",
         goal=agent_texts["goal"] or "",
         backstory=agent_texts["backstory"] or "",
-        description=_with_plan(append_chat_history(task_texts["description"] or "", inputs, book), assignment, state),
+        description=description,
         expected_output=task_texts["expected_output"] or "",
         output_file=task_texts["output_file"],
         context=context_outputs(assignment, state),
-        trigger=_trigger(task, assignment.crew, inputs),
-        files=files_in(inputs),
+        trigger=_trigger(task, assignment.crew, inputs) if inputs else "",
+        files=files_in(inputs) if inputs else {},
     )
 
 
-def _with_plan(description: str, assignment: TaskBinding, state: PlainMapping) -> str:
-    """Append the crew's plan for the task to its description."""
+def _with_plan(description: str, number: int, assignment: TaskBinding, state: PlainMapping) -> str:
+    """Append the crew's plan for the task of this number to its description."""
     crew = assignment.crew
-    if assignment.plan_number is None or crew is None or PLANNING not in state:
+    if crew is None or PLANNING not in state:
         return description
     try:
         plan = CrewPlan.model_validate(state[PLANNING]["pydantic"])
@@ -94,7 +99,7 @@ def _with_plan(description: str, assignment: TaskBinding, state: PlainMapping) -
             f"`{PLANNING}` in the state is not a crew's plan; if the state was edited, set it to the output of a task "
             "(`TaskOutput(...).to_plain()`) whose `pydantic` is a plan"
         ) from None
-    steps = plan.by_number(len(crew.tasks)).get(assignment.plan_number)
+    steps = plan.by_number(len(crew.tasks)).get(number)
     return assignment.book.slice("planned_task", task=description, plan=steps) if steps else description
 
 

@@ -207,13 +207,15 @@ def _prepare(
     is_streamed: bool,
 ) -> "Program[tuple[CrewRun, dict[str, object]]]":
     """Return the run, and its inputs after the `before_kickoff` functions and hooks."""
-    values, files = split_files(validate_inputs(inputs or {}))
+    values, files = split_files(validate_inputs(inputs)) if inputs else ({}, None)
     for callback in crew.before_kickoff_callbacks:
         changed = yield CallBack(callback, *callback_arguments(callback, values))
         values = values if changed is None else validate_inputs(changed)
-    values = plain_inputs(validate_inputs((yield from run_entry_hooks(crew, values))))
-    has_inputs = bool(values)
-    values |= yield from recorded_files(files)
+    values = validate_inputs((yield from run_entry_hooks(crew, values)))
+    if has_inputs := bool(values):
+        values = plain_inputs(values)
+    if files:
+        values |= yield from recorded_files(files)
     run = CrewRun(
         crew,
         run_place(crew, options.thread_id, options.checkpointer),
@@ -367,13 +369,14 @@ class CrewRun:
             place, compiled = self.place, graph_of(crew, self.place.checkpointer, granularity)
         self.graph, self.tasks, self.planning = compiled.graph, compiled.tasks, compiled.planning
         self.needs = compiled.needs
-        self._models = [check_ready(item) for item in self.needs.workers]  # reports a missing API key before any work
+        self._models = [*map(check_ready, self.needs.workers)]  # reports a missing API key before any work
         self._models += [as_model(judge.llm) for judge in self.needs.judges if judge.llm is not None]
         if self.needs.equipped:
             check_coworkers(self.needs.equipped)
         if self.needs.memories:
             check_memories(crew)
-        check_prices(crew, self.needs.agents)
+        if crew.max_cost is not None:
+            check_prices(crew, self.needs.agents)
         self.config = _config(crew, compiled, place)
         if granularity != "task":
             self.config["metadata"] = {**self.config.get("metadata", {}), CREW_GRANULARITY: granularity}
@@ -451,7 +454,7 @@ class CrewRun:
         """Run the graph with an input (None or a Command continues a run) and emit the events of the run."""
         if self.place.checkpointer and self._claim is None:
             yield from self.claim_thread()
-        crew, inputs = self.crew, without_files(inputs)
+        crew, inputs = self.crew, without_files(inputs) if inputs else {}
         set_fields(crew, inputs=dict(inputs))
         for agent in self.needs.agents:
             if agent.crew is not crew:
