@@ -157,7 +157,7 @@ def test_crews_in_json_are_seen(tmp_path: Path):
 
 
 TOOLS = """\
-from dataclasses import dataclass
+from dataclasses import dataclass as data
 from typing import Literal, Optional
 from crewai.tools import BaseTool, tool
 from pydantic import BaseModel, BaseModel as Model
@@ -169,7 +169,7 @@ class Line(Model):
 class Discount(Line):
     percent: int
 
-@dataclass
+@data
 class Place:
     name: str
 

@@ -12,6 +12,7 @@ __all__ = ["DataClasses", "ToolParameter", "parameter_uses", "tool_parameters"]
 _BASE_TOOL = "crewgraph.tools.base:BaseTool"
 _TOOL = "crewgraph.tools.base:tool"
 _MODELS = frozenset({"BaseModel", "RootModel"})
+_DECORATORS = frozenset({"dataclass"})
 
 
 @dataclass
@@ -23,12 +24,12 @@ class DataClasses:
 
     def take(self, tree: ast.AST) -> None:
         """Add the classes of a file."""
-        models = {*_MODELS, *_renamed_models(tree)}
+        models, decorators = _local_names(tree, _MODELS), _local_names(tree, _DECORATORS)
         for node in ast.walk(tree):
             if not isinstance(node, ast.ClassDef):
                 continue
             bases = [_last_name(base) for base in node.bases]
-            if not models.isdisjoint(bases) or any(_last_name(each) == "dataclass" for each in node.decorator_list):
+            if not models.isdisjoint(bases) or not decorators.isdisjoint(map(_last_name, node.decorator_list)):
                 self._know(node.name)
             for base in bases:
                 self._subclasses.setdefault(base, set()).add(node.name)
@@ -143,11 +144,11 @@ def _class_names(annotation: ast.expr) -> Iterator[str]:
                 yield from _class_names(part)
 
 
-def _renamed_models(tree: ast.AST) -> Iterator[str]:
-    """Yield the local names of `from pydantic import BaseModel as Model`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == "pydantic":
-            yield from (each.asname for each in node.names if each.name in _MODELS and each.asname)
+def _local_names(tree: ast.AST, names: frozenset[str]) -> set[str]:
+    """Return names with those that a file gives them: `from pydantic import BaseModel as Model`."""
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    aliases = (alias for node in imports for alias in node.names)
+    return {*names, *(alias.asname for alias in aliases if alias.name in names and alias.asname)}
 
 
 def _last_name(node: ast.expr) -> str:
