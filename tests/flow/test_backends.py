@@ -228,6 +228,37 @@ def test_a_backend_alone_gives_a_run_its_state(mode: Mode, saver: SqliteCheckpoi
     assert not loaded._load_state("nobody")  # pyright: ignore[reportPrivateUsage]
 
 
+def test_a_run_that_is_done_begins_anew_with_a_state_that_another_program_has_changed(
+    mode: Mode, saver: SqliteCheckpointer, tmp_path: Path
+):
+    states = SQLiteFlowPersistence(tmp_path / "states.db")
+
+    @persist(states)
+    class OfClass(Fishing): ...
+
+    for make in (lambda: OfClass(checkpointer=saver), lambda: Fishing(persistence=states, checkpointer=saver)):
+        flow = make()
+        assert kickoff(mode, flow) == 1
+        states.save_state(flow.flow_id, "edit", {"id": flow.flow_id, "n": 500, "fish": []})
+        assert kickoff(mode, make(), {"id": flow.flow_id}) == 501
+
+
+def test_a_state_that_nobody_has_changed_keeps_what_its_backend_cannot_store(
+    mode: Mode, saver: SqliteCheckpointer, tmp_path: Path
+):
+    @persist(SQLiteFlowPersistence(tmp_path / "states.db"))
+    class Dated(Flow[dict[str, Any]]):
+        @start()
+        def note(self) -> Any:
+            days: list[dates.date] = self.state.setdefault("days", [])
+            days.append(dates.date(2024, 1, 2))
+            return list(days)
+
+    flow = Dated(checkpointer=saver)
+    kickoff(mode, flow)
+    assert kickoff(mode, Dated(checkpointer=saver), {"id": flow.flow_id}) == [dates.date(2024, 1, 2)] * 2
+
+
 def test_whatever_saves_and_loads_is_a_backend(mode: Mode):
     class Duck:
         def save_state(self, flow_uuid: str, method_name: str, state_data: Any) -> None:

@@ -958,6 +958,42 @@ def test_a_listener_does_not_wait_for_a_blocking_method_either(mode: Mode):
     assert kickoff(mode, Blocking()) is True
 
 
+def test_quick_methods_that_start_at_once_begin_and_end_in_the_order_of_their_definitions(mode: Mode):
+    class Quick(Noting):
+        @start()
+        def begin(self):
+            self.notes.clear()
+
+        @listen(begin)
+        def a(self):
+            self.note("a")
+            return "a"
+
+        @listen(begin)
+        def b(self):
+            self.note("b")
+            return "b"
+
+        @listen(and_(a, b))
+        def both(self, result):
+            self.note(result)
+
+        @listen(both)
+        async def c(self):
+            self.note("c")
+            return "c"
+
+        @listen(both)
+        async def d(self):
+            self.note("d")
+            return "d"
+
+    flow = Quick()
+    for _ in range(20):
+        assert kickoff(mode, flow) == "d"
+        assert flow.notes == ["a", "b", "b", "c", "d"]
+
+
 @pytest.mark.parametrize("count", [2, 40])
 def test_all_methods_that_are_due_run_at_the_same_time(mode: Mode, count: int):
     barrier = threading.Barrier(count)

@@ -37,6 +37,7 @@ _HEAD = """\
 #   Crew(memory=True)   the keyword with this value                 Crew.replay(inputs=) the method with this argument
 #   Memory              the name                                    class(BaseLLM)       a class made of it
 #   @listen             the decorator, without brackets             override Task.copy   a method of one's own in its place
+#   tool(...: model)    a parameter of a tool without a schema that is annotated with a data class
 """
 
 

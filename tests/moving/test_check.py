@@ -156,6 +156,73 @@ def test_crews_in_json_are_seen(tmp_path: Path):
     }
 
 
+TOOLS = """\
+from dataclasses import dataclass as data
+from typing import Literal, Optional
+from crewai.tools import BaseTool, tool
+from pydantic import BaseModel, BaseModel as Model
+import shop.items as shop
+
+class Line(Model):
+    price: float
+
+class Discount(Line):
+    percent: int
+
+@data
+class Place:
+    name: str
+
+class Plain:
+    pass
+
+@tool("Order total")
+def order_total(items: list[Line], to: "Optional[Place]", by: dict[str, Discount], mode: Literal["Line"], plain: Plain):
+    '''Add up.'''
+
+@tool
+async def stock(item: shop.Item | None = None, city: str = "Oslo"):
+    '''Look up.'''
+
+class Pack(BaseTool):
+    name: str = "pack"
+    description: str = "Packs."
+    def _run(self, item: Line, *, place: Place) -> str: ...
+    def other(self, item: Line) -> str: ...
+
+class Wrap(Pack):
+    def _run(self, item: Discount) -> str: ...
+
+class Given(Pack):
+    args_schema: type[BaseModel] = Line
+    def _run(self, item: Line) -> str: ...
+
+def no_tool(item: Line): ...
+"""
+
+
+def test_parameters_of_tools_that_are_annotated_with_data_classes_are_named(tmp_path: Path):
+    put(tmp_path, tools__py=TOOLS)
+    (tmp_path / "shop").mkdir()
+    models = "import pydantic\nclass Item(pydantic.BaseModel): ...\n"
+    put(tmp_path / "shop", items__py=models, broken__py="class Item(\n")
+    checked = check_project(tmp_path)
+    found = {one.feature.shown: one.uses[0].line for one in checked.found if one.feature.sort == "parameter"}
+    assert found == {
+        "order_total(items: list[Line])": 21,
+        "order_total(to: 'Optional[Place]')": 21,
+        "order_total(by: dict[str, Discount])": 21,
+        "stock(item: shop.Item | None)": 25,
+        "Pack._run(item: Line)": 31,
+        "Pack._run(place: Place)": 31,
+        "Wrap._run(item: Discount)": 35,
+    }
+    assert checked.broken == []
+    told = report(checked)
+    assert "  Pack._run(item: Line)  tools.py:31\n" in told
+    assert 'To do: write `item.price` for `item["price"]`' in told
+
+
 def test_files_that_cannot_be_read_are_reported_and_stop_nothing(tmp_path: Path):
     put(tmp_path, a__py="from crewai import (\n", b__py=HEAD, agents__yaml="a: [", pyproject__toml="[")
     (tmp_path / "c.py").write_bytes(b"import crewai\n# \xff\n")

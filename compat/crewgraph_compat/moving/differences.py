@@ -17,6 +17,7 @@ _LINK = re.compile(r"\[([^\[\]]++)\]\([^()\[]++\)")
 
 _FORMS: tuple[tuple[FeatureKind, re.Pattern[str]], ...] = (
     (FeatureKind.base, re.compile(r"class\((?P<owner>\w+)\)")),
+    (FeatureKind.parameter, re.compile(r"(?P<owner>\w+)\(\.\.\.: model\)")),
     (FeatureKind.override, re.compile(r"override (?P<owner>\w+)\.(?P<word>\w+)")),
     (FeatureKind.bare, re.compile(r"@(?P<owner>\w+)")),
     (FeatureKind.argument, re.compile(r"(?P<owner>\w+)\.(?P<method>\w+)\((?P<word>\w+)=\)")),

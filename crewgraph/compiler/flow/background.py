@@ -1,6 +1,8 @@
 """Operations of flow nodes: call a method, start methods in the background, and wait for the first of them to end."""
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable, Collection
 from concurrent import futures
 from contextlib import suppress
@@ -12,7 +14,14 @@ from crewgraph.core.cancellation import Cancellation, notifying_later
 from crewgraph.core.loops.bridge import call, start_in_thread
 from crewgraph.core.operations import Operation
 
-__all__ = ["Begin", "Called", "EndAll", "Settle", "WaitForAny", "Work"]
+__all__ = ["Begin", "Called", "EndAll", "Settle", "Turn", "WaitForAny", "Work"]
+
+
+_HEAD_START = 0.005
+"""Seconds that a method has before the next one begins, unless it ends earlier."""
+
+_LONGEST_WAIT = 0.05
+"""Seconds after which no method of a group waits for its turn any longer."""
 
 
 Work = futures.Future[Any] | asyncio.Future[Any]
@@ -34,25 +43,59 @@ class Called(Operation):
         return await _to_its_end(self.work, self.cancellation)
 
 
-class Begin(Operation):
-    """Starts a method in the background."""
+class Turn:
+    """The turn of a method among several that start at once, each in a thread.
 
-    def __init__(self, work: Callable[[], object], cancellation: Cancellation) -> None:
-        self.work, self.cancellation = work, cancellation
+    Threads begin and end in any order. With a short head start for each, methods that only compute have their effects and
+    results in the order of their definitions, in every run.
+
+    Args:
+        before: the turn of the method before it.
+    """
+
+    def __init__(self, before: "Turn | None" = None) -> None:
+        self._before = before
+        self._deadline: float = before._deadline if before else time.monotonic() + _LONGEST_WAIT
+        self._begun, self._ended = threading.Event(), threading.Event()
+
+    def take(self, work: Callable[[], object]) -> object:
+        """Wait for the turn, then call the work, in its thread."""
+        if self._before is not None:
+            self._before._begun.wait(self._seconds_left())
+            self._before._ended.wait(min(_HEAD_START, self._seconds_left()))
+            self._before = None
+        self._begun.set()
+        try:
+            return work()
+        finally:
+            self._ended.set()
+
+    def _seconds_left(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
+
+
+class Begin(Operation):
+    """Starts a method in the background, in its turn if others start at once."""
+
+    def __init__(self, work: Callable[[], object], cancellation: Cancellation, turn: Turn | None) -> None:
+        self.work, self.cancellation, self.turn = work, cancellation, turn
 
     def run(self) -> Work:
         with notifying_later() as leave:
             work = _ThreadWork(leave)
-            start_in_thread(partial(work.carry_out, self.work))
+            start_in_thread(partial(work.carry_out, self._in_turn(partial(call, self.work))))
         return work
 
     async def arun(self) -> Work:
-        if iscoroutinefunction(self.work):
+        if iscoroutinefunction(self.work):  # tasks of a loop begin in order
             work = self.work()
         else:  # it has its own task, so that cancelling it (another method failed) does not cancel the run
             with self.cancellation.abandoning():
-                work = _to_its_end(self.work, Cancellation())
+                work = _to_its_end(self._in_turn(self.work), Cancellation())
         return asyncio.get_running_loop().create_task(work)
+
+    def _in_turn(self, work: Callable[[], object]) -> Callable[[], object]:
+        return work if self.turn is None else partial(self.turn.take, work)
 
 
 class _ThreadWork(futures.Future[Any]):
@@ -71,7 +114,7 @@ class _ThreadWork(futures.Future[Any]):
         if not self.set_running_or_notify_cancel():
             return
         try:
-            self.set_result(call(work))
+            self.set_result(work())
         except BaseException as error:  # noqa: BLE001 - an outcome like any other, the pump looks at it
             self.set_exception(error)
 

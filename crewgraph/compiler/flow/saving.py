@@ -11,7 +11,7 @@ from crewgraph.errors import RunError, StorageError
 from crewgraph.schema import PlainDict
 from crewgraph.text import printable_line, storable_id
 
-__all__ = ["backends_of", "load_state", "save_pending", "save_state", "take_pending"]
+__all__ = ["backend_of_states", "backends_of", "load_state", "save_pending", "save_state", "take_pending"]
 
 
 def backends_of(flow: "Flow") -> list[Any]:
@@ -19,6 +19,11 @@ def backends_of(flow: "Flow") -> list[Any]:
     definition = flow.topology()
     methods = definition.methods.values()
     return _distinct([flow.persistence, definition.persistence, *(method.persistence for method in methods)])
+
+
+def backend_of_states(flow: "Flow") -> Any:
+    """The backend to which the states of all methods go, or of those that are marked; None if only single methods have one."""
+    return next(iter(_distinct([flow.persistence, flow.topology().persistence])), None)
 
 
 def _distinct(backends: Sequence[object]) -> list[Any]:
@@ -56,15 +61,20 @@ def save_state(run: FlowRun, method: str) -> None:
         print(printable_line(f"Flow state is saved: {run.flow_id}, after `{method}`"))  # noqa: T201 - `verbose` asks for it
 
 
-def load_state(flow: "Flow", flow_id: str) -> PlainDict | None:
+def load_state(flow: "Flow", flow_id: str, backends: Sequence[Any] | None = None) -> PlainDict | None:
     """Return the state of an id from the first backend that holds one.
+
+    Args:
+        flow: the flow.
+        flow_id: the id.
+        backends: those to ask; None asks all.
 
     Raises:
         RunError: the id cannot be stored.
         StorageError: a backend failed.
     """
     storable_id(flow_id, "flow")
-    for backend in backends_of(flow):
+    for backend in backends_of(flow) if backends is None else backends:
         with _storage_errors(backend, f"the state of flow `{flow.flow_name}` under `{flow_id}` could not be read"):
             values: dict[str, object] | None = backend.load_state(flow_id)
         if values is not None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.flow.algebra import Execution, Progress, check_calls
-from crewgraph.compiler.flow.background import Begin, Called, Settle, WaitForAny, Work
+from crewgraph.compiler.flow.background import Begin, Called, Settle, Turn, WaitForAny, Work
 from crewgraph.compiler.flow.execution import execution_arguments, execution_work
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
@@ -67,22 +67,25 @@ def start_all(run: FlowRun, progress: Progress) -> Program[None]:
     """Start the scheduled executions in the background, in order, unless already started."""
     waiting = {question["execution"] for question in run.parked.values()}
     with run.beginning:  # LangGraph runs the nodes of a step in parallel, in any order
-        for name, execution in progress["inflight"].items():
-            if name not in waiting:
-                yield from _start(run, progress, name, execution)
+        new = [name for name in progress["inflight"] if name not in waiting and name not in run.works]
+        turn: Turn | None = None
+        for name in new:
+            turn = Turn(turn) if len(new) > 1 else None
+            yield from _start(run, progress, name, turn)
 
 
-def _start(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[None]:
-    if name in run.works or run.failed:
+def _start(run: FlowRun, progress: Progress, name: str, turn: Turn | None) -> Program[None]:
+    if run.failed:
         return
     run.check_cancelled()
+    execution = progress["inflight"][name]
     try:
         work = _open(run, progress, name, execution)
     except Exception as error:  # noqa: BLE001 - raised by the node that awaits it, after parallel methods were handled
         run.works[name] = Future()
         run.works[name].set_exception(error)
     else:
-        run.works[name] = yield Begin(work, run.cancellation)
+        run.works[name] = yield Begin(work, run.cancellation, turn)
 
 
 def wait_for_first(run: FlowRun, progress: Progress) -> Program[Ended | None]:

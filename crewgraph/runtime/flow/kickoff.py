@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
+from pydantic_core import to_jsonable_python
 
 from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.asking import ask_person, takes_anything
@@ -24,7 +25,7 @@ from crewgraph.compiler.flow.nodes import RUN, WAIT
 from crewgraph.compiler.flow.report import copied, emit_flow_event, question_of
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
-from crewgraph.compiler.flow.saving import backends_of, load_state
+from crewgraph.compiler.flow.saving import backend_of_states, backends_of, load_state
 from crewgraph.compiler.flow.scheduler import GRACE
 from crewgraph.compiler.flow.single_node import WHOLE
 from crewgraph.compiler.flow.state_changes import ANEW
@@ -331,16 +332,34 @@ def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[
     if _is_open(values) and (extra is None or not extra.replaces(run, values)):
         return (yield from _continue(graph, run, thread_id, values))
     if "progress" in values:
-        run.read(values)
-        saved = _saved_values(values)
-        before = run.state if saved is None else flow.restored_state(run.revived(saved["state"]))
-        run.state = flow.new_state(inputs, before)
+        run.state = flow.new_state(inputs, _state_before(run, values, thread_id))
     elif not _load_persisted(flow, run, thread_id) and extra is None and RUN_CONFIG.get() is None:
         warnings.warn(
             f"no run of flow `{flow.flow_name}` is stored under `{thread_id}`; starting a new one",
             stacklevel=user_stacklevel(),
         )
     return (yield from execute_flow(graph, run, inputs, None))
+
+
+def _state_before(run: FlowRun, values: GraphState, flow_id: str) -> Any:
+    """Return the state with which a finished run that is kicked off again begins.
+
+    It is the backend's if another program has changed it there, else the checkpoint's, which has values that backends may not
+    be able to store.
+    """
+    run.read(values)
+    saved = _saved_values(values)
+    stored = run.state if saved is None else run.flow.restored_state(run.revived(saved["state"]))
+    backend = backend_of_states(run.flow)
+    kept = None if backend is None else load_state(run.flow, flow_id, [backend])
+    if kept is None:
+        return stored
+    kept_state = run.flow.restored_state(kept)
+    return stored if _as_json(stored) == _as_json(kept_state) else kept_state
+
+
+def _as_json(state: Any) -> object:
+    return to_jsonable_python(dict(state), serialize_unknown=True)
 
 
 def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
