@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Collection
 from concurrent import futures
 from contextlib import suppress
@@ -15,13 +14,6 @@ from crewgraph.core.loops.bridge import call, start_in_thread
 from crewgraph.core.operations import Operation
 
 __all__ = ["Begin", "Called", "EndAll", "Settle", "Turn", "WaitForAny", "Work"]
-
-
-_HEAD_START = 0.005
-"""Seconds that a method has before the next one begins, unless it ends earlier."""
-
-_LONGEST_WAIT = 0.05
-"""Seconds after which no method of a group waits for its turn any longer."""
 
 
 Work = futures.Future[Any] | asyncio.Future[Any]
@@ -44,10 +36,10 @@ class Called(Operation):
 
 
 class Turn:
-    """The turn of a method among several that start at once, each in a thread.
+    """The turn of a method among several that start at once: it begins when the one before it has begun.
 
-    Threads begin and end in any order. With a short head start for each, methods that only compute have their effects and
-    results in the order of their definitions, in every run.
+    Threads begin in any order. A method that began first and waits for nothing also mostly ends first: Python lets a thread run
+    for some milliseconds before it changes to another.
 
     Args:
         before: the turn of the method before it.
@@ -55,23 +47,19 @@ class Turn:
 
     def __init__(self, before: "Turn | None" = None) -> None:
         self._before = before
-        self._deadline: float = before._deadline if before else time.monotonic() + _LONGEST_WAIT
-        self._begun, self._ended = threading.Event(), threading.Event()
+        self._begun = threading.Event()
 
     def take(self, work: Callable[[], object]) -> object:
         """Wait for the turn, then call the work, in its thread."""
         if self._before is not None:
-            self._before._begun.wait(self._seconds_left())
-            self._before._ended.wait(min(_HEAD_START, self._seconds_left()))
+            self._before._begun.wait()
             self._before = None
-        self._begun.set()
-        try:
-            return work()
-        finally:
-            self._ended.set()
+        self.pass_on()
+        return work()
 
-    def _seconds_left(self) -> float:
-        return max(0.0, self._deadline - time.monotonic())
+    def pass_on(self, _: object = None) -> None:
+        """Let the next one begin: this one has begun, or never will."""
+        self._begun.set()
 
 
 class Begin(Operation):
@@ -84,18 +72,25 @@ class Begin(Operation):
         with notifying_later() as leave:
             work = _ThreadWork(leave)
             start_in_thread(partial(work.carry_out, self._in_turn(partial(call, self.work))))
-        return work
+        return self._passing_on(work)
 
     async def arun(self) -> Work:
         if iscoroutinefunction(self.work):  # tasks of a loop begin in order
             work = self.work()
+            if self.turn is not None:
+                self.turn.pass_on()
         else:  # it has its own task, so that cancelling it (another method failed) does not cancel the run
             with self.cancellation.abandoning():
                 work = _to_its_end(self._in_turn(self.work), Cancellation())
-        return asyncio.get_running_loop().create_task(work)
+        return self._passing_on(asyncio.get_running_loop().create_task(work))
 
     def _in_turn(self, work: Callable[[], object]) -> Callable[[], object]:
         return work if self.turn is None else partial(self.turn.take, work)
+
+    def _passing_on(self, work: Work) -> Work:
+        if self.turn is not None:
+            work.add_done_callback(self.turn.pass_on)  # it may be cancelled before it begins
+        return work
 
 
 class _ThreadWork(futures.Future[Any]):

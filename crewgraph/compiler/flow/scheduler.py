@@ -82,6 +82,8 @@ def _start(run: FlowRun, progress: Progress, name: str, turn: Turn | None) -> Pr
     try:
         work = _open(run, progress, name, execution)
     except Exception as error:  # noqa: BLE001 - raised by the node that awaits it, after parallel methods were handled
+        if turn is not None:
+            turn.pass_on()
         run.works[name] = Future()
         run.works[name].set_exception(error)
     else:
