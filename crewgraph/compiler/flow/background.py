@@ -14,7 +14,7 @@ from crewgraph.core.cancellation import Cancellation, notifying_later
 from crewgraph.core.loops.bridge import call, start_in_thread
 from crewgraph.core.operations import Operation
 
-__all__ = ["Begin", "Called", "EndAll", "Settle", "Turn", "WaitForAny", "Work"]
+__all__ = ["Begin", "Called", "EndAll", "Settle", "StartingTurn", "WaitForAny", "Work"]
 
 
 _HEAD_START = 0.005
@@ -43,7 +43,7 @@ class Called(Operation):
         return await _to_its_end(self.work, self.cancellation)
 
 
-class Turn:
+class StartingTurn:
     """The turn of a method among several that start at once, each in a thread.
 
     Threads begin and end in any order. With a short head start for each, methods that only compute have their effects and
@@ -53,7 +53,7 @@ class Turn:
         before: the turn of the method before it.
     """
 
-    def __init__(self, before: "Turn | None" = None) -> None:
+    def __init__(self, before: "StartingTurn | None" = None) -> None:
         self._before = before
         self._deadline: float = before._deadline if before else time.monotonic() + _LONGEST_WAIT
         self._begun, self._ended = threading.Event(), threading.Event()
@@ -77,7 +77,7 @@ class Turn:
 class Begin(Operation):
     """Starts a method in the background, in its turn if others start at once."""
 
-    def __init__(self, work: Callable[[], object], cancellation: Cancellation, turn: Turn | None) -> None:
+    def __init__(self, work: Callable[[], object], cancellation: Cancellation, turn: StartingTurn | None) -> None:
         self.work, self.cancellation, self.turn = work, cancellation, turn
 
     def run(self) -> Work:
