@@ -16,7 +16,7 @@ from modes import Mode
 from waiting import LONG, wait_until_async
 
 from crewgraph.compiler.flow import scheduler
-from crewgraph.compiler.flow.background import Turn
+from crewgraph.compiler.flow.background import StartingTurn
 from crewgraph.errors import DefinitionError, FlowLoopError, RunError
 from crewgraph.events import FlowFinishedEvent, MethodExecutionFailedEvent, MethodExecutionStartedEvent
 from crewgraph.flow import Flow, and_, listen, or_, router, start
@@ -998,9 +998,9 @@ def test_quick_methods_that_start_at_once_mostly_end_in_the_order_of_their_defin
 
 
 def test_a_method_waits_for_its_turn_and_takes_it_if_the_one_before_never_begins():
-    first, begun = Turn(), list[str]()
-    second = Turn(first)
-    third = Turn(second)
+    first, begun = StartingTurn(), list[str]()
+    second = StartingTurn(first)
+    third = StartingTurn(second)
     threads = [
         threading.Thread(target=turn.take, args=(partial(begun.append, name),))
         for name, turn in [("third", third), ("second", second)]

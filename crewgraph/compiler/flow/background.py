@@ -13,7 +13,7 @@ from crewgraph.core.cancellation import Cancellation, notifying_later
 from crewgraph.core.loops.bridge import call, start_in_thread
 from crewgraph.core.operations import Operation
 
-__all__ = ["Begin", "Called", "EndAll", "Settle", "Turn", "WaitForAny", "Work"]
+__all__ = ["Begin", "Called", "EndAll", "Settle", "StartingTurn", "WaitForAny", "Work"]
 
 
 Work = futures.Future[Any] | asyncio.Future[Any]
@@ -35,7 +35,7 @@ class Called(Operation):
         return await _to_its_end(self.work, self.cancellation)
 
 
-class Turn:
+class StartingTurn:
     """The turn of a method among several that start at once: it begins when the one before it has begun.
 
     Threads begin in any order. A method that began first and waits for nothing also mostly ends first: Python lets a thread run
@@ -45,7 +45,7 @@ class Turn:
         before: the turn of the method before it.
     """
 
-    def __init__(self, before: "Turn | None" = None) -> None:
+    def __init__(self, before: "StartingTurn | None" = None) -> None:
         self._before = before
         self._begun = threading.Event()
 
@@ -65,7 +65,7 @@ class Turn:
 class Begin(Operation):
     """Starts a method in the background, in its turn if others start at once."""
 
-    def __init__(self, work: Callable[[], object], cancellation: Cancellation, turn: Turn | None) -> None:
+    def __init__(self, work: Callable[[], object], cancellation: Cancellation, turn: StartingTurn | None) -> None:
         self.work, self.cancellation, self.turn = work, cancellation, turn
 
     def run(self) -> Work:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.flow.algebra import Execution, Progress, check_calls
-from crewgraph.compiler.flow.background import Begin, Called, Settle, Turn, WaitForAny, Work
+from crewgraph.compiler.flow.background import Begin, Called, Settle, StartingTurn, WaitForAny, Work
 from crewgraph.compiler.flow.execution import execution_arguments, execution_work
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
@@ -68,13 +68,13 @@ def start_all(run: FlowRun, progress: Progress) -> Program[None]:
     waiting = {question["execution"] for question in run.parked.values()}
     with run.beginning:  # LangGraph runs the nodes of a step in parallel, in any order
         new = [name for name in progress["inflight"] if name not in waiting and name not in run.works]
-        turn: Turn | None = None
+        turn: StartingTurn | None = None
         for name in new:
-            turn = Turn(turn) if len(new) > 1 else None
+            turn = StartingTurn(turn) if len(new) > 1 else None
             yield from _start(run, progress, name, turn)
 
 
-def _start(run: FlowRun, progress: Progress, name: str, turn: Turn | None) -> Program[None]:
+def _start(run: FlowRun, progress: Progress, name: str, turn: StartingTurn | None) -> Program[None]:
     if run.failed:
         return
     run.check_cancelled()
