@@ -221,7 +221,7 @@ class Database:
         self._errors = schema.errors
         self._synchronous = synchronous.upper()
         self._timeout = timeout
-        self._lock: threading.Lock | _EndLock = threading.Lock()
+        self._lock: threading.RLock | _EndLock = threading.RLock()
         self._nonblocking = threading.local()
         self._pool: ThreadPool | None = None
         self._inherited: list[sqlite3.Connection] = []
@@ -326,9 +326,8 @@ class Database:
         nonblocking: bool = getattr(self._nonblocking, "now", False)
         deadline, pauses = 0.0, iter(_LOCK_PAUSES)
         while True:
-            lock = self._acquired(nonblocking)
             try:
-                result = self._attempt(begin, work, *args, **kwargs)
+                result = self._locked(nonblocking, begin, work, *args, **kwargs)
                 break
             except sqlite3.IntegrityError:
                 raise
@@ -339,8 +338,6 @@ class Database:
                 if not is_busy(error) or time.monotonic() > deadline:
                     self._damaged |= _code(error) in _DAMAGED
                     raise self._errors.translate(error, self.path) from error
-            finally:
-                lock.release()
             if nonblocking:
                 raise WouldBlock
             time.sleep(next(pauses, _LOCK_PAUSES[-1]))
@@ -350,14 +347,27 @@ class Database:
                 self._checkpoint_log(nonblocking)
         return result
 
-    def _acquired(self, nonblocking: bool) -> "threading.Lock | _EndLock":
-        while True:
-            lock = self._lock
+    def _locked(
+        self,
+        nonblocking: bool,
+        begin: str,
+        work: Callable[Concatenate[sqlite3.Connection, _P], _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        lock = self._lock
+        # A Ctrl-C may come between any two calls: the lock is acquired inside, and nothing is called before its release.
+        try:
             if not lock.acquire(blocking=not nonblocking):
                 raise WouldBlock
             if lock is self._lock:
-                return lock
-            lock.release()  # the interpreter has started to shut down meanwhile
+                return self._attempt(begin, work, *args, **kwargs)
+        finally:
+            try:  # noqa: SIM105
+                lock.release()
+            except RuntimeError:  # this thread did not acquire it
+                pass
+        return self._locked(nonblocking, begin, work, *args, **kwargs)  # the interpreter has started to shut down
 
     def _attempt(
         self,
@@ -372,8 +382,8 @@ class Database:
             raise self._errors.replaced(self.path)
         if not begin:
             return work(connection, *args, **kwargs)
-        connection.execute(begin)
         try:
+            connection.execute(begin)
             result = work(connection, *args, **kwargs)
             connection.execute("COMMIT")
         except BaseException:  # also Ctrl-C: the transaction is rolled back
@@ -415,11 +425,12 @@ class Database:
             raise self._errors.replaced(self.path)
         if self.path != MEMORY:
             self._create()
-        self._connection = connection = self._connect()
+        connection = self._connect()
         self._file = None if self.path == MEMORY else _identity(self.path)
         self.connections_opened += 1
         self._finalizer = weakref.finalize(self, connection.close)
         self._finalizer.atexit = False  # threads may still use the connection then: see `_end`
+        self._connection = connection
         return connection
 
     def _connect(self) -> sqlite3.Connection:
@@ -488,7 +499,7 @@ class Database:
     def _forked(self) -> None:
         # The child shares the parent's file descriptors: it must neither use nor close the connection it
         # inherits.
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._pool = None
         if self._connection is not None and self.path != MEMORY:
             self._inherited.append(self._connection)
