@@ -286,6 +286,19 @@ class Database:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread_pool(), lambda: work(*args, **kwargs))
 
+    async def write_in_thread(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Like `run_in_thread`, but a cancellation waits for the end: who continues what was cancelled must find it written."""
+        writing = asyncio.ensure_future(self.run_in_thread(work, *args, **kwargs))
+        cancelled: asyncio.CancelledError | None = None
+        while not writing.done():
+            try:
+                await asyncio.wait([writing])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled from writing.exception()
+        return writing.result()
+
     def shrink(self, *, fully: bool = False) -> None:
         """Return free pages to the disk; unless `fully`, only if they are more than a quarter of the file."""
         self._run("", _shrink, fully)

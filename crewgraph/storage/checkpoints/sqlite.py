@@ -367,11 +367,11 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         try:
             return self._database.nonblocking(self.put, config, checkpoint, metadata, new_versions)
         except WouldBlock:
-            return await self._database.run_in_thread(self.put, config, checkpoint, metadata, new_versions)
+            return await self._database.write_in_thread(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_many(self, saves: Sequence[tuple[str, tuple[object, ...]]]) -> None:
         """Async version of `put_many`, in a thread."""
-        await self._database.run_in_thread(self.put_many, saves)
+        await self._database.write_in_thread(self.put_many, saves)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, object]], task_id: str, task_path: str = ""
@@ -380,7 +380,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         try:
             self._database.nonblocking(self.put_writes, config, writes, task_id, task_path)
         except WouldBlock:
-            await self._database.run_in_thread(self.put_writes, config, writes, task_id, task_path)
+            await self._database.write_in_thread(self.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Async version of `delete_thread`."""
