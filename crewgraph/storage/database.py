@@ -232,6 +232,8 @@ class Database:
         self._damaged = False
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._frozen: tuple[int, int, int] | None = None
+        """What a file that is read as if nobody writes to it consists of; None for others."""
         self._run("", self._probe)
         _databases.add(self)
 
@@ -389,6 +391,8 @@ class Database:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
+        if self._frozen is not None and self._frozen != self._contents():
+            self._disconnect()  # somebody who may write has done so
         connection = self._connection or self._open()
         # SQLite would continue to use a deleted file, and everything written to it would be lost.
         if self._file is not None and _identity(self.path) != self._file:
@@ -413,6 +417,20 @@ class Database:
             self._run("", _checkpoint_log)
         except StorageError as error:  # the data is saved; the next transaction retries
             _logger.warning("The write-ahead log was not checkpointed: %s", error)
+
+    def _disconnect(self) -> None:
+        connection, self._connection, self._frozen = self._connection, None, None
+        if connection is not None:
+            self._finalizer.detach()
+            connection.close()
+
+    def _contents(self) -> tuple[int, int, int] | None:
+        """What changes with each write to the file: its time, its size and that of its log; None if there is no file."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, self._log_size()
 
     def _log_size(self) -> int:
         try:
@@ -476,6 +494,7 @@ class Database:
         except sqlite3.OperationalError as error:
             if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or self._log_size() > 0:
                 raise
+        self._frozen = self._contents()
         return self._prepared(_connected(f"{address}?mode=ro&immutable=1", uri=True))
 
     def _prepared(self, connection: sqlite3.Connection) -> sqlite3.Connection:
