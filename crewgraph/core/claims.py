@@ -5,15 +5,17 @@ reads what is stored, and holds the claim until it ends. How a claim excludes ot
 `crewgraph.storage.claims`.
 """
 
+import asyncio
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import start_in_thread
 from crewgraph.core.operations import Operation, Program
 from crewgraph.schema import PlainMapping
 
@@ -109,9 +111,19 @@ class ClaimThread(Operation):
         return self.keeper.claim(self.thread_id)
 
     async def arun(self) -> ThreadClaim:
-        if self.keeper.waits:
-            return await in_thread(self.keeper.claim, self.thread_id)
-        return self.keeper.claim(self.thread_id)
+        if not self.keeper.waits:
+            return self.keeper.claim(self.thread_id)
+        claiming = start_in_thread(partial(self.keeper.claim, self.thread_id))
+        try:
+            return await asyncio.wrap_future(claiming)
+        except asyncio.CancelledError:
+            claiming.add_done_callback(_close_unused)  # the server may answer later
+            raise
+
+
+def _close_unused(claiming: "Future[ThreadClaim]") -> None:
+    if not claiming.cancelled() and claiming.exception() is None:
+        claiming.result().close()
 
 
 class VerifyClaim(Operation):

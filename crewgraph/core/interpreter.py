@@ -295,7 +295,7 @@ def _perform_together(effect: Together, frame: _Frame, here: str) -> Program[lis
             yield Boundary(first.stage, left)
     branches = [_perform(item, frame, f"{here}.{n}") for n, item in enumerate(effect.effects)]
     if len(branches) > 1 and not answers_waiting(frame.config):
-        return _results_of((yield Parallel(branches)))
+        return _results_of((yield Parallel(branches, frame.journal.claim)))
     outcomes: list[object] = []
     for branch in branches:
         try:

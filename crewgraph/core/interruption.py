@@ -8,9 +8,16 @@ import signal
 import sys
 import threading
 import time
-from typing import Any
+from collections.abc import Collection
+from concurrent.futures import Executor, Future, wait
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["PATIENCE", "end_with_main_thread", "is_interrupted"]
+from crewgraph.core.cancellation import abandon
+
+if TYPE_CHECKING:
+    from crewgraph.core.claims import ThreadClaim
+
+__all__ = ["PATIENCE", "end_with_main_thread", "is_interrupted", "leave_threads"]
 
 PATIENCE = 5.0
 """Seconds that an interrupted run waits for its threads."""
@@ -23,6 +30,25 @@ _STATUS = 128 + signal.SIGINT
 _lock = threading.Lock()
 _watching = False
 _not_before = 0.0
+
+
+def leave_threads(pool: Executor, works: "Collection[Future[Any]]", claim: "ThreadClaim | None") -> None:
+    """Wait a while for threads after Ctrl-C, and let them begin nothing new.
+
+    Args:
+        pool: the pool of the threads.
+        works: what was submitted to it.
+        claim: the claim on the run's thread, which is held until the last of the works has ended.
+    """
+    # At once, for Ctrl-C may come again; and even without works: Ctrl-C while a thread starts leaves one that no pool tracks.
+    end_with_main_thread(time.monotonic() + PATIENCE)
+    abandon()
+    for work in works:
+        work.cancel()
+    left = wait(works, PATIENCE).not_done
+    pool.shutdown(wait=False, cancel_futures=True)
+    if left and claim is not None:
+        claim.close_after(left)
 
 
 def end_with_main_thread(not_before: float = 0.0) -> None:

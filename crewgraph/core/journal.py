@@ -128,7 +128,7 @@ class Journal:
         """Take the place of the node with this config."""
         self.config = config
         self.place: Place = place_of(config)
-        self._claim: ThreadClaim | None = (config.get("configurable") or {}).get(CLAIM)
+        self.claim: ThreadClaim | None = (config.get("configurable") or {}).get(CLAIM)
         self.saver = self.place.saver if self.place.home is not None else None
         # With durability "exit" nothing is stored before the end of the run; neither are the records.
         self._late = self.place.durability == "exit"
@@ -299,8 +299,8 @@ class Journal:
             yield from self._put(key, record)
 
     def _put(self, key: str, record: Record) -> Program[None]:
-        if self._claim is not None and self._claim.is_doubtful:
-            yield VerifyClaim(self._claim)
+        if self.claim is not None and self.claim.is_doubtful:
+            yield VerifyClaim(self.claim)
         try:
             yield Saving(self.saver, "put_writes", self.place.home, [(CHANNEL, record)], f"{self.place.task}#{key}")
         except JournalError:

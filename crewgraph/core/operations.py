@@ -6,22 +6,26 @@ A *program* is a generator that yields operations and receives their results. It
 import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up
 from crewgraph.core.effects import Recorded, Scope, StepMark
+from crewgraph.core.interruption import leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.tracing import aspanned, closing_runs, is_traced, spanned
 from crewgraph.errors import RunError, TimeLimitReached
 from crewgraph.schema import PlainDict
+
+if TYPE_CHECKING:
+    from crewgraph.core.claims import ThreadClaim
 
 __all__ = [
     "Boundary",
@@ -257,10 +261,15 @@ class Spanned(Operation):
 
 
 class Parallel(Operation):
-    """Runs programs in parallel, each to its end; the results are what each returned or raised."""
+    """Runs programs in parallel, each to its end; the results are what each returned or raised.
 
-    def __init__(self, programs: Sequence[Program[Any]]) -> None:
-        self.programs = programs
+    Args:
+        programs: the programs.
+        claim: the claim on the run's thread, if it holds one.
+    """
+
+    def __init__(self, programs: Sequence[Program[Any]], claim: "ThreadClaim | None" = None) -> None:
+        self.programs, self.claim = programs, claim
 
     def run(self) -> list[object]:
         def branch(program: Program[Any]) -> Any:
@@ -270,9 +279,20 @@ class Parallel(Operation):
                 return error
 
         # A separate pool: a shared one deadlocks when a branch holds branches.
-        with ThreadPoolExecutor(len(self.programs), thread_name_prefix="crewgraph-branch") as pool, giving_up():
-            started = [pool.submit(copy_context().run, branch, program) for program in self.programs]
-            return [future.result() for future in started]
+        pool = ThreadPoolExecutor(len(self.programs), thread_name_prefix="crewgraph-branch")
+        started: list[Future[Any]] = []
+        try:
+            with giving_up():
+                started += (pool.submit(copy_context().run, branch, program) for program in self.programs)
+                results = [future.result() for future in started]
+        except KeyboardInterrupt:
+            leave_threads(pool, started, self.claim)
+            raise
+        except BaseException:
+            pool.shutdown()
+            raise
+        pool.shutdown()
+        return results
 
     async def arun(self) -> list[object]:
         return await asyncio.gather(*(adrive(program) for program in self.programs), return_exceptions=True)

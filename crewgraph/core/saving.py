@@ -13,9 +13,8 @@ on; if the installed LangGraph lacks it, or another library has wrapped its meth
 import asyncio
 import inspect
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from functools import cached_property, lru_cache
 from types import FunctionType
@@ -35,10 +34,9 @@ if TYPE_CHECKING:
 else:
     AsyncPregelLoop, SyncPregelLoop = _loop.AsyncPregelLoop, _loop.SyncPregelLoop
 
-from crewgraph.core.cancellation import abandon
 from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim, claim_in, keeper_of
-from crewgraph.core.interruption import PATIENCE, end_with_main_thread
+from crewgraph.core.interruption import leave_threads
 from crewgraph.core.pregel import trace_on_demand
 from crewgraph.core.supersteps import LeanLoop, NodeRunner, with_globals
 from crewgraph.schema import PlainMapping
@@ -162,24 +160,10 @@ class _PoolOnDemand(BackgroundExecutor):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool | None:
         if kind is not None and issubclass(kind, KeyboardInterrupt) and "executor" in vars(self):
-            abandon()
-            self._leave({task for task in cast("dict[Future[Any], Any]", self.tasks) if not task.done()})
+            left = {task for task in cast("dict[Future[Any], Any]", self.tasks) if not task.done()}
+            leave_threads(self.executor, left, claim_in(self._config))
             return None
         return super().__exit__(kind, error, trace)
-
-    def _leave(self, tasks: "set[Future[Any]]") -> None:
-        """Wait a while for threads after Ctrl-C; the thread of the run stays claimed until the last of them has ended."""
-        not_before = time.monotonic() + PATIENCE
-        for task in tasks:
-            task.cancel()
-        left = wait(tasks, PATIENCE).not_done
-        self.executor.shutdown(wait=False, cancel_futures=True)
-        # Even if no task is left: Ctrl-C while a thread starts leaves one that no pool tracks.
-        end_with_main_thread(not_before)
-        if left:
-            claim = claim_in(self._config)
-            if claim is not None:
-                claim.close_after(left)
 
 
 def _takes_task_path(put_writes: Any) -> bool:

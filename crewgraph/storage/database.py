@@ -221,7 +221,7 @@ class Database:
         self._errors = schema.errors
         self._synchronous = synchronous.upper()
         self._timeout = timeout
-        self._lock: threading.Lock | _EndLock = threading.Lock()
+        self._lock: threading.RLock | _EndLock = threading.RLock()
         self._nonblocking = threading.local()
         self._pool: ThreadPool | None = None
         self._inherited: list[sqlite3.Connection] = []
@@ -232,6 +232,8 @@ class Database:
         self._damaged = False
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._frozen: tuple[int, int, int] | None = None
+        """What a file that is read as if nobody writes to it consists of; None for others."""
         self._run("", self._probe)
         _databases.add(self)
 
@@ -286,6 +288,19 @@ class Database:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread_pool(), lambda: work(*args, **kwargs))
 
+    async def write_in_thread(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Like `run_in_thread`, but a cancellation waits for the end: who continues what was cancelled must find it written."""
+        writing = asyncio.ensure_future(self.run_in_thread(work, *args, **kwargs))
+        cancelled: asyncio.CancelledError | None = None
+        while not writing.done():
+            try:
+                await asyncio.wait([writing])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled from writing.exception()
+        return writing.result()
+
     def shrink(self, *, fully: bool = False) -> None:
         """Return free pages to the disk; unless `fully`, only if they are more than a quarter of the file."""
         self._run("", _shrink, fully)
@@ -326,9 +341,8 @@ class Database:
         nonblocking: bool = getattr(self._nonblocking, "now", False)
         deadline, pauses = 0.0, iter(_LOCK_PAUSES)
         while True:
-            lock = self._acquired(nonblocking)
             try:
-                result = self._attempt(begin, work, *args, **kwargs)
+                result = self._locked(nonblocking, begin, work, *args, **kwargs)
                 break
             except sqlite3.IntegrityError:
                 raise
@@ -339,8 +353,6 @@ class Database:
                 if not is_busy(error) or time.monotonic() > deadline:
                     self._damaged |= _code(error) in _DAMAGED
                     raise self._errors.translate(error, self.path) from error
-            finally:
-                lock.release()
             if nonblocking:
                 raise WouldBlock
             time.sleep(next(pauses, _LOCK_PAUSES[-1]))
@@ -350,14 +362,27 @@ class Database:
                 self._checkpoint_log(nonblocking)
         return result
 
-    def _acquired(self, nonblocking: bool) -> "threading.Lock | _EndLock":
-        while True:
-            lock = self._lock
+    def _locked(
+        self,
+        nonblocking: bool,
+        begin: str,
+        work: Callable[Concatenate[sqlite3.Connection, _P], _T],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        lock = self._lock
+        # A Ctrl-C may come between any two calls: the lock is acquired inside, and nothing is called before its release.
+        try:
             if not lock.acquire(blocking=not nonblocking):
                 raise WouldBlock
             if lock is self._lock:
-                return lock
-            lock.release()  # the interpreter has started to shut down meanwhile
+                return self._attempt(begin, work, *args, **kwargs)
+        finally:
+            try:  # noqa: SIM105
+                lock.release()
+            except RuntimeError:  # this thread did not acquire it
+                pass
+        return self._locked(nonblocking, begin, work, *args, **kwargs)  # the interpreter has started to shut down
 
     def _attempt(
         self,
@@ -366,14 +391,16 @@ class Database:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
+        if self._frozen is not None and self._frozen != self._contents():
+            self._disconnect()  # somebody who may write has done so
         connection = self._connection or self._open()
         # SQLite would continue to use a deleted file, and everything written to it would be lost.
         if self._file is not None and _identity(self.path) != self._file:
             raise self._errors.replaced(self.path)
         if not begin:
             return work(connection, *args, **kwargs)
-        connection.execute(begin)
         try:
+            connection.execute(begin)
             result = work(connection, *args, **kwargs)
             connection.execute("COMMIT")
         except BaseException:  # also Ctrl-C: the transaction is rolled back
@@ -390,6 +417,20 @@ class Database:
             self._run("", _checkpoint_log)
         except StorageError as error:  # the data is saved; the next transaction retries
             _logger.warning("The write-ahead log was not checkpointed: %s", error)
+
+    def _disconnect(self) -> None:
+        connection, self._connection, self._frozen = self._connection, None, None
+        if connection is not None:
+            self._finalizer.detach()
+            connection.close()
+
+    def _contents(self) -> tuple[int, int, int] | None:
+        """What changes with each write to the file: its time, its size and that of its log; None if there is no file."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, self._log_size()
 
     def _log_size(self) -> int:
         try:
@@ -415,11 +456,12 @@ class Database:
             raise self._errors.replaced(self.path)
         if self.path != MEMORY:
             self._create()
-        self._connection = connection = self._connect()
+        connection = self._connect()
         self._file = None if self.path == MEMORY else _identity(self.path)
         self.connections_opened += 1
         self._finalizer = weakref.finalize(self, connection.close)
         self._finalizer.atexit = False  # threads may still use the connection then: see `_end`
+        self._connection = connection
         return connection
 
     def _connect(self) -> sqlite3.Connection:
@@ -452,6 +494,7 @@ class Database:
         except sqlite3.OperationalError as error:
             if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or self._log_size() > 0:
                 raise
+        self._frozen = self._contents()
         return self._prepared(_connected(f"{address}?mode=ro&immutable=1", uri=True))
 
     def _prepared(self, connection: sqlite3.Connection) -> sqlite3.Connection:
@@ -488,7 +531,7 @@ class Database:
     def _forked(self) -> None:
         # The child shares the parent's file descriptors: it must neither use nor close the connection it
         # inherits.
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._pool = None
         if self._connection is not None and self.path != MEMORY:
             self._inherited.append(self._connection)

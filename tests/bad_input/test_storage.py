@@ -311,3 +311,25 @@ def test_a_database_that_is_read_only_can_be_read(mode: Mode, is_open_elsewhere:
     finally:
         saver.close()
         shutil.rmtree(folder)
+
+
+@UNIX
+def test_who_may_only_read_a_database_sees_what_others_write_later(mode: Mode):
+    folder = Path(tempfile.mkdtemp())
+    made = crew(task("a", agent(ScriptedLLM(lambda messages: "Final Answer: said"))), name="desk")
+    with SqliteCheckpointer(folder / "runs.db") as saver:
+        mode.kickoff(made, thread_id="first", checkpointer=saver)
+    try:
+        with only_reading(folder):
+            reading = SqliteCheckpointer(folder / "runs.db")
+            assert list(reading.threads()) == ["first"]
+        with SqliteCheckpointer(folder / "runs.db") as saver:
+            for thread in ("second", "third"):
+                mode.kickoff(made, thread_id=thread, checkpointer=saver)
+                assert thread in reading.threads()
+            saver.delete_thread("first")
+        assert list(reading.threads()) == ["second", "third"]
+        reading.close()
+        reading.close()
+    finally:
+        shutil.rmtree(folder)

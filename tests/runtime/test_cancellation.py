@@ -1,6 +1,7 @@
 """Cancelled async runs: the result of a running thread is recorded first, and a resume continues there."""
 
 import asyncio
+import sqlite3
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -12,7 +13,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from servers.postgres import Postgres
-from waiting import wait_until
+from waiting import wait_until, wait_until_async
 
 from crewgraph import Crew, ScriptedLLM, ToolUse
 from crewgraph.errors import ThreadBusy
@@ -103,6 +104,40 @@ def test_it_is_recorded_on_postgres_too(postgres: Postgres):
 
     assert asyncio.run(runs()) == "end"
     assert work.recorded_lines == ["work begins", "work ends"]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_it_is_recorded_even_if_the_database_is_busy_just_then(tmp_path: Path, times: int):
+    done: list[str] = []
+
+    async def runs(saver: SqliteCheckpointer, other: sqlite3.Connection) -> str:
+        @tool
+        async def work() -> str:
+            """Work."""
+            if not done:
+                other.execute("BEGIN IMMEDIATE")
+            done.append("work")
+            return "work is done"
+
+        made = crew(task("a", agent(ScriptedLLM(said), tools=[work])), name="desk")
+        running = asyncio.ensure_future(made.akickoff(thread_id="t", checkpointer=saver))
+        await wait_until_async(lambda: done)
+        await asyncio.sleep(0.05)
+        for _ in range(times):
+            running.cancel()
+            await asyncio.sleep(0.05)
+            assert not running.done()
+        other.execute("ROLLBACK")
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        return (await made.aresume("t", checkpointer=saver)).raw
+
+    with (
+        SqliteCheckpointer(tmp_path / "runs.db") as saver,
+        closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None)) as other,
+    ):
+        assert asyncio.run(runs(saver, other)) == "end"
+    assert done == ["work"]
 
 
 def test_parallel_tasks_are_all_waited_for(saver: Any):

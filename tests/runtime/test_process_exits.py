@@ -34,7 +34,8 @@ def work(x: str) -> str:
 
 def said(messages):
     done = [message for message in messages if message["role"] == "assistant"]
-    return "Final Answer: end" if done else ToolUse("work", {"x": "1"})
+    uses = [ToolUse("work", {"x": number}) for number in ("1", "2")]
+    return "Final Answer: end" if done else uses if kind == "calls" else uses[0]
 
 def crew(parallel=False):
     clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(said), tools=[work], cache=False)
@@ -52,6 +53,7 @@ class Journey(Flow[dict]):
 
 runs = {
     "sync": lambda: crew().kickoff(thread_id="t"),
+    "calls": lambda: crew().kickoff(thread_id="t"),
     "deaf": lambda: crew(parallel=True).kickoff(thread_id="t"),
     "parallel": lambda: crew(parallel=True).kickoff(thread_id="t"),
     "starting": lambda: crew(parallel=True).kickoff(thread_id="t"),
@@ -64,6 +66,7 @@ resumes = {
     "flow": lambda: Journey(checkpointer=True).resume("t"),
     "async": lambda: crew().resume("t").raw,
     "sync": lambda: crew().resume("t").raw,
+    "calls": lambda: crew().resume("t").raw,
     "stream": lambda: crew().resume("t").raw,
     "parallel": lambda: crew(parallel=True).resume("t").raw,
     "deaf": lambda: crew(parallel=True).resume("t").raw,
@@ -149,7 +152,7 @@ def test_ctrl_c_in_a_stream_says_the_same(tmp_path: Path):
     assert running.resumed() == "end" and running.worked == 1
 
 
-@pytest.mark.parametrize("kind", ["parallel", "async"])
+@pytest.mark.parametrize("kind", ["parallel", "calls", "async"])
 def test_ctrl_c_waits_for_a_tool_in_a_thread_and_records_what_it_did(tmp_path: Path, kind: str):
     running = Running(tmp_path, kind, 2)
     _, error, seconds = running.end(signal.SIGINT)
@@ -157,8 +160,9 @@ def test_ctrl_c_waits_for_a_tool_in_a_thread_and_records_what_it_did(tmp_path: P
     assert seconds < 30
     worked = running.worked
     assert running.resumed() == "end"
-    # Nothing is done twice: each of three tasks calls the tool once, of which two are parallel; the async run had only one.
-    assert running.worked == (3 if kind == "parallel" else worked)
+    # Nothing is done twice: each of three tasks calls the tool once, of which two are parallel; one task calls it twice at once;
+    # the async run had only one.
+    assert running.worked == {"parallel": 3, "calls": 2, "async": worked}[kind]
 
 
 def test_ctrl_c_while_a_thread_starts_records_what_that_thread_did(tmp_path: Path):
@@ -168,11 +172,21 @@ def test_ctrl_c_while_a_thread_starts_records_what_that_thread_did(tmp_path: Pat
     assert running.resumed() == "end" and running.worked == 3
 
 
-@pytest.mark.parametrize("kind", ["deaf", "async", "starting"])
+@pytest.mark.parametrize("kind", ["deaf", "calls", "async", "starting"])
 def test_a_tool_that_ignores_ctrl_c_does_not_keep_the_process(tmp_path: Path, kind: str):
     status, error, seconds = Running(tmp_path, kind, 90).end(signal.SIGINT)
     assert status == 130
     assert "`crew.resume('t')` continues it" in error
+    assert seconds < 45
+
+
+@pytest.mark.parametrize("kind", ["deaf", "calls"])
+def test_a_second_ctrl_c_does_not_wait_for_threads(tmp_path: Path, kind: str):
+    running = Running(tmp_path, kind, 90)
+    running.process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    status, _, seconds = running.end(signal.SIGINT)
+    assert status == 130
     assert seconds < 45
 
 

@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Generator, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from psycopg import Connection, connect
 from psycopg.errors import InsufficientPrivilege
 from servers.postgres import Postgres
-from waiting import wait_until
+from waiting import wait_until, wait_until_async
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.core.claims import ClaimThread
 from crewgraph.errors import StorageError, ThreadBusy
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.claims.files import file_claims
@@ -298,6 +300,70 @@ def test_who_lost_a_claim_meanwhile_is_told_even_if_it_is_free_again(postgres: P
     with pytest.raises(ThreadBusy):
         claim.verify()
     claim.close()
+
+
+@contextmanager
+def claims_wait(server: "Connection[Any]") -> Generator[None]:
+    """Let everyone who claims a thread wait until the end of the block."""
+    with server.transaction():
+        server.execute("LOCK TABLE crewgraph_claims IN EXCLUSIVE MODE")
+        yield
+
+
+def is_waiting(server: "Connection[Any]") -> bool:
+    return server.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is not None
+
+
+def is_free(claims: PostgresClaims, thread_id: str) -> bool:
+    with suppress(ThreadBusy):
+        claims.claim(thread_id).close()
+        return True
+    return False
+
+
+def test_a_run_that_is_cancelled_while_it_claims_its_thread_leaves_it_free(
+    postgres: Postgres, server: "Connection[Any]"
+):
+    one, other = claims_of(postgres), claims_of(postgres)
+    one.claim("cancelled").close()
+
+    async def cancelled() -> bool:
+        with claims_wait(server):
+            claiming = asyncio.ensure_future(ClaimThread(one, "cancelled").arun())
+            await wait_until_async(lambda: is_waiting(server))
+            claiming.cancel()
+            await asyncio.wait([claiming])
+        return claiming.cancelled()
+
+    assert asyncio.run(cancelled())
+    wait_until(lambda: is_free(other, "cancelled"), 10)
+    wait_until(lambda: is_free(one, "cancelled"), 10)
+
+
+def test_a_ctrl_c_while_a_thread_is_claimed_or_released_leaves_it_free(postgres: Postgres, server: "Connection[Any]"):
+    one, other = claims_of(postgres), claims_of(postgres)
+    one.claim("interrupted").close()
+    main = threading.get_ident()
+
+    def interrupted(work: Callable[[], object]) -> None:
+        def interrupt() -> None:
+            wait_until(lambda: is_waiting(server))
+            signal.pthread_kill(main, signal.SIGUSR1)
+
+        before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
+        try:
+            with claims_wait(server), pytest.raises(KeyboardInterrupt):
+                threading.Thread(target=interrupt).start()
+                work()
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+
+    interrupted(lambda: one.claim("interrupted"))
+    wait_until(lambda: is_free(other, "interrupted"), 10)
+    claim = one.claim("interrupted")
+    interrupted(claim.close)
+    wait_until(lambda: is_free(other, "interrupted"), 10)
+    wait_until(lambda: is_free(one, "interrupted"), 10)
 
 
 def test_a_role_that_may_create_no_table_has_claims_without_names(postgres: Postgres, server: "Connection[Any]"):

@@ -221,10 +221,16 @@ _retained_files: set[str] = set()
 _lock = threading.Lock()
 
 
-def apply_retention(database: Database, removal: Removal, days: float | None, max_bytes: int | None) -> None:
+def apply_retention(
+    database: Database,
+    removal: Removal,
+    days: float | None,
+    max_bytes: int | None,
+    is_running: Callable[[str], bool],
+) -> None:
     """Delete threads not written for some days, then the oldest ones while the database exceeds a size.
 
-    Runs once per process and file. The most recently written thread is never deleted.
+    Runs once per process and file. Neither the most recently written thread nor one that some process runs is deleted.
     """
     if database.path == MEMORY or not (days or max_bytes):
         return
@@ -235,13 +241,14 @@ def apply_retention(database: Database, removal: Removal, days: float | None, ma
         _retained_files.add(file)
     ages = database.read(_ages)
     limit = time.time() - days * _DAY if days else 0
-    old = [thread for thread, touched in ages if touched < limit]
+    old = [thread for thread, touched in ages if touched < limit and not is_running(thread)]
     removal.delete(old)
     recent = [thread for thread, touched in ages if touched >= limit]
     removed = bool(old)
     while max_bytes and len(recent) > 1 and database.used_bytes() > max_bytes:
-        removal.delete([recent.pop(0)])
-        removed = True
+        if not is_running(oldest := recent.pop(0)):
+            removal.delete([oldest])
+            removed = True
     if removed:
         database.shrink(fully=True)
 

@@ -77,7 +77,8 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         Args:
             path: the file, or `":memory:"` for a database that ends with this object.
             synchronous: SQLite's setting of that name: `OFF`, `NORMAL`, `FULL` or `EXTRA`.
-            retention_days: on opening, delete threads not written for this many days; None or 0 keeps all.
+            retention_days: on opening, delete threads not written for this many days; None or 0 keeps all. Threads that
+                are being run are kept.
             max_bytes: on opening, delete the oldest threads while the file is larger; None or 0 sets no limit.
             busy_timeout: seconds to wait while another process writes.
             serde: the serializer of values.
@@ -98,7 +99,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         if self.path is not None:
             self.claims = file_claims(self.path)
             self.claims.enter(self._database)
-        apply_retention(self._database, self._removal, retention_days, max_bytes)
+        apply_retention(self._database, self._removal, retention_days, max_bytes, self._is_running)
 
     @property
     def path(self) -> str | None:
@@ -262,6 +263,11 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             return False
         return True
 
+    def _is_running(self, thread_id: str) -> bool:
+        """Whether some process runs a thread, or the thread `a` of `a/b`: runs inside a run have no claims of their own."""
+        parts = thread_id.split("/")
+        return any(self.claims.holder("/".join(parts[:length])) for length in range(len(parts), 0, -1))
+
     def _encode_put(
         self,
         config: RunnableConfig,
@@ -367,11 +373,11 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         try:
             return self._database.nonblocking(self.put, config, checkpoint, metadata, new_versions)
         except WouldBlock:
-            return await self._database.run_in_thread(self.put, config, checkpoint, metadata, new_versions)
+            return await self._database.write_in_thread(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_many(self, saves: Sequence[tuple[str, tuple[object, ...]]]) -> None:
         """Async version of `put_many`, in a thread."""
-        await self._database.run_in_thread(self.put_many, saves)
+        await self._database.write_in_thread(self.put_many, saves)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, object]], task_id: str, task_path: str = ""
@@ -380,7 +386,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         try:
             self._database.nonblocking(self.put_writes, config, writes, task_id, task_path)
         except WouldBlock:
-            await self._database.run_in_thread(self.put_writes, config, writes, task_id, task_path)
+            await self._database.write_in_thread(self.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Async version of `delete_thread`."""

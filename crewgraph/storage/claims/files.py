@@ -13,7 +13,7 @@ import weakref
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from threading import Lock
+from threading import Lock, RLock
 
 from crewgraph.core.claims import Holder
 from crewgraph.errors import StorageError
@@ -46,7 +46,7 @@ class FileClaims(ProcessClaims):
         self._path = path
         self._file: int | None = None
         self._closing: weakref.finalize[..., object] | None = None
-        self._file_lock = Lock()
+        self._file_lock = RLock()  # a run that is collected as garbage releases its claim at any moment
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
         self._is_left = False
 
@@ -89,7 +89,7 @@ class FileClaims(ProcessClaims):
     def forked(self) -> None:
         """Discard the parent's claims in a forked child; file locks are not inherited."""
         super().forked()
-        self._file_lock = Lock()
+        self._file_lock = RLock()  # a run that is collected as garbage releases its claim at any moment
 
     def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
         if sys.platform != "win32":
@@ -104,8 +104,9 @@ class FileClaims(ProcessClaims):
         return ProcessClaim(self, thread_id, holder)
 
     def _give_back(self, thread_id: str) -> None:
-        if sys.platform != "win32" and self._file is not None:
-            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _offset(thread_id))
+        with self._file_lock:
+            if sys.platform != "win32" and self._file is not None:
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _offset(thread_id))
 
     def _close_if_left(self) -> None:
         # While a claim is held, closing would release its lock; its release closes then.

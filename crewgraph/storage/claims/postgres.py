@@ -135,18 +135,31 @@ class PostgresClaims(ProcessClaims):
         self._turn = threading.Lock()
         self._locked, self._tokens = set(), {}
 
-    def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
-        claimed = self._ask(self._lock_thread, thread_id)
-        return claimed if isinstance(claimed, Holder) else PostgresClaim(self, thread_id, holder, claimed)
-
-    def _give_back(self, thread_id: str) -> None:
-        released = self._submit(self._unlock_thread, thread_id, self._tokens.pop(thread_id, None))
+    def release(self, thread_id: str, holder: Holder) -> "Future[None] | None":
+        """Release a claim, if it is still held; on a thread without an event loop, wait until it is released."""
+        released = super().release(thread_id, holder)
+        if released is None:
+            return None
         try:
             asyncio.get_running_loop()
         except RuntimeError:
             error = released.exception()
             if error is not None:  # the lock is released with the connection
                 _logger.warning("The claim on thread `%s` could not be released: %s", thread_id, error)
+        return released
+
+    def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
+        try:
+            claimed = self._ask(self._lock_thread, thread_id)
+        except StorageError:
+            raise
+        except BaseException:  # Ctrl-C: the thread is locked all the same, and nobody would unlock it
+            self._give_back(thread_id)
+            raise
+        return claimed if isinstance(claimed, Holder) else PostgresClaim(self, thread_id, holder, claimed)
+
+    def _give_back(self, thread_id: str) -> "Future[None]":
+        return self._submit(self._unlock_thread, thread_id)
 
     def _ask(self, work: "Callable[Concatenate[_Connection, _P], _T]", *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
@@ -210,7 +223,8 @@ class PostgresClaims(ProcessClaims):
             self._locked.add(thread_id)
         return thread_id in self._locked
 
-    def _unlock_thread(self, connection: "_Connection", thread_id: str, token: int | None) -> None:
+    def _unlock_thread(self, connection: "_Connection", thread_id: str) -> None:
+        token = self._tokens.pop(thread_id, None)
         if self._notes:
             connection.execute(_FORGET, (thread_id, token))
         if thread_id in self._locked:

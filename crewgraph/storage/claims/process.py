@@ -71,7 +71,7 @@ class ProcessClaims:
     waits = False
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._holders: dict[str, Holder] = {}
         _instances.add(self)
 
@@ -82,25 +82,27 @@ class ProcessClaims:
             ThreadBusy: another run has it.
         """
         holder = Holder("this process", time.time())
-        with self._lock:
-            if (other := self._holders.get(thread_id)) is not None:
-                raise busy(thread_id, other)
-            self._holders[thread_id] = holder
         try:
+            if (other := self._holders.setdefault(thread_id, holder)) is not holder:
+                raise busy(thread_id, other)
             claim = self._take(thread_id, holder)
+            if isinstance(claim, Holder):
+                raise busy(thread_id, claim)
         except BaseException:  # also Ctrl-C: the claim is withdrawn
-            self._holders.pop(thread_id, None)
+            if self._holders.get(thread_id) is holder:
+                del self._holders[thread_id]
             raise
-        if isinstance(claim, Holder):
-            self._holders.pop(thread_id, None)
-            raise busy(thread_id, claim)
         return claim
 
-    def release(self, thread_id: str, holder: Holder) -> None:
-        """Release a claim, if it is still held."""
-        if self._holders.get(thread_id) is holder:
-            self._give_back(thread_id)  # before this process may claim it again
-            self._holders.pop(thread_id, None)
+    def release(self, thread_id: str, holder: Holder) -> "Future[None] | None":
+        """Release a claim, if it is still held; return the future of a release that takes a while."""
+        with self._lock:  # two threads may close one claim at once
+            if self._holders.get(thread_id) is not holder:
+                return None
+            try:
+                return self._give_back(thread_id)  # before this process may claim it again
+            finally:
+                del self._holders[thread_id]
 
     def holder(self, thread_id: str) -> Holder | None:
         """Return the current holder of a thread, as far as this process knows."""
@@ -108,15 +110,15 @@ class ProcessClaims:
 
     def forked(self) -> None:
         """Discard the parent's claims in a forked child."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._holders = {}
 
     def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
         """Lock a thread against other processes; return the claim, or the holder."""
         return ProcessClaim(self, thread_id, holder)
 
-    def _give_back(self, thread_id: str) -> None:
-        """Unlock a thread for other processes."""
+    def _give_back(self, thread_id: str) -> "Future[None] | None":
+        """Unlock a thread for other processes, without waiting."""
 
 
 _instances: "weakref.WeakSet[ProcessClaims]" = weakref.WeakSet()

@@ -127,6 +127,11 @@ class FaissStore(Closeable, BaseStore):
         """LangGraph's index configuration; None if nothing is embedded. `dims` is 0 until something was embedded."""
         return self._embedder.config if self._embedder else None
 
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the file was deleted or replaced since it was opened; the store is then unusable."""
+        return self._database.is_replaced
+
     def close(self) -> None:
         """Close the file. May be called more than once."""
         self._sweeper.stop(0)

@@ -125,7 +125,7 @@ def store_for(storage: "BaseStore | str | Path | None", file: str, embedder: obj
 
 
 def open_store(path: Path, embedder: object = None) -> BaseStore:
-    """The store on a file, one per embedder for the life of the process.
+    """The store on a file, opened once per embedder and process, and reopened if its file was deleted or replaced.
 
     Raises:
         StorageError: the file cannot be opened.
@@ -133,7 +133,7 @@ def open_store(path: Path, embedder: object = None) -> BaseStore:
     named = embedder if isinstance(embedder, NamedEmbedder) else embedder_of(embedder)
     key = (path.absolute(), named.name)
     with _lock:
-        if key not in _open_stores:
+        if key not in _open_stores or _open_stores[key].is_replaced:
             _open_stores[key] = FaissStore(path, embedder=named)
         return _open_stores[key]
 

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import processes
 from storage.checkpoints.saver_graphs import chain, on, run
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.storage.claims.files import file_claims
 
 DAY = 86_400
 
@@ -78,6 +80,26 @@ def test_the_newest_thread_never_goes(tmp_path: Path):
     filled(tmp_path / "runs", {"a": 2, "b": 1, "c": 0}, "x" * 50_000)
     with SqliteCheckpointer(tmp_path / "runs", max_bytes=1) as saver:
         assert threads(saver) == ["c"]
+
+
+def test_a_thread_that_is_being_run_never_goes(tmp_path: Path):
+    file = tmp_path / "runs"
+    ages: dict[str, float] = {
+        "long/inside/1": 50,
+        "long": 50,
+        "old": 40,
+        "slow": 3,
+        "slow/inside/1": 3,
+        "slower": 2,
+        "new": 0,
+    }
+    filled(file, ages, "x" * 50_000)
+    keeper = file_claims(str(file))
+    code = "import sys, crewgraph.storage.checkpoints as c; c.SqliteCheckpointer(sys.argv[1], retention_days=30, max_bytes=1)"
+    with closing(keeper.claim("long")), closing(keeper.claim("slow")):
+        processes.run([sys.executable, "-c", code, file], check=True)
+    with SqliteCheckpointer(file) as saver:
+        assert threads(saver) == ["long", "long/inside/1", "new", "slow", "slow/inside/1"]
 
 
 def test_bounds_are_applied_once_a_process(tmp_path: Path):

@@ -20,6 +20,7 @@ from modes import Mode
 from crewgraph.errors import StorageError
 from crewgraph.storage.database import Database
 from crewgraph.storage.store import FaissStore, search_space
+from crewgraph.storage.store.namespace import Entry, StoreNamespace
 from crewgraph.storage.store.schema import STORE_SCHEMA
 from crewgraph.storage.vectors.index import GrowingIndex
 from storage.store.bag_of_words import Bag
@@ -308,6 +309,20 @@ def test_a_closed_store_says_so(tmp_path: Path, mode: Mode):
     store.close()
     with pytest.raises(StorageError, match="is closed. Open a new one"):
         Face(store, mode).get(("n",), "a")
+
+
+def test_a_memory_whose_file_was_deleted_begins_anew(tmp_path: Path, mode: Mode):
+    shelf = StoreNamespace("notes", storage=tmp_path, embedder=Bag())
+
+    def remembered(key: str) -> list[str]:
+        entry = Entry(key, f"{key} of tea")
+        mode.run(shelf.put_many, shelf.aput_many, [entry])
+        return sorted(found.key for found in mode.run(shelf.search, shelf.asearch, "tea"))
+
+    assert [remembered(key) for key in ("leaf", "cup")] == [["leaf"], ["cup", "leaf"]]
+    for file in tmp_path.iterdir():
+        file.unlink()
+    assert [remembered(key) for key in ("pot", "cup")] == [["pot"], ["cup", "pot"]]
 
 
 def test_a_store_in_memory_ends_with_its_object(mode: Mode):

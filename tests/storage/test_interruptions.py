@@ -1,0 +1,61 @@
+"""A Ctrl-C at any moment leaves no lock and no transaction behind, for which others would wait."""
+
+import sys
+from pathlib import Path
+
+import processes
+import pytest
+from extent import of
+
+PROGRAM = """
+import random, signal, sqlite3, sys, threading
+from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
+from crewgraph.storage.database import Database, WouldBlock
+
+def insert_and_delete(connection):
+    connection.execute("INSERT INTO lineages (thread, ns, touched) VALUES ('t', '', 1)")
+    connection.execute("DELETE FROM lineages")
+
+def write():
+    database.write(insert_and_delete)
+
+def write_on_an_event_loop():
+    try:
+        database.nonblocking(write)
+    except WouldBlock:  # the log is being folded
+        pass
+
+def read():
+    database.read(lambda connection: connection.execute("SELECT * FROM lineages").fetchall())
+
+def interrupted(work):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.001))
+        while True:
+            work()
+    except KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+work, times = globals()[sys.argv[1]], int(sys.argv[2])
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+database = Database("runs.db", synchronous="NORMAL", timeout=0, schema=CHECKPOINT_SCHEMA)
+beside = sqlite3.connect("runs.db", timeout=0, isolation_level=None)
+for _ in range(times):
+    interrupted(work)
+    beside.execute("BEGIN IMMEDIATE")
+    beside.execute("ROLLBACK")
+    other = threading.Thread(target=write, daemon=True)
+    other.start()
+    other.join(10)
+    if other.is_alive():
+        sys.exit("a thread waits forever")
+print("free")
+"""
+
+
+@pytest.mark.parametrize("work", ["write", "write_on_an_event_loop", "read"])
+def test_a_ctrl_c_in_a_transaction_leaves_the_database_to_others(work: str, tmp_path: Path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "program.py", work, str(of(150, 2_000))]
+    ended = processes.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (ended.stdout, ended.stderr) == ("free\n", "")
