@@ -1,11 +1,14 @@
 """A Ctrl-C at any moment leaves no lock and no transaction behind, for which others would wait."""
 
+import signal
 import sys
 from pathlib import Path
 
 import processes
 import pytest
 from extent import of
+
+from crewgraph.storage.vectors.threads import uninterrupted
 
 PROGRAM = """
 import random, signal, sqlite3, sys, threading
@@ -59,3 +62,63 @@ def test_a_ctrl_c_in_a_transaction_leaves_the_database_to_others(work: str, tmp_
     command = [sys.executable, "program.py", work, str(of(150, 2_000))]
     ended = processes.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (ended.stdout, ended.stderr) == ("free\n", "")
+
+
+OF_AN_INDEX = """
+import os, random, signal, sys, threading, time
+import numpy
+from crewgraph.storage.vectors.index import GrowingIndex
+
+def search():
+    index.search(vectors[1], 3)
+
+def write():
+    index.add([7], vectors[7:8])
+    index.remove([7])
+
+def interrupt(after):
+    time.sleep(after)
+    os.kill(os.getpid(), signal.SIGINT)
+
+work, times = globals()[sys.argv[1]], int(sys.argv[2])
+vectors = numpy.random.default_rng(1).normal(size=(400, 8)).astype("float32")
+index = GrowingIndex(8, exact_up_to=200, buffered=64)
+index.add(range(400), vectors)
+for _ in range(times):
+    interrupting = threading.Thread(target=interrupt, args=(random.uniform(0.0005, 0.004),))
+    try:
+        interrupting.start()
+        while True:
+            work()
+    except KeyboardInterrupt:
+        interrupting.join()
+    other = threading.Thread(target=write, daemon=True)
+    other.start()
+    other.join(10)
+    if other.is_alive():
+        sys.exit("a thread waits forever")
+print("free")
+"""
+
+
+@pytest.mark.parametrize("work", ["search", "write"])
+def test_a_ctrl_c_in_an_index_leaves_it_to_others(work: str, tmp_path: Path):
+    (tmp_path / "program.py").write_text(OF_AN_INDEX)
+    command = [sys.executable, "program.py", work, str(of(200, 5_000))]
+    ended = processes.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (ended.stdout, ended.stderr) == ("free\n", "")
+
+
+def test_a_ctrl_c_that_waited_is_handled_as_the_program_wishes():
+    heard = list[int]()
+
+    @uninterrupted
+    def work() -> list[int]:
+        signal.raise_signal(signal.SIGINT)
+        return [*heard]
+
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        assert (work(), heard) == ([], [signal.SIGINT])
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -7,11 +7,11 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from crewgraph.storage.vectors.arrays import Ids, Scores, as_ids, normalized_query, normalized_vectors
+from crewgraph.storage.vectors.arrays import Ids, Scores, Vectors, as_ids, normalized_query, normalized_vectors
 from crewgraph.storage.vectors.growth import Growth
 from crewgraph.storage.vectors.index_file import load_index, save_index
 from crewgraph.storage.vectors.lists import IndexParts
-from crewgraph.storage.vectors.threads import BackgroundSteps, ForkGuard, ReadWriteLock
+from crewgraph.storage.vectors.threads import BackgroundSteps, ForkGuard, ReadWriteLock, uninterrupted
 
 __all__ = ["GrowingIndex", "VectorIndex"]
 
@@ -128,6 +128,7 @@ class GrowingIndex:
         """The number of vectors in the block that is compared with every query."""
         return len(self._parts.flat)
 
+    @uninterrupted
     def __len__(self) -> int:
         with self._rw_lock.reading():
             return len(self._parts)
@@ -146,12 +147,17 @@ class GrowingIndex:
         """See `VectorIndex.add`."""
         new, rows = normalized_vectors(as_ids(ids), vectors, self._dims)
         for begin in range(0, len(new), _PIECE):
-            with self._writer, self._rw_lock.writing():
-                self._parts.add(new[begin : begin + _PIECE], rows[begin : begin + _PIECE])
+            self._add(new[begin : begin + _PIECE], rows[begin : begin + _PIECE])
             if len(self._parts.flat) > self._growth.crowded:
                 self._background.run_until(lambda: len(self._parts.flat) <= self._growth.crowded)
         self._background.wake()
 
+    @uninterrupted
+    def _add(self, ids: Ids, rows: Vectors) -> None:
+        with self._writer, self._rw_lock.writing():
+            self._parts.add(ids, rows)
+
+    @uninterrupted
     def remove(self, ids: ArrayLike) -> int:
         """See `VectorIndex.remove`."""
         deleted = as_ids(ids)
@@ -160,6 +166,7 @@ class GrowingIndex:
         self._background.wake()
         return count
 
+    @uninterrupted
     def search(self, query: ArrayLike, k: int, allowed: ArrayLike | None = None) -> tuple[Ids, Scores]:
         """See `VectorIndex.search`."""
         row = normalized_query(query, self._dims)
@@ -185,8 +192,12 @@ class GrowingIndex:
         parts = IndexParts(self._dims)
         generation = load_index(Path(path), parts)
         self.close()
+        self._replace(parts)
+        self._background.wake()
+        return generation
+
+    @uninterrupted
+    def _replace(self, parts: IndexParts) -> None:
         with self._writer, self._rw_lock.writing():
             self._parts = parts
             self._growth = Growth(parts, self._writer, self._rw_lock, *self._limits)
-        self._background.wake()
-        return generation

@@ -1,20 +1,48 @@
-"""Concurrency of an index: background maintenance, a readers-writer lock, and guards for forks.
+"""Concurrency of an index: background maintenance, a readers-writer lock, and guards against Ctrl-C and for forks.
 
 In a forked process the parent's threads are gone, and locks that they held would never be released.
 """
 
 import atexit
 import os
+import signal
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from threading import Condition, Event, Lock, Thread
+from functools import wraps
+from threading import Condition, Event, Lock, Thread, current_thread, main_thread
 from time import sleep
+from typing import ParamSpec, TypeVar
 from weakref import WeakSet
 
-__all__ = ["BackgroundSteps", "ForkGuard", "ReadWriteLock"]
+__all__ = ["BackgroundSteps", "ForkGuard", "ReadWriteLock", "uninterrupted"]
 
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 _STEP_PAUSE = 0.0002  # seconds between two steps, for those who wait for a lock
+
+
+def uninterrupted(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Let a Ctrl-C wait until a function has ended; in the middle of it, it would leave a lock held or a change half made."""
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if current_thread() is not main_thread():  # signals are handled there
+            return function(*args, **kwargs)
+        handler = signal.getsignal(signal.SIGINT)
+        if not callable(handler):
+            return function(*args, **kwargs)
+        came: list[int] = []
+        signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+        try:
+            return function(*args, **kwargs)
+        finally:
+            signal.signal(signal.SIGINT, handler)
+            if came:
+                handler(signal.SIGINT, None)  # not raised again: an event loop has heard of it by its wakeup file
+
+    return call
 
 
 class BackgroundSteps:
@@ -57,6 +85,7 @@ class BackgroundSteps:
         if not self._stop.is_set():
             self.wake()  # something may have become due between the last check and the end
 
+    @uninterrupted
     def _do_step(self, stopped: Callable[[], bool]) -> bool:
         with self._step_lock:
             return self._step(stopped)
