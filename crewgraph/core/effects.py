@@ -21,7 +21,8 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.protocols import AgentTool, Model
-from crewgraph.core.tracing import Documents, aretrieved, aspanned, is_traced, retrieved, spanned
+from crewgraph.core.replay import is_traced
+from crewgraph.core.tracing import Documents, aretrieved, aspanned, retrieved, spanned
 from crewgraph.errors import RunError
 from crewgraph.schema import Metadata, PlainDict
 

@@ -31,8 +31,7 @@ from crewgraph.core.limits import Stopped
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.questions import question_id
-from crewgraph.core.replay import REPORTED, report_once
-from crewgraph.core.tracing import is_traced
+from crewgraph.core.replay import REPORTED, is_traced, report_once
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
 from crewgraph.text import shorten

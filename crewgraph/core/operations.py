@@ -20,7 +20,8 @@ from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.interruption import leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread, wait_on_loop
-from crewgraph.core.tracing import aspanned, closing_runs, is_traced, spanned
+from crewgraph.core.replay import is_traced
+from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached
 from crewgraph.schema import PlainDict
 

@@ -23,7 +23,8 @@ from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
-from crewgraph.core.tracing import ConfigContext, is_traced
+from crewgraph.core.replay import is_traced
+from crewgraph.core.tracing import ConfigContext
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ The body of the task then runs again from its first effect. Its effects are answ
 the observers have already received must not be repeated.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["REPORTED", "is_replayed", "report_once"]
+__all__ = ["REPORTED", "is_replayed", "is_traced", "report_once"]
 
 
 T = TypeVar("T")
@@ -32,3 +32,9 @@ def report_once(notify: Callable[[], T], place: str, reported: set[str]) -> T:
         return notify()
     finally:
         _AGAIN.reset(token)
+
+
+def is_traced(config: Mapping[str, object]) -> bool:
+    """Whether a config has callback handlers; without them, there is no trace."""
+    callbacks = config.get("callbacks")
+    return bool(getattr(callbacks, "handlers", callbacks))

@@ -4,7 +4,7 @@
 a parallel task failed, the time is up or the reader of a stream left. LangChain leaves them open.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
@@ -26,10 +26,11 @@ from langchain_core.runnables.config import (
 )
 
 from crewgraph.core.otel import enter_span_of_config
+from crewgraph.core.replay import is_traced
 from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict
 
-__all__ = ["ConfigContext", "Documents", "aretrieved", "aspanned", "closing_runs", "is_traced", "retrieved", "spanned"]
+__all__ = ["ConfigContext", "Documents", "aretrieved", "aspanned", "closing_runs", "retrieved", "spanned"]
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -38,12 +39,6 @@ else:
 
 Documents = Callable[[Any], Sequence[tuple[str, PlainDict]]]
 """Converts what a search returned into the texts, with metadata, that the trace shows."""
-
-
-def is_traced(config: Mapping[str, object]) -> bool:
-    """Whether a config has callback handlers; without them, there is no trace."""
-    callbacks = config.get("callbacks")
-    return bool(getattr(callbacks, "handlers", callbacks))
 
 
 class ConfigContext:

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
-from crewgraph.core.tracing import is_traced
+from crewgraph.core.replay import is_traced
 from crewgraph.extras import load
 from crewgraph.llm.base import BaseLLM, accepted_arguments
 from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of

@@ -16,7 +16,7 @@ from crewgraph.core.loops.bridge import acall, call, in_thread, wait_for
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.otel import enter_span_of_run
 from crewgraph.core.plain import NotPlain, plain
-from crewgraph.core.tracing import is_traced
+from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.lazy import lazy
 from crewgraph.schema import JsonSchema, PlainDict, call_arguments, validated

@@ -13,7 +13,7 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.plain import plain
-from crewgraph.core.tracing import is_traced
+from crewgraph.core.replay import is_traced
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.redaction import redacted_logger
