@@ -34,6 +34,7 @@ def report_once(notify: Callable[[], T], place: str, reported: set[str]) -> T:
         _AGAIN.reset(token)
 
 
+# Here and not in `tracing.py`, which imports LangChain: models and tools are declared without it.
 def is_traced(config: Mapping[str, object]) -> bool:
     """Whether a config has callback handlers; without them, there is no trace."""
     callbacks = config.get("callbacks")
