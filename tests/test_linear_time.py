@@ -50,7 +50,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the cl
 SHORT = (
     1 << 13
 )  # characters: a quadratic pattern takes some hundredths of a second for them, a linear one a millisecond
-LONG = of(1 << 18, 1 << 20)  # characters
+LONG = of(1 << 17, 1 << 20)  # characters
 NOTICEABLE = 0.004  # seconds of CPU for `SHORT` characters, beyond which the growth is looked at
 MEASURABLE = 0.02  # seconds of CPU
 AT_MOST = 0.3  # seconds of CPU for `SHORT` characters
