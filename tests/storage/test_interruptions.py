@@ -10,7 +10,18 @@ from extent import of
 
 from crewgraph.storage.vectors.threads import uninterrupted
 
-PROGRAM = """
+IN_ANOTHER_THREAD = """
+import sys, threading
+
+def write_in_another_thread():
+    other = threading.Thread(target=write, daemon=True)
+    other.start()
+    other.join(10)
+    if other.is_alive():
+        sys.exit("a thread waits forever")
+"""
+
+OF_A_DATABASE = """
 import random, signal, sqlite3, sys, threading
 from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
 from crewgraph.storage.database import Database, WouldBlock
@@ -47,18 +58,14 @@ for _ in range(times):
     interrupted(work)
     beside.execute("BEGIN IMMEDIATE")
     beside.execute("ROLLBACK")
-    other = threading.Thread(target=write, daemon=True)
-    other.start()
-    other.join(10)
-    if other.is_alive():
-        sys.exit("a thread waits forever")
+    write_in_another_thread()
 print("free")
 """
 
 
 @pytest.mark.parametrize("work", ["write", "write_on_an_event_loop", "read"])
 def test_a_ctrl_c_in_a_transaction_leaves_the_database_to_others(work: str, tmp_path: Path):
-    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "program.py").write_text(IN_ANOTHER_THREAD + OF_A_DATABASE)
     command = [sys.executable, "program.py", work, str(of(150, 2_000))]
     ended = processes.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (ended.stdout, ended.stderr) == ("free\n", "")
@@ -92,18 +99,14 @@ for _ in range(times):
             work()
     except KeyboardInterrupt:
         interrupting.join()
-    other = threading.Thread(target=write, daemon=True)
-    other.start()
-    other.join(10)
-    if other.is_alive():
-        sys.exit("a thread waits forever")
+    write_in_another_thread()
 print("free")
 """
 
 
 @pytest.mark.parametrize("work", ["search", "write"])
 def test_a_ctrl_c_in_an_index_leaves_it_to_others(work: str, tmp_path: Path):
-    (tmp_path / "program.py").write_text(OF_AN_INDEX)
+    (tmp_path / "program.py").write_text(IN_ANOTHER_THREAD + OF_AN_INDEX)
     command = [sys.executable, "program.py", work, str(of(200, 5_000))]
     ended = processes.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (ended.stdout, ended.stderr) == ("free\n", "")

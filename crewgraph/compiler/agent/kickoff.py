@@ -123,13 +123,8 @@ class _Kickoff:
         return (yield from self._record_answer(answer))
 
     def _answer_in_scope(self, conversation: AgentConversation, dialogue: Dialogue) -> Body[str]:
-        runner, memories = self.runner, ()
-        if runner.resources.capabilities:
-            yield from runner.begin_capabilities()
-        if runner.recollection is not None:
-            memories = yield from runner.recollection.recall(self._briefing.description, limit=_RECALLED)
-        knowledge = yield from runner.knowledge_notes(last_question(self.messages))
-        context_notes = (*memories, *knowledge)
+        runner = self.runner
+        context_notes = yield from runner.found_notes(last_question(self.messages), limit=_RECALLED)
         notes = (*context_notes, *(yield from runner.prompt_notes(self._briefing, other_notes=context_notes)))
         self.dialogue = Dialogue(replace(conversation, notes=notes).messages, "") if notes else dialogue
         return (yield from runner.reply(self.dialogue))

@@ -116,10 +116,26 @@ class AgentRunner:
         yield from self.load()
         self.resources.assemble()
 
-    def begin_capabilities(self) -> Body[None]:
-        """Notify the capabilities that work on an answer starts."""
+    def found_notes(self, text: str, expected: str = "", context: str = "", limit: int = 5) -> Body[tuple[str, ...]]:
+        """Tell the capabilities that work on an answer starts; return notes on what memories and knowledge hold about it.
+
+        Args:
+            text: the task or question.
+            expected: the expected output.
+            context: the outputs of other tasks.
+            limit: the maximum number of records from a unified memory.
+
+        Raises:
+            SourceError: a knowledge source cannot be used.
+        """
+        notes: tuple[str, ...] = ()
         for capability in self.resources.capabilities:
             yield from capability.begin()
+        if self.recollection is not None:
+            notes = yield from self.recollection.recall(text, context, limit)
+        if has_knowledge(self._agent, self._binding.crew):
+            notes += yield from self._knowledge_notes(text, expected, context)
+        return notes
 
     @property
     def where(self) -> str:
@@ -208,19 +224,8 @@ class AgentRunner:
                 notes += plan_notes(PlanOutcome(plan, TodoList()), self._book)
         return tuple(notes)
 
-    def knowledge_notes(self, text: str, expected: str = "", context: str = "") -> Body[tuple[str, ...]]:
-        """Query the agent's and the crew's knowledge, once per run; return a note for the prompt.
-
-        Args:
-            text: the task or question.
-            expected: the expected output.
-            context: the outputs of other tasks.
-
-        Raises:
-            SourceError: a knowledge source cannot be used.
-        """
-        if not has_knowledge(self._agent, self._binding.crew):
-            return ()
+    def _knowledge_notes(self, text: str, expected: str, context: str) -> Body[tuple[str, ...]]:
+        """Query the agent's and the crew's knowledge, once per run; return a note for the prompt."""
         if self._knowledge is None:
             agent, crew, resources = self._agent, self._binding.crew, self.resources
             query = KnowledgeQuery(

@@ -207,7 +207,7 @@ def check_budgets(crew: Crew) -> None:
 
 
 def check_prices(crew: Crew, agents: Iterable[BaseAgent]) -> None:
-    """Check before a run that the cost budget of a crew that has one can be enforced with the models of the agents.
+    """Check before a run that the cost budget of a crew can be enforced with the models of the agents. It must have one.
 
     Raises:
         UnknownPrice: the price of a model is unknown.

@@ -38,8 +38,8 @@ class Called(Operation):
 class StartingTurn:
     """The turn of a method among several that start at once: it begins when the one before it has begun.
 
-    Threads begin in any order. A method that began first and waits for nothing also mostly ends first: Python lets a thread run
-    for some milliseconds before it changes to another.
+    Threads begin in any order. A method that does not wait for anything usually also ends before the next one: Python lets a
+    thread run for a few milliseconds before it switches to another.
 
     Args:
         before: the turn of the method before it.

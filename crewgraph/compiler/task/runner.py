@@ -158,15 +158,11 @@ class TaskRunner:
 
     def _answer_in_scope(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         agent, briefing = self.agent, self._briefing
-        if self.resources.capabilities:
-            yield from agent.begin_capabilities()
-        lessons, memories = (), ()
+        lessons = ()
         if self._assignment.lessons is not NO_TRAINING_DATA or TRAINING.get() is not None:
             lessons = training_notes(self._assignment, briefing, self._book)
-        if agent.recollection is not None:
-            memories = yield from agent.recollection.recall(briefing.description, briefing.context)
-        knowledge = yield from agent.knowledge_notes(briefing.description, briefing.expected_output, briefing.context)
-        context_notes = (*lessons, *memories, *knowledge)
+        found = yield from agent.found_notes(briefing.description, briefing.expected_output, briefing.context)
+        context_notes = (*lessons, *found)
         notes = (*context_notes, *(yield from agent.prompt_notes(briefing, refused, context_notes)))
         if notes:
             dialogue = Dialogue(replace(opening, notes=notes).messages, self._briefing.context)

@@ -89,7 +89,7 @@ class FileClaims(ProcessClaims):
     def forked(self) -> None:
         """Discard the parent's claims in a forked child; file locks are not inherited."""
         super().forked()
-        self._file_lock = RLock()  # a run that is collected as garbage releases its claim at any moment
+        self._file_lock = RLock()
 
     def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
         if sys.platform != "win32":

@@ -40,7 +40,9 @@ def uninterrupted(function: Callable[_P, _T]) -> Callable[_P, _T]:
         finally:
             signal.signal(signal.SIGINT, handler)
             if came:
-                handler(signal.SIGINT, None)  # not raised again: an event loop has heard of it by its wakeup file
+                handler(
+                    signal.SIGINT, None
+                )  # not raised again: an event loop already has it from its wakeup descriptor
 
     return call
 
