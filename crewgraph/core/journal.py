@@ -84,7 +84,7 @@ _STARTED = "?"
 _NONE: Mapping[str, object] = {"value": None}
 _APPENDED = "+"
 _CLOCKED = "!"
-_CHECKPOINT_TIMEOUT = 5.0
+_CHECKPOINT_TIMEOUT = 60.0  # seconds; a database may be busy for 30
 _REMEMBERED = 256
 
 _lock = threading.Lock()

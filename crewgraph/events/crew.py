@@ -48,7 +48,7 @@ class CrewKickoffStartedEvent(CrewBaseEvent):
     type: str = "crew_kickoff_started"
 
     inputs: PlainDict | None
-    """The values for the placeholders."""
+    """The values for the placeholders; None for a crew that was kicked off without inputs."""
 
 
 class CrewKickoffCompletedEvent(CrewBaseEvent):

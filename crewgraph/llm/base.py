@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from crewgraph.core.limits import ASKING, METER
 from crewgraph.core.loops.bridge import in_thread
+from crewgraph.errors import DefinitionError
 from crewgraph.lazy import lazy
 from crewgraph.llm.current_call import ONGOING
 from crewgraph.llm.profile import Profile
@@ -161,7 +162,14 @@ class BaseLLM(Profile):
             additional_params: Further parameters of a request.
             kwargs: `stop` (a string or a list), attributes that the subclass declares, and anything else, which
                 is added to `additional_params`.
+
+        Raises:
+            DefinitionError: `model` is empty.
         """
+        if not model:
+            raise DefinitionError(
+                f'`{type(self).__name__}` takes the name of a model, such as "gpt-4o", not {model!r}.'
+            )
         self.model = model
         self.temperature = temperature
         self.api_key = api_key

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from compiler.body_runner import BodyRun, agent, always, bound, run_body, run_task, task
 from modes import Mode
@@ -209,7 +210,7 @@ def test_a_guardrail_sees_the_structure():
     assert seen == [(Point(x=1), "point", "Clerk")]
 
 
-@pytest.mark.parametrize("returned", [None, True, "yes", (True,), (1, "x"), (True, 1, 2)])
+@pytest.mark.parametrize("returned", [None, True, "yes", (True,), ([1], "x"), (True, 1, 2)])
 def test_an_invalid_result_is_an_error_that_names_the_guardrail_and_the_result(returned: Any):
     judge: Judge = lambda output: returned  # noqa: E731
     judge.__name__ = "careless"
@@ -219,6 +220,19 @@ def test_an_invalid_result_is_an_error_that_names_the_guardrail_and_the_result(r
         "guardrail `careless` of task `Count the files`: a guardrail returns `(True, result)`"
     )
     assert repr(returned) in str(caught.value)
+
+
+@pytest.mark.parametrize("accepted", [np.True_, 1, "yes"], ids=repr)
+def test_a_guardrail_may_accept_with_what_pydantic_takes_for_a_bool(accepted: Any):
+    judge: Judge = lambda output: (accepted, "better")  # noqa: E731
+    assert answered(run_task(guarded("good", guardrail=judge))) == "better"
+
+
+@pytest.mark.parametrize("refused", [np.False_, 0, "no"], ids=repr)
+def test_a_guardrail_may_refuse_with_what_pydantic_takes_for_a_bool(refused: Any):
+    judge: Judge = lambda output: (True if output.raw == "good" else refused, "too short")  # noqa: E731
+    run = run_task(guarded("bad", "good", guardrail=judge))
+    assert "too short" in run.messages()[-1][1]
 
 
 def test_a_refusal_without_a_reason_says_so():

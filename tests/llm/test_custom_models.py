@@ -18,7 +18,7 @@ from waiting import LONG
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
-from crewgraph.errors import ModelError
+from crewgraph.errors import DefinitionError, ModelError
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.llm import LLM
@@ -136,6 +136,16 @@ def test_declared_attributes_are_set_and_other_keywords_stored():
     )
     assert Named("n").additional_params is not Named("n").additional_params
     assert (Fixed().stop, Demanding().get_context_window_size()) == (["X"], 4096)
+
+
+@pytest.mark.parametrize("name", ["", None])
+def test_a_model_without_a_name_is_refused(name: Any):
+    class Silent(BaseLLM):
+        def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
+            return ""
+
+    with pytest.raises(DefinitionError, match="takes the name of a model"):
+        Silent(name)
 
 
 def test_the_base_class_is_abstract():

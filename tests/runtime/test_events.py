@@ -112,6 +112,19 @@ def test_events_say_whom_they_are_about(mode: Mode):
     assert all(event.timestamp is not None for event in events)
 
 
+@pytest.mark.parametrize("inputs", [None, {}])
+def test_the_event_of_the_start_says_whether_there_were_inputs(mode: Mode, inputs: dict[str, object] | None):
+    def keep(given: dict[str, Any]) -> dict[str, Any]:
+        return given
+
+    one = crew(task("first", agent(ScriptedLLM(["done"], repeat_last=True))))
+    with record_events() as events:
+        mode.kickoff(one, inputs)
+        one.before_kickoff_callbacks = [keep]
+        mode.kickoff(one, inputs)
+    assert [event.inputs for event in events if isinstance(event, CrewKickoffStartedEvent)] == [inputs, {}]
+
+
 def test_every_event_of_a_run_can_be_written_down(mode: Mode):
     with record_events() as events:
         mode.kickoff(busy())

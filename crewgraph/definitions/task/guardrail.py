@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args, get_origin
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, TypeAdapter, field_validator, model_validator
 
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.lazy import lazy
@@ -70,16 +70,19 @@ class GuardrailResult(BaseModel, defer_build=True):
         """Read what a guardrail function returned.
 
         Raises:
-            TypeError: If it is not a pair whose first item is a bool.
+            TypeError: If it is not a pair whose first item is a bool, or what pydantic takes for one: NumPy's, 1 or 0,
+                "yes" or "no".
         """
         if isinstance(result, cls):
             return result
-        pair = cast(Sequence[Any], result) if isinstance(result, (tuple, list)) else ()
-        if len(pair) != 2 or not isinstance(pair[0], bool):
+        pair: list[Any] = [*cast(Sequence[Any], result)] if isinstance(result, (tuple, list)) else []
+        try:
+            given, data = pair
+            accepted = given if isinstance(given, bool) else TypeAdapter(bool).validate_python(given)
+        except ValueError:
             raise TypeError(
                 f"a guardrail returns `(True, result)` or `(False, reason)`, but this one returned {_describe(result)}"
-            )
-        accepted, data = pair
+            ) from None
         if accepted:
             return cls(success=True, result=data)
         return cls(success=False, error=str(data) if data else NO_REASON)

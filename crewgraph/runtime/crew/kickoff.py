@@ -195,7 +195,8 @@ def _start(
         if state.created_at is not None:
             yield from run.check_continues()
             return (yield from run.execute(run.place.answers(state.interrupts), prepared))
-    return (yield from run.execute({INPUTS: prepared}, prepared))
+    has_inputs = inputs is not None or bool(prepared or crew.before_kickoff_callbacks)
+    return (yield from run.execute({INPUTS: prepared}, prepared, has_inputs=has_inputs))
 
 
 def _prepare(
@@ -450,8 +451,14 @@ class CrewRun:
         written = {*stored.values, *(channel for _, channel, _ in stored.checkpoint.pending_writes or ())}
         check_continues(self.graph, stored.checkpoint, written)
 
-    def execute(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
-        """Run the graph with an input (None or a Command continues a run) and emit the events of the run."""
+    def execute(self, value: object, inputs: Inputs, *, has_inputs: bool = True) -> Program[CrewOutput]:
+        """Run the graph with an input (None or a Command continues a run) and emit the events of the run.
+
+        Args:
+            value: the graph's input.
+            inputs: the values for the placeholders.
+            has_inputs: whether the caller gave any, if only an empty mapping; the event of the start says so.
+        """
         if self.place.checkpointer and self._claim is None:
             yield from self.claim_thread()
         crew, inputs = self.crew, without_files(inputs) if inputs else {}
@@ -462,7 +469,7 @@ class CrewRun:
         fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
         observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin) if self.needs.observers else ()
         with running(), observed(observers) if observers else nullcontext():
-            emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=dict(inputs))
+            emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=dict(inputs) if has_inputs else None)
             try:
                 output = yield from self._run_with_hooks(value, inputs)
             except (GraphBubbleUp, Parked):
