@@ -218,15 +218,14 @@ class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportInco
                 self._own_claim.close()
 
     def _save(self, saves: list[Save]) -> "Future[None]":
-        future: Future[None] = Future()
         try:
             self.checkpointer.put_many(saves)
         except BaseException as error:  # noqa: BLE001 - raised where LangGraph raises what a thread of its own met
+            future: Future[None] = Future()
             future.set_exception(error)
             _executor(self._background).tasks[future] = (False, True)
-        else:
-            future.set_result(None)
-        return future
+            return future
+        return _SAVED
 
     def _done(self) -> "Future[None]":
         return _SAVED
@@ -281,16 +280,15 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
             self._last = self._background(self._save_after, last, saves)
             return cast("asyncio.Future[None]", self._last)
         self._last = None
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
             saved = self.checkpointer.put_many_nowait(saves)
         except BaseException as error:  # noqa: BLE001 - raised where LangGraph raises what a task of its own met
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             future.set_exception(error)
             _executor(self._background).tasks[future] = (False, True)
             return future
         if saved:
-            future.set_result(None)
-            return future
+            return self._done()
         self._last = self._background(self._save_after, None, saves)
         return cast("asyncio.Future[None]", self._last)
 
