@@ -17,7 +17,7 @@ from crewgraph.core.cancellation import abandon
 if TYPE_CHECKING:
     from crewgraph.core.claims import ThreadClaim
 
-__all__ = ["PATIENCE", "end_with_main_thread", "is_interrupted", "leave_threads"]
+__all__ = ["PATIENCE", "end_with_main_thread", "interrupt_in", "is_interrupted", "leave_threads"]
 
 PATIENCE = 5.0
 """Seconds that an interrupted run waits for its threads."""
@@ -49,6 +49,22 @@ def leave_threads(pool: Executor, works: "Collection[Future[Any]]", claim: "Thre
     pool.shutdown(wait=False, cancel_futures=True)
     if left and claim is not None:
         claim.close_after(left)
+
+
+def interrupt_in(error: BaseException | None) -> KeyboardInterrupt | None:
+    """Return the Ctrl-C that an exception is, or that it hides, else None.
+
+    A wait for another thread releases a lock. If Ctrl-C comes before the wait would acquire it again, `threading` fails to
+    release it a second time, and that RuntimeError takes the place of the KeyboardInterrupt.
+    """
+    if error is None or isinstance(error, KeyboardInterrupt):
+        return error
+    context, trace = error.__context__, error.__traceback__
+    if not (isinstance(error, RuntimeError) and isinstance(context, KeyboardInterrupt) and trace):
+        return None
+    while trace.tb_next:
+        trace = trace.tb_next
+    return context if trace.tb_frame.f_code.co_filename == threading.__file__ else None
 
 
 def end_with_main_thread(not_before: float = 0.0) -> None:

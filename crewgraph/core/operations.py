@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up
 from crewgraph.core.effects import Recorded, Scope, StepMark
-from crewgraph.core.interruption import leave_threads
+from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread, wait_on_loop
 from crewgraph.core.replay import is_traced
@@ -71,7 +71,7 @@ def drive(program: Program[T]) -> T:
             try:
                 reply, step = operation.run(), program.send
             except BaseException as error:  # noqa: BLE001 - thrown into the program, which decides
-                reply, step = error, program.throw
+                reply, step = interrupt_in(error) or error, program.throw
     except StopIteration as stop:
         return stop.value
 
@@ -286,11 +286,11 @@ class Parallel(Operation):
             with giving_up():
                 started += (pool.submit(copy_context().run, branch, program) for program in self.programs)
                 results = [future.result() for future in started]
-        except KeyboardInterrupt:
-            leave_threads(pool, started, self.claim)
-            raise
-        except BaseException:
-            pool.shutdown()
+        except BaseException as error:
+            if interrupt_in(error):
+                leave_threads(pool, started, self.claim)
+            else:
+                pool.shutdown()
             raise
         pool.shutdown()
         return results

@@ -36,7 +36,7 @@ else:
 
 from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim, claim_in, keeper_of
-from crewgraph.core.interruption import leave_threads
+from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.pregel import trace_on_demand
 from crewgraph.core.supersteps import LeanLoop, NodeRunner, with_globals
 from crewgraph.schema import PlainMapping
@@ -159,7 +159,7 @@ class _PoolOnDemand(BackgroundExecutor):
         return self.stack.enter_context(pool)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool | None:
-        if kind is not None and issubclass(kind, KeyboardInterrupt) and "executor" in vars(self):
+        if interrupt_in(error) and "executor" in vars(self):
             left = {task for task in cast("dict[Future[Any], Any]", self.tasks) if not task.done()}
             leave_threads(self.executor, left, claim_in(self._config))
             return None

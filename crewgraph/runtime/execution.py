@@ -20,7 +20,7 @@ from langgraph.types import Interrupt
 
 from crewgraph.compiler.task.events import NOTES, RunNotes
 from crewgraph.core.cancellation import Cancellation
-from crewgraph.core.interruption import is_interrupted
+from crewgraph.core.interruption import interrupt_in, is_interrupted
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.node import PROGRESS
 from crewgraph.core.operations import Operation, Program, require_async_methods
@@ -106,7 +106,7 @@ def interruption(error: BaseException, run: str, advice: str) -> BaseException |
         advice: how to continue, as from `resume_advice`; empty if the caller says it.
     """
     text = f"{run} was interrupted; {advice}" if advice else f"{run} was interrupted"
-    if isinstance(error, KeyboardInterrupt):
+    if interrupt_in(error):
         return _Interrupted(text)
     return asyncio.CancelledError(text) if isinstance(error, asyncio.CancelledError) and is_interrupted() else None
 

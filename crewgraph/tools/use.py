@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from crewgraph.core.cancellation import is_control_flow
+from crewgraph.core.interruption import interrupt_in
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
 from crewgraph.lazy import lazy
@@ -119,7 +120,7 @@ class GuardedTool:
             reason = ToolFailureReason.MCP_ERROR if isinstance(self.tool.source, MCPTool) else None
             self._failed(outcome, str(error), _failure_of(error, reason), error)
         except Exception as error:  # whatever a tool raises is shown to the model
-            if isinstance(error, self._passing) or is_control_flow(error):
+            if isinstance(error, self._passing) or is_control_flow(error) or interrupt_in(error):
                 raise
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)
             self._failed(outcome, _describe(self.name, error), _failure_of(error), error)

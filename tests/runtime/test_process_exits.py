@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-import asyncio, sys, threading, time
+import asyncio, os, sys, threading, time, traceback
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.flow import Flow, start
 from crewgraph.tools import tool
@@ -82,6 +82,21 @@ if kind == "starting" and "resume" not in sys.argv:  # Ctrl-C comes while the fi
 
     threading.Thread.start = start_slowly
 
+if "torn" in sys.argv:  # Ctrl-C comes after a wait has released its lock, and before it would take it back
+    wait = threading.Condition.wait
+
+    def wait_torn(condition, timeout=None):
+        waits_for_result = any(frame.filename.endswith("_base.py") for frame in traceback.extract_stack(limit=4))
+        if threading.current_thread() is not threading.main_thread() or not waits_for_result:
+            return wait(condition, timeout)
+        threading.Condition.wait = wait
+        condition._release_save()
+        while not os.path.exists("worked.txt"):
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    threading.Condition.wait = wait_torn
+
 print(resumes[kind]() if "resume" in sys.argv else runs[kind]())
 """
 
@@ -89,13 +104,13 @@ print(resumes[kind]() if "resume" in sys.argv else runs[kind]())
 class Running:
     """A process whose tool has begun to work."""
 
-    def __init__(self, folder: Path, kind: str, seconds: float) -> None:
+    def __init__(self, folder: Path, kind: str, seconds: float, *more: str) -> None:
         (folder / "program.py").write_text(PROGRAM)
         self.command = [sys.executable, "-W", "ignore", "program.py", kind]
         self.folder, self.env = folder, {**os.environ, "CREWGRAPH_STORAGE_DIR": str(folder)}
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
-            [*self.command, str(seconds)], cwd=folder, env=self.env, stdout=pipe, stderr=pipe, text=True
+            [*self.command, str(seconds), *more], cwd=folder, env=self.env, stdout=pipe, stderr=pipe, text=True
         )
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "begun\n"
@@ -163,6 +178,16 @@ def test_ctrl_c_waits_for_a_tool_in_a_thread_and_records_what_it_did(tmp_path: P
     # Nothing is done twice: each of three tasks calls the tool once, of which two are parallel; one task calls it twice at once;
     # the async run had only one.
     assert running.worked == {"parallel": 3, "calls": 2, "async": worked}[kind]
+
+
+@pytest.mark.parametrize("kind", ["parallel", "calls", "stream"])
+def test_ctrl_c_in_the_middle_of_a_wait_for_threads_ends_the_run_as_at_any_time(tmp_path: Path, kind: str):
+    running = Running(tmp_path, kind, 2, "torn")
+    _, error = running.process.communicate(timeout=60)
+    assert "`crew.resume('t')` continues it" in error
+    assert "KeyboardInterrupt: the run of crew `desk` was interrupted" in error.splitlines()[-1]
+    assert running.resumed() == "end"
+    assert running.worked == {"parallel": 3, "calls": 2, "stream": 1}[kind]
 
 
 def test_ctrl_c_while_a_thread_starts_records_what_that_thread_did(tmp_path: Path):

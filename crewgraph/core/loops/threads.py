@@ -13,6 +13,7 @@ from itertools import count
 from typing import ParamSpec, TypeVar
 
 from crewgraph.core.cancellation import when_given_up
+from crewgraph.core.interruption import interrupt_in
 
 __all__ = ["GrowingThreadPool", "LoopThread", "ThreadPool", "start_loop"]
 
@@ -89,9 +90,10 @@ class ThreadPool(Executor):
         pool = self._pool
         try:
             return pool.submit(fn, *args, **kwargs)
-        except KeyboardInterrupt:
-            self._pool = self._new()
-            pool.shutdown(wait=False)
+        except BaseException as error:
+            if interrupt_in(error):
+                self._pool = self._new()
+                pool.shutdown(wait=False)
             raise
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
