@@ -127,6 +127,72 @@ def test_what_is_no_json_and_what_is_too_large_is_refused(http: httpx.Client):
     assert http.post("/threads", content=iter([b" " * (6 << 20)] * 2), headers=headers).status_code == 413
 
 
+UNSTORABLE = {
+    "a NUL": (r'"a\u0000b"', "a NUL or a surrogate"),
+    "half of a character": (r'"a\ud800b"', "a NUL or a surrogate"),
+    "no number": ("NaN", "the number nan"),
+    "a number without end": ("1e999", "the number inf"),
+    "a long number": ("9" * 40, "133 bits"),
+    "a longer number": ("9" * 5000, "not valid JSON"),
+    "a deep list": ("[" * 300 + "]" * 300, "nested too deeply"),
+    "a list that no reader can follow": ("[" * 50_000 + "]" * 50_000, "nested too deeply"),
+    "no UTF-8": (b'"\xff"', "not valid JSON"),
+}
+
+
+def test_values_that_databases_cannot_store_are_refused_before_anything_is_stored(http: httpx.Client):
+    answers: dict[str, Any] = {}
+    for name, (value, why) in UNSTORABLE.items():
+        text = value.encode() if isinstance(value, str) else value
+        for path, body in (
+            ("/threads", b'{"metadata": {"a": %b}}'),
+            ("/runs/wait", b'{"assistant_id": "desk", "input": {"topic": %b}}'),
+        ):
+            refused = http.post(path, content=body % text, headers={"Content-Type": "application/json"})
+            if refused.status_code != 422 or why not in refused.json()["detail"]:
+                answers[f"{name} to {path}"] = (refused.status_code, refused.text)
+    key = http.post("/threads", content=rb'{"metadata": {"\u0000": 1}}', headers={"Content-Type": "application/json"})
+    assert (answers, key.status_code) == ({}, 422)
+
+
+@pytest.mark.parametrize("seconds", [1e300, 1e20, 1e12])
+def test_a_run_that_is_to_begin_beyond_all_times_is_refused_and_not_kept(http: httpx.Client, seconds: float):
+    body = {"assistant_id": "desk", "input": TOPIC, "after_seconds": seconds}
+    thread = http.post("/threads", json={}).json()["thread_id"]
+    refused = http.post(f"/threads/{thread}/runs", json=body)
+    assert (refused.status_code, "after_seconds" in refused.json()["detail"]) == (422, True)
+    assert http.get(f"/threads/{thread}/runs").json() == []
+
+
+def test_what_a_path_or_a_query_cannot_mean_is_refused_with_the_reason(http: httpx.Client):
+    thread = http.post("/threads", json={}).json()["thread_id"]
+    path = f"/threads/{thread}"
+    run = http.post(f"{path}/runs", json={"assistant_id": "desk", "input": TOPIC}).json()["run_id"]
+    http.get(f"{path}/runs/{run}/join")
+    requests: list[tuple[str, str, Any]] = [
+        ("GET", f"{path}/runs?limit=many", None),
+        ("GET", f"{path}/runs?limit=-1", None),
+        ("GET", f"{path}/runs?offset=x", None),
+        ("GET", f"{path}/history?limit=many", None),
+        ("GET", f"{path}/history?metadata=x", None),
+        ("GET", f"{path}/state/a%00b", None),
+        ("GET", "/assistants/a%00b", None),
+        ("POST", f"{path}/state/checkpoint", {"checkpoint": 5}),
+        ("POST", f"{path}/state/checkpoint", {"checkpoint": {"checkpoint_id": [1]}}),
+        ("POST", f"{path}/history", {"before": {"configurable": 5}}),
+        ("POST", f"{path}/state", {"values": 5}),
+        ("POST", f"{path}/state", {"values": {}, "as_node": "nobody"}),
+        ("POST", f"{path}/runs", {"assistant_id": "desk", "command": {}}),
+        ("POST", f"{path}/runs", {"assistant_id": "desk", "checkpoint": {"checkpoint_id": [1]}}),
+    ]
+    answers = {(method, where): http.request(method, where, json=body) for method, where, body in requests}
+    wrong = {where: one.text for where, one in answers.items() if one.status_code != 422 or not one.json()["detail"]}
+    assert wrong == {}
+    assert http.get("/assistants/desk/graph?xray=%C2%B2").status_code == 200
+    last = {b"Last-Event-ID": b"\xb2"}
+    assert "event: values" in http.get(f"{path}/runs/{run}/stream", headers=last).text
+
+
 def test_a_thread_without_a_name_is_forgotten_with_its_run(http: httpx.Client):
     before = http.post("/threads/count", json={}).json()
     assert http.post("/runs/wait", json={"assistant_id": "desk", "input": TOPIC}).status_code == 200

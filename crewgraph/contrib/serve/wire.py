@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -21,6 +22,7 @@ from crewgraph.schema import PlainDict, PlainMapping
 __all__ = ["Event", "error_of", "plain_json", "sse", "state_of_snapshot", "to_json"]
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _INNER = ("__pregel_", "__crewgraph_")
 """Prefixes of config keys that are internal to LangGraph or crewgraph."""
 
@@ -44,8 +46,12 @@ async def sse(events: AsyncIterator[tuple[int, Event] | None]) -> AsyncIterator[
 
 
 def to_json(value: object) -> str:
-    """Return a value as JSON: messages, models and LangGraph's types as dicts, other objects as their `repr`."""
-    return json.dumps(plain_json(value), ensure_ascii=False)
+    """Return a value as JSON: messages, models and LangGraph's types as dicts, other objects as their `repr`.
+
+    Halves of characters, which UTF-8 does not have, are escaped.
+    """
+    text = json.dumps(plain_json(value), ensure_ascii=False)
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def plain_json(value: Any) -> Any:
