@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,11 +17,16 @@ import httpx
 import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from langgraph.store.sqlite.aio import AsyncSqliteStore
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from waiting import wait_until
 
+from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.contrib.serve import serve_app
+from crewgraph.contrib.serve.records import opened_records
 from crewgraph.errors import DefinitionError
 
 from .conftest import Client
@@ -318,6 +326,88 @@ def test_the_application_is_a_part_of_a_custom_program():
                 return (await client.post("/crews/runs/wait", json={"assistant_id": "desk", "input": TOPIC})).json()
 
     assert asyncio.run(ask())["tell"]["raw"] == "rain it is"
+
+
+def _alone(script: Any) -> Crew:
+    agent = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM(script))
+    return Crew(name="alone", agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
+
+
+@asynccontextmanager
+async def _within(crew: Crew, store: BaseStore) -> AsyncGenerator[httpx.AsyncClient]:
+    app = serve_app([crew], checkpointer=InMemorySaver(), store=store, token="word", hosts=["*"])
+    transport, headers = httpx.ASGITransport(app), {"X-Api-Key": "word"}
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://desk", headers=headers) as client,
+    ):
+        yield client
+
+
+def test_an_error_whose_text_databases_cannot_hold_is_kept_with_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.CRITICAL)  # pytest-xdist cannot send the logged text either
+
+    async def program() -> None:
+        def failing(messages: Any) -> str:
+            raise RuntimeError("half \ud800 of a character, and a \0")
+
+        async with opened_records(tmp_path / "records.db") as store, _within(_alone(failing), store) as client:
+            thread = (await client.post("/threads", json={})).json()["thread_id"]
+            said = await client.post(f"/threads/{thread}/runs/wait", json={"assistant_id": "alone", "input": {}})
+            assert "half \ufffd of a character, and a \ufffd" in said.json()["__error__"]["message"]
+            runs = (await client.get(f"/threads/{thread}/runs")).json()
+            assert [run["status"] for run in runs] == ["error"]
+
+    asyncio.run(program())
+
+
+def test_the_end_of_a_run_whose_records_cannot_be_written_is_stored_once_they_can(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    asked: list[int] = []
+
+    def answering(messages: Any) -> str:
+        asked.append(1)
+        return "Final Answer: done"
+
+    async def program() -> None:
+        async with opened_records(tmp_path / "records.db") as store, _within(_alone(answering), store) as client:
+            assert isinstance(store, AsyncSqliteStore)
+            thread = (await client.post("/threads", json={})).json()["thread_id"]
+            body: dict[str, Any] = {"assistant_id": "alone", "input": {}, "after_seconds": 0.2}
+            run = (await client.post(f"/threads/{thread}/runs", json=body)).json()["run_id"]
+            await store.conn.execute("PRAGMA query_only = 1")
+            joined = asyncio.create_task(client.get(f"/threads/{thread}/runs/{run}/join"))
+            async with asyncio.timeout(20):
+                while "cannot be stored" not in caplog.text:
+                    await asyncio.sleep(0.02)
+            refused = await client.post("/threads", json={})
+            assert (refused.status_code, "readonly" in refused.json()["detail"]) == (500, True)
+            assert not joined.done()
+            await store.conn.execute("PRAGMA query_only = 0")
+            assert (await joined).json()["output"] == "done"
+            shown = (await client.get(f"/threads/{thread}/runs/{run}")).json()
+            assert (shown["status"], asked) == ("success", [1])
+
+    asyncio.run(program())
+
+
+def test_the_events_of_ended_runs_are_dropped_though_an_older_run_is_open(monkeypatch: pytest.MonkeyPatch):
+    async def program() -> None:
+        monkeypatch.setattr("crewgraph.contrib.serve.running._MAX_ENDED_RUNS", 2)
+        async with _within(_alone(["Final Answer: done"] * 5), InMemoryStore()) as client:
+            body: dict[str, Any] = {"assistant_id": "alone", "input": {}}
+            await client.post("/runs", json={**body, "after_seconds": 1000})
+            thread = (await client.post("/threads", json={})).json()["thread_id"]
+            for _ in range(5):
+                await client.post(f"/threads/{thread}/runs/wait", json=body)
+            runs = (await client.get(f"/threads/{thread}/runs")).json()
+            streams = [await client.get(f"/threads/{thread}/runs/{run['run_id']}/stream") for run in runs]
+            assert [bool(stream.text) for stream in streams] == [True, True, True, False, False]
+
+    asyncio.run(program())
 
 
 def test_targets_of_one_name_and_no_targets_are_refused():

@@ -2,13 +2,13 @@
 
 import json
 import math
-import re
 from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from crewgraph.contrib.serve.records import RunStatus
 from crewgraph.schema import PlainDict
+from crewgraph.text import UNSTORABLE
 
 __all__ = [
     "AssistantCreate",
@@ -29,7 +29,6 @@ _STREAM_MODES = ("values", "updates", "messages", "messages-tuple", "custom", "e
 
 _MAX_DEPTH = 100  # of lists and objects in each other: whatever reads or writes them recurses
 _INTEGERS = range(-(2**63), 2**64)  # that JSON writers and msgpack have
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _MAX_DELAY = 10 * 366 * 86_400.0  # seconds
 
 
@@ -83,7 +82,7 @@ def _containers_in(container: Any) -> list[Any]:
 
 
 def _check_text(text: str) -> None:
-    if fault := _UNSTORABLE.search(text):
+    if fault := UNSTORABLE.search(text):
         around = text[max(fault.start() - 20, 0) : fault.end() + 20]
         raise ValueError(
             f"the body holds a NUL or a surrogate (half of a character) in {ascii(around)}, which not every database stores; "

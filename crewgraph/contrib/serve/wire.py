@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from crewgraph.errors import CrewgraphError
 from crewgraph.redaction import redact_text
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.text import storable_text
 
 __all__ = ["Event", "error_of", "plain_json", "sse", "state_of_snapshot", "to_json"]
 
@@ -92,7 +93,7 @@ def _plain_leaf(value: object) -> str:
 
 def error_of(error: BaseException) -> PlainDict:
     """Return an error for clients: the text, with the type unless it is crewgraph's own, and no traceback."""
-    text = redact_text(" ".join([str(error), *map(str, getattr(error, "__notes__", ()))]))
+    text = storable_text(redact_text(" ".join([str(error), *map(str, getattr(error, "__notes__", ()))])))
     if isinstance(error, CrewgraphError):
         return {"error": type(error).__name__, "message": text}
     return {"error": type(error).__name__, "message": text.split("\n")[0]}
