@@ -13,6 +13,7 @@ from typing import Any, cast
 from crewgraph.errors import DefinitionError, Fault, MissingInput, RunError
 
 __all__ = [
+    "UNSTORABLE",
     "extract_json",
     "fill",
     "fill_path",
@@ -26,11 +27,15 @@ __all__ = [
     "shorten",
     "slug",
     "storable_id",
+    "storable_text",
 ]
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_\-]*)\}")
 _SEPARATORS = re.compile(r"[/\\\\]|\.\.+")
 _SLUG_LIMIT = 48
+
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+"""Matches what not every database can hold: a NUL, or a surrogate."""
 
 
 # ---------------------------------------------------------------- placeholders
@@ -215,6 +220,11 @@ def storable_id(name: str, what: str) -> str:
                 "Take it out, or give another id."
             )
     return name
+
+
+def storable_text(text: str) -> str:
+    """Return a text that every database can hold: "\ufffd" replaces NULs and surrogates (halves of characters)."""
+    return UNSTORABLE.sub("\ufffd", text)
 
 
 def shorten(text: str, limit: int) -> str:

@@ -35,6 +35,7 @@ BROAD_EXCEPTS = {
     "crewgraph/contrib/evaluation/agents.py",  # logged, and the other metrics are evaluated
     "crewgraph/contrib/evaluation/experiment.py",  # logged with the case, and the other cases are run
     "crewgraph/contrib/middleware/loop.py",  # a tool's error that no middleware handled is shown to the model
+    "crewgraph/contrib/serve/app.py",  # logged, and answered with the type and the text
     "crewgraph/contrib/serve/execution.py",  # the failure is logged, stored with the run and sent to its readers
     "crewgraph/contrib/queue/worker.py",  # the failure is recorded with the job, then raised again
     "crewgraph/hooks/registry.py",  # a hook that fails is logged, and the run continues

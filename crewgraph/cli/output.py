@@ -3,17 +3,22 @@
 All that a command prints goes through here, with control characters escaped: names, outputs and errors come from models.
 """
 
+import codecs
+import json
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, BinaryIO
 
 import typer
 
+from crewgraph.errors import RunError
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.text import json_text, printable, printable_line
 
 __all__ = [
     "EXIT_PENDING",
+    "accept_all_letters",
     "print_error",
     "print_fields",
     "print_json",
@@ -41,6 +46,25 @@ else:
 _PIPED_WIDTH = 200  # cells; piped output must not be truncated to a terminal's width
 
 
+def accept_all_letters() -> Callable[[], None]:
+    r"""Let the standard streams show letters that their encoding lacks as escapes, such as `\xfc`; return how to undo it.
+
+    Otherwise, a command that has finished its run would fail as it prints the output. In place of ASCII, the encoding of a
+    program without a locale, UTF-8 is written, as Typer does.
+    """
+    streams: list[TextIOWrapper[BinaryIO]] = [one for one in (sys.stdout, sys.stderr) if isinstance(one, TextIOWrapper)]
+    before = [(stream, stream.encoding, stream.errors) for stream in streams]
+    for stream, encoding, _ in before:
+        is_ascii = codecs.lookup(encoding).name == "ascii"
+        stream.reconfigure(encoding="utf-8" if is_ascii else encoding, errors="backslashreplace")
+
+    def undo() -> None:
+        for stream, encoding, errors in before:
+            stream.reconfigure(encoding=encoding, errors=errors)
+
+    return undo
+
+
 def print_text(text: str, *, err: bool = False) -> None:
     """Print a text of any number of lines."""
     typer.echo(printable(text), err=err)
@@ -57,13 +81,22 @@ def print_error(error: object) -> None:
 
 
 def print_source(text: str) -> None:
-    """Print a program or a diff: exactly, if another program or a file takes it."""
+    """Print a program or a diff: exactly, if another program or a file takes it.
+
+    Raises:
+        RunError: The encoding of standard output lacks some of its letters.
+    """
+    if not _is_encodable(text) and not sys.stdout.isatty():
+        raise RunError(
+            f"the text has letters that {sys.stdout.encoding}, the encoding of standard output, lacks; set PYTHONIOENCODING=utf-8"
+        )
     typer.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
 
 
 def print_json(data: object) -> None:
     """Print data as JSON."""
-    typer.echo(json_text(data, 2))
+    text = json_text(data, 2)
+    typer.echo(text if _is_encodable(text) else json.dumps(json.loads(text), indent=2))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, no_wrap: Sequence[str] = ()) -> None:
@@ -92,6 +125,14 @@ def print_fields(title: str, fields: Iterable[tuple[str, str]]) -> None:
     console = _console()
     console.print(_text(title), style="bold")
     console.print(table)
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _text(text: str) -> "Text":

@@ -170,7 +170,7 @@ async def _serve(
             app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=max(int(grace), 1), lifespan="on"
         )
         server = uvicorn.Server(config)
-        running = asyncio.ensure_future(server.serve())
+        running = asyncio.ensure_future(_served(server, f"{host}:{port}"))
         while not server.started and not running.done():
             await asyncio.sleep(0.01)
         if server.started:
@@ -180,3 +180,17 @@ async def _serve(
             await asyncio.sleep(0.05)
         await app.state.stop()  # before uvicorn waits for the connections, on some of which runs are streamed
         await running
+
+
+async def _served(server: Any, address: str) -> None:
+    """Run uvicorn's server, which exits the process if it cannot start.
+
+    Raises:
+        RunError: It could not start; it has logged why.
+    """
+    try:
+        await server.serve()
+    except SystemExit:
+        raise RunError(
+            f"the server could not start on {address}; the lines above say why. If the port is in use, pass another `--port`"
+        ) from None

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -230,3 +231,25 @@ def test_a_postgres_that_cannot_be_reached_is_an_error_in_one_line(tmp_path: Pat
     with pytest.raises(AssertionError, match="the database cannot be used"):
         server.start()
     assert "Traceback" not in server.output
+
+
+@pytest.mark.parametrize("option", ["--postgres", "--queue"])
+@pytest.mark.parametrize("address", ["nonsense://u:s3cret@h/x", "postgresql://u:s3cret/word@h/x", "s3cret"])
+def test_an_address_that_cannot_be_read_is_an_error_that_does_not_show_its_password(
+    option: str, address: str, tmp_path: Path
+):
+    server = OfficeServer(tmp_path, f"{option}={address}")
+    with pytest.raises(AssertionError, match="the address of the database cannot be read"):
+        server.start()
+    assert ("Traceback" in server.output, "s3cret" in server.output) == (False, False)
+
+
+def test_a_port_that_another_program_uses_is_an_error_in_one_line(tmp_path: Path):
+    server = OfficeServer(tmp_path)
+    port = int(server.url.rpartition(":")[2])
+    with (
+        socket.create_server(("127.0.0.1", port)),
+        pytest.raises(AssertionError, match=f"the server could not start on 127.0.0.1:{port}"),
+    ):
+        server.start()
+    assert ("address already in use" in server.output, "Traceback" in server.output) == (True, False)

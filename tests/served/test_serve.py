@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,11 +17,16 @@ import httpx
 import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from langgraph.store.sqlite.aio import AsyncSqliteStore
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from waiting import wait_until
 
+from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.contrib.serve import serve_app
+from crewgraph.contrib.serve.records import opened_records
 from crewgraph.errors import DefinitionError
 
 from .conftest import Client
@@ -125,6 +133,72 @@ def test_what_is_no_json_and_what_is_too_large_is_refused(http: httpx.Client):
     assert (refused.status_code, "not valid JSON" in refused.json()["detail"]) == (422, True)
     assert http.post("/threads", content=b" " * (11 << 20), headers=headers).status_code == 413
     assert http.post("/threads", content=iter([b" " * (6 << 20)] * 2), headers=headers).status_code == 413
+
+
+UNSTORABLE = {
+    "a NUL": (r'"a\u0000b"', "a NUL or a surrogate"),
+    "half of a character": (r'"a\ud800b"', "a NUL or a surrogate"),
+    "no number": ("NaN", "the number nan"),
+    "a number without end": ("1e999", "the number inf"),
+    "a long number": ("9" * 40, "133 bits"),
+    "a longer number": ("9" * 5000, "not valid JSON"),
+    "a deep list": ("[" * 300 + "]" * 300, "nested too deeply"),
+    "a list that no reader can follow": ("[" * 50_000 + "]" * 50_000, "nested too deeply"),
+    "no UTF-8": (b'"\xff"', "not valid JSON"),
+}
+
+
+def test_values_that_databases_cannot_store_are_refused_before_anything_is_stored(http: httpx.Client):
+    answers: dict[str, Any] = {}
+    for name, (value, why) in UNSTORABLE.items():
+        text = value.encode() if isinstance(value, str) else value
+        for path, body in (
+            ("/threads", b'{"metadata": {"a": %b}}'),
+            ("/runs/wait", b'{"assistant_id": "desk", "input": {"topic": %b}}'),
+        ):
+            refused = http.post(path, content=body % text, headers={"Content-Type": "application/json"})
+            if refused.status_code != 422 or why not in refused.json()["detail"]:
+                answers[f"{name} to {path}"] = (refused.status_code, refused.text)
+    key = http.post("/threads", content=rb'{"metadata": {"\u0000": 1}}', headers={"Content-Type": "application/json"})
+    assert (answers, key.status_code) == ({}, 422)
+
+
+@pytest.mark.parametrize("seconds", [1e300, 1e20, 1e12])
+def test_a_run_that_is_to_begin_beyond_all_times_is_refused_and_not_kept(http: httpx.Client, seconds: float):
+    body = {"assistant_id": "desk", "input": TOPIC, "after_seconds": seconds}
+    thread = http.post("/threads", json={}).json()["thread_id"]
+    refused = http.post(f"/threads/{thread}/runs", json=body)
+    assert (refused.status_code, "after_seconds" in refused.json()["detail"]) == (422, True)
+    assert http.get(f"/threads/{thread}/runs").json() == []
+
+
+def test_what_a_path_or_a_query_cannot_mean_is_refused_with_the_reason(http: httpx.Client):
+    thread = http.post("/threads", json={}).json()["thread_id"]
+    path = f"/threads/{thread}"
+    run = http.post(f"{path}/runs", json={"assistant_id": "desk", "input": TOPIC}).json()["run_id"]
+    http.get(f"{path}/runs/{run}/join")
+    requests: list[tuple[str, str, Any]] = [
+        ("GET", f"{path}/runs?limit=many", None),
+        ("GET", f"{path}/runs?limit=-1", None),
+        ("GET", f"{path}/runs?offset=x", None),
+        ("GET", f"{path}/history?limit=many", None),
+        ("GET", f"{path}/history?metadata=x", None),
+        ("GET", f"{path}/state/a%00b", None),
+        ("GET", "/assistants/a%00b", None),
+        ("POST", f"{path}/state/checkpoint", {"checkpoint": 5}),
+        ("POST", f"{path}/state/checkpoint", {"checkpoint": {"checkpoint_id": [1]}}),
+        ("POST", f"{path}/history", {"before": {"configurable": 5}}),
+        ("POST", f"{path}/state", {"values": 5}),
+        ("POST", f"{path}/state", {"values": {}, "as_node": "nobody"}),
+        ("POST", f"{path}/runs", {"assistant_id": "desk", "command": {}}),
+        ("POST", f"{path}/runs", {"assistant_id": "desk", "checkpoint": {"checkpoint_id": [1]}}),
+    ]
+    answers = {(method, where): http.request(method, where, json=body) for method, where, body in requests}
+    wrong = {where: one.text for where, one in answers.items() if one.status_code != 422 or not one.json()["detail"]}
+    assert wrong == {}
+    assert http.get("/assistants/desk/graph?xray=%C2%B2").status_code == 200
+    last = {b"Last-Event-ID": b"\xb2"}
+    assert "event: values" in http.get(f"{path}/runs/{run}/stream", headers=last).text
 
 
 def test_a_thread_without_a_name_is_forgotten_with_its_run(http: httpx.Client):
@@ -252,6 +326,88 @@ def test_the_application_is_a_part_of_a_custom_program():
                 return (await client.post("/crews/runs/wait", json={"assistant_id": "desk", "input": TOPIC})).json()
 
     assert asyncio.run(ask())["tell"]["raw"] == "rain it is"
+
+
+def _alone(script: Any) -> Crew:
+    agent = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM(script))
+    return Crew(name="alone", agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
+
+
+@asynccontextmanager
+async def _within(crew: Crew, store: BaseStore) -> AsyncGenerator[httpx.AsyncClient]:
+    app = serve_app([crew], checkpointer=InMemorySaver(), store=store, token="word", hosts=["*"])
+    transport, headers = httpx.ASGITransport(app), {"X-Api-Key": "word"}
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://desk", headers=headers) as client,
+    ):
+        yield client
+
+
+def test_an_error_whose_text_databases_cannot_hold_is_kept_with_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.CRITICAL)  # pytest-xdist cannot send the logged text either
+
+    async def program() -> None:
+        def failing(messages: Any) -> str:
+            raise RuntimeError("half \ud800 of a character, and a \0")
+
+        async with opened_records(tmp_path / "records.db") as store, _within(_alone(failing), store) as client:
+            thread = (await client.post("/threads", json={})).json()["thread_id"]
+            said = await client.post(f"/threads/{thread}/runs/wait", json={"assistant_id": "alone", "input": {}})
+            assert "half \ufffd of a character, and a \ufffd" in said.json()["__error__"]["message"]
+            runs = (await client.get(f"/threads/{thread}/runs")).json()
+            assert [run["status"] for run in runs] == ["error"]
+
+    asyncio.run(program())
+
+
+def test_the_end_of_a_run_whose_records_cannot_be_written_is_stored_once_they_can(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    asked: list[int] = []
+
+    def answering(messages: Any) -> str:
+        asked.append(1)
+        return "Final Answer: done"
+
+    async def program() -> None:
+        async with opened_records(tmp_path / "records.db") as store, _within(_alone(answering), store) as client:
+            assert isinstance(store, AsyncSqliteStore)
+            thread = (await client.post("/threads", json={})).json()["thread_id"]
+            body: dict[str, Any] = {"assistant_id": "alone", "input": {}, "after_seconds": 0.2}
+            run = (await client.post(f"/threads/{thread}/runs", json=body)).json()["run_id"]
+            await store.conn.execute("PRAGMA query_only = 1")
+            joined = asyncio.create_task(client.get(f"/threads/{thread}/runs/{run}/join"))
+            async with asyncio.timeout(20):
+                while "cannot be stored" not in caplog.text:
+                    await asyncio.sleep(0.02)
+            refused = await client.post("/threads", json={})
+            assert (refused.status_code, "readonly" in refused.json()["detail"]) == (500, True)
+            assert not joined.done()
+            await store.conn.execute("PRAGMA query_only = 0")
+            assert (await joined).json()["output"] == "done"
+            shown = (await client.get(f"/threads/{thread}/runs/{run}")).json()
+            assert (shown["status"], asked) == ("success", [1])
+
+    asyncio.run(program())
+
+
+def test_the_events_of_ended_runs_are_dropped_though_an_older_run_is_open(monkeypatch: pytest.MonkeyPatch):
+    async def program() -> None:
+        monkeypatch.setattr("crewgraph.contrib.serve.running._MAX_ENDED_RUNS", 2)
+        async with _within(_alone(["Final Answer: done"] * 5), InMemoryStore()) as client:
+            body: dict[str, Any] = {"assistant_id": "alone", "input": {}}
+            await client.post("/runs", json={**body, "after_seconds": 1000})
+            thread = (await client.post("/threads", json={})).json()["thread_id"]
+            for _ in range(5):
+                await client.post(f"/threads/{thread}/runs/wait", json=body)
+            runs = (await client.get(f"/threads/{thread}/runs")).json()
+            streams = [await client.get(f"/threads/{thread}/runs/{run['run_id']}/stream") for run in runs]
+            assert [bool(stream.text) for stream in streams] == [True, True, True, False, False]
+
+    asyncio.run(program())
 
 
 def test_targets_of_one_name_and_no_targets_are_refused():

@@ -19,7 +19,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from crewgraph.contrib.serve.postgres import SETUP_LOCK
+from crewgraph.contrib.serve.postgres import SETUP_LOCK, checked_address
 from crewgraph.errors import StorageError
 
 __all__ = ["QueueDatabase"]
@@ -130,6 +130,7 @@ class QueueDatabase:
         """Create missing tables; several processes may try at the same time."""
         if self._is_ready:
             return
+        checked_address(self.url)
         try:
             with psycopg.connect(self.url, autocommit=True, connect_timeout=int(_CONNECT_TIMEOUT)) as connection:
                 if connection.execute(_IS_READY).fetchone() != (True,):

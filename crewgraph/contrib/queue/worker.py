@@ -45,7 +45,7 @@ from crewgraph.redaction import redact_text, redacted_logger
 from crewgraph.runtime.runs.index import run_of_thread
 from crewgraph.storage.checkpoints.strict import strictly_reading
 from crewgraph.storage.claims.postgres import PostgresClaims, postgres_claims
-from crewgraph.text import shorten
+from crewgraph.text import shorten, storable_text
 
 __all__ = ["QueueWorker"]
 
@@ -269,13 +269,13 @@ class QueueWorker:
         return not work.answers or bool(set(question_ids) & set(work.answers))
 
     async def _note_failure(self, context: JobContext, work: Work, error: Exception) -> None:
-        text = redact_text(shorten(f"{type(error).__name__}: {error}", _ERROR_LENGTH))
+        text = storable_text(redact_text(shorten(f"{type(error).__name__}: {error}", _ERROR_LENGTH)))
         decision = Retries().get_retry_decision(exception=error, job=context.job)
         then = "will not be retried" if decision is None else "will be retried"
         _logger.warning("Thread `%s` of `%s` failed and %s: %s", work.thread_id, context.job.queue, then, text)
         failures = work.failures + (not is_lost_database(error))
         try:
-            await self._note(context.app, context.job.id, {"error": text.replace("\x00", ""), "failures": failures})
+            await self._note(context.app, context.job.id, {"error": text, "failures": failures})
         except LOST as lost:
             _logger.warning("The failure of thread `%s` could not be recorded: %s", work.thread_id, lost)
 

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from uuid import UUID, uuid4
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import InvalidUpdateError
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import StateSnapshot
@@ -27,19 +28,23 @@ from crewgraph.contrib.serve.requests import (
     AssistantSearch,
     HistoryQuery,
     RunCreate,
+    RunsQuery,
+    StateQuery,
     StateUpdate,
     ThreadCreate,
     ThreadPatch,
     ThreadSearch,
+    json_object,
 )
 from crewgraph.contrib.serve.running import EventReader, LocalRuns, RunEvents, Runs
-from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot
+from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot, to_json
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.errors import CrewgraphError, DefinitionError, PicklableError, RunError, ThreadBusy
+from crewgraph.errors import CrewgraphError, DefinitionError, PicklableError, RunError, StorageError, ThreadBusy
 from crewgraph.lazy import lazy
+from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainDict, PlainMapping, fault_text
 from crewgraph.storage.claims.keepers import claim_keeper
@@ -52,7 +57,10 @@ else:
 
 __all__ = ["Server", "serve_app"]
 
+_logger = redacted_logger(__name__)
+
 _MAX_BODY = 10 << 20  # bytes
+_MAX_DIGITS = 10  # of numbers in queries and headers
 _POSTGRES = ("langgraph.checkpoint.postgres", "langgraph.store.postgres")
 B = TypeVar("B", bound=BaseModel)
 
@@ -271,12 +279,15 @@ class Server:
 
     # --------------------------------------------------------------------------------------------------- assistants
     async def _assistant(self, name: str) -> Assistant:
-        found = await self._records.assistants.get(graph_assistant_id(name) if name in self._graphs else name)
+        is_id, found = _is_uuid(name), None
+        if is_id or name in self._graphs:
+            key = graph_assistant_id(name) if name in self._graphs else str(UUID(name))
+            found = await self._records.assistants.get(key)
         if found is None or found.graph_id not in self._graphs:
             graphs = ", ".join(self._graphs)
-            status = 404 if _is_uuid(name) else 422
             raise _Refused(
-                status, f"there is no assistant {name!r}; pass the id of one, or the name of a graph: {graphs}"
+                404 if is_id else 422,
+                f"there is no assistant {ascii(name)}; pass the id of one, or the name of a graph: {graphs}",
             )
         return found
 
@@ -335,7 +346,7 @@ class Server:
     async def _draw(self, request: Request) -> Response:
         found = await self._assistant(request.path_params["assistant_id"])
         inner = request.query_params.get("xray", "false")
-        drawn = await self._graphs[found.graph_id].aget_graph(xray=int(inner) if inner.isdigit() else inner == "true")
+        drawn = await self._graphs[found.graph_id].aget_graph(xray=_number(inner) or inner == "true")
         return _json(drawn.to_json())
 
     async def _schemas(self, request: Request) -> Response:
@@ -436,7 +447,7 @@ class Server:
         return await self._answer_state(request, {"checkpoint_id": checkpoint_id} if checkpoint_id else None)
 
     async def _get_state_at(self, request: Request) -> Response:
-        return await self._answer_state(request, (await _json_of(request)).get("checkpoint"))
+        return await self._answer_state(request, (await _body(request, StateQuery)).checkpoint)
 
     async def _answer_state(self, request: Request, checkpoint: PlainMapping | None) -> Response:
         snapshot = await self._snapshot(await self._thread(request), checkpoint)
@@ -457,15 +468,15 @@ class Server:
     async def _history(self, request: Request) -> Response:
         found = await self._thread(request)
         if request.method == "GET":
-            body = HistoryQuery.model_validate(dict(request.query_params))
+            body = _checked(dict(request.query_params), HistoryQuery)
         else:
             body = await _body(request, HistoryQuery)
         if found.metadata.get("graph_id") not in self._graphs:
             return _json([])
         graph, before = await self._graph_of(found), body.before
-        place = (
-            {"checkpoint_id": before} if isinstance(before, str) else before and (before.get("configurable") or before)
-        )
+        place: Any = {"checkpoint_id": before} if isinstance(before, str) else before
+        if place and "configurable" in place:
+            place = place["configurable"]
         states = graph.aget_state_history(
             _at(found.thread_id, body.checkpoint),
             filter=body.metadata,
@@ -597,9 +608,11 @@ class Server:
 
     async def _list_runs(self, request: Request) -> Response:
         thread, query = await self._thread(request), request.query_params
-        found = await self._records.runs.find(thread_id=thread.thread_id, status=query.get("status"))
-        start, limit = int(query.get("offset", 0)), int(query.get("limit", 10))
-        return _json([run.shown() for run in found[start : start + limit]])
+        fields = query.getlist("select")
+        body = _checked({**query, "select": fields or None}, RunsQuery)
+        found = await self._records.runs.find(thread_id=thread.thread_id, status=body.status)
+        page = found[body.offset : body.offset + body.limit]
+        return _json([_selected(run.shown(), body.select) for run in page])
 
     async def _delete_run(self, request: Request) -> Response:
         run = await self._run(request)
@@ -635,9 +648,9 @@ class Server:
         if events is None:
             events = RunEvents()
             await events.end()
-        last = request.headers.get("last-event-id", "0")
+        last = _number(request.headers.get("last-event-id", "0"))
         cancels = request.query_params.get("cancel_on_disconnect") in ("1", "true")
-        return self._streamed(run, events, int(last) if last.isdigit() else 0, cancels=cancels)
+        return self._streamed(run, events, last, cancels=cancels)
 
 
 _RUN_KWARGS = {
@@ -666,8 +679,16 @@ def _answering(
             return JSONResponse({"detail": "the body is too large or incomplete"}, 413)
         except ThreadBusy as error:
             return JSONResponse({"detail": str(error)}, 409)
-        except CrewgraphError as error:
-            return JSONResponse({"detail": error_of(error)["message"]}, 422)
+        except StorageError as error:
+            _logger.error("%s %s failed.", request.method, request.url.path, exc_info=error)
+            return _Json({"detail": error_of(error)["message"]}, 503)
+        except (CrewgraphError, InvalidUpdateError) as error:
+            return _Json({"detail": error_of(error)["message"]}, 422)
+        except Exception as error:  # whatever a request causes is logged, and answered without a traceback
+            _logger.error("%s %s failed.", request.method, request.url.path, exc_info=error)
+            shown = error_of(error)
+            detail = f"the request failed with {shown['error']}: {shown['message']}. The server's log has the details."
+            return _Json({"detail": detail}, 500)
 
     return answer
 
@@ -676,18 +697,16 @@ async def _absent(request: Request, error: Exception) -> Response:
     return JSONResponse({"detail": f"this server has no {request.method} {request.url.path}"}, 404)
 
 
-async def _json_of(request: Request) -> PlainDict:
-    try:
-        data: object = await request.json() if await request.body() else {}
-    except ValueError as error:
-        raise _Refused(422, f"the body is not valid JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise _Refused(422, "the body must be a JSON object")
-    return {str(name): value for name, value in data.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-
-
 async def _body(request: Request, kind: type[B]) -> B:
-    data = await _json_of(request)
+    body = await request.body()
+    try:
+        data = json_object(body)
+    except ValueError as error:
+        raise _Refused(422, str(error)) from None
+    return _checked(data, kind)
+
+
+def _checked(data: PlainMapping, kind: type[B]) -> B:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
@@ -717,17 +736,32 @@ def _is_of_postgres(storage: object) -> bool:
     return any(kind.__module__.startswith(_POSTGRES) for kind in type(storage).__mro__)
 
 
-def _at(thread_id: str, checkpoint: Mapping[str, Any] | None) -> Any:
-    place = {
-        name: value
-        for name, value in (checkpoint or {}).items()
-        if name in ("checkpoint_id", "checkpoint_ns") and value
-    }
+def _number(text: str) -> int:
+    """Return a number in a query or a header; 0 for anything else."""
+    return int(text) if len(text) < _MAX_DIGITS and text.isascii() and text.isdigit() else 0
+
+
+def _at(thread_id: str, checkpoint: object) -> Any:
+    """Return the config of a checkpoint of a thread."""
+    if checkpoint is not None and not isinstance(checkpoint, dict):
+        raise _Refused(422, "a checkpoint is an object with a `checkpoint_id`")
+    given = cast("PlainDict", checkpoint or {})
+    place = {name: given[name] for name in ("checkpoint_id", "checkpoint_ns") if given.get(name)}
+    for name, value in place.items():
+        if not isinstance(value, str) or "\0" in value:
+            raise _Refused(422, f"`{name}` is {ascii(value):.80}; it must be a text without NUL")
     return {"configurable": {**place, "thread_id": thread_id}}
 
 
+class _Json(JSONResponse):
+    """A response of JSON. Texts of models and tools may hold halves of characters, which UTF-8 does not have."""
+
+    def render(self, content: Any) -> bytes:
+        return to_json(content).encode()
+
+
 def _json(data: object, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse(plain_json(data), headers=headers)
+    return _Json(data, headers=headers)
 
 
 def _shown(record: BaseModel) -> Response:

@@ -27,6 +27,7 @@ __all__ = ["EventSink", "RunExecution", "execute_run"]
 
 _logger = redacted_logger(__name__)
 
+_RECORD_RETRY_DELAY = 2.0  # seconds
 _RUN_ID = "run_id"
 _ASKED = ("__interrupt__", "__resume__")  # the channels of LangGraph for questions and answers
 
@@ -58,6 +59,7 @@ class RunExecution:
         saver: the checkpointer of the graphs.
         records: the records.
         is_temporary: returns whether an error is not the run's fault, so that the run is to be resumed later.
+        retries_records: whether a status that cannot be stored is tried again until it is, instead of raising.
     """
 
     def __init__(
@@ -65,8 +67,11 @@ class RunExecution:
         saver: "BaseCheckpointSaver[Any]",
         records: Records,
         is_temporary: Callable[[BaseException], bool] = lambda error: False,
+        *,
+        retries_records: bool = False,
     ) -> None:
         self._saver, self._records, self._is_temporary = saver, records, is_temporary
+        self._retries_records = retries_records
 
     async def carry_out(self, graph: Any, run: RunRecord, events: EventSink, claim: ThreadClaim) -> None:
         """Execute a run to its end or its next question. What the graph raises is stored with the run.
@@ -84,13 +89,13 @@ class RunExecution:
             with unattended():
                 await self._stream(graph, run, events, claim)
             await events.flush()
+            values: Any = events.values
+            interrupted = isinstance(values, dict) and "__interrupt__" in values or await _is_stopped(graph, run)
         except Exception as error:  # whatever the graph raises is stored with the run
             if self._is_temporary(error):
                 raise
             await self.fail(run, events, error)
             return
-        values: Any = events.values
-        interrupted = isinstance(values, dict) and "__interrupt__" in values or await _is_stopped(graph, run)
         await self.settle(run, "interrupted" if interrupted else "success", "interrupted" if interrupted else "idle")
 
     async def _stream(self, graph: Any, run: RunRecord, events: EventSink, claim: ThreadClaim) -> None:
@@ -124,6 +129,24 @@ class RunExecution:
     async def settle(self, run: RunRecord, status: RunStatus, thread_status: Any) -> None:
         """Record the status of a run and of its thread; None keeps the thread's."""
         run.status = status
+        while True:
+            try:
+                await self._record(run, thread_status)
+                return
+            except Exception as error:  # raised again, or logged and tried again
+                if not self._retries_records:
+                    raise
+                _logger.error(
+                    "Run %s of `%s` is %s, which cannot be stored; trying again in %g seconds: %s",
+                    run.run_id,
+                    run.graph_id,
+                    status,
+                    _RECORD_RETRY_DELAY,
+                    error,
+                )
+            await asyncio.sleep(_RECORD_RETRY_DELAY)
+
+    async def _record(self, run: RunRecord, thread_status: Any) -> None:
         await self._records.runs.put(run)
         if run.is_stateless or thread_status is None:
             return

@@ -9,12 +9,13 @@ import psycopg
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.store.base import BaseStore
 from langgraph.store.postgres.aio import AsyncPostgresStore
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from crewgraph.errors import StorageError
 
-__all__ = ["SETUP_LOCK", "opened_postgres"]
+__all__ = ["SETUP_LOCK", "checked_address", "opened_postgres"]
 
 _CONNECTION: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 10
@@ -64,6 +65,26 @@ class _Checkpoints(AsyncPostgresSaver):
             await connection.execute(_DELETE_RUNS, {"runs": list(run_ids)})
 
 
+def checked_address(url: str) -> str:
+    """Return the address of a database if it has libpq's form.
+
+    libpq quotes what it cannot read, which may be a password.
+
+    Raises:
+        StorageError: it has another form; the text does not quote it.
+    """
+    try:
+        ports = str(conninfo_to_dict(url).get("port") or "")
+    except psycopg.Error:
+        ports = "?"
+    if ports and not all(port.isdigit() for port in ports.split(",")):
+        raise StorageError(
+            "the address of the database cannot be read (it is not shown, as it may hold a password). It must have the form "
+            "`postgresql://user:password@host:port/database`; in the password, write `%40` for `@`, `%2F` for `/`, `%3A` for `:`."
+        )
+    return url
+
+
 @asynccontextmanager
 async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, BaseStore]]:
     """Open a Postgres database for checkpoints and records.
@@ -75,7 +96,7 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
         StorageError: it cannot be reached, or its tables cannot be created.
     """
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-        url,
+        checked_address(url),
         kwargs=_CONNECTION,
         min_size=1,
         max_size=_CONNECTIONS,

@@ -1,10 +1,14 @@
 """The bodies of requests. Parts of the protocol that this server lacks are refused by name, never ignored."""
 
+import json
+import math
 from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from crewgraph.contrib.serve.records import RunStatus
 from crewgraph.schema import PlainDict
+from crewgraph.text import UNSTORABLE
 
 __all__ = [
     "AssistantCreate",
@@ -12,13 +16,78 @@ __all__ = [
     "AssistantSearch",
     "HistoryQuery",
     "RunCreate",
+    "RunsQuery",
+    "StateQuery",
     "StateUpdate",
     "ThreadCreate",
     "ThreadPatch",
     "ThreadSearch",
+    "json_object",
 ]
 
 _STREAM_MODES = ("values", "updates", "messages", "messages-tuple", "custom", "events", "debug", "tasks", "checkpoints")
+
+_MAX_DEPTH = 100  # of lists and objects in each other: whatever reads or writes them recurses
+_INTEGERS = range(-(2**63), 2**64)  # that JSON writers and msgpack have
+_MAX_DELAY = 10 * 366 * 86_400.0  # seconds
+
+
+def json_object(body: bytes) -> PlainDict:
+    """Return the JSON object in a body; an empty body is an empty one.
+
+    Raises:
+        ValueError: it is not a JSON object, or holds values that the server's databases cannot store.
+    """
+    try:
+        data: object = json.loads(body) if body else {}
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
+        raise ValueError(f"the body is not valid JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise ValueError("the body must be a JSON object")
+    found = cast("PlainDict", data)
+    level: list[Any] = [found]
+    for _ in range(_MAX_DEPTH):
+        level = [value for container in level for value in _containers_in(container)]
+        if not level:
+            return found
+    raise _too_deep()
+
+
+def _too_deep() -> ValueError:
+    return ValueError(f"the body is nested too deeply: {_MAX_DEPTH} lists and objects in each other are the limit")
+
+
+def _containers_in(container: Any) -> list[Any]:
+    """Return the lists and dicts in a list or a dict, whose other values are checked."""
+    found: list[Any] = []
+    if isinstance(container, dict):
+        names = cast("PlainDict", container)
+        for name in names:
+            _check_text(name)
+        container = names.values()
+    for value in container:
+        if isinstance(value, (list, dict)):
+            found.append(value)
+        elif isinstance(value, str):
+            _check_text(value)
+        elif isinstance(value, int) and value not in _INTEGERS:
+            raise ValueError(
+                f"the body holds an integer of {value.bit_length()} bits; 64 are the limit, send it as a string"
+            )
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"the body holds the number {value}, which JSON does not have")
+    return found
+
+
+def _check_text(text: str) -> None:
+    if fault := UNSTORABLE.search(text):
+        around = text[max(fault.start() - 20, 0) : fault.end() + 20]
+        raise ValueError(
+            f"the body holds a NUL or a surrogate (half of a character) in {ascii(around)}, which not every database stores; "
+            "take it out"
+        )
 
 
 class _Body(BaseModel):
@@ -122,6 +191,13 @@ class HistoryQuery(_Body):
     checkpoint: PlainDict | None = None
 
 
+class StateQuery(_Body):
+    """Which state of a thread to show."""
+
+    checkpoint: PlainDict | None = None
+    subgraphs: bool = False
+
+
 class StateUpdate(_Body):
     """An edit of a thread's state."""
 
@@ -129,6 +205,15 @@ class StateUpdate(_Body):
     as_node: str | None = None
     checkpoint: PlainDict | None = None
     checkpoint_id: str | None = None
+
+
+class RunsQuery(_Body):
+    """Which runs of a thread to list."""
+
+    limit: int = Field(10, ge=1, le=1000)
+    offset: int = Field(0, ge=0)
+    status: RunStatus | None = None
+    select: list[str] | None = None
 
 
 class RunCreate(_Body):
@@ -151,7 +236,7 @@ class RunCreate(_Body):
     if_not_exists: Literal["create", "reject"] = "reject"
     on_disconnect: Literal["cancel", "continue"] = "continue"
     on_completion: Literal["delete", "keep"] = "delete"
-    after_seconds: float = Field(0, ge=0)
+    after_seconds: float = Field(0, ge=0, le=_MAX_DELAY)
     durability: Literal["sync", "async", "exit"] = "sync"
     checkpoint_during: bool | None = None
     raise_error: bool | None = None
@@ -164,6 +249,11 @@ class RunCreate(_Body):
         self.stream_mode = modes or ["values"]
         if self.checkpoint_id is not None:
             self.checkpoint = {**(self.checkpoint or {}), "checkpoint_id": self.checkpoint_id}
+        for name in ("checkpoint_id", "checkpoint_ns"):
+            if not isinstance((self.checkpoint or {}).get(name, ""), str):
+                raise ValueError(f"`{name}` of `checkpoint` must be a text")
+        if self.command == {}:
+            raise ValueError("`command` is empty; it takes `resume`, `update` and `goto`")
         if self.command is not None and (unknown := self.command.keys() - {"resume", "update", "goto"}):
             raise ValueError(f"`command` has {', '.join(map(repr, unknown))}; it takes `resume`, `update` and `goto`")
         return self

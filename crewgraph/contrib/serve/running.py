@@ -5,7 +5,6 @@ their events in memory; `crewgraph.contrib.serve.queued` leaves them to workers.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
@@ -176,10 +175,10 @@ class LocalRuns:
         self, graphs: Mapping[str, Any], saver: "BaseCheckpointSaver[Any]", records: Records, concurrency: int
     ) -> None:
         self._graphs, self._saver, self._records = graphs, saver, records
-        self._execution = RunExecution(saver, records)
+        self._execution = RunExecution(saver, records, retries_records=True)
         self._slots = asyncio.Semaphore(concurrency)
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._events: OrderedDict[str, RunEvents] = OrderedDict()
+        self._events: dict[str, RunEvents] = {}  # in the order of their start
         self._doors, self._turns = Doors(), Doors()
         self._cancelled: set[str] = set()
         self._closing: asyncio.Task[None] | None = None
@@ -201,8 +200,9 @@ class LocalRuns:
 
     async def start(self, run: RunRecord, delay: float = 0) -> RunEvents:
         events = self._events[run.run_id] = RunEvents()
-        while len(self._events) > _MAX_ENDED_RUNS and next(iter(self._events.values())).is_over:
-            self._events.popitem(last=False)
+        ended = [run_id for run_id, events in self._events.items() if events.is_over]
+        for run_id in ended[:-_MAX_ENDED_RUNS]:
+            del self._events[run_id]
         self._tasks[run.run_id] = asyncio.create_task(self._play(run, events, delay), name=f"run {run.run_id}")
         return events
 

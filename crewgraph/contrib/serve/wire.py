@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -17,10 +18,12 @@ from pydantic import BaseModel
 from crewgraph.errors import CrewgraphError
 from crewgraph.redaction import redact_text
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.text import storable_text
 
 __all__ = ["Event", "error_of", "plain_json", "sse", "state_of_snapshot", "to_json"]
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _INNER = ("__pregel_", "__crewgraph_")
 """Prefixes of config keys that are internal to LangGraph or crewgraph."""
 
@@ -44,8 +47,12 @@ async def sse(events: AsyncIterator[tuple[int, Event] | None]) -> AsyncIterator[
 
 
 def to_json(value: object) -> str:
-    """Return a value as JSON: messages, models and LangGraph's types as dicts, other objects as their `repr`."""
-    return json.dumps(plain_json(value), ensure_ascii=False)
+    """Return a value as JSON: messages, models and LangGraph's types as dicts, other objects as their `repr`.
+
+    Halves of characters, which UTF-8 does not have, are escaped.
+    """
+    text = json.dumps(plain_json(value), ensure_ascii=False)
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def plain_json(value: Any) -> Any:
@@ -86,7 +93,7 @@ def _plain_leaf(value: object) -> str:
 
 def error_of(error: BaseException) -> PlainDict:
     """Return an error for clients: the text, with the type unless it is crewgraph's own, and no traceback."""
-    text = redact_text(" ".join([str(error), *map(str, getattr(error, "__notes__", ()))]))
+    text = storable_text(redact_text(" ".join([str(error), *map(str, getattr(error, "__notes__", ()))])))
     if isinstance(error, CrewgraphError):
         return {"error": type(error).__name__, "message": text}
     return {"error": type(error).__name__, "message": text.split("\n")[0]}
