@@ -281,6 +281,17 @@ def test_an_answer_from_the_cache_is_no_use_of_the_tool(mode: Mode):
     assert "may be used 2 times and has been" in asked(one.llm)[5]
 
 
+def test_a_used_up_tool_works_again_in_a_kickoff_after_its_count_is_reset(mode: Mode):
+    depth = Depth(max_usage_count=1)
+    made = crew(task("a", worker([depth], BREST, "a", PARIS, "b", PARIS)))
+    mode.kickoff(made)
+    mode.kickoff(made)
+    assert depth.used == ["Brest"]
+    depth.reset_usage_count()
+    mode.kickoff(made)
+    assert depth.used == ["Brest", "Paris"] and depth.current_usage_count == 1
+
+
 def test_an_answer_from_the_cache_ends_a_task_where_the_result_is_the_answer(mode: Mode):
     depth = Depth(result_as_answer=True, found="12 m")
     one = agent(ScriptedLLM([BREST, BREST]), tools=[depth])
