@@ -20,7 +20,7 @@ from crewgraph.core.claims import CLAIM, ThreadClaim, VerifyClaim
 from crewgraph.core.effects import Recorded, StepMark
 from crewgraph.core.limits import METER, SPENT, Meter
 from crewgraph.core.operations import Program, Saving, Sleep
-from crewgraph.core.pregel import Place, place_of, written_since_start
+from crewgraph.core.pregel import Place, failed_save, place_of, written_since_start
 from crewgraph.core.questions import filed_in
 from crewgraph.errors import CompileError, StorageError
 
@@ -313,6 +313,11 @@ class Journal:
         end, pause = time.monotonic() + _CHECKPOINT_TIMEOUT, 0.0002
         for address in self._unsure:
             while not (yield Saving(self.saver, "get_tuple", address)):
+                if (error := failed_save(self.config)) is not None:
+                    raise JournalError(
+                        f"a checkpoint of thread `{self.place.thread}` could not be stored, and so this step cannot: {error}. "
+                        "Fix what failed, then continue the thread."
+                    ) from error
                 if time.monotonic() > end:
                     raise JournalError(
                         f"the checkpoint of thread `{self.place.thread}` was not stored within {_CHECKPOINT_TIMEOUT:g} s, so "

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
@@ -41,6 +42,7 @@ __all__ = [
     "coming",
     "counted",
     "executions",
+    "failed_save",
     "has_next",
     "inside_effect",
     "interrupts_in",
@@ -55,6 +57,7 @@ __all__ = [
     "trace_on_demand",
     "untraced",
     "with_answers",
+    "with_loops_above",
     "within_call",
     "written_since_start",
 ]
@@ -77,6 +80,8 @@ _INPUT = "__start__"
 _BRANCH = "branch:to:"
 _JOIN = "join:"
 _QUESTION = "__interrupt__"
+_SAVE = "_checkpointer_put_after_previous"
+_LOOPS_ABOVE = "__crewgraph_loops_above"
 
 ERROR = "__error__"
 """The channel name of the write that records the failure of a node."""
@@ -105,6 +110,30 @@ class Place:
 
     above: tuple[RunnableConfig, ...]
     """The addresses of that checkpoint and those of the parent graphs, outermost first."""
+
+
+def with_loops_above(config: RunnableConfig) -> RunnableConfig:
+    """Return the config for a nested graph, in whose nodes `failed_save` finds the saves of the graphs around it, too."""
+    conf: PlainMapping = config.get("configurable") or {}
+    if (call := conf.get(_CALL)) is None:
+        return config
+    return {**config, "configurable": {**conf, _LOOPS_ABOVE: (*conf.get(_LOOPS_ABOVE, ()), call)}}
+
+
+def failed_save(config: RunnableConfig) -> BaseException | None:
+    """Return why a checkpoint of a node's graph, or of one around it, could not be saved in the background; None if none failed.
+
+    LangGraph raises it only when the graph ends.
+    """
+    conf: PlainMapping = config.get("configurable") or {}
+    for call in (*conf.get(_LOOPS_ABOVE, ()), conf.get(_CALL)):
+        submit = getattr(call, "keywords", {}).get("submit", lambda: None)()  # the loop refers to it weakly
+        for future in list(getattr(getattr(submit, "__self__", None), "tasks", ())):
+            error = future.exception() if future.done() and not future.cancelled() else None
+            # Failed nodes are here, too.
+            if error is not None and any(at.f_code.co_name == _SAVE for at, _ in walk_tb(error.__traceback__)):
+                return error
+    return None
 
 
 def shared_runtime(config: RunnableConfig) -> PlainDict:

@@ -37,7 +37,7 @@ else:
 from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim, claim_in, keeper_of
 from crewgraph.core.interruption import interrupt_in, leave_threads
-from crewgraph.core.pregel import trace_on_demand
+from crewgraph.core.pregel import trace_on_demand, with_loops_above
 from crewgraph.core.supersteps import LeanLoop, NodeRunner, with_globals
 from crewgraph.schema import PlainMapping
 
@@ -187,6 +187,8 @@ class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportInco
         claiming = None if self.is_nested or not self.checkpointer else _claiming(self.config, self.checkpointer)
         claim = None if claiming is None else claiming.run()
         self.config = _with_claim(self.config, claiming, claim)
+        if self.is_nested and self.durability == "async":
+            self.config = with_loops_above(self.config)
         try:
             if self.checkpointer and (address := self._latest()) is not None:
                 _move_past(self.checkpointer.get_tuple(address))
@@ -239,6 +241,8 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
         claiming = None if self.is_nested or not self.checkpointer else _claiming(self.config, self.checkpointer)
         claim = None if claiming is None else await claiming.arun()
         self.config = _with_claim(self.config, claiming, claim)
+        if self.is_nested and self.durability == "async":
+            self.config = with_loops_above(self.config)
         try:
             if self.checkpointer and (address := self._latest()) is not None:
                 _move_past(await self.checkpointer.aget_tuple(address))

@@ -1,7 +1,9 @@
 """The private parts of LangGraph that `crewgraph.core.pregel` uses, checked against the installed version."""
 
+import asyncio
 import dataclasses
 import operator
+import time
 from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict, cast
 
@@ -24,6 +26,7 @@ from crewgraph.core import pregel
 from crewgraph.core.pregel import (
     Place,
     executions,
+    failed_save,
     has_next,
     interrupts_in,
     place_of,
@@ -377,3 +380,41 @@ def test_what_a_node_calls_with_task_has_a_namespace_and_no_checkpoint():
     own, inner = places
     assert own.home == inner.home is not None
     assert own.above == inner.above == (own.home,)
+
+
+class Full(InMemorySaver):
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        raise OSError("disk full")
+
+
+def test_a_node_finds_the_save_that_failed_in_the_background_and_no_failed_neighbour(mode: Mode):
+    found: dict[str, BaseException | None] = {}
+
+    def look(state: State, config: RunnableConfig) -> State:
+        end = time.monotonic() + 0.5
+        while (error := failed_save(config)) is None and time.monotonic() < end:
+            time.sleep(0.01)
+        found[mode.name] = error
+        return {}
+
+    async def alook(state: State, config: RunnableConfig) -> State:
+        end = time.monotonic() + 0.5
+        while (error := failed_save(config)) is None and time.monotonic() < end:
+            await asyncio.sleep(0.01)
+        found[mode.name] = error
+        return {}
+
+    def fail(state: State) -> State:
+        raise ValueError("a neighbour")
+
+    for saver, neighbour, expected in ((Full(), None, "disk full"), (InMemorySaver(), fail, None)):
+        graph: Any = StateGraph(State)
+        graph.add_node("look", RunnableCallable(look, alook))
+        graph.add_edge(START, "look")
+        if neighbour is not None:
+            graph.add_node("fail", neighbour)
+            graph.add_edge(START, "fail")
+        with pytest.raises((OSError, ValueError)):
+            mode.invoke(graph.compile(checkpointer=saver), {"seen": ""}, at("t"), durability="async")
+        error = found.pop(mode.name, None)
+        assert (error and str(error)) == expected

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -13,6 +14,7 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Crew, CrewOutput, Flow, ScriptedLLM, ToolUse, start
+from crewgraph.core.journal import JournalError
 from crewgraph.errors import CompileError, MissingInput, RunError
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
@@ -189,6 +191,51 @@ def test_a_nested_task_that_failed_after_a_tool_call_does_not_repeat_it(mode: Mo
     assert len(llm.requests) == 3
 
 
+def kicking_off(made: Crew, mode: Mode) -> Any:
+    def call(state: Outer) -> Outer:
+        return {"second": {"raw": made.kickoff(state.get("inputs")).raw}}
+
+    async def acall(state: Outer) -> Outer:
+        return {"second": {"raw": (await made.akickoff(state.get("inputs"))).raw}}
+
+    return acall if mode.asynchronous else call
+
+
+class Full(InMemorySaver):
+    """Cannot save the checkpoints of one namespace and step."""
+
+    def __init__(self, inside: bool, step: int) -> None:
+        super().__init__()
+        self.full: tuple[bool, int] | None = (inside, step)
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        if self.full == (bool(config["configurable"].get("checkpoint_ns")), metadata["step"]):
+            raise OSError("disk full")
+        return super().put(config, checkpoint, metadata, new_versions)
+
+
+@pytest.mark.parametrize(("inside", "step"), [(True, 0), (True, 1), (False, 0)])
+@pytest.mark.parametrize("called", ["compiled", "kicked off"])
+def test_a_checkpoint_that_could_not_be_stored_in_the_background_ends_a_task_at_once_with_the_reason(
+    mode: Mode, inside: bool, step: int, called: str
+):
+    llm = ScriptedLLM(lambda _: "one")
+    made, saver = two(llm), Full(inside, step)
+    node = mode.compile(made) if called == "compiled" else kicking_off(made, mode)
+    graph, began = parent(node, checkpointer=saver), time.monotonic()
+    with pytest.raises((JournalError, OSError), match="disk full"):
+        mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT, durability="async")
+    assert time.monotonic() - began < 20
+    saver.full = None
+    assert mode.invoke(graph, None, AT)["second"]["raw"] == "one"
+
+
+def test_a_step_whose_checkpoint_could_not_be_stored_names_the_thread_and_what_failed(mode: Mode):
+    graph = mode.compile(two(ScriptedLLM(lambda _: "one")), checkpointer=Full(False, 1))
+    with pytest.raises(JournalError, match="checkpoint of thread `parent` could not be stored.*: disk full.*continue"):
+        mode.invoke(graph, {"topic": "rain"}, AT, durability="async")
+
+
 def test_a_crew_compiled_to_keep_nothing_is_refused_inside_a_graph_that_keeps_its_runs(mode: Mode):
     graph = parent(mode.compile(two(ScriptedLLM([])), checkpointer=False), checkpointer=InMemorySaver())
     with pytest.raises(CompileError, match=r"compiled with `checkpointer=False` runs inside a graph that has a"):
@@ -245,7 +292,7 @@ def test_a_sync_kickoff_inside_a_sync_node_of_an_async_run_shares_its_thread_too
     made = two(llm)
 
     def node(state: Any) -> Outer:
-        return {"answer": made.kickoff(state["inputs"]).raw}
+        return {"answer": made.kickoff(state.get("inputs")).raw}
 
     graph = parent(node, checkpointer=SqliteCheckpointer(":memory:"))
 
