@@ -216,7 +216,7 @@ def test_json_in_whatever_form_is_found_without_asking_again(mode: Mode, written
     assert mode.kickoff(crew(task("a", agent(llm), output_pydantic=Number))).pydantic == Number(n=3)
 
 
-@pytest.mark.parametrize("given", [True, None, "fine", (True, 1, 2), (1, "x"), ("yes", "x"), []], ids=repr)
+@pytest.mark.parametrize("given", [True, None, "fine", (True, 1, 2), (2, "x"), ("perhaps", "x"), []], ids=repr)
 def test_a_guardrail_that_gives_no_verdict_is_named_with_what_it_gave(mode: Mode, given: Any):
     def judge(output: Any) -> Any:
         return given

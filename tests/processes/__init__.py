@@ -71,13 +71,13 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-ISu", str(_HERE / "launcher.py"), _server.address(), *arguments]
 
 
+_READ_AT_START = {"PYTHONHASHSEED", "PYTHONSAFEPATH", "LANGGRAPH_STRICT_MSGPACK"}
+"""Environment variables that Python or the imported packages read only once."""
+
+
 def _can_be_forked(words: list[str], environment: Mapping[str, str]) -> bool:
     """Whether the command is Python, with options that a running interpreter can apply."""
-    if (
-        not hasattr(os, "fork")
-        or words[0] != sys.executable
-        or {"PYTHONHASHSEED", "PYTHONSAFEPATH"} & environment.keys()
-    ):
+    if not hasattr(os, "fork") or words[0] != sys.executable or _READ_AT_START & environment.keys():
         return False
     rest = words[1:]
     while rest and rest[0].startswith("-") and rest[0] not in ("-c", "-m"):

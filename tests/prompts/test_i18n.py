@@ -120,7 +120,8 @@ def test_those_without_effect_are_the_ones_that_no_code_asks_for():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                 first = node.args[-1] if node.func.attr == "filled" else node.args[0]
-                if node.func.attr in ("slice", "error", "filled") and isinstance(first, ast.Constant):
+                logs = isinstance(node.func.value, ast.Name) and node.func.value.id in ("_log", "_logger")
+                if node.func.attr in ("slice", "error", "filled") and isinstance(first, ast.Constant) and not logs:
                     used_keys.add(str(first.value))
     used_keys |= {"empty_reply", "thought_only", "no_action_name"}  # `Malformed.error` says which
     used_keys |= {"delegate_work", "ask_question"}  # `CoworkerTool.described` says which

@@ -199,6 +199,8 @@ def test_the_state_is_plain_data(mode: Mode):
 
 def test_runs_are_stored_and_resumed_with_strict_deserialization(storage: Path):
     program = """
+from langgraph._internal import _serde
+assert _serde.STRICT_MSGPACK_ENABLED
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.tools import tool
 

@@ -234,6 +234,8 @@ def test_a_namespace_is_no_prefix_of_another():
 
 STRICT = """
 import sys
+from langgraph._internal import _serde
+assert _serde.STRICT_MSGPACK_ENABLED
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.checkpoints.values import StrictSerializer
 sys.path.insert(0, sys.argv[1])
