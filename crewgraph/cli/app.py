@@ -13,7 +13,7 @@ from crewgraph import __version__
 from crewgraph.cli.approve import approve, resume
 from crewgraph.cli.crews import chat, reset_memories, test, train
 from crewgraph.cli.moving import check, eject, migrate
-from crewgraph.cli.output import accept_all_letters, print_error, print_text
+from crewgraph.cli.output import escape_unencodable, print_error, print_text
 from crewgraph.cli.program import RunProgram
 from crewgraph.cli.projects import create
 from crewgraph.cli.queue import jobs, worker
@@ -104,7 +104,7 @@ class _App(typer.Typer):
     """An application that prints crewgraph's own errors as one line instead of a traceback."""
 
     def __call__(self, *args: Any, **kwargs: object) -> object:
-        undo = accept_all_letters()
+        undo = escape_unencodable()
         try:
             return super().__call__(*args, **kwargs)
         except RunProgram:

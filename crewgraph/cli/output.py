@@ -18,7 +18,7 @@ from crewgraph.text import json_text, printable, printable_line
 
 __all__ = [
     "EXIT_PENDING",
-    "accept_all_letters",
+    "escape_unencodable",
     "print_error",
     "print_fields",
     "print_json",
@@ -46,8 +46,8 @@ else:
 _PIPED_WIDTH = 200  # cells; piped output must not be truncated to a terminal's width
 
 
-def accept_all_letters() -> Callable[[], None]:
-    r"""Let the standard streams show letters that their encoding lacks as escapes, such as `\xfc`; return how to undo it.
+def escape_unencodable() -> Callable[[], None]:
+    r"""Write characters that the encoding of a standard stream lacks as escapes, such as `\xfc`; return how to undo it.
 
     Otherwise, a command that has finished its run would fail as it prints the output. In place of ASCII, the encoding of a
     program without a locale, UTF-8 is written, as Typer does.
@@ -84,11 +84,11 @@ def print_source(text: str) -> None:
     """Print a program or a diff: exactly, if another program or a file takes it.
 
     Raises:
-        RunError: The encoding of standard output lacks some of its letters.
+        RunError: The encoding of standard output lacks some of its characters.
     """
     if not _is_encodable(text) and not sys.stdout.isatty():
         raise RunError(
-            f"the text has letters that {sys.stdout.encoding}, the encoding of standard output, lacks; set PYTHONIOENCODING=utf-8"
+            f"the encoding of standard output, {sys.stdout.encoding}, lacks characters of the text; set PYTHONIOENCODING=utf-8"
         )
     typer.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
 

@@ -315,8 +315,8 @@ class Journal:
             while not (yield Saving(self.saver, "get_tuple", address)):
                 if (error := failed_save(self.config)) is not None:
                     raise JournalError(
-                        f"a checkpoint of thread `{self.place.thread}` could not be stored, and so this step cannot: {error}. "
-                        "Fix what failed, then continue the thread."
+                        f"a checkpoint of thread `{self.place.thread}` could not be stored, so this step cannot be: {error}. "
+                        "Fix the cause, then continue the thread."
                     ) from error
                 if time.monotonic() > end:
                     raise JournalError(

@@ -101,6 +101,17 @@ class _Saves:
             return None
         return _latest_in(self.checkpoint_config)
 
+    def _own_config(self, claiming: ClaimThread | None, claim: ThreadClaim | None) -> RunnableConfig:
+        """Return the config for this loop's nodes.
+
+        Before they record, they verify that a claim stored on a server is still held. In a nested graph that saves in the
+        background, they find the failed saves of the graphs around it.
+        """
+        config = self.config
+        if claiming is not None and claiming.keeper.waits:
+            config = {**config, "configurable": {**config.get("configurable", {}), CLAIM: claim}}
+        return with_loops_above(config) if self.is_nested and self.durability == "async" else config
+
     @property
     def submit(self) -> _Submit:
         return self._submit_inline if self._inline else self._background
@@ -159,7 +170,7 @@ class _PoolOnDemand(BackgroundExecutor):
         return self.stack.enter_context(pool)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool | None:
-        if interrupt_in(error) and "executor" in vars(self):
+        if "executor" in vars(self) and interrupt_in(error):
             left = {task for task in cast("dict[Future[Any], Any]", self.tasks) if not task.done()}
             leave_threads(self.executor, left, claim_in(self._config))
             return None
@@ -186,9 +197,7 @@ class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportInco
     def __enter__(self) -> Any:
         claiming = None if self.is_nested or not self.checkpointer else _claiming(self.config, self.checkpointer)
         claim = None if claiming is None else claiming.run()
-        self.config = _with_claim(self.config, claiming, claim)
-        if self.is_nested and self.durability == "async":
-            self.config = with_loops_above(self.config)
+        self.config = self._own_config(claiming, claim)
         try:
             if self.checkpointer and (address := self._latest()) is not None:
                 _move_past(self.checkpointer.get_tuple(address))
@@ -240,9 +249,7 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
     async def __aenter__(self) -> Any:
         claiming = None if self.is_nested or not self.checkpointer else _claiming(self.config, self.checkpointer)
         claim = None if claiming is None else await claiming.arun()
-        self.config = _with_claim(self.config, claiming, claim)
-        if self.is_nested and self.durability == "async":
-            self.config = with_loops_above(self.config)
+        self.config = self._own_config(claiming, claim)
         try:
             if self.checkpointer and (address := self._latest()) is not None:
                 _move_past(await self.checkpointer.aget_tuple(address))
@@ -327,13 +334,6 @@ def _claiming(config: RunnableConfig, saver: object) -> ClaimThread | None:
         return None
     keeper = None if saver is None else keeper_of(saver)
     return None if keeper is None else ClaimThread(keeper, str(place["thread_id"]))
-
-
-def _with_claim(config: RunnableConfig, claiming: ClaimThread | None, claim: ThreadClaim | None) -> RunnableConfig:
-    """Return a config whose nodes verify, before they record, that a claim stored on a server is still held."""
-    if claiming is None or not claiming.keeper.waits:
-        return config
-    return {**config, "configurable": {**config.get("configurable", {}), CLAIM: claim}}
 
 
 def _move_past(saved: CheckpointTuple | None) -> None:

@@ -164,12 +164,11 @@ class BaseLLM(Profile):
                 is added to `additional_params`.
 
         Raises:
-            DefinitionError: `model` is empty.
+            DefinitionError: `model` is not a non-empty string.
         """
-        if not model:
-            raise DefinitionError(
-                f'`{type(self).__name__}` takes the name of a model, such as "gpt-4o", not {model!r}.'
-            )
+        if not isinstance(model, str) or not model.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+            kind = type(self).__name__
+            raise DefinitionError(f'`{kind}` takes the name of a model, such as "openai/gpt-4o", not {model!r:.60}.')
         self.model = model
         self.temperature = temperature
         self.api_key = api_key

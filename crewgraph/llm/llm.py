@@ -16,7 +16,7 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
 from crewgraph.deprecations import warn_deprecated
-from crewgraph.errors import DefinitionError, ModelError, ToolFailed
+from crewgraph.errors import ModelError, ToolFailed
 from crewgraph.extras import load
 from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
 from crewgraph.lazy import lazy_module
@@ -248,8 +248,6 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         Raises:
             DefinitionError: `model` is not a non-empty string.
         """
-        if not isinstance(model, str) or not model.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise DefinitionError(f'`LLM` takes the name of a model, such as "openai/gpt-4o", not {model!r:.60}.')
         provider, price = pop_provider(kwargs), pop_price(kwargs)
         self.fallbacks, parsed_format = pop_fallbacks(kwargs), pop_response_format(kwargs, response_format)
         api_base = api_base or base_url

@@ -123,7 +123,7 @@ def test_the_outputs_of_runs_are_shown_escaped_and_are_exact_as_json(wild: Pytho
     assert json.loads(data)["tasks"][0]["output"] == f"answer {WILD}"
 
 
-def test_letters_that_the_encoding_lacks_are_shown_escaped_and_no_command_fails_for_them(
+def test_characters_that_the_encoding_lacks_are_shown_escaped_and_no_command_fails_for_them(
     python: Python, tmp_path: Path
 ) -> None:
     (tmp_path / "team.py").write_text(UMLAUTS, "utf-8")
@@ -141,7 +141,7 @@ def test_letters_that_the_encoding_lacks_are_shown_escaped_and_no_command_fails_
     (tmp_path / "old.py").write_text("from crewai import Agent  # grüße", "utf-8")
     rewritten = python("-m", "crewgraph", "migrate", "old.py", **latin)
     assert (rewritten.returncode, rewritten.stdout) == (1, "")
-    assert "Error: the text has letters that iso-8859-5, the encoding of standard output, lacks" in rewritten.stderr
+    assert "Error: the encoding of standard output, iso-8859-5, lacks characters of the text" in rewritten.stderr
     assert "jörg" in python("-m", "crewgraph", "runs", PYTHONUTF8="0", PYTHONIOENCODING="ascii").stdout
 
 

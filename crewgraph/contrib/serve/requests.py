@@ -27,7 +27,7 @@ __all__ = [
 
 _STREAM_MODES = ("values", "updates", "messages", "messages-tuple", "custom", "events", "debug", "tasks", "checkpoints")
 
-_MAX_DEPTH = 100  # of lists and objects in each other: whatever reads or writes them recurses
+_MAX_DEPTH = 100  # levels of lists and objects: whatever reads or writes them recurses
 _INTEGERS = range(-(2**63), 2**64)  # that JSON writers and msgpack have
 _MAX_DELAY = 10 * 366 * 86_400.0  # seconds
 
@@ -56,7 +56,7 @@ def json_object(body: bytes) -> PlainDict:
 
 
 def _too_deep() -> ValueError:
-    return ValueError(f"the body is nested too deeply: {_MAX_DEPTH} lists and objects in each other are the limit")
+    return ValueError(f"the body is nested too deeply; the limit is {_MAX_DEPTH} levels of lists and objects")
 
 
 def _containers_in(container: Any) -> list[Any]:

@@ -457,7 +457,7 @@ class CrewRun:
         Args:
             value: the graph's input.
             inputs: the values for the placeholders.
-            has_inputs: whether the caller gave any, if only an empty mapping; the event of the start says so.
+            has_inputs: whether the caller passed inputs, even an empty mapping; if not, the start event shows None.
         """
         if self.place.checkpointer and self._claim is None:
             yield from self.claim_thread()

@@ -40,9 +40,8 @@ def uninterrupted(function: Callable[_P, _T]) -> Callable[_P, _T]:
         finally:
             signal.signal(signal.SIGINT, handler)
             if came:
-                handler(
-                    signal.SIGINT, None
-                )  # not raised again: an event loop already has it from its wakeup descriptor
+                # Not raised again: an event loop already has it from its wakeup descriptor.
+                handler(signal.SIGINT, None)
 
     return call
 
