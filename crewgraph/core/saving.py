@@ -107,9 +107,10 @@ class _Saves:
         Before they record, they verify that a claim stored on a server is still held. In a nested graph that saves in the
         background, they find the failed saves of the graphs around it.
         """
-        config = self.config
+        config: RunnableConfig = self.config
         if claiming is not None and claiming.keeper.waits:
-            config = {**config, "configurable": {**config.get("configurable", {}), CLAIM: claim}}
+            place: PlainMapping = config.get("configurable") or {}
+            config = {**config, "configurable": {**place, CLAIM: claim}}
         return with_loops_above(config) if self.is_nested and self.durability == "async" else config
 
     @property
