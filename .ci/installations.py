@@ -17,9 +17,12 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -122,7 +125,11 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Stock:
-    """What all installations share."""
+    """What all installations share.
+
+    An environment is made at one of a few places, of which each is used again: there Python finds the bytecode of a file that
+    another installation had compiled.
+    """
 
     pip: Path
     """An environment with nothing but pip in it."""
@@ -133,12 +140,32 @@ class Stock:
     wheels: Path
     """crewgraph, whatever the tried commands install, and what builds and tests a created project."""
 
+    bytecode: Path
+    """Compiled Python files, by the path of their source."""
+
+    places: "SimpleQueue[Path]"
+    """Folders that do not exist, and in which no installation is being tried."""
+
+    @contextmanager
+    def place(self) -> Generator[Path]:
+        """Lend an empty folder, and remove it."""
+        folder = self.places.get()
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder)
+            self.places.put(folder)
+
 
 def main(names: list[str]) -> int:
     """Try the installations; return the exit code."""
     failed = unknown_commands() if not names else []
     with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(os.cpu_count()) as pool:
-        stock = Stock(*(Path(temporary) / name for name in ("pip", "uv", "wheels")))
+        places = SimpleQueue[Path]()
+        for number in range(os.cpu_count() or 1):
+            places.put(Path(temporary) / str(number))
+        stock = Stock(*(Path(temporary) / name for name in ("pip", "uv", "wheels", "bytecode")), places)
         venv.create(stock.pip, with_pip=True)
         venv.create(stock.uv, with_pip=True)
         run(f"{stock.uv}/bin/python -m pip install --quiet uv", ROOT, _variables())
@@ -196,11 +223,11 @@ def _says(text: str, said: str) -> bool:
 def try_installation(name: str, stock: Stock) -> None:
     """Install what a page says, and run its programs."""
     installation = INSTALLATIONS[name]
-    with tempfile.TemporaryDirectory() as temporary, OpenAIServer(answer) as server:
-        environment = make_environment(Path(temporary), stock)
+    with stock.place() as place, OpenAIServer(answer) as server:
+        environment = make_environment(place, stock)
         for said in installation.said:
             run(said, ROOT, environment if name == PLAIN else from_wheels(environment, stock))
-        folder = Path(temporary) / "work"
+        folder = place / "work"
         folder.mkdir()
         for program in PROGRAMS.iterdir():
             (folder / program.name).write_bytes(program.read_bytes())
@@ -210,11 +237,11 @@ def try_installation(name: str, stock: Stock) -> None:
 
 def try_created(kind: str, stock: Stock) -> None:
     """Create a project of a kind, and follow the steps that its README names, with a crewgraph that no index has."""
-    with tempfile.TemporaryDirectory() as temporary, OpenAIServer(answer) as server:
-        environment = from_wheels(make_environment(Path(temporary), stock), stock)
+    with stock.place() as place, OpenAIServer(answer) as server:
+        environment = from_wheels(make_environment(place, stock), stock)
         run(BASE, ROOT, environment)
-        run(f"crewgraph create {kind} Harbour-{kind}", Path(temporary), environment)
-        folder = Path(temporary) / f"harbour_{kind}"
+        run(f"crewgraph create {kind} Harbour-{kind}", place, environment)
+        folder = place / f"harbour_{kind}"
         steps = re.search(r"```text\n(.*?)```", (folder / "README.md").read_text("utf-8"), re.DOTALL)
         assert steps is not None
         lines = [line.partition("  ")[0] for line in steps[1].splitlines() if not line.startswith("crewgraph chat")]
@@ -243,6 +270,7 @@ def make_environment(folder: Path, stock: Stock) -> dict[str, str]:
         "VIRTUAL_ENV": str(environment),
         "CREWGRAPH_STORAGE_DIR": str(folder / "storage"),
         "CHECKOUT": str(ROOT),
+        "PYTHONPYCACHEPREFIX": str(stock.bytecode),
         "PIP_NO_COMPILE": "0",  # that is: do not. Most of what is installed is never imported here
     }
 

@@ -80,8 +80,8 @@ def end_with_main_thread(not_before: float = 0.0) -> None:
     with _lock:
         _not_before = max(_not_before, not_before)
         if not _watching:
-            _watching = True
             threading.Thread(target=_end, name=f"{_OWN}end", daemon=True).start()
+            _watching = True  # only now: Ctrl-C may come again before the thread has started
 
 
 def _end() -> None:
@@ -102,12 +102,12 @@ def _only_runs_are_left() -> bool:
 
 def _main_thread_has_ended() -> bool:
     main = threading.main_thread()
-    frame = sys._current_frames().get(main.ident or 0)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame.f_back is not None:
-        frame = frame.f_back
     # The interpreter joins the threads of pools before it counts the main thread as ended.
-    ending = frame is not None and frame.f_code is threading._shutdown.__code__  # pyright: ignore[reportAttributeAccessIssue]
-    return ending or not main.is_alive()
+    shutdown = threading._shutdown.__code__  # pyright: ignore[reportAttributeAccessIssue]
+    frame = sys._current_frames().get(main.ident or 0)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame.f_code is not shutdown:
+        frame = frame.f_back
+    return frame is not None or not main.is_alive()
 
 
 def is_interrupted() -> bool:

@@ -20,6 +20,7 @@ from typing import Any
 
 from langchain_openai import ChatOpenAI
 from openai import APIConnectionError
+from openai.types.chat import ChatCompletion
 
 _SECONDS = 60
 
@@ -52,10 +53,11 @@ def _preload() -> None:
 
 
 def _rehearse() -> None:
-    """Trigger the imports that only a first request makes."""
+    """Trigger the imports that only a first request makes, and build the schemas of its reply."""
     os.environ["OPENAI_API_KEY"] = "key"
     with contextlib.suppress(APIConnectionError):
         ChatOpenAI(model="none", base_url="http://127.0.0.1:9", max_retries=0).invoke("")
+    ChatCompletion.model_rebuild()
 
 
 def _do(work: ModuleType, job: dict[str, Any]) -> None:

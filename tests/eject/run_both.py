@@ -165,7 +165,11 @@ def _model(program: Path) -> ScriptedModel:
 
 
 def _environment(path: str) -> dict[str, str]:
-    passed = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV") if name in os.environ}
+    passed = {
+        name: os.environ[name]
+        for name in ("PATH", "LANG", "LC_ALL", "SSL_CERT_FILE", "VIRTUAL_ENV")
+        if name in os.environ
+    }
     return {**passed, "PYTHONPATH": path, "LANGSMITH_TRACING": "false", "NO_PROXY": "*"}
 
 

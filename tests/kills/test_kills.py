@@ -13,7 +13,7 @@ from servers.postgres import Postgres
 from kills.matrix import Kills, ways
 from kills.program import Case
 
-_SAMPLE = of(2, 5)
+_SAMPLE = of(1, 5)
 _SEED = 20
 
 

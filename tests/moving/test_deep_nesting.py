@@ -12,7 +12,7 @@ NESTED = {
     "brackets": "x = {}{}\n".format("[" * 100_000, "]" * 100_000),
     "a sum": "x = {}1\n".format("1 + " * 100_000),
     "attributes": "x = a{}\n".format(".b" * 100_000),
-    "calls": "x = a{}\n".format("()" * 2_000),
+    "calls": "x = a{}\n".format("()" * 1_100),
     "branches": "if a: pass\n{}".format("elif a: pass\n" * 5_000),
     "minuses that Python reads": "x = {}1\n".format("-" * 900),
     "a sum that Python reads": "x = {}1\n".format("1 + " * 900),

@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
@@ -45,7 +46,7 @@ time.sleep(60)
 def another_process(database: Path) -> Generator["subprocess.Popen[str]"]:
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", HOLDER, str(database)]
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+    with processes.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "held\n"
@@ -259,7 +260,7 @@ def test_closing_a_checkpointer_releases_no_claim_of_another_one_on_the_file(tmp
 
 def is_claimed_for_others(database: Path) -> bool:
     asks = "import sys; from crewgraph.storage.claims.files import file_claims; print(file_claims(sys.argv[1]).holder('t'))"
-    asked = subprocess.run([sys.executable, "-c", asks, str(database)], capture_output=True, text=True, check=True)
+    asked = processes.run([sys.executable, "-c", asks, str(database)], capture_output=True, text=True, check=True)
     return asked.stdout != "None\n"
 
 
