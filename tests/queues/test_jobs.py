@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -224,6 +225,37 @@ def test_a_failure_is_tried_again_and_continues_where_it_failed(call: Caller, qu
     assert call(job, "error") == "ConnectionError: down, key ***"
     (info,) = queue.jobs()
     assert (info.state, info.attempts, info.failures, info.queue) == ("finished", 2, 1, "crew:desk")
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_jobs_are_due_by_the_clock_of_the_database(
+    call: Caller, queue: Queue, work: Callable[..., None], monkeypatch: pytest.MonkeyPatch, hours: int
+):
+    """The clock of the machine that adds and runs them is an hour off."""
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime.now(tz) + timedelta(hours=hours)
+
+    for module in ("queue", "work"):
+        monkeypatch.setattr(f"crewgraph.contrib.queue.{module}.datetime", Clock, raising=False)
+    monkeypatch.setattr("procrastinate.utils.utcnow", lambda: Clock.now(UTC))
+    asked: list[float] = []
+
+    def script(messages: Any) -> str:
+        asked.append(time.monotonic())
+        if len(asked) == 1:
+            raise ConnectionError("down")
+        return "done"
+
+    clerk = agent(ScriptedLLM(script))
+    made = crew(task("a", clerk), name="desk")
+    began = time.monotonic()
+    job = call(made, "enqueue", queue=queue, delay=1.0)
+    work(made, until_ended=[job])
+    assert call(job, "result", 10).raw == "done"
+    assert asked[0] >= began + 0.9 and asked[1] >= asked[0] + 0.4
 
 
 def test_what_fails_too_often_is_a_dead_letter_that_can_be_put_back(

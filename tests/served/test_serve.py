@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -26,7 +27,7 @@ from waiting import wait_until
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.contrib.serve import serve_app
-from crewgraph.contrib.serve.records import opened_records
+from crewgraph.contrib.serve.records import Records, RunRecord, opened_records
 from crewgraph.errors import DefinitionError
 
 from .conftest import Client
@@ -406,6 +407,113 @@ def test_the_events_of_ended_runs_are_dropped_though_an_older_run_is_open(monkey
             runs = (await client.get(f"/threads/{thread}/runs")).json()
             streams = [await client.get(f"/threads/{thread}/runs/{run['run_id']}/stream") for run in runs]
             assert [bool(stream.text) for stream in streams] == [True, True, True, False, False]
+
+    asyncio.run(program())
+
+
+def _talking(words: int) -> Crew:
+    crew = _alone(["Final Answer: " + "word " * words] * 5)
+    crew.agents[0].llm.stream = True
+    return crew
+
+
+_TALK: dict[str, Any] = {"assistant_id": "alone", "input": {}, "stream_mode": ["messages-tuple", "values"]}
+
+
+def test_a_stream_that_is_longer_than_what_is_kept_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("crewgraph.contrib.serve.running.MAX_STORED_EVENTS", 50)
+
+    async def program() -> None:
+        async with _within(_talking(500), InMemoryStore()) as client:
+            thread = (await client.post("/threads", json={})).json()["thread_id"]
+            live = await client.post(f"/threads/{thread}/runs/stream", json=_TALK)
+            late = await client.get(f"{live.headers['content-location']}/stream")
+            for stream, pieces in ((live, 500), (late, 49)):
+                events = [line for line in stream.text.splitlines() if line.startswith("event: ")]
+                assert (events.count("event: messages") >= pieces, events[-1]) == (True, "event: values")
+            assert late.text.count("event: ") == 50
+            assert live.text.endswith(late.text)
+
+    asyncio.run(program())
+
+
+def test_the_events_that_are_kept_are_bounded_in_size(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("crewgraph.contrib.serve.running._MAX_STORED_BYTES", 40_000)
+    monkeypatch.setattr("crewgraph.contrib.serve.running._MAX_ENDED_BYTES", 100_000)
+
+    async def program() -> None:
+        async with _within(_talking(500), InMemoryStore()) as client:
+            thread = (await client.post("/threads", json={})).json()["thread_id"]
+            places = [
+                (await client.post(f"/threads/{thread}/runs/stream", json=_TALK)).headers["content-location"]
+                for _ in range(5)
+            ]
+            kept = [len((await client.get(f"{place}/stream")).text) for place in places]
+            assert [0 < size < 50_000 for size in kept] == [False, False, True, True, True], kept
+
+    asyncio.run(program())
+
+
+def test_other_requests_are_answered_while_a_run_has_much_to_tell():
+    async def program() -> None:
+        async with _within(_talking(1000), InMemoryStore()) as client:
+            run = asyncio.create_task(client.post("/runs/stream", json=_TALK))
+            turns = 0
+            while not run.done():
+                await client.get("/ok")
+                await asyncio.sleep(0)
+                turns += 1
+            assert (run.result().status_code, turns > 200) == (200, True), turns
+
+    asyncio.run(program())
+
+
+def test_nothing_is_kept_of_a_run_without_a_thread():
+    async def program() -> None:
+        store = InMemoryStore()
+        async with _within(_alone(["Final Answer: done"] * 2), store) as client:
+            await client.post("/runs/wait", json={"assistant_id": "alone", "input": {}})
+            async with asyncio.timeout(10):
+                while store.search(("crewgraph", "runs")) or store.search(("crewgraph", "threads")):
+                    await asyncio.sleep(0.01)
+            await client.post("/runs/wait", json={"assistant_id": "alone", "input": {}, "on_completion": "keep"})
+            assert len(store.search(("crewgraph", "runs"))) == len(store.search(("crewgraph", "threads"))) == 1
+
+    asyncio.run(program())
+
+
+def test_a_run_without_a_thread_that_ended_just_before_a_kill_is_forgotten_by_the_next_server(tmp_path: Path):
+    async def program() -> None:
+        async with opened_records(tmp_path / "records.db") as store:
+            records = Records(store)
+            for is_stateless in (True, False):
+                run = RunRecord(
+                    thread_id=str(uuid4()),
+                    assistant_id="a",
+                    graph_id="alone",
+                    status="success",
+                    is_stateless=is_stateless,
+                )
+                await records.runs.put(run)
+            async with _within(_alone([]), store):
+                assert [run.is_stateless for run in await records.runs.find()] == [False]
+
+    asyncio.run(program())
+
+
+def test_a_clock_that_is_set_back_delays_no_run_of_the_last_server():
+    async def program() -> None:
+        store = InMemoryStore()
+        async with _within(_alone([]), store) as client:
+            run = (await client.post("/runs", json={"assistant_id": "alone", "input": {}, "after_seconds": 1})).json()
+        records = Records(store)
+        left = await records.runs.get(run["run_id"])
+        assert left is not None and left.status == "pending"
+        left.created_at += timedelta(hours=1)
+        await records.runs.put(left)
+        async with _within(_alone(["Final Answer: done"]), store), asyncio.timeout(20):
+            while await records.runs.get(run["run_id"]) is not None:
+                await asyncio.sleep(0.05)
 
     asyncio.run(program())
 

@@ -17,7 +17,10 @@ from servers.postgres import Postgres, missing, running_postgres
 from waiting import wait_until
 
 from crewgraph.contrib.queue import Queue
+from crewgraph.contrib.queue.database import QueueDatabase
 from crewgraph.contrib.serve import serve_app
+from crewgraph.contrib.serve.streams import EventWriter
+from crewgraph.contrib.serve.wire import Event
 from crewgraph.errors import DefinitionError
 
 from .server_processes import OfficeServer, started
@@ -132,6 +135,42 @@ def test_events_are_pruned_some_time_after_the_end_and_the_thread_keeps_the_outc
         wait_until(lambda: connection.execute("SELECT count(*) FROM crewgraph_queue.run_events").fetchone() == (0,))
     assert client.runs.join(thread, run)["two"]["raw"] == "two is sent"
     assert list(client.runs.join_stream(thread, run)) == []
+
+
+def test_nothing_is_kept_of_a_run_without_a_thread(queued: OfficeServer, client: Any):
+    queued.let("one")
+    queued.let("two")
+    assert client.runs.wait(None, "steps", input={})["two"]["raw"] == "two is sent"
+    assert queued.queue is not None
+    with psycopg.connect(queued.queue, autocommit=True) as connection:
+        left = "SELECT count(*) FROM store WHERE prefix IN ('crewgraph.runs', 'crewgraph.threads')"
+        wait_until(lambda: connection.execute(left).fetchone() == (0,))
+        assert connection.execute("SELECT count(*) FROM checkpoints").fetchone() == (0,)
+
+
+def test_of_a_long_stream_the_latest_events_are_kept(
+    queued: OfficeServer, client: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("crewgraph.contrib.serve.streams.MAX_STORED_EVENTS", 1000)
+    thread, run = _begin(client)
+    wait_until(lambda: "posting one" in queued.notes)
+    queued.kill_workers()
+
+    async def tell() -> None:
+        assert queued.queue is not None
+        async with QueueDatabase(queued.queue).connections() as connections:
+            writer = await EventWriter.opened(connections, run)
+            for number in range(2500):
+                await writer.add(Event("custom", str(number)))
+            await writer.end()
+
+    asyncio.run(tell())
+    with httpx.Client(base_url=queued.url, timeout=30) as http:
+        events = _events(http, thread, run)
+        assert events[0] == (1, "metadata")
+        assert len(events) in range(1000, 1502)
+        assert [number for number, _ in events[1:]] == list(range(events[1][0], events[-1][0] + 1))
+        assert events[-1][0] >= 2501
 
 
 def test_a_cancellation_reaches_the_worker(queued: OfficeServer, client: Any):

@@ -8,7 +8,8 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -54,8 +55,10 @@ class RemoteServer:
         direct: bool = False,
         cut: bool = False,
         refusal: str = "Bearer",
+        disturbed: Callable[[str], Iterable[bytes] | None] = lambda method: None,
     ) -> None:
         self.script, self.allowed, self.direct, self.cut, self.refusal = script, allowed, direct, cut, refusal
+        self.disturbed = disturbed  # the bytes to send in place of the response to a method
         self.messages: list[dict[str, Any]] = []
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.headers: list[dict[str, str]] = []
@@ -177,7 +180,13 @@ class _Request(BaseHTTPRequestHandler):
         asked = json.loads(body)
         method, params = asked["method"], asked["params"]
         self._agent.calls.append((method, params))
-        if method == "message/stream":
+        raw = self._agent.disturbed(method)
+        if raw is not None:
+            with suppress(OSError):
+                for part in raw:
+                    self.wfile.write(part)
+                    self.wfile.flush()
+        elif method == "message/stream":
             self._stream(asked["id"], params["message"])
         elif method == "message/send":
             task, context, said = self._agent.started(params["message"])

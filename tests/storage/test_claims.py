@@ -42,10 +42,25 @@ time.sleep(60)
 """
 
 
+ON_A_FULL_DISK = """
+import resource, signal, sys
+from crewgraph.storage.claims.files import file_claims
+claims = file_claims(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+first = claims.claim("t")
+print("held", flush=True)
+sys.stdin.readline()
+first.close()
+print("ended", flush=True)
+sys.stdin.readline()
+"""
+
+
 @contextmanager
-def another_process(database: Path) -> Generator["subprocess.Popen[str]"]:
+def another_process(database: Path, program: str = HOLDER) -> Generator["subprocess.Popen[str]"]:
     pipe = subprocess.PIPE
-    command = [sys.executable, "-c", HOLDER, str(database)]
+    command = [sys.executable, "-c", program, str(database)]
     with processes.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         try:
             assert process.stdout is not None
@@ -386,3 +401,17 @@ def test_a_server_that_is_gone_is_named():
     with pytest.raises(StorageError, match="the Postgres database with the claims on threads cannot be queried"):
         claims.claim("t")
     assert claims.holder is not None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits of this kind")
+def test_a_thread_is_claimed_and_released_on_a_full_disk_too(tmp_path: Path):
+    database = tmp_path / "runs.db"
+    claims = file_claims(str(database))
+    with another_process(database, ON_A_FULL_DISK) as other:
+        with pytest.raises(ThreadBusy, match=f"process {other.pid}"):
+            claims.claim("t")
+        assert other.stdin is not None and other.stdout is not None
+        other.stdin.write("\n")
+        other.stdin.flush()
+        assert other.stdout.readline() == "ended\n"
+        claims.claim("t").close()

@@ -1,12 +1,16 @@
 """The answer of a remote agent, assembled from the results that its server sends."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import NotRequired, TypedDict, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NotRequired, TypedDict, cast
 
+from crewgraph.errors import RemoteAgentError
 from crewgraph.schema import PlainMapping
+from crewgraph.text import shorten
 
-__all__ = ["SETTLED", "RemoteAnswer", "TaskProgress", "message_text"]
+__all__ = ["SETTLED", "RemoteAnswer", "TaskProgress", "message_text", "parts_of"]
+
+_MAX_SHOWN = 100  # characters of a result that cannot be read
 
 SETTLED = frozenset({"auth-required", "canceled", "completed", "failed", "input-required", "rejected"})
 """Task states after which a remote agent does nothing more unprompted."""
@@ -42,13 +46,25 @@ class TaskProgress:
         self._last_parts: list[Mapping[str, object]] = []
         self._status: list[Mapping[str, object]] = []
 
-    def take(self, result: PlainMapping) -> None:
-        """Apply one result: a message, a task, or an update of one."""
+    def take(self, result: Any) -> None:
+        """Apply one result: a message, a task, or an update of one.
+
+        Raises:
+            RemoteAgentError: If it is none of them.
+        """
+        try:
+            self._take(result)
+        except (AttributeError, TypeError, ValueError):
+            self.state = "working"
+            shown = shorten(str(result), _MAX_SHOWN)
+            raise RemoteAgentError(f"the remote agent sent `{shown}`, which is neither a message nor a task.") from None
+
+    def _take(self, result: PlainMapping) -> None:
         kind = result.get("kind") or ("task" if "status" in result else "message")
         self.context_id = result.get("contextId") or self.context_id
         if kind == "message":
             self.task_id = result.get("taskId") or self.task_id
-            self.state, self._last_parts = "completed", _parts(result)
+            self.state, self._last_parts = "completed", parts_of(result)
             return
         self.task_id = result.get("id" if kind == "task" else "taskId") or self.task_id
         if kind == "artifact-update":
@@ -56,17 +72,17 @@ class TaskProgress:
             return
         status = cast("PlainMapping", result.get("status") or {})
         self.state = str(status.get("state") or self.state)
-        self._status = _parts(status.get("message"))
+        self._status = parts_of(status.get("message"))
         for artifact in cast("Sequence[PlainMapping]", result.get("artifacts") or ()):
             self._add(artifact, append=False)
         history = cast("Sequence[PlainMapping]", result.get("history") or ())
         replies = [message for message in history if message.get("role") == "agent"]
-        self._last_parts = _parts(replies[-1]) if replies else self._last_parts
+        self._last_parts = parts_of(replies[-1]) if replies else self._last_parts
 
     def _add(self, artifact: Mapping[str, object], append: bool) -> None:
         name = str(artifact.get("artifactId") or "")
         parts = self._artifacts[name] = list(self._artifacts.get(name, ())) if append else []
-        for part in _parts(artifact):
+        for part in parts_of(artifact):
             if append and parts and "text" in part and "text" in parts[-1]:
                 parts[-1] = {**parts[-1], "text": f"{parts[-1]['text']}{part['text']}"}
             else:
@@ -87,8 +103,12 @@ class TaskProgress:
         )
 
 
-def _parts(holder: object) -> list[Mapping[str, object]]:
-    return list(cast("PlainMapping", holder).get("parts") or ()) if isinstance(holder, Mapping) else []
+def parts_of(holder: object) -> list[Mapping[str, object]]:
+    """Return the parts of a message or an artifact."""
+    parts = (
+        cast("Iterable[object]", cast("PlainMapping", holder).get("parts") or ()) if isinstance(holder, Mapping) else ()
+    )
+    return [cast("PlainMapping", part) for part in parts if isinstance(part, Mapping)]
 
 
 def message_text(parts: Sequence[PlainMapping]) -> str:

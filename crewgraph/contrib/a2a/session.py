@@ -3,12 +3,12 @@
 import asyncio
 import time
 from collections.abc import Coroutine, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
 from typing import Any, TypeVar
 
-from crewgraph.contrib.a2a.answer import RemoteAnswer, TaskProgress, message_text
+from crewgraph.contrib.a2a.answer import RemoteAnswer, TaskProgress, message_text, parts_of
 from crewgraph.contrib.a2a.config import PollingConfig, PushNotificationConfig, RemoteAgent, StreamingConfig
-from crewgraph.contrib.a2a.wire import EventFields, RemoteClient, emit_a2a_event, supports_streaming
+from crewgraph.contrib.a2a.wire import EventFields, RemoteClient, Unavailable, emit_a2a_event, supports_streaming
 from crewgraph.core.loops.threads import LoopThread
 from crewgraph.core.resources import enclosing_resources
 from crewgraph.errors import RemoteAgentError
@@ -133,7 +133,14 @@ class _Session:
         emit_a2a_event(self._remote, A2APollingStartedEvent, events.fields, polling_interval=interval)
         while True:
             progress, elapsed = TaskProgress(), time.monotonic() - start
-            progress.take(await self._poll(card, task, fields))
+            failure: RemoteAgentError | None = None
+            try:
+                progress.take(await self._poll(card, task, fields))
+            except Unavailable as error:  # the task goes on: the next poll may get through
+                failure = error
+            except RemoteAgentError:
+                await self._cancel(card, task, fields)
+                raise
             polls += 1
             status = {"state": progress.state, "elapsed_seconds": elapsed, "poll_count": polls}
             emit_a2a_event(self._remote, A2APollingStatusEvent, events.with_ids(progress), **status)
@@ -145,6 +152,8 @@ class _Session:
         if isinstance(updates, PushNotificationConfig):
             emit_a2a_event(self._remote, A2APushNotificationTimeoutEvent, events.fields, timeout_seconds=seconds)
         await self._cancel(card, task, fields)
+        if failure is not None:
+            raise failure
         raise RemoteAgentError(
             f"the remote agent `{card.get('name')}` did not finish its task within {elapsed:.3g} seconds and {polls} polls; "
             "the task was cancelled. Raise its `timeout` or that of `updates` to give it more time."
@@ -188,8 +197,7 @@ class _TaskEvents:
         """Emit the events of one streamed result."""
         artifact: PlainMapping | None = result.get("artifact")
         status: PlainMapping = result.get("status") or {}
-        holder: PlainMapping = artifact or status.get("message") or result
-        chunk = message_text(list(holder.get("parts") or ()))
+        chunk = message_text(parts_of(artifact or status.get("message") or result))
         more = {"chunk": chunk, "chunk_index": self._chunks, "final": bool(result.get("final") or progress.is_settled)}
         self._chunks += 1
         emit_a2a_event(self.remote, A2AStreamingChunkEvent, self.with_ids(progress), **more)
@@ -219,13 +227,14 @@ class _TaskStream:
         """Consume the stream."""
         emit_a2a_event(self._events.remote, A2AStreamingStartedEvent, self._events.fields)
         try:
-            async for result in results:
-                self.progress.take(result)
-                self._events.emit_result(result, self.progress)
-                if self.progress.task_id is not None:
-                    self.started.set()
-                if self.progress.is_settled:
-                    return
+            async with aclosing(results):
+                async for result in results:
+                    self.progress.take(result)
+                    self._events.emit_result(result, self.progress)
+                    if self.progress.task_id is not None:
+                        self.started.set()
+                    if self.progress.is_settled:
+                        return
         except RemoteAgentError as failure:
             self._failure = failure  # raised only if the stream named no task
         finally:
@@ -237,8 +246,8 @@ class _TaskStream:
         Raises:
             RemoteAgentError: If the stream failed before it named a task.
         """
-        if self._failure is not None and self.progress.task_id is None:
-            raise self._failure
+        if self.progress.task_id is None and not self.progress.is_settled:
+            raise self._failure or RemoteAgentError("the remote agent's stream ended before it named a task.")
         return self.progress.answer
 
 

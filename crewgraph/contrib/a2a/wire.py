@@ -1,5 +1,6 @@
 """HTTP client of one remote agent: fetches its card, sends JSON-RPC requests, and emits events for both."""
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, Mapping
@@ -26,6 +27,7 @@ from crewgraph.text import shorten
 __all__ = [
     "EventFields",
     "RemoteClient",
+    "Unavailable",
     "card_urls",
     "emit_a2a_event",
     "is_same_host",
@@ -131,7 +133,12 @@ def supports_streaming(card: Mapping[str, object]) -> bool:
 
 
 _MAX_REDIRECTS = 3
+_TEMPORARY = (408, 425, 429)  # statuses, besides those from 500 on
 _MAX_ERROR_LENGTH = 500
+
+
+class Unavailable(RemoteAgentError):
+    """A request failed for a reason that may pass: a lost connection, no answer in time, an error of the server or of a proxy."""
 
 
 class RemoteClient:
@@ -160,16 +167,12 @@ class RemoteClient:
         start = time.monotonic()
         error_fields = {**fields, "operation": "fetch_agent_card"}
         first, *fallbacks = card_urls(self._remote.endpoint)
-        async with self._connection_errors(error_fields):
+        async with self._connection_errors(error_fields), asyncio.timeout(self._remote.timeout):
             answer = await self._get(first)
             for address in fallbacks:
                 answer = await self._get(address) if answer.status_code == 404 else answer
         self._check(answer, error_fields)
-        try:
-            value: object = answer.json()
-        except ValueError:
-            value = None
-        card = parse_card(value, self._remote.endpoint)
+        card = parse_card(_parse_json(answer.content), self._remote.endpoint)
         emit_a2a_event(
             self._remote,
             A2AAgentCardFetchedEvent,
@@ -230,14 +233,10 @@ class RemoteClient:
         """
         error_fields, body = {**fields, "operation": method}, self._body(method, params)
         headers = {**self._headers, "Accept": "application/json"}
-        async with self._connection_errors(error_fields):
+        async with self._connection_errors(error_fields), asyncio.timeout(self._remote.timeout):
             answer = await self._request("POST", rpc_url(card, self._remote.endpoint), headers, body)
         self._check(answer, error_fields)
-        try:
-            value: object = answer.json()
-        except ValueError:
-            value = None
-        return self._result(value)
+        return self._result(_parse_json(answer.content))
 
     async def stream(
         self, card: PlainMapping, method: str, params: PlainMapping, fields: EventFields
@@ -260,7 +259,7 @@ class RemoteClient:
                 if not answer.is_success or "text/event-stream" not in answer.headers.get("Content-Type", ""):
                     await answer.aread()
                     self._check(answer, error_fields)
-                    yield self._result(_parse_json(answer.text))
+                    yield self._result(_parse_json(answer.content))
                     return
                 async for value in _events(answer):
                     yield self._result(value)
@@ -268,7 +267,7 @@ class RemoteClient:
 
     def _result(self, value: Any) -> object:
         if not isinstance(value, Mapping):
-            raise RemoteAgentError(f"{self._where} sent an answer that is not JSON-RPC.")
+            raise Unavailable(f"{self._where} sent an answer that is not JSON-RPC.")
         response = cast("PlainMapping", value)
         error = response.get("error")
         if isinstance(error, Mapping):
@@ -292,24 +291,24 @@ class RemoteClient:
         if answer.is_redirect:
             error = f"{self._where} redirects a request, which is not followed."
         emit_a2a_event(self._remote, kind, fields, error=error, status_code=status, **more)
-        raise RemoteAgentError(error)
+        raise (Unavailable if status in _TEMPORARY or status >= 500 else RemoteAgentError)(error)
 
     @asynccontextmanager
     async def _connection_errors(self, fields: EventFields) -> AsyncGenerator[None]:
         try:
             yield
-        except httpx.TimeoutException as failure:
+        except (httpx.TimeoutException, TimeoutError) as failure:
             error = f"{self._where} did not answer within {self._remote.timeout} seconds."
             emit_a2a_event(
                 self._remote, A2AConnectionErrorEvent, fields, error=error, error_type=type(failure).__name__
             )
-            raise RemoteAgentError(error) from None
+            raise Unavailable(error) from None
         except httpx.HTTPError as failure:
             error = f"{self._where} cannot be reached: {type(failure).__name__}: {failure}".rstrip(": ")
             emit_a2a_event(
                 self._remote, A2AConnectionErrorEvent, fields, error=error, error_type=type(failure).__name__
             )
-            raise RemoteAgentError(f"{error}. Check that it is running, and its endpoint.") from None
+            raise Unavailable(f"{error.rstrip('.')}. Check that it is running, and its endpoint.") from None
 
 
 async def _events(answer: httpx.Response) -> AsyncGenerator[object]:
@@ -325,8 +324,8 @@ async def _events(answer: httpx.Response) -> AsyncGenerator[object]:
         yield _parse_json("\n".join(data))
 
 
-def _parse_json(text: str) -> object:
+def _parse_json(text: str | bytes) -> object:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter: nested too deeply
         return None

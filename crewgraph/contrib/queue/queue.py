@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from hashlib import blake2b
 from threading import Lock
@@ -15,7 +15,7 @@ from procrastinate.jobs import Job as EngineJob
 
 from crewgraph.contrib.queue.database import QueueDatabase
 from crewgraph.contrib.queue.job import Job
-from crewgraph.contrib.queue.work import STATES, TASK, JobState, Work, json_of, queue_of, state_of
+from crewgraph.contrib.queue.work import CLOCK, STATES, TASK, JobState, Work, json_of, queue_of, state_of
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
@@ -152,7 +152,7 @@ class Queue:
             raise ValueError(f"`limit` is {limit}; it is the maximum number of concurrent runs, at least 1")
         named = [(_thread_name(thread_id), inputs) for thread_id, inputs in requests]
         present = self.latest([thread_id for thread_id, _ in named])
-        due = datetime.now(UTC) + timedelta(seconds=delay) if delay else None
+        due = self._due(delay)
         name = queue_of(definition)
         matching: list[EngineJob] = []
         for thread_id, inputs in named:
@@ -214,7 +214,7 @@ class Queue:
 
         A run that is already queued is not added again.
         """
-        due = datetime.now(UTC) + timedelta(seconds=delay) if delay else None
+        due = self._due(delay)
         turn = Work(thread_id=thread_id).own_lock
         # A delayed run must not hold up its thread, so it waits outside of the thread's lane.
         work = Work(thread_id=thread_id, run_id=run_id, lane=turn if due else None)
@@ -326,6 +326,10 @@ class Queue:
             self.database.app.job_manager.batch_defer_jobs([job])
         except AlreadyEnqueued:
             return
+
+    def _due(self, delay: float) -> datetime | None:
+        """Return the time in some seconds, by the database's clock, by which jobs become due; None without a delay."""
+        return self._ask(CLOCK)[0]["now"] + timedelta(seconds=delay) if delay else None
 
     def _ask(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
         connector: Any = self.database.app.connector

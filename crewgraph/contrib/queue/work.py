@@ -7,6 +7,7 @@ nested JSON strings, because Postgres' `jsonb` takes neither NUL characters nor 
 import json
 import random
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, Literal, Self
 
@@ -32,6 +33,7 @@ from crewgraph.llm.errors import UnreadableAnswer
 from crewgraph.llm.retry import status_of
 
 __all__ = [
+    "CLOCK",
     "LOST",
     "STATES",
     "TASK",
@@ -47,6 +49,9 @@ __all__ = [
     "state_of",
     "would_fail_again",
 ]
+
+CLOCK = "SELECT clock_timestamp() AS now"
+"""The query for the database's time."""
 
 TASK = "crewgraph.run"
 """The name of the engine's task."""
@@ -184,6 +189,17 @@ class Retries(BaseRetryStrategy):
     seconds, as often as the job allows; then the job is a dead letter: `failed`.
     """
 
+    def __init__(self) -> None:
+        self._clock_difference = timedelta(0)
+
+    def set_clock(self, now: datetime) -> None:
+        """Set the time of the database, by whose clock jobs become due; that of this machine may differ."""
+        self._clock_difference = now - datetime.now(UTC)
+
+    def due(self, seconds: float) -> datetime:
+        """Return the time in some seconds, by the database's clock."""
+        return datetime.now(UTC) + self._clock_difference + timedelta(seconds=seconds)
+
     def get_retry_decision(self, *, exception: BaseException, job: EngineJob) -> RetryDecision | None:
         """Return when to retry; None for never."""
         work = Work.of(job)
@@ -193,8 +209,8 @@ class Retries(BaseRetryStrategy):
         if seconds is None:
             return None
         # Jitter: jobs that failed together are not all retried at the same instant.
-        milliseconds = int(seconds * random.uniform(500, 1000))
-        return RetryDecision(retry_in={"milliseconds": milliseconds}, lock=work.own_lock if work.lane else None)
+        due = self.due(seconds * random.uniform(0.5, 1))
+        return RetryDecision(retry_at=due, lock=work.own_lock if work.lane else None)
 
 
 def _wait(exception: BaseException, work: Work, attempts: int) -> float | None:

@@ -22,6 +22,7 @@ from crewgraph.compiler.agent.human_review import unattended
 from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.contrib.queue.queue import Queue
 from crewgraph.contrib.queue.work import (
+    CLOCK,
     LOST,
     TASK,
     Definition,
@@ -121,6 +122,7 @@ class QueueWorker:
         self._suspects: set[_Orphan] = set()
         self._engine: EngineWorker | None = None
         self._claim: tuple[int, ThreadClaim] | None = None
+        self._retries = Retries()
         self._is_stopping = False
         self._served: Any = None
 
@@ -155,7 +157,7 @@ class QueueWorker:
             silence = _EngineLogFilter()
             _ENGINE_LOGGER.addFilter(silence)
             stack.callback(_ENGINE_LOGGER.removeFilter, silence)
-            app.task(name=TASK, pass_context=True, retry=Retries())(self._carry_out)
+            app.task(name=TASK, pass_context=True, retry=self._retries)(self._carry_out)
             maintenance = asyncio.create_task(self._maintain(app))
             try:
                 await self._serve(app, wait)
@@ -270,7 +272,7 @@ class QueueWorker:
 
     async def _note_failure(self, context: JobContext, work: Work, error: Exception) -> None:
         text = storable_text(redact_text(shorten(f"{type(error).__name__}: {error}", _ERROR_LENGTH)))
-        decision = Retries().get_retry_decision(exception=error, job=context.job)
+        decision = self._retries.get_retry_decision(exception=error, job=context.job)
         then = "will not be retried" if decision is None else "will be retried"
         _logger.warning("Thread `%s` of `%s` failed and %s: %s", work.thread_id, context.job.queue, then, text)
         failures = work.failures + (not is_lost_database(error))
@@ -286,8 +288,8 @@ class QueueWorker:
         """Keep this worker's claim, rescue orphaned jobs, and delete old ones."""
         cleaned = time.monotonic()
         while True:
-            await asyncio.sleep(_POLL_INTERVAL)
             try:
+                await self._read_clock(app)
                 await self._keep_claim()
                 await self._rescue(app)
                 if time.monotonic() - cleaned > _CLEANUP_INTERVAL:
@@ -296,6 +298,11 @@ class QueueWorker:
                     await app.job_manager.delete_old_jobs(hours, include_cancelled=True, include_aborted=True)
             except (*LOST, StorageError, ThreadBusy) as error:
                 _logger.warning("Could not check for orphaned jobs: %s", error)
+            await asyncio.sleep(_POLL_INTERVAL)
+
+    async def _read_clock(self, app: App) -> None:
+        row = await _asking(app).execute_query_one_async(CLOCK)
+        self._retries.set_clock(row["now"])
 
     async def _keep_claim(self) -> None:
         """Hold a claim under the engine's id of this worker; it ends with this process."""
@@ -324,7 +331,7 @@ class QueueWorker:
         for job in stalled:
             if job.id not in self._under_way:
                 _logger.info("Thread `%s` is requeued: its worker sends no heartbeat.", Work.of(job).thread_id)
-                await app.job_manager.retry_job(job)
+                await app.job_manager.retry_job(job, retry_at=self._retries.due(0))
 
     async def _dead_workers(self, numbers: set[int | None]) -> set[int | None]:
         own = None if self._claim is None else self._claim[0]

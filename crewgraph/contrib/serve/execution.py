@@ -157,10 +157,11 @@ class RunExecution:
             await self._records.threads.put(thread)
 
     async def forget(self, run: RunRecord) -> None:
-        """Delete the thread of a run that was requested without one."""
+        """Delete a run that was requested without a thread, and its thread."""
         if run.is_stateless:
             await self._saver.adelete_thread(run.thread_id)
             await self._records.threads.delete(run.thread_id)
+            await self._records.runs.delete(run.run_id)
 
 
 async def _is_stopped(graph: Any, run: RunRecord) -> bool:

@@ -141,8 +141,7 @@ class QueuedRuns:
         return found.get(run.run_id)
 
     async def _add(self, run: RunRecord) -> None:
-        waited = (datetime.now(UTC) - run.created_at).total_seconds()
-        await self.start(run, max(run.after_seconds - waited, 0))
+        await self.start(run, run.remaining_delay())
 
     async def _interrupt(self, run: RunRecord) -> None:
         """Record the end of a run that no worker has."""
@@ -151,14 +150,14 @@ class QueuedRuns:
             return
         events = await EventWriter.opened(self._feed.connections, run.run_id)
         await self._execution.interrupt(now)
-        await self._execution.forget(now)
         await events.end()
+        await self._execution.forget(now)
 
     async def _fail(self, run: RunRecord, why: str) -> None:
         events = await EventWriter.opened(self._feed.connections, run.run_id)
         await self._execution.fail(run, events, RunError(why))
-        await self._execution.forget(run)
         await events.end()
+        await self._execution.forget(run)
 
     async def _maintain(self) -> None:
         pruned = -_PRUNE_INTERVAL
@@ -194,7 +193,7 @@ class QueuedRuns:
                 await self._interrupt(run)
             elif job is not None and state == "failed":
                 await self._fail(run, f"the run failed for good: {Work.of(job).error}")
-            elif job is not None or (datetime.now(UTC) - run.created_at).total_seconds() > _ENQUEUE_GRACE:
+            elif job is not None or abs((datetime.now(UTC) - run.created_at).total_seconds()) > _ENQUEUE_GRACE:
                 await self._add(run)
 
 

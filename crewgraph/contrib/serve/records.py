@@ -128,6 +128,11 @@ class RunRecord(_Record):
         """Whether it has ended."""
         return self.status not in ("pending", "running")
 
+    def remaining_delay(self) -> float:
+        """Return the seconds before it may start. If the clock was set back, they are at most those that were asked for."""
+        waited = (_now() - self.created_at).total_seconds()
+        return min(max(self.after_seconds - waited, 0), self.after_seconds)
+
     def shown(self) -> PlainDict:
         """Return it as clients see it."""
         hidden = {"after_seconds", "began_at", "is_stateless", "is_queued", "graph_id", "error"}

@@ -5,9 +5,9 @@ their events in memory; `crewgraph.contrib.serve.queued` leaves them to workers.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -23,12 +23,14 @@ from crewgraph.storage.claims.keepers import claim_keeper
 __all__ = ["HEARTBEAT", "MAX_STORED_EVENTS", "Doors", "EventReader", "LocalRuns", "RunEvents", "Runs"]
 
 MAX_STORED_EVENTS = 20_000
-"""Maximum number of events kept per run."""
+"""Maximum number of events kept per run: the latest ones."""
 
 HEARTBEAT = 15.0
 """Seconds without an event after which a reader gets a heartbeat."""
 
+_MAX_STORED_BYTES = 16 << 20  # of the events of a run
 _MAX_ENDED_RUNS = 200  # whose events stay readable
+_MAX_ENDED_BYTES = 64 << 20  # of their events
 _BUSY_RETRY_DELAY = 0.5  # seconds; while another process runs the thread
 
 
@@ -116,21 +118,36 @@ class Doors:
 
 
 class RunEvents:
-    """The events of a run, for any number of readers."""
+    """The events of a run, for any number of readers. The oldest are dropped when they become too many or too large."""
 
     def __init__(self) -> None:
-        self._events: list[Event] = []
+        self._events: deque[Event] = deque()
+        self._dropped = 0
         self._changed = asyncio.Condition()
+        self.size = 0
+        """Length of the data of the stored events."""
+
         self.is_over = False
         self.values: Any = None
         self.attempt = 1
 
+    @property
+    def _last(self) -> int:
+        """The number of the latest event."""
+        return self._dropped + len(self._events)
+
     async def add(self, event: Event) -> None:
         """Add an event and wake the readers."""
         async with self._changed:
-            if len(self._events) < MAX_STORED_EVENTS:
-                self._events.append(event)
+            self._events.append(event)
+            self.size += len(event.data)
+            while len(self._events) > MAX_STORED_EVENTS or (self.size > _MAX_STORED_BYTES and len(self._events) > 1):
+                self.size -= len(self._events.popleft().data)
+                self._dropped += 1
             self._changed.notify_all()
+        await asyncio.sleep(
+            0
+        )  # a run whose events come without a pause leaves time to its readers and to other requests
 
     async def flush(self) -> None:
         """Do nothing: readers receive an event as soon as it is added."""
@@ -150,9 +167,9 @@ class RunEvents:
         """Yield numbered events after a position until the run ends; None as a heartbeat."""
         position = after
         while True:
-            while position < len(self._events):
-                position += 1
-                yield position, self._events[position - 1]
+            while position < self._last:
+                position = max(position, self._dropped) + 1
+                yield position, self._events[position - self._dropped - 1]
             if self.is_over:
                 return
             if not await self._has_changed(position):
@@ -162,7 +179,7 @@ class RunEvents:
         """Wait for an event after a position, or the end; return False on timeout."""
         try:
             async with asyncio.timeout(HEARTBEAT), self._changed:
-                await self._changed.wait_for(lambda: self.is_over or position < len(self._events))
+                await self._changed.wait_for(lambda: self.is_over or position < self._last)
         except TimeoutError:
             return False
         return True
@@ -190,8 +207,10 @@ class LocalRuns:
     async def take_up(self) -> None:
         for run in await self._records.open_runs():
             if run.graph_id in self._graphs and not run.is_queued:
-                waited = (datetime.now(UTC) - run.created_at).total_seconds()
-                await self.start(run, max(run.after_seconds - waited, 0))
+                await self.start(run, run.remaining_delay())
+        for run in await self._records.runs.find(is_stateless=True):
+            if run.is_over:
+                await self._execution.forget(run)
 
     @asynccontextmanager
     async def door(self, thread_id: str) -> AsyncGenerator[None]:
@@ -199,12 +218,19 @@ class LocalRuns:
             yield
 
     async def start(self, run: RunRecord, delay: float = 0) -> RunEvents:
+        self._drop_ended()
         events = self._events[run.run_id] = RunEvents()
-        ended = [run_id for run_id, events in self._events.items() if events.is_over]
-        for run_id in ended[:-_MAX_ENDED_RUNS]:
-            del self._events[run_id]
         self._tasks[run.run_id] = asyncio.create_task(self._play(run, events, delay), name=f"run {run.run_id}")
         return events
+
+    def _drop_ended(self) -> None:
+        """Drop the events of the runs that ended first, if they are too many or too large."""
+        ended = [run_id for run_id, events in self._events.items() if events.is_over]
+        size = 0
+        for place, run_id in enumerate(reversed(ended)):
+            size += self._events[run_id].size
+            if place >= _MAX_ENDED_RUNS or size > _MAX_ENDED_BYTES:
+                del self._events[run_id]
 
     async def events(self, run: RunRecord) -> RunEvents | None:
         return self._events.get(run.run_id)
@@ -251,7 +277,7 @@ class LocalRuns:
             self._tasks.pop(run.run_id, None)
             self._cancelled.discard(run.run_id)
             await events.end()
-            if not self.is_closing:
+            if run.is_over:
                 await self._execution.forget(run)
 
     async def _carry_out(self, run: RunRecord, events: RunEvents) -> bool:

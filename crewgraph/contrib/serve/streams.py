@@ -49,6 +49,9 @@ WHERE run_id = %(run)s AND (number > %(after)s OR event IS NULL) ORDER BY number
 """
 _OUTCOME = "SELECT data FROM crewgraph_queue.run_events WHERE run_id = %(run)s AND event IS NULL LIMIT 1"
 _HAS_EVENTS = "SELECT 1 FROM crewgraph_queue.run_events WHERE run_id = %(run)s LIMIT 1"
+_TRIM = """
+DELETE FROM crewgraph_queue.run_events WHERE run_id = %(run)s AND number <= %(last)s AND event <> 'metadata'
+"""
 _PRUNE = f"""
 DELETE FROM crewgraph_queue.run_events WHERE run_id IN (
     SELECT run_id FROM crewgraph_queue.run_events WHERE event IS NULL AND made_at < now() - interval '{_RETENTION}'
@@ -83,8 +86,6 @@ class EventWriter:
         Raises:
             psycopg.Error: earlier events could not be written.
         """
-        if self._number + len(self._waiting) >= MAX_STORED_EVENTS:
-            return
         self._waiting.append(event)
         if self._writing is not None and self._writing.done():
             self._writing.result()
@@ -116,8 +117,17 @@ class EventWriter:
             rows: list[tuple[int, str | None, str]] = [
                 (self._number + place, event.name, event.data) for place, event in enumerate(part, 1)
             ]
-            self._number += len(part)
+            before, self._number = self._number, self._number + len(part)
             await self._write(rows)
+            if self._number // _BATCH_SIZE > before // _BATCH_SIZE:
+                await self._trim()
+
+    async def _trim(self) -> None:
+        """Delete the oldest events if there are too many."""
+        last = self._number - MAX_STORED_EVENTS
+        if last > 0:
+            async with self._connections.connection() as connection:
+                await connection.execute(_TRIM, {"run": self._run_id, "last": last})
 
     async def _write(self, rows: list[tuple[int, str | None, str]], end: str = "") -> None:
         numbers, events, data = zip(*rows, strict=True)

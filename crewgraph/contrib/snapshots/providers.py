@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
+from crewgraph.errors import StorageError
 from crewgraph.redaction import RedactedModel
 
 __all__ = ["BaseProvider", "JsonProvider", "SqliteProvider", "detect_provider", "snapshot_id"]
@@ -177,8 +178,7 @@ class SqliteProvider(BaseProvider):
         if not Path(path).is_file():
             raise FileNotFoundError(f"there is no file {path!r} with checkpoints")
         order = "WHERE id = ?" if name else "ORDER BY number DESC LIMIT 1"
-        with _connect(Path(path)) as database:
-            row = database.execute(f"SELECT data FROM checkpoints {order}", (name,) if name else ()).fetchone()
+        row = _first(Path(path), f"SELECT data FROM checkpoints {order}", *([name] if name else []))
         if row is None:
             raise ValueError(
                 f"there is no checkpoint {name!r} in {path!r}; it may have been removed (`max_checkpoints`)"
@@ -188,15 +188,29 @@ class SqliteProvider(BaseProvider):
     def newest(self, location: str) -> str | None:
         if not Path(location).is_file():
             return None
-        with _connect(Path(location)) as database:
-            row = database.execute("SELECT id FROM checkpoints ORDER BY number DESC LIMIT 1").fetchone()
+        row = _first(Path(location), "SELECT id FROM checkpoints ORDER BY number DESC LIMIT 1")
         return None if row is None else f"{location}{_SEPARATOR}{row[0]}"
 
 
 @contextmanager
 def _connect(path: Path) -> Generator[sqlite3.Connection]:
-    with closing(sqlite3.connect(path, timeout=_TIMEOUT)) as database, database:
-        yield database
+    """Open a file for one transaction.
+
+    Raises:
+        StorageError: It cannot be read or written.
+    """
+    try:
+        with closing(sqlite3.connect(path, timeout=_TIMEOUT)) as database, database:
+            yield database
+    except sqlite3.Error as error:
+        raise StorageError(f"the file `{path}` with checkpoints cannot be used: {error}") from error
+
+
+def _first(path: Path, query: str, *values: str) -> tuple[str, ...] | None:
+    """Return the first row of a query; None without rows, or if the first checkpoint could not be written."""
+    with _connect(path) as database:
+        has_table = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'").fetchone()
+        return database.execute(query, values).fetchone() if has_table else None
 
 
 _HEADER = b"SQLite format 3\x00"

@@ -145,7 +145,11 @@ class SnapshotRecorder:
         max_checkpoints, branch = self._config.max_checkpoints, self._state.branch
         if max_checkpoints is None or max_checkpoints < 1:
             return
-        removed = self._config.provider.prune(self._config.location, max_checkpoints, branch=branch)
+        try:
+            removed = self._config.provider.prune(self._config.location, max_checkpoints, branch=branch)
+        except (OSError, StorageError) as error:
+            _log.warning("Earlier checkpoints could not be removed; the run continues: %s", error)
+            return
         if removed:
             event = CheckpointPrunedEvent(
                 location=self._config.location,

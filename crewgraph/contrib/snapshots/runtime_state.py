@@ -100,7 +100,7 @@ class RuntimeState(RootModel[list[Any]]):
             path = self._provider.checkpoint(
                 self.model_dump_json(), location, parent_id=self._parent_id, branch=self._branch
             )
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, StorageError) as error:
             raise self._failed(error, fields) from error
         return self._written(path, start, fields)
 
@@ -111,7 +111,7 @@ class RuntimeState(RootModel[list[Any]]):
             path = await self._provider.acheckpoint(
                 self.model_dump_json(), location, parent_id=self._parent_id, branch=self._branch
             )
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, StorageError) as error:
             raise self._failed(error, fields) from error
         return self._written(path, start, fields)
 
@@ -227,6 +227,7 @@ def read_snapshot(config: CheckpointConfig, convert: Any) -> Any:
     Raises:
         ValueError: If there is no checkpoint, or the file is not one.
         FileNotFoundError: If its file does not exist.
+        StorageError: If its file cannot be read.
     """
     start = time.perf_counter()
     path, provider = config.resolve()
@@ -235,7 +236,7 @@ def read_snapshot(config: CheckpointConfig, convert: Any) -> Any:
     try:
         document = _document(path, provider)
         result = convert(document)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, StorageError) as error:
         event = CheckpointRestoreFailedEvent(location=path, provider=name, error=str(error))
         crewai_event_bus.emit(config, event)
         raise

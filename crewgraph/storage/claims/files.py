@@ -10,6 +10,7 @@ import socket
 import struct
 import sys
 import weakref
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -100,7 +101,8 @@ class FileClaims(ProcessClaims):
                 except (BlockingIOError, PermissionError):
                     return _read_holder(file, thread_id, _locked_by(file, offset) or 0)
                 note = f"{offset:x} {os.getpid()} {holder.since:.3f} {_host()}\n".encode()[:_SLOT]
-                os.pwrite(file, note.ljust(_SLOT), offset % _SLOTS * _SLOT)
+                with suppress(OSError):  # on a full disk the claim has no name
+                    os.pwrite(file, note.ljust(_SLOT), offset % _SLOTS * _SLOT)
         return ProcessClaim(self, thread_id, holder)
 
     def _give_back(self, thread_id: str) -> None:

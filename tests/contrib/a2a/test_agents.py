@@ -3,6 +3,7 @@
 import logging
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -193,6 +194,81 @@ def test_a_stream_that_breaks_off_is_followed_by_questions(mode: Mode):
         mode.kickoff(crew(task("a", agent)))
         assert len(server.messages) == 1 and server.asked("tasks/get")
     assert last(agent) == "Observation: six"
+
+
+def _response(body: bytes, status: str = "200 OK") -> list[bytes]:
+    head = f"HTTP/1.0 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return [head.encode() + body]
+
+
+def _result(result: bytes) -> list[bytes]:
+    return _response(b'{"jsonrpc": "2.0", "id": "1", "result": ' + result + b"}")
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_an_answer_that_cannot_be_read_is_reported_to_the_model(mode: Mode, streaming: bool):
+    for given, reason in (
+        (_response(b"\x00\xff<html>"), "not JSON-RPC"),
+        (_response(b"[" * 100_000), "not JSON-RPC"),
+        (_result(b"null"), "neither a message nor a task"),
+        (_result(b"[1, 2]"), "neither a message nor a task"),
+        (_result(b'{"status": "done"}'), "neither a message nor a task"),
+        (_result(b'{"status": {"state": "completed"}, "artifacts": [7]}'), "neither a message nor a task"),
+        (_result(b'{"kind": "message", "parts": 7}'), "neither a message nor a task"),
+        ([b"HTTP/1.0 200 OK\r\nContent-Length: 500\r\n\r\n{"], "cannot be reached"),
+        ([], "cannot be reached"),
+    ):
+        with RemoteServer([says("six")], streaming=streaming, disturbed=lambda method, given=given: given) as server:
+            agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), "Nobody knows.")
+            assert mode.kickoff(crew(task("a", agent))).raw == "Nobody knows."
+        assert reason in last(agent), last(agent)
+
+
+def test_a_stream_that_ends_before_it_names_a_task_is_reported_to_the_model(mode: Mode):
+    head = b"HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    with RemoteServer([], disturbed=lambda method: [head]) as server:
+        agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), "Nobody knows.")
+        assert mode.kickoff(crew(task("a", agent))).raw == "Nobody knows."
+    assert "ended before it named a task" in last(agent)
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_poll_that_fails_is_not_the_end_of_the_task(mode: Mode, streaming: bool):
+    failures = [[], _response(b"", "503 Service Unavailable"), _response(b"<html>proxy</html>")]
+
+    def disturbed(method: str) -> list[bytes] | None:
+        return failures.pop() if method == "tasks/get" and failures else None
+
+    with RemoteServer([says("six", polls=1)], streaming=streaming, cut=True, disturbed=disturbed) as server:
+        agent = sailor(polling(server), remote_call("When?"), "done")
+        mode.kickoff(crew(task("a", agent)))
+        assert len(server.messages) == 1 and not server.asked("tasks/cancel")
+    assert (last(agent), failures) == ("Observation: six", [])
+
+
+def test_a_task_that_cannot_be_asked_for_is_cancelled(mode: Mode):
+    refused = b'{"jsonrpc": "2.0", "id": "1", "error": {"code": -32603, "message": "no such store"}}'
+    disturbed = {"tasks/get": _response(refused)}.get
+    with RemoteServer([works()], streaming=False, disturbed=disturbed) as server:
+        agent = sailor(polling(server), remote_call("When?"), "done")
+        mode.kickoff(crew(task("a", agent)))
+        assert server.asked("tasks/cancel") == [{"id": "task-1"}]
+    assert "no such store" in last(agent)
+
+
+def test_an_answer_that_trickles_in_is_given_up_in_time(mode: Mode):
+    def trickle() -> Iterator[bytes]:
+        yield b"HTTP/1.0 200 OK\r\nContent-Length: 5000\r\n\r\n"
+        for _ in range(100):
+            time.sleep(0.1)
+            yield b" "
+
+    with RemoteServer([says("six")], streaming=False, disturbed=lambda method: trickle()) as server:
+        agent = sailor(polling(server, timeout=1), remote_call("When?"), "late")
+        began = time.monotonic()
+        mode.kickoff(crew(task("a", agent)))
+        assert time.monotonic() - began < 8
+    assert "did not answer within 1 seconds" in last(agent)
 
 
 def test_a_remote_agent_that_is_not_there_ends_the_run_before_a_model_is_asked(mode: Mode):

@@ -19,9 +19,14 @@ from crewgraph.contrib.snapshots import (
     apply_checkpoint,
     detect_provider,
 )
-from crewgraph.errors import DefinitionError
+from crewgraph.errors import DefinitionError, StorageError
 from crewgraph.events import crewai_event_bus
-from crewgraph.events.checkpoint import CheckpointBaseEvent, CheckpointForkBaseEvent, CheckpointRestoreBaseEvent
+from crewgraph.events.checkpoint import (
+    CheckpointBaseEvent,
+    CheckpointFailedEvent,
+    CheckpointForkBaseEvent,
+    CheckpointRestoreBaseEvent,
+)
 from crewgraph.flow import Flow, listen, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -303,3 +308,30 @@ def test_a_runtime_state_is_written_and_read():
 def test_files_are_readable_by_their_owner_alone():
     crew().kickoff({"what": "sea"})
     assert {oct(os.stat(path).st_mode & 0o777) for path in [*files(), Path(".checkpoints/runs.db.begun")]} == {"0o600"}
+
+
+def test_a_run_continues_though_the_database_of_checkpoints_cannot_be_written(
+    mode: Mode, caplog: pytest.LogCaptureFixture
+):
+    Path("kept.db").write_bytes(b"no database at all" * 100)
+    failures: list[str] = []
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(CheckpointFailedEvent)
+        def _(source: Any, event: CheckpointFailedEvent) -> None:
+            failures.append(event.error)
+
+        sea_crew = crew(checkpoint=CheckpointConfig(location="kept.db", provider=SqliteProvider()))
+        output = mode.run(sea_crew.kickoff, sea_crew.akickoff, {"what": "sea"})
+    assert [task.raw for task in output.tasks_output] == ["high", "high"]
+    assert len(failures) == 2 and all("`kept.db` with checkpoints cannot be used" in failure for failure in failures)
+    assert caplog.text.count("the run continues") == 2 and "Traceback" not in caplog.text
+    with pytest.raises(StorageError, match="with checkpoints cannot be used"):
+        Crew.from_checkpoint(CheckpointConfig(location="kept.db", provider=SqliteProvider()))
+
+
+def test_a_database_whose_first_checkpoint_could_not_be_written_holds_none():
+    Path("kept.db").touch()
+    assert SqliteProvider().newest("kept.db") is None
+    with pytest.raises(ValueError, match="there is no checkpoint 'one'"):
+        SqliteProvider().from_checkpoint("kept.db#one")
