@@ -34,6 +34,7 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.single_node import WHOLE, SingleNode, with_journal
 from crewgraph.compiler.flow.state_changes import ANEW, apply_changes
+from crewgraph.core.channels import ResultChannel
 from crewgraph.core.journal import appended_in
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.pregel import named_run, node_name, place_of, untraced
@@ -144,7 +145,7 @@ class _Channels(TypedDict, total=False):
     unsaved: dict[str, object] | None
     """The method after which a backend failed to save the state, with the run's id."""
 
-    output: Any
+    output: Annotated[Any, ResultChannel]
     """The result of the last method."""
 
 

@@ -314,13 +314,20 @@ def _start_or_resume(flow: "Flow", inputs: Inputs) -> Program[object]:
 
 
 def claimed_run(run: FlowRun, saver: Any, thread_id: str, program: Callable[[], Program[_T]]) -> Program[_T]:
-    """Run a program with the claim on the run's thread, unless the run has it already."""
+    """Run a program with the claim on the run's thread, unless the run has it already.
+
+    Raises:
+        RunError: not every database can hold the thread's id.
+    """
+    if saver:
+        storable_id(thread_id, "flow")
+    keeper = claim_keeper(saver) if saver else None
 
     def claimed(claim: ThreadClaim | None) -> Program[_T]:
         run.claim = claim
         return program()
 
-    return holding_claim(claim_keeper(saver) if saver else None, thread_id, run.claim, claimed)
+    return holding_claim(keeper, thread_id, run.claim, claimed)
 
 
 def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[object]:
@@ -508,7 +515,7 @@ def _check_continues(
 ) -> Program[None]:
     """Check that the flow has not been edited so that it would lose or repeat a part of a stored run."""
     if "progress" in values:
-        place = {"thread_id": storable_id(thread_id, "flow"), "checkpoint_ns": ""}
+        place = {"thread_id": thread_id, "checkpoint_ns": ""}
         yield from check_flow_continues(run, graph.checkpointer, place, values["progress"], rewound=rewound)
 
 
