@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from langchain_core.runnables.config import var_child_runnable_config
-from langgraph.errors import GraphInterrupt
+from langgraph.errors import GraphInterrupt, ParentCommand
 
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal, read_line
 from crewgraph.compiler.agent.verdict import NO, YES
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
+from crewgraph.core.commands import refused_command
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
@@ -116,7 +117,7 @@ def interrupts(running: Running) -> Generator[None]:
     """Let LangGraph's `interrupt` ask questions of the method in a block.
 
     Raises:
-        RunError: it asks, but the run is not stored.
+        RunError: it asks, but the run is not stored; or a graph that it runs ends with a command to the graph around it.
     """
     answers = _answered_interrupts(running)
     config = var_child_runnable_config.get()
@@ -128,6 +129,8 @@ def interrupts(running: Running) -> Generator[None]:
         if not pending:
             raise
         raise parked_question(running, f"{_INTERRUPT}{len(answers)}", pending[0].value) from None
+    except ParentCommand as left:
+        raise refused_command(left, f"method `{running.method}` of flow `{running.run.name}`") from None
     finally:
         if token is not None:
             var_child_runnable_config.reset(token)
