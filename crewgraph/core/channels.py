@@ -28,7 +28,7 @@ class ResultChannel(LastValue[Any]):
             is_sound = math.isfinite(value)
         else:
             is_sound = not (type(value) is dict and _BOXED in value)
-        return value if is_sound else {_BOXED: value}
+        return self.value if is_sound else {_BOXED: self.value}
 
     def from_checkpoint(self, checkpoint: Any) -> Self:
         """Return a channel with the value of a checkpoint."""

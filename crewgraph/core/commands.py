@@ -1,6 +1,9 @@
 """Commands of LangGraph that would steer a graph from inside a task or method."""
 
+from typing import Any, cast
+
 from langgraph.errors import ParentCommand
+from langgraph.types import Command
 
 from crewgraph.errors import RunError
 
@@ -18,7 +21,7 @@ def refused_command(left: ParentCommand, where: str) -> RunError:
 
     LangGraph would apply it to the node of the task or method, which would then end without a result.
     """
-    goto: object = left.args[0].goto
+    goto: object = cast("Command[Any]", left.args[0]).goto
     return RunError(
         f"a graph inside {where} returned a `Command` for the graph around it (goto={goto!r:.80}), but crews and flows determine "
         f"themselves what runs next. Let that graph end with data. {WAY_OUT}"

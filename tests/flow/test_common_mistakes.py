@@ -3,7 +3,7 @@
 import re
 import threading
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -243,9 +243,13 @@ def test_a_method_that_returns_a_command_to_a_graph_is_told_how_flows_go_on(mode
     assert calls == []
 
 
+def _leave(_: Any) -> Any:
+    return Command(graph=Command.PARENT, goto="after")
+
+
 def _leaving() -> Any:
-    graph: Any = StateGraph(dict)
-    graph.add_node("leave", lambda _: Command(graph=Command.PARENT, goto="after"))
+    graph: Any = StateGraph(cast("Any", dict))
+    graph.add_node("leave", _leave)
     graph.add_edge(START, "leave")
     return graph.compile()
 

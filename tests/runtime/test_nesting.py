@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import pytest
 from langchain_core.runnables import RunnableConfig
@@ -430,11 +430,19 @@ def leave() -> str:
     return str(_leaving().invoke({}))
 
 
+def _leave(_: Any) -> Any:
+    return Command(graph=Command.PARENT, goto="b")
+
+
 def _leaving() -> Any:
-    graph: Any = StateGraph(dict)
-    graph.add_node("leave", lambda _: Command(graph=Command.PARENT, goto="b"))
+    graph: Any = StateGraph(cast("Any", dict))
+    graph.add_node("leave", _leave)
     graph.add_edge(START, "leave")
     return graph.compile()
+
+
+def _call_leaving(_: Any) -> None:
+    _leaving().invoke({})
 
 
 @pytest.mark.parametrize("granularity", ["task", "step"])
@@ -442,7 +450,7 @@ def test_a_graph_inside_a_task_that_leaves_for_the_graph_around_it_skips_no_task
     llm = ScriptedLLM([ToolUse("leave", {}), "Final Answer: done"])
     by_tool = task("a", agent(llm, tools=[leave]))
     by_executor = task("a", agent(ScriptedLLM([]), agent_executor=_leaving()))
-    by_callback = task("a", agent(ScriptedLLM(["Final Answer: done"])), callback=lambda _: _leaving().invoke({}))
+    by_callback = task("a", agent(ScriptedLLM(["Final Answer: done"])), callback=_call_leaving)
     for first in (by_tool, by_executor, by_callback):
         last = ScriptedLLM(["Final Answer: last"])
         team = crew(first, task("b", agent(last, role="other")))

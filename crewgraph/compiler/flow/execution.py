@@ -133,8 +133,8 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
     return parameters if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL else parameters[1:]
 
 
-_COMMANDS = (Command, Send)
-_MAY_COMMAND = (*_COMMANDS, list)
+_COMMANDS: tuple[type[Any], ...] = (Command, Send)
+_MAY_COMMAND: tuple[type[Any], ...] = (*_COMMANDS, list)
 _PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
 
 _Arguments = tuple[tuple[object, ...], Mapping[str, object]]
