@@ -141,8 +141,12 @@ class QueuedRuns:
         return found.get(run.run_id)
 
     async def _add(self, run: RunRecord) -> None:
-        waited = (datetime.now(UTC) - run.created_at).total_seconds()
-        await self.start(run, max(run.after_seconds - waited, 0))
+        try:
+            delay = run.remaining_delay()
+        except RunError as error:
+            await self._fail(run, error)
+        else:
+            await self.start(run, delay)
 
     async def _interrupt(self, run: RunRecord) -> None:
         """Record the end of a run that no worker has."""
@@ -154,9 +158,9 @@ class QueuedRuns:
         await self._execution.forget(now)
         await events.end()
 
-    async def _fail(self, run: RunRecord, why: str) -> None:
+    async def _fail(self, run: RunRecord, error: RunError) -> None:
         events = await EventWriter.opened(self._feed.connections, run.run_id)
-        await self._execution.fail(run, events, RunError(why))
+        await self._execution.fail(run, events, error)
         await self._execution.forget(run)
         await events.end()
 
@@ -193,8 +197,8 @@ class QueuedRuns:
             if state == "cancelled":
                 await self._interrupt(run)
             elif job is not None and state == "failed":
-                await self._fail(run, f"the run failed for good: {Work.of(job).error}")
-            elif job is not None or (datetime.now(UTC) - run.created_at).total_seconds() > _ENQUEUE_GRACE:
+                await self._fail(run, RunError(f"the run failed for good: {Work.of(job).error}"))
+            elif job is not None or abs((datetime.now(UTC) - run.created_at).total_seconds()) > _ENQUEUE_GRACE:
                 await self._add(run)
 
 

@@ -7,7 +7,6 @@ their events in memory; `crewgraph.contrib.serve.queued` leaves them to workers.
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -17,7 +16,7 @@ from crewgraph.contrib.serve.execution import RunExecution
 from crewgraph.contrib.serve.records import Records, RunRecord
 from crewgraph.contrib.serve.wire import Event
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.errors import CrewgraphError, ThreadBusy
+from crewgraph.errors import CrewgraphError, RunError, ThreadBusy
 from crewgraph.storage.claims.keepers import claim_keeper
 
 __all__ = ["HEARTBEAT", "MAX_STORED_EVENTS", "Doors", "EventReader", "LocalRuns", "RunEvents", "Runs"]
@@ -190,8 +189,18 @@ class LocalRuns:
     async def take_up(self) -> None:
         for run in await self._records.open_runs():
             if run.graph_id in self._graphs and not run.is_queued:
-                waited = (datetime.now(UTC) - run.created_at).total_seconds()
-                await self.start(run, max(run.after_seconds - waited, 0))
+                try:
+                    delay = run.remaining_delay()
+                except RunError as error:
+                    await self._fail(run, error)
+                else:
+                    await self.start(run, delay)
+
+    async def _fail(self, run: RunRecord, error: RunError) -> None:
+        events = self._events[run.run_id] = RunEvents()
+        await self._execution.fail(run, events, error)
+        await self._execution.forget(run)
+        await events.end()
 
     @asynccontextmanager
     async def door(self, thread_id: str) -> AsyncGenerator[None]:
