@@ -154,7 +154,7 @@ def parked_question(running: Running, name: str, value: object) -> BaseException
     """
     message = _message_of(value)
     if not running.run.stored:
-        return _unstored_error(running.method, message)
+        return _unstored_error(running, message)
     output = (
         None
         if isinstance(value, str)
@@ -268,24 +268,36 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
             return str(asker.request_feedback(question, running.run.flow))
         except HumanFeedbackPending as pending:
             if not running.run.stored:
-                raise _unstored_error(question.method, question.message) from pending
+                raise _unstored_error(running, question.message) from pending
             raise _parked(running, replace(question, callback_info=pending.callback_info), returned=True) from None
     if _asks_here(running):
         return ask_at_terminal(_prompt(question))
     if running.run.stored:
         raise _parked(running, question, returned=question.id.endswith(FEEDBACK_SUFFIX))
-    raise _unstored_error(question.method, question.message)
+    raise _unstored_error(running, question.message)
 
 
 def _asks_here(running: Running) -> bool:
     return running.run.may_ask_here and has_terminal()
 
 
-def _unstored_error(method: str, message: str) -> RunError:
-    return RunError(
-        f"method `{method}` asks `{message}`, but there is no terminal. Decorate the flow with `@persist` or give it "
-        "`checkpointer=True`: its runs are then stored and wait for the answer."
-    )
+def _unstored_error(running: Running, message: str) -> RunError:
+    if not running.run.is_shown:
+        advice = (
+            "Compile the flow, or the graph around it, with a checkpointer (and none of them with `checkpointer=False`), and "
+            "invoke it with a `thread_id`: the question then interrupts the graph and waits for the answer."
+        )
+    elif running.run.is_in_node:
+        advice = (
+            "In a node, invoke the compiled flow, as in `flow.compile().invoke(inputs)`, and compile the graph of the node with "
+            "a checkpointer: the question then interrupts that graph and waits for the answer."
+        )
+    else:
+        advice = (
+            "Decorate the flow with `@persist` or give it `checkpointer=True`: its runs are then stored and wait for the "
+            "answer."
+        )
+    return RunError(f"method `{running.method}` asks `{message}`, but there is no terminal. {advice}")
 
 
 def _prompt(question: Question) -> str:

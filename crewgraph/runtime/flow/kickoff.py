@@ -10,10 +10,12 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
+from crewgraph.compiler.enclosing import is_node
 from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.asking import ask_person, takes_anything
 from crewgraph.compiler.flow.background import EndAll, Settle
@@ -581,6 +583,8 @@ def _execute(
     flow = run.flow
     flow.set_last_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer
+    around = var_child_runnable_config.get()
+    run.is_in_node = around is not None and RUNNING.get() is None and is_node(around)
     retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, graph)
     if is_resumed:  # left by an earlier process
         yield retention.trim(shrink=False)
