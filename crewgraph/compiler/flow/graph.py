@@ -453,9 +453,10 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return [[self._routed(update, current, is_fork) for update in step] for step in supersteps]
 
     def _routed(self, update: StateUpdate, current: GraphState, is_fork: bool) -> StateUpdate:
-        if not isinstance(update.values, dict | None) or update.as_node in ("__input__", "__copy__", END):
+        given: Any = update.values
+        if not isinstance(given, dict | None) or update.as_node in ("__input__", "__copy__", END):
             return update
-        values: GraphUpdate = dict(update.values or {})
+        values: GraphUpdate = {} if given is None else dict(cast("GraphUpdate", given))
         before = values if "progress" in values else {**current, **values}
         if "progress" not in before:
             raise RunError(f"the thread holds no run of flow `{self.flow.flow_name}` to edit; invoke the graph first")
