@@ -646,7 +646,7 @@ class Server:
         run = await self._run(request)
         events = await self._runs.events(run)
         if events is None:
-            events = RunEvents(run.run_id)
+            events = RunEvents()
             await events.end()
         last = _number(request.headers.get("last-event-id", "0"))
         cancels = request.query_params.get("cancel_on_disconnect") in ("1", "true")

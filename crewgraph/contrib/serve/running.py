@@ -17,43 +17,18 @@ from crewgraph.contrib.serve.records import Records, RunRecord
 from crewgraph.contrib.serve.wire import Event
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import CrewgraphError, RunError, ThreadBusy
-from crewgraph.redaction import redacted_logger
 from crewgraph.storage.claims.keepers import claim_keeper
 
-__all__ = ["HEARTBEAT", "MAX_STORED_EVENTS", "Doors", "EventLimit", "EventReader", "LocalRuns", "RunEvents", "Runs"]
+__all__ = ["HEARTBEAT", "MAX_STORED_EVENTS", "Doors", "EventReader", "LocalRuns", "RunEvents", "Runs"]
 
 MAX_STORED_EVENTS = 20_000
-"""Maximum number of events kept per run, except errors."""
+"""Maximum number of events kept per run."""
 
 HEARTBEAT = 15.0
 """Seconds without an event after which a reader gets a heartbeat."""
 
 _MAX_ENDED_RUNS = 200  # whose events stay readable
 _BUSY_RETRY_DELAY = 0.5  # seconds; while another process runs the thread
-
-
-_logger = redacted_logger(__name__)
-
-
-class EventLimit:
-    """Decides which events of a run are kept, and warns once when some are not."""
-
-    def __init__(self, run_id: str) -> None:
-        self._run_id, self._has_warned = run_id, False
-
-    def admits(self, event: Event, kept: int) -> bool:
-        """Return whether to keep an event after a number of others."""
-        if kept < MAX_STORED_EVENTS or event.name == "error":
-            return True
-        if not self._has_warned:
-            self._has_warned = True
-            _logger.warning(
-                "Run %s has more than %d events; its streams leave out the rest, except errors. The run goes on, and its thread "
-                "holds the outcome. Request fewer stream modes, or write fewer custom events.",
-                self._run_id,
-                MAX_STORED_EVENTS,
-            )
-        return False
 
 
 class EventReader(Protocol):
@@ -142,8 +117,7 @@ class Doors:
 class RunEvents:
     """The events of a run, for any number of readers."""
 
-    def __init__(self, run_id: str) -> None:
-        self._limit = EventLimit(run_id)
+    def __init__(self) -> None:
         self._events: list[Event] = []
         self._changed = asyncio.Condition()
         self.is_over = False
@@ -153,7 +127,7 @@ class RunEvents:
     async def add(self, event: Event) -> None:
         """Add an event and wake the readers."""
         async with self._changed:
-            if self._limit.admits(event, len(self._events)):
+            if len(self._events) < MAX_STORED_EVENTS:
                 self._events.append(event)
             self._changed.notify_all()
 
@@ -223,7 +197,7 @@ class LocalRuns:
                     await self.start(run, delay)
 
     async def _fail(self, run: RunRecord, error: RunError) -> None:
-        events = self._events[run.run_id] = RunEvents(run.run_id)
+        events = self._events[run.run_id] = RunEvents()
         await self._execution.fail(run, events, error)
         await self._execution.forget(run)
         await events.end()
@@ -234,7 +208,7 @@ class LocalRuns:
             yield
 
     async def start(self, run: RunRecord, delay: float = 0) -> RunEvents:
-        events = self._events[run.run_id] = RunEvents(run.run_id)
+        events = self._events[run.run_id] = RunEvents()
         ended = [run_id for run_id, events in self._events.items() if events.is_over]
         for run_id in ended[:-_MAX_ENDED_RUNS]:
             del self._events[run_id]

@@ -15,7 +15,7 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool
 
 from crewgraph.contrib.queue.work import LOST
-from crewgraph.contrib.serve.running import HEARTBEAT, EventLimit
+from crewgraph.contrib.serve.running import HEARTBEAT, MAX_STORED_EVENTS
 from crewgraph.contrib.serve.wire import Event, to_json
 from crewgraph.redaction import redacted_logger
 
@@ -64,7 +64,6 @@ class EventWriter:
 
     def __init__(self, connections: "_Pool", run_id: str, written: int, attempts: int) -> None:
         self._connections, self._run_id, self._number = connections, run_id, written
-        self._limit = EventLimit(run_id)
         self._waiting: list[Event] = []
         self._writing: asyncio.Task[None] | None = None
         self.attempt = attempts + 1
@@ -84,7 +83,7 @@ class EventWriter:
         Raises:
             psycopg.Error: earlier events could not be written.
         """
-        if not self._limit.admits(event, self._number + len(self._waiting)):
+        if self._number + len(self._waiting) >= MAX_STORED_EVENTS:
             return
         self._waiting.append(event)
         if self._writing is not None and self._writing.done():
