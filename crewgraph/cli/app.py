@@ -13,7 +13,7 @@ from crewgraph import __version__
 from crewgraph.cli.approve import approve, resume
 from crewgraph.cli.crews import chat, reset_memories, test, train
 from crewgraph.cli.moving import check, eject, migrate
-from crewgraph.cli.output import escape_unencodable, print_error, print_text
+from crewgraph.cli.output import escape_unencodable, print_error, print_text, report_lost_output
 from crewgraph.cli.program import RunProgram
 from crewgraph.cli.projects import create
 from crewgraph.cli.queue import jobs, worker
@@ -101,7 +101,7 @@ class _Commands(TyperGroup):
 
 
 class _App(typer.Typer):
-    """An application that prints crewgraph's own errors as one line instead of a traceback."""
+    """An application that prints crewgraph's own errors, and those of standard output, as one line instead of a traceback."""
 
     def __call__(self, *args: Any, **kwargs: object) -> object:
         undo = escape_unencodable()
@@ -110,11 +110,17 @@ class _App(typer.Typer):
         except RunProgram:
             undo()  # the program gets the streams that it would have under `python`
             raise
+        except SystemExit as end:
+            if report_lost_output() and not end.code:
+                sys.exit(1)
+            raise
         except CrewgraphError as error:
             print_error(error)
+            report_lost_output()
             sys.exit(1)
         except Exception as error:  # noqa: BLE001 - the command ends with it
-            _print_traceback(error)
+            if not (isinstance(error, OSError) and report_lost_output(after_error=True)):
+                _print_traceback(error)
             sys.exit(1)
 
 

@@ -49,7 +49,7 @@ def check(
     Lists what needs attention first: features that are not available and what to use instead, then those that may break your
     program, then those with safer defaults. `--all` also lists improvements and features that work. Nothing is imported or run.
 
-    Exit codes: 0 if all features are available, 1 if some are not, 2 if the path does not exist.
+    Exit codes: 0 if all features are available, 1 if some are not or a file could not be read, 2 if the path does not exist.
     """
     try:
         checked = check_project(path)
@@ -61,7 +61,7 @@ def check(
     else:
         print_text(report(checked, everything=everything))
     marks = {feature.state.mark.value for feature in checked.found}
-    if "absent" in marks or strict and "differs" in marks:
+    if checked.broken or "absent" in marks or strict and "differs" in marks:
         raise typer.Exit(1)
 
 

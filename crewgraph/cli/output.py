@@ -5,10 +5,11 @@ All that a command prints goes through here, with control characters escaped: na
 
 import codecs
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import typer
 
@@ -26,6 +27,7 @@ __all__ = [
     "print_source",
     "print_table",
     "print_text",
+    "report_lost_output",
 ]
 
 EXIT_PENDING = 3
@@ -78,6 +80,29 @@ def print_line(text: str, *, err: bool = False) -> None:
 def print_error(error: object) -> None:
     """Print an error to standard error."""
     print_text(f"Error: {error}", err=True)
+
+
+def report_lost_output(*, after_error: bool = False) -> bool:
+    """Return whether standard output cannot be written, and print why; a reader that has left is no error to report.
+
+    What is left of the output is dropped, since the interpreter would report it once more at its exit.
+
+    Args:
+        after_error: Whether an error may be that of a write: a stream without a buffer forgets it, so a line break is written.
+    """
+    stream: TextIO | None = sys.stdout
+    if stream is None:  # closed before the command began
+        return False
+    try:
+        if after_error:
+            stream.write("\n")
+        stream.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print_error(f"standard output cannot be written: {error.strerror}")
+        return True
+    return False
 
 
 def print_source(text: str) -> None:

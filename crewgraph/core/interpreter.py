@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.errors import GraphBubbleUp, GraphInterrupt
+from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 
 from crewgraph.core.cancellation import check_cancelled
+from crewgraph.core.commands import refused_command
 from crewgraph.core.effects import (
     Ask,
     Body,
@@ -49,6 +50,9 @@ def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
         body: the body.
         journal: the records of the node in which it runs.
         path: the prefix of its paths, for nodes that run several bodies.
+
+    Raises:
+        RunError: a graph in it returned a command to the graph around it.
     """
     yield from journal.load()
     try:
@@ -59,6 +63,9 @@ def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
         yield from journal.keep()
         if isinstance(error, (Exception, Stopped)) and not isinstance(error, JournalError):
             yield from journal.clocked()
+        if isinstance(error, ParentCommand):
+            node = (journal.config.get("metadata") or {}).get("langgraph_node")
+            raise refused_command(error, f"`{node}`") from None
         raise
 
 

@@ -40,6 +40,7 @@ from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.pregel import trace_on_demand, with_loops_above
 from crewgraph.core.supersteps import LeanLoop, NodeRunner, with_globals
 from crewgraph.schema import PlainMapping
+from crewgraph.text import storable_id
 
 __all__ = ["InlineGraph", "InlineSaver", "Save", "began", "supported"]
 
@@ -329,12 +330,15 @@ def _claiming(config: RunnableConfig, saver: object) -> ClaimThread | None:
     """Return how to claim the thread of a graph that user code runs or edits directly.
 
     None for crewgraph's own runs, which have claimed theirs already, and where nothing stores claims.
+
+    Raises:
+        RunError: not every database can hold the thread's id.
     """
     place: PlainMapping = config.get("configurable") or {}
     if CLAIM in place or place.get("checkpoint_ns") or "thread_id" not in place:
         return None
     keeper = None if saver is None else keeper_of(saver)
-    return None if keeper is None else ClaimThread(keeper, str(place["thread_id"]))
+    return None if keeper is None else ClaimThread(keeper, storable_id(str(place["thread_id"]), "thread"))
 
 
 def _move_past(saved: CheckpointTuple | None) -> None:

@@ -39,6 +39,8 @@ from langgraph.pregel._write import ChannelWrite
 from langgraph.runtime import ExecutionInfo, Runtime
 from langgraph.types import PregelExecutableTask
 
+from crewgraph.core.channels import ResultChannel
+
 if TYPE_CHECKING:
     from langgraph.pregel._loop import PregelLoop
     from langgraph.pregel._runner import PregelRunner
@@ -163,16 +165,19 @@ supports_unsaved_steps = tuple(inspect.signature(PregelLoop._put_checkpoint).par
 """Whether steps of the installed LangGraph can do without a checkpoint if it is not saved."""
 
 
+_PASSIVE = (LastValue, ResultChannel, EphemeralValue)
+
+
 class StepChannels(dict[str, BaseChannel[Any, Any, Any]]):
     """A graph's channels, with a record of those that a step may change without writing to them.
 
-    `LastValue` ignores steps, and an `EphemeralValue` is cleared by the first step that does not write to it. So only
-    channels changed by the previous step, and channels of other types, need to be notified.
+    `LastValue` and `ResultChannel` ignore steps, and an `EphemeralValue` is cleared by the first step that does not write to it.
+    So only channels changed by the previous step, and channels of other types, need to be notified.
     """
 
     def __init__(self, channels: Mapping[str, BaseChannel[Any, Any, Any]]) -> None:
         super().__init__(channels)
-        self._others = [name for name, channel in channels.items() if type(channel) not in (LastValue, EphemeralValue)]
+        self._others = [name for name, channel in channels.items() if type(channel) not in _PASSIVE]
         self._sensitive = _StepSensitive(channels)
         self._stored: object = None
         self._may_differ: set[str] = set()

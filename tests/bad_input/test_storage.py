@@ -1,5 +1,6 @@
-"""Storage that cannot be used."""
+"""Storage that cannot be used, and values that a storage cannot hold as they are."""
 
+import asyncio
 import os
 import shutil
 import sqlite3
@@ -8,7 +9,8 @@ import tempfile
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 from modes import Mode
@@ -20,6 +22,9 @@ from crewgraph.cli.app import app
 from crewgraph.errors import RunError, StorageError
 from crewgraph.flow import Flow, persist, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+
+if TYPE_CHECKING:
+    from servers.postgres import Postgres
 
 UNIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no open file, and knows other permissions")
 
@@ -254,6 +259,88 @@ def test_an_id_that_a_database_cannot_hold_is_reported_before_anything_runs(mode
         with pytest.raises(RunError, match=f"id 'a.*b' holds {problem}.*, at position 1"):
             way()
     assert llm.requests == []
+
+
+def test_an_id_that_postgres_cannot_hold_is_reported_before_its_thread_is_claimed(postgres: "Postgres"):
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    with PostgresSaver.from_conn_string(postgres.dsn) as saver:
+        flow = Counting(checkpointer=saver)
+        for way in (
+            lambda: flow.resume("a\0b"),
+            lambda: flow.kickoff({"id": "a\0b"}),
+            lambda: flow.run_or_resume("a\0b", {}),
+            lambda: flow.compile(checkpointer=saver).invoke({}, {"configurable": {"thread_id": "a\0b"}}),
+        ):
+            with pytest.raises(RunError, match="holds a NUL, at position 1"):
+                way()
+
+
+class Saying(Flow[dict[str, Any]]):
+    @start()
+    def say(self) -> Any:
+        self.state["said"] = self.state["words"]
+        return self.state["words"]
+
+
+_UNUSUAL: list[Any] = ["a\0b", float("inf"), float("-inf"), ["\0"], {"\0": "\0"}]
+
+
+async def _said_by_flows(saver: Any, mode: Mode) -> list[Any]:
+    """The results of flows that say unusual things: at their ends, as they are stored, and from compiled flows."""
+    said: list[Any] = []
+    for words in _UNUSUAL:
+        for granularity in ("method", "flow"):
+            flow = Saying(checkpointer=saver)
+            graph = flow.compile(checkpointer=saver, granularity=granularity)
+            config: Any = {"configurable": {"thread_id": str(uuid4())}}
+            flow_id = str(uuid4())
+            if mode.asynchronous:
+                said += [
+                    await flow.kickoff_async({"id": flow_id, "words": words}),
+                    await Saying(checkpointer=saver).aresume(flow_id),
+                ]
+                out = await graph.ainvoke({"words": words}, config)
+                stored = (await graph.aget_state(config)).values
+            else:
+                said += [flow.kickoff({"id": flow_id, "words": words}), Saying(checkpointer=saver).resume(flow_id)]
+                out = graph.invoke({"words": words}, config)
+                stored = graph.get_state(config).values
+            assert out["output"] == stored["output"]
+            assert out["state"]["said"] == stored["state"]["said"]
+            said.append(out["output"])
+    return said
+
+
+async def _said_by_crews(saver: Any, mode: Mode) -> list[Any]:
+    """What crews answer, at their ends and as compiled graphs store it."""
+    said: list[Any] = []
+    for granularity in ("task", "step"):
+        graph = solo(ScriptedLLM(["Final Answer: a\0b"])).compile(checkpointer=saver, granularity=granularity)
+        config: Any = {"configurable": {"thread_id": str(uuid4())}}
+        if mode.asynchronous:
+            said += [(await graph.ainvoke({}, config))["output"], (await graph.aget_state(config)).values["output"]]
+        else:
+            said += [graph.invoke({}, config)["output"], graph.get_state(config).values["output"]]
+    return said
+
+
+@pytest.mark.filterwarnings("ignore:no run of flow")
+def test_results_that_json_of_postgres_cannot_hold_are_stored_there_as_they_are(mode: Mode, postgres: "Postgres"):
+    from langgraph.checkpoint.postgres import PostgresSaver
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+    async def run() -> None:
+        if mode.asynchronous:
+            async with AsyncPostgresSaver.from_conn_string(postgres.dsn) as saver:
+                flows, crews = await _said_by_flows(saver, mode), await _said_by_crews(saver, mode)
+        else:
+            with PostgresSaver.from_conn_string(postgres.dsn) as saver:
+                flows, crews = await _said_by_flows(saver, mode), await _said_by_crews(saver, mode)
+        assert flows == [words for words in _UNUSUAL for _ in range(6)]
+        assert crews == ["a\0b"] * 4
+
+    asyncio.run(run())
 
 
 def test_a_checkpointer_reports_half_a_character_in_any_id(mode: Mode, tmp_path: Path):

@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -196,6 +197,44 @@ def test_a_terminal_gets_no_control_character_but_those_of_columns_and_colors(wi
         text = re.sub(r"\x1b\[[\d;]*m", "", shown.decode())  # rich's colors
         assert not RAW.search(text.replace("\r\n", "\n")), (arguments, text)
         assert "\\x1b]0;owned" in text or arguments == ("runs",), (arguments, text)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_below_standard_output_is_an_error_in_one_line(tmp_path: Path, unbuffered: str) -> None:
+    (tmp_path / "crew.py").write_text("from crewai import Crew\n", "utf-8")
+    for arguments in (["--version"], ["--help"], ["where"], ["check"], ["check", "--json"]):
+        assert _ended_with("/dev/full", arguments, tmp_path, unbuffered) == (
+            1,
+            "Error: standard output cannot be written: No space left on device\n",
+        ), arguments
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
+def test_a_reader_that_has_left_ends_a_command_quietly(tmp_path: Path) -> None:
+    for arguments in (["--version"], ["--help"], ["where"]):
+        read, write = os.pipe()
+        os.close(read)
+        try:
+            assert _ended_with(write, arguments, tmp_path) == (1, ""), arguments
+        finally:
+            os.close(write)
+
+
+def _ended_with(output: str | int, arguments: list[str], folder: Path, unbuffered: str = "") -> tuple[int, str]:
+    """The exit code of a command, and what it writes to standard error."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
+    with open(output, "w", closefd=isinstance(output, str)) as stdout:
+        ended = processes.run(
+            [sys.executable, "-m", "crewgraph", *arguments],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": unbuffered},
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=100,
+        )
+    return ended.returncode, ended.stderr
 
 
 def test_commands_print_through_one_module() -> None:

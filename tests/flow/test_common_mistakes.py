@@ -3,10 +3,12 @@
 import re
 import threading
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, Send
 from modes import Mode
 from pydantic import BaseModel
 from waiting import LONG
@@ -199,3 +201,77 @@ def test_a_run_that_waits_tells_what_may_be_answered_and_that_an_answer_was_refu
     assert isinstance(still, PendingFlow)
     assert "asks `Good?` (yes / no) again, because the last answer could not be used. Answer with" in str(still)
     assert "the answer 'perhaps' to method `draft` is none of `yes`, `no`" in str(still.questions[0].refused)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        Command(graph=Command.PARENT, goto="after"),
+        Command(goto="second"),
+        Send("second", None),
+        [Send("second", 1), Send("second", 2)],
+    ],
+    ids=["to the graph around", "to a method", "send", "sends"],
+)
+def test_a_method_that_returns_a_command_to_a_graph_is_told_how_flows_go_on(mode: Mode, command: Any):
+    calls: list[str] = []
+
+    class Steering(Flow[Any]):
+        @start()
+        def first(self) -> str:
+            return "first"
+
+        @router(first)
+        def steer(self) -> Any:
+            return command
+
+        @listen(steer)
+        def second(self) -> None:
+            calls.append("second")
+
+    class Alone(Flow[Any]):
+        @start()
+        async def steer(self) -> Any:
+            return command
+
+    message = r"^method `steer` of flow `\w+` returned a LangGraph `(Command|Send)`, but a flow goes on by its triggers"
+    for flow in (Steering, Alone):
+        with pytest.raises(RunError, match=message):
+            kickoff(mode, flow(checkpointer=False))
+        with pytest.raises(RunError, match=message):
+            mode.invoke(flow().compile(checkpointer=InMemorySaver()), {}, {"configurable": {"thread_id": "t"}})
+    assert calls == []
+
+
+def _leave(_: Any) -> Any:
+    return Command(graph=Command.PARENT, goto="after")
+
+
+def _leaving() -> Any:
+    graph: Any = StateGraph(cast("Any", dict))
+    graph.add_node("leave", _leave)
+    graph.add_edge(START, "leave")
+    return graph.compile()
+
+
+@pytest.mark.parametrize("granularity", ["method", "flow"])
+def test_a_graph_inside_a_method_that_leaves_for_the_graph_around_it_ends_no_flow_silently(
+    mode: Mode, granularity: str
+):
+    calls: list[str] = []
+
+    class Holding(Flow[Any]):
+        @start()
+        def first(self) -> Any:
+            return _leaving().invoke({}) if not calls else "data"
+
+        @listen(first)
+        def second(self, given: str) -> str:
+            return given
+
+    saver, config = InMemorySaver(), {"configurable": {"thread_id": "t"}}
+    message = r"^a graph inside method `first` of flow `Holding` returned a `Command` for the graph around it \(goto='after'\)"
+    with pytest.raises(RunError, match=message):
+        mode.invoke(Holding().compile(checkpointer=saver, granularity=granularity), {}, config)
+    calls.append("mended")
+    assert mode.invoke(Holding().compile(checkpointer=saver, granularity=granularity), None, config)["output"] == "data"

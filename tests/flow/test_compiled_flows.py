@@ -23,6 +23,8 @@ from crewgraph.errors import RunError
 from crewgraph.flow import Flow, and_, human_feedback, listen, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
+from .parts import kickoff
+
 MODULE = """
 from crewgraph.flow import Flow, listen, router, start
 
@@ -360,3 +362,57 @@ def test_a_stored_flow_is_resumed_with_the_reply_of_an_inbox(mode: Mode, tmp_pat
         answer = {"decisions": [{"type": "approve"}]}
         again = Reply(checkpointer=saver)
         assert mode.run(again.resume, again.aresume, waiting.flow_id, answer) == "sent, approved"
+
+
+class Curious(Flow[dict[str, Any]]):
+    @start()
+    def look(self) -> str | None:
+        return self.ask("Where?")
+
+
+class Asked(TypedDict, total=False):
+    output: Any
+
+
+def _kicks_off(state: Asked) -> Asked:
+    return {"output": Curious(checkpointer=False).kickoff()}
+
+
+async def _akicks_off(state: Asked) -> Asked:
+    return {"output": await Curious(checkpointer=False).kickoff_async()}
+
+
+def _invokes(state: Asked) -> Asked:
+    return {"output": Curious().compile().invoke({})["output"]}
+
+
+def _around(node: Any, checkpointer: Any = None) -> Any:
+    graph: Any = StateGraph(Asked)
+    graph.add_node("node", node)
+    graph.add_edge(START, "node")
+    return graph.compile(checkpointer=checkpointer)
+
+
+def test_a_question_that_cannot_wait_is_answered_with_what_helps_where_the_flow_runs(mode: Mode):
+    compiled = "no terminal. Compile the flow, or the graph around it, with a checkpointer"
+    in_node = r"no terminal. In a node, invoke the compiled flow, as in `flow.compile\(\).invoke\(inputs\)`"
+    alone = "no terminal. Decorate the flow with `@persist`"
+    kicks_off = _akicks_off if mode.asynchronous else _kicks_off
+    for graph, advice in (
+        (Curious().compile(), compiled),
+        (_around(Curious().compile()), compiled),
+        (_around(Curious().compile(checkpointer=False), InMemorySaver()), compiled),
+        (_around(kicks_off), in_node),
+        (_around(kicks_off, InMemorySaver()), in_node),
+    ):
+        with pytest.raises(RunError, match=f"^method `look` asks `Where\\?`, but there is {advice}"):
+            mode.invoke(graph, {}, {"configurable": {"thread_id": "t"}})
+    with pytest.raises(RunError, match=alone):
+        kickoff(mode, Curious(checkpointer=False))
+
+
+def test_the_question_of_a_compiled_flow_in_the_code_of_a_node_waits_in_the_graph_of_the_node():
+    graph, config = _around(_invokes, InMemorySaver()), {"configurable": {"thread_id": "t"}}
+    stopped = graph.invoke({}, config)
+    assert stopped["__interrupt__"][0].value["questions"][0]["message"] == "Where?"
+    assert graph.invoke(Command(resume="here"), config)["output"] == "here"

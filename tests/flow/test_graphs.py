@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 from modes import Mode
 from typing_extensions import TypedDict
 
-from crewgraph.errors import CompileError
+from crewgraph.errors import CompileError, RunError
 from crewgraph.flow import Flow, and_, listen, router, start
 
 done: list[str] = []
@@ -118,6 +119,37 @@ def test_a_method_may_be_answered_for(mode: Mode):
     edited = mode.run(graph.update_state, graph.aupdate_state, CONFIG, {"output": "by hand"}, "last")
     found = mode.state(graph, edited).values
     assert (found["progress"]["last"], found["state"]["y"], found["output"]) == ("last#1", 10, "by hand")
+
+
+@by_node
+@pytest.mark.parametrize("as_node", [None, "first", "last"])
+def test_an_edit_without_values_leaves_a_run_as_it_is(mode: Mode, as_node: str | None):
+    graph = Sums().compile(checkpointer=InMemorySaver(), interrupt_before=["last"])
+    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
+    before = mode.state(graph, CONFIG)
+    for config in (CONFIG, before.config):  # the second forks
+        edited = mode.run(graph.update_state, graph.aupdate_state, config, None, as_node)
+        found = mode.state(graph, edited)
+        assert (found.next, found.values["state"]) == (before.next, before.values["state"])
+    assert mode.invoke(graph, None, CONFIG)["output"] == 10
+
+
+def test_a_thread_without_a_run_has_nothing_to_edit(mode: Mode):
+    graph = Sums().compile(checkpointer=InMemorySaver())
+    for values in (None, {}, {"state": {"x": 1}}, {"output": 1}):
+        for as_node in (None, "first", START):
+            with pytest.raises(
+                RunError, match=r"^the thread holds no run of flow `Sums` to edit; invoke the graph first$"
+            ):
+                mode.run(graph.update_state, graph.aupdate_state, CONFIG, values, as_node)
+    assert mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)["output"] == 10
+
+
+def test_an_edit_as_what_is_no_method_is_refused(mode: Mode):
+    graph = Sums().compile(checkpointer=InMemorySaver())
+    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
+    with pytest.raises(InvalidUpdateError, match="Node lost does not exist"):
+        mode.run(graph.update_state, graph.aupdate_state, CONFIG, {"state": {"y": 1}}, "lost")
 
 
 def test_copies_of_a_graph_run_as_servers_make_them(mode: Mode):

@@ -317,6 +317,11 @@ def test_the_exit_code_is_for_pipelines(tmp_path: Path, python: Python):
     assert python(*CHECK, "works.py", "--strict").returncode == 0
     assert python(*CHECK, "differs.py").returncode == 0
     assert python(*CHECK, "differs.py", "--strict").returncode == 1
+    (tmp_path / "broken").mkdir()
+    put(tmp_path / "broken", works__py=HEAD, open__py="from crewai import (\n", agents__yaml="a: [")
+    assert python(*CHECK, "broken", "--json").returncode == 1
+    unread = python(*CHECK, "broken")
+    assert unread.returncode == 1 and "Could not be read" in unread.stdout and ", 2 could not be read" in unread.stdout
     for given in ("nowhere", "--nothing"):
         assert python(*CHECK, given).returncode == 2
     assert python(*CHECK, "nowhere").stderr == "Error: `nowhere` does not exist; pass a project folder or a file.\n"

@@ -4,12 +4,13 @@ import asyncio
 import json
 import time
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
 from modes import Mode
 from pydantic import BaseModel
 
@@ -421,3 +422,40 @@ def test_crews_inside_parallel_tool_calls_keep_apart(mode: Mode):
     assert mode.kickoff(crew(task("outer", agent(outer, tools=[ask])))).raw == "told"
     seen = [str(message["content"]) for message in outer.requests[1].messages if message["role"] == "tool"]
     assert seen == ["about a", "about b", "about c"]
+
+
+@tool("leave")
+def leave() -> str:
+    """Leave."""
+    return str(_leaving().invoke({}))
+
+
+def _leave(_: Any) -> Any:
+    return Command(graph=Command.PARENT, goto="b")
+
+
+def _leaving() -> Any:
+    graph: Any = StateGraph(cast("Any", dict))
+    graph.add_node("leave", _leave)
+    graph.add_edge(START, "leave")
+    return graph.compile()
+
+
+def _call_leaving(_: Any) -> None:
+    _leaving().invoke({})
+
+
+@pytest.mark.parametrize("granularity", ["task", "step"])
+def test_a_graph_inside_a_task_that_leaves_for_the_graph_around_it_skips_no_task_silently(mode: Mode, granularity: str):
+    llm = ScriptedLLM([ToolUse("leave", {}), "Final Answer: done"])
+    by_tool = task("a", agent(llm, tools=[leave]))
+    by_executor = task("a", agent(ScriptedLLM([]), agent_executor=_leaving()))
+    by_callback = task("a", agent(ScriptedLLM(["Final Answer: done"])), callback=_call_leaving)
+    for first in (by_tool, by_executor, by_callback):
+        last = ScriptedLLM(["Final Answer: last"])
+        team = crew(first, task("b", agent(last, role="other")))
+        with pytest.raises(
+            RunError, match=r"^a graph inside `\w+` returned a `Command` for the graph around it \(goto='b'\)"
+        ):
+            mode.kickoff(team, granularity=granularity)
+        assert last.requests == []

@@ -10,6 +10,7 @@ from langgraph.pregel import Pregel
 
 from crewgraph.compiler.crew.state import INPUTS, MESSAGES, OUTPUT
 from crewgraph.compiler.task.binding import TaskBinding
+from crewgraph.core.channels import ResultChannel
 from crewgraph.core.pregel import add_writes
 from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CompileError, RunError
@@ -50,7 +51,7 @@ def conversation_placeholder(messages: bool | str, placeholders: Mapping[str, ob
 
 def result_channels(tasks: Sequence[TaskBinding], *, messages: bool) -> dict[str, object]:
     """Return the channels for the result, with their types; a task of one of these names keeps its channel."""
-    channels: dict[str, object] = {OUTPUT: Any}
+    channels: dict[str, object] = {OUTPUT: Annotated[Any, ResultChannel]}
     if messages:
         channels[MESSAGES] = Annotated[list[AnyMessage], add_messages]
     return {name: kind for name, kind in channels.items() if name not in {assignment.slug for assignment in tasks}}

@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from langchain_core.runnables.config import var_child_runnable_config
-from langgraph.errors import GraphInterrupt
+from langgraph.errors import GraphInterrupt, ParentCommand
 
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal, read_line
 from crewgraph.compiler.agent.verdict import NO, YES
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
+from crewgraph.core.commands import refused_command
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
@@ -116,7 +117,7 @@ def interrupts(running: Running) -> Generator[None]:
     """Let LangGraph's `interrupt` ask questions of the method in a block.
 
     Raises:
-        RunError: it asks, but the run is not stored.
+        RunError: it asks, but the run is not stored; or a graph that it runs ends with a command to the graph around it.
     """
     answers = _answered_interrupts(running)
     config = var_child_runnable_config.get()
@@ -128,6 +129,8 @@ def interrupts(running: Running) -> Generator[None]:
         if not pending:
             raise
         raise parked_question(running, f"{_INTERRUPT}{len(answers)}", pending[0].value) from None
+    except ParentCommand as left:
+        raise refused_command(left, f"method `{running.method}` of flow `{running.run.name}`") from None
     finally:
         if token is not None:
             var_child_runnable_config.reset(token)
@@ -151,7 +154,7 @@ def parked_question(running: Running, name: str, value: object) -> BaseException
     """
     message = _message_of(value)
     if not running.run.stored:
-        return _unstored_error(running.method, message)
+        return _unstored_error(running, message)
     output = (
         None
         if isinstance(value, str)
@@ -265,24 +268,36 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
             return str(asker.request_feedback(question, running.run.flow))
         except HumanFeedbackPending as pending:
             if not running.run.stored:
-                raise _unstored_error(question.method, question.message) from pending
+                raise _unstored_error(running, question.message) from pending
             raise _parked(running, replace(question, callback_info=pending.callback_info), returned=True) from None
     if _asks_here(running):
         return ask_at_terminal(_prompt(question))
     if running.run.stored:
         raise _parked(running, question, returned=question.id.endswith(FEEDBACK_SUFFIX))
-    raise _unstored_error(question.method, question.message)
+    raise _unstored_error(running, question.message)
 
 
 def _asks_here(running: Running) -> bool:
     return running.run.may_ask_here and has_terminal()
 
 
-def _unstored_error(method: str, message: str) -> RunError:
-    return RunError(
-        f"method `{method}` asks `{message}`, but there is no terminal. Decorate the flow with `@persist` or give it "
-        "`checkpointer=True`: its runs are then stored and wait for the answer."
-    )
+def _unstored_error(running: Running, message: str) -> RunError:
+    if not running.run.is_shown:
+        advice = (
+            "Compile the flow, or the graph around it, with a checkpointer (and none of them with `checkpointer=False`), and "
+            "invoke it with a `thread_id`: the question then interrupts the graph and waits for the answer."
+        )
+    elif running.run.is_in_node:
+        advice = (
+            "In a node, invoke the compiled flow, as in `flow.compile().invoke(inputs)`, and compile the graph of the node with "
+            "a checkpointer: the question then interrupts that graph and waits for the answer."
+        )
+    else:
+        advice = (
+            "Decorate the flow with `@persist` or give it `checkpointer=True`: its runs are then stored and wait for the "
+            "answer."
+        )
+    return RunError(f"method `{running.method}` asks `{message}`, but there is no terminal. {advice}")
 
 
 def _prompt(question: Question) -> str:

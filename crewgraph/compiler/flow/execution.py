@@ -11,12 +11,14 @@ from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.types import Command, Send
 from pydantic import BaseModel
 
 from crewgraph.compiler.flow.algebra import Execution
 from crewgraph.compiler.flow.asking import interrupts, pending_feedback, request_feedback, restore_question
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
+from crewgraph.core.commands import WAY_OUT
 from crewgraph.core.files import FILES
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.tracing import aspanned, spanned
@@ -131,6 +133,8 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
     return parameters if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL else parameters[1:]
 
 
+_COMMANDS: tuple[type[Any], ...] = (Command, Send)
+_MAY_COMMAND: tuple[type[Any], ...] = (*_COMMANDS, list)
 _PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
 
 _Arguments = tuple[tuple[object, ...], Mapping[str, object]]
@@ -168,7 +172,10 @@ class HookedMethod:
 
         Raises:
             HookAborted: a hook refuses its result.
+            RunError: it is a command to a graph.
         """
+        if isinstance(value, _MAY_COMMAND):
+            self._check_data(value)
         if not hooks_at(_POST):
             return value
         context = self._ended(value)
@@ -177,11 +184,21 @@ class HookedMethod:
 
     async def aafter(self, value: object) -> object:
         """Async version of `after`."""
+        if isinstance(value, _MAY_COMMAND):
+            self._check_data(value)
         if not hooks_at(_POST):
             return value
         context = self._ended(value)
         await adispatch(_POST, context)
         return context.payload
+
+    def _check_data(self, value: object) -> None:
+        for item in cast("list[object]", value) if isinstance(value, list) else (value,):
+            if isinstance(item, _COMMANDS):
+                raise RunError(
+                    f"method `{self.name}` of flow `{self.flow.flow_name}` returned a LangGraph `{type(item).__name__}`, but a "
+                    f"flow goes on by its triggers. Return data. {WAY_OUT}"
+                )
 
     def _begins(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> StepContext:
         payload = {**{f"_{number}": value for number, value in enumerate(args)}, **keywords}

@@ -34,6 +34,7 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.single_node import WHOLE, SingleNode, with_journal
 from crewgraph.compiler.flow.state_changes import ANEW, apply_changes
+from crewgraph.core.channels import ResultChannel
 from crewgraph.core.journal import appended_in
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.pregel import named_run, node_name, place_of, untraced
@@ -144,7 +145,7 @@ class _Channels(TypedDict, total=False):
     unsaved: dict[str, object] | None
     """The method after which a backend failed to save the state, with the run's id."""
 
-    output: Any
+    output: Annotated[Any, ResultChannel]
     """The result of the last method."""
 
 
@@ -429,7 +430,11 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return snapshot._replace(values=with_journal(self.plan, snapshot.values, records)) if records else snapshot
 
     def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
-        """Edit a state; see LangGraph. `{"output": ...}` as a method in flight completes that method."""
+        """Edit a state; see LangGraph. `{"output": ...}` as a method in flight completes that method; None changes nothing.
+
+        Raises:
+            RunError: nothing is stored yet.
+        """
         values = self.get_state(config).values
         return super().bulk_update_state(config, self._edited(supersteps, values, config))
 
@@ -448,10 +453,15 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         return [[self._routed(update, current, is_fork) for update in step] for step in supersteps]
 
     def _routed(self, update: StateUpdate, current: GraphState, is_fork: bool) -> StateUpdate:
-        if not isinstance(update.values, dict) or update.as_node in ("__input__", "__copy__", START, END):
+        given: Any = update.values
+        if not isinstance(given, dict | None) or update.as_node in ("__input__", "__copy__", END):
             return update
-        values: GraphUpdate = dict(update.values)
+        values: GraphUpdate = {} if given is None else dict(cast("GraphUpdate", given))
         before = values if "progress" in values else {**current, **values}
+        if "progress" not in before:
+            raise RunError(f"the thread holds no run of flow `{self.flow.flow_name}` to edit; invoke the graph first")
+        if update.as_node == START:
+            return update
         if self.is_single_node and "progress" not in values:  # the edit applies to the state including the journal
             values["state"] = {**current.get("state", {}), **(values.get("state") or {})}
             values["progress"] = current["progress"]
@@ -469,6 +479,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
                 values["output"] = output
         if self.is_single_node:
             goto: object = WHOLE if progress["inflight"] else END
-            return update._replace(values=Command(update=values, goto=goto), as_node=WHOLE)
+            node = WHOLE if update.as_node is None or update.as_node in self.plan.methods else update.as_node
+            return update._replace(values=Command(update=values, goto=goto), as_node=node)
         goto = list(dict.fromkeys(item["method"] for item in progress["inflight"].values())) or END
         return update._replace(values=Command(update=values, goto=goto), as_node=update.as_node or WAIT)

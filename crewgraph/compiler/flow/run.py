@@ -50,6 +50,9 @@ class FlowRun:
     usage: UsageLedger
     """The usage of the models called by methods in this process."""
 
+    is_in_node = False
+    """Whether the code of a node of another graph kicked it off."""
+
     def __init__(self, flow: "Flow", plan: TriggerPlan, state: object, inputs: Inputs, *, stored: bool) -> None:
         self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
         self.state = state

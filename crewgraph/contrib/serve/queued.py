@@ -141,7 +141,12 @@ class QueuedRuns:
         return found.get(run.run_id)
 
     async def _add(self, run: RunRecord) -> None:
-        await self.start(run, run.remaining_delay())
+        try:
+            delay = run.remaining_delay()
+        except RunError as error:
+            await self._fail(run, error)
+        else:
+            await self.start(run, delay)
 
     async def _interrupt(self, run: RunRecord) -> None:
         """Record the end of a run that no worker has."""
@@ -153,9 +158,9 @@ class QueuedRuns:
         await events.end()
         await self._execution.forget(now)
 
-    async def _fail(self, run: RunRecord, why: str) -> None:
+    async def _fail(self, run: RunRecord, error: RunError) -> None:
         events = await EventWriter.opened(self._feed.connections, run.run_id)
-        await self._execution.fail(run, events, RunError(why))
+        await self._execution.fail(run, events, error)
         await events.end()
         await self._execution.forget(run)
 
@@ -192,7 +197,7 @@ class QueuedRuns:
             if state == "cancelled":
                 await self._interrupt(run)
             elif job is not None and state == "failed":
-                await self._fail(run, f"the run failed for good: {Work.of(job).error}")
+                await self._fail(run, RunError(f"the run failed for good: {Work.of(job).error}"))
             elif job is not None or abs((datetime.now(UTC) - run.created_at).total_seconds()) > _ENQUEUE_GRACE:
                 await self._add(run)
 

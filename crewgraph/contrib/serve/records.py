@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID, uuid4, uuid5
 
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, Item
 from langgraph.store.sqlite.aio import AsyncSqliteStore
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
-from crewgraph.schema import PlainDict
+from crewgraph.errors import RunError
+from crewgraph.redaction import redacted_logger
+from crewgraph.schema import PlainDict, fault_text
 
 __all__ = [
+    "MAX_DELAY",
     "Assistant",
     "Collection",
     "Records",
@@ -27,6 +30,11 @@ __all__ = [
     "graph_assistant_id",
     "opened_records",
 ]
+
+_logger = redacted_logger(__name__)
+
+MAX_DELAY = 10 * 366 * 86_400.0
+"""Maximum number of seconds between the creation and the start of a run."""
 
 _ASSISTANTS = UUID("5d0a3b0e-6a0f-4a53-9b4c-0c3d1f1a7c11")
 _PAGE = 200
@@ -54,8 +62,8 @@ def _now() -> datetime:
 class _Record(BaseModel):
     """A document."""
 
-    created_at: datetime = Field(default_factory=_now)
-    updated_at: datetime = Field(default_factory=_now)
+    created_at: AwareDatetime = Field(default_factory=_now)
+    updated_at: AwareDatetime = Field(default_factory=_now)
     metadata: PlainDict = Field(default_factory=dict)
 
     @property
@@ -129,8 +137,17 @@ class RunRecord(_Record):
         return self.status not in ("pending", "running")
 
     def remaining_delay(self) -> float:
-        """Return the seconds before it may start. If the clock was set back, they are at most those that were asked for."""
+        """Return the seconds until it may start; if the clock was set back, at most those that were asked for.
+
+        Raises:
+            RunError: the stored delay is impossible.
+        """
         waited = (_now() - self.created_at).total_seconds()
+        if not 0 <= self.after_seconds <= MAX_DELAY or waited < -MAX_DELAY:
+            raise RunError(
+                f"the run, of {self.created_at.isoformat()}, is stored with a delay of {self.after_seconds:g} s, which it cannot "
+                "wait for; request it again"
+            )
         return min(max(self.after_seconds - waited, 0), self.after_seconds)
 
     def shown(self) -> PlainDict:
@@ -169,12 +186,23 @@ class Collection(Generic[R]):
         filters = {name: value for name, value in fields.items() if value is not None}
         while True:
             page = await self._store.asearch(self._namespace, filter=filters or None, limit=_PAGE, offset=offset)
-            found += [self._kind.model_validate(item.value) for item in page]
+            found += [record for item in page if (record := self._read(item)) is not None]
             offset += _PAGE
             if len(page) < _PAGE:
                 break
         matching = [one for one in found if (metadata or {}).items() <= one.metadata.items()] if metadata else found
         return sorted(matching, key=lambda one: (one.created_at, one.key), reverse=True)
+
+    def _read(self, item: Item) -> R | None:
+        """Return a record; None, with a warning, if it cannot be read: the others still count."""
+        try:
+            return self._kind.model_validate(item.value)
+        except ValidationError as error:
+            faults = "; ".join(fault_text(fault) for fault in error.errors())
+            _logger.warning(
+                "The record %s of `%s` cannot be read, and is left out: %s", item.key, self._namespace[1], faults
+            )
+            return None
 
 
 class Records:

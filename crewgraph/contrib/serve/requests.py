@@ -6,7 +6,7 @@ from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from crewgraph.contrib.serve.records import RunStatus
+from crewgraph.contrib.serve.records import MAX_DELAY, RunStatus
 from crewgraph.schema import PlainDict
 from crewgraph.text import UNSTORABLE
 
@@ -29,7 +29,6 @@ _STREAM_MODES = ("values", "updates", "messages", "messages-tuple", "custom", "e
 
 _MAX_DEPTH = 100  # levels of lists and objects: whatever reads or writes them recurses
 _INTEGERS = range(-(2**63), 2**64)  # that JSON writers and msgpack have
-_MAX_DELAY = 10 * 366 * 86_400.0  # seconds
 
 
 def json_object(body: bytes) -> PlainDict:
@@ -236,7 +235,7 @@ class RunCreate(_Body):
     if_not_exists: Literal["create", "reject"] = "reject"
     on_disconnect: Literal["cancel", "continue"] = "continue"
     on_completion: Literal["delete", "keep"] = "delete"
-    after_seconds: float = Field(0, ge=0, le=_MAX_DELAY)
+    after_seconds: float = Field(0, ge=0, le=MAX_DELAY)
     durability: Literal["sync", "async", "exit"] = "sync"
     checkpoint_during: bool | None = None
     raise_error: bool | None = None

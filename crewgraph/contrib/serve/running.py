@@ -17,7 +17,7 @@ from crewgraph.contrib.serve.execution import RunExecution
 from crewgraph.contrib.serve.records import Records, RunRecord
 from crewgraph.contrib.serve.wire import Event
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.errors import CrewgraphError, ThreadBusy
+from crewgraph.errors import CrewgraphError, RunError, ThreadBusy
 from crewgraph.storage.claims.keepers import claim_keeper
 
 __all__ = ["HEARTBEAT", "MAX_STORED_EVENTS", "Doors", "EventReader", "LocalRuns", "RunEvents", "Runs"]
@@ -145,9 +145,8 @@ class RunEvents:
                 self.size -= len(self._events.popleft().data)
                 self._dropped += 1
             self._changed.notify_all()
-        await asyncio.sleep(
-            0
-        )  # a run whose events come without a pause leaves time to its readers and to other requests
+        # A run whose events come without a pause leaves time to its readers and to other requests.
+        await asyncio.sleep(0)
 
     async def flush(self) -> None:
         """Do nothing: readers receive an event as soon as it is added."""
@@ -207,10 +206,21 @@ class LocalRuns:
     async def take_up(self) -> None:
         for run in await self._records.open_runs():
             if run.graph_id in self._graphs and not run.is_queued:
-                await self.start(run, run.remaining_delay())
+                try:
+                    delay = run.remaining_delay()
+                except RunError as error:
+                    await self._fail(run, error)
+                else:
+                    await self.start(run, delay)
         for run in await self._records.runs.find(is_stateless=True):
             if run.is_over:
                 await self._execution.forget(run)
+
+    async def _fail(self, run: RunRecord, error: RunError) -> None:
+        events = self._events[run.run_id] = RunEvents()
+        await self._execution.fail(run, events, error)
+        await events.end()
+        await self._execution.forget(run)
 
     @asynccontextmanager
     async def door(self, thread_id: str) -> AsyncGenerator[None]:

@@ -10,10 +10,12 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 from pydantic_core import to_jsonable_python
 
+from crewgraph.compiler.enclosing import is_node
 from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.asking import ask_person, takes_anything
 from crewgraph.compiler.flow.background import EndAll, Settle
@@ -314,13 +316,20 @@ def _start_or_resume(flow: "Flow", inputs: Inputs) -> Program[object]:
 
 
 def claimed_run(run: FlowRun, saver: Any, thread_id: str, program: Callable[[], Program[_T]]) -> Program[_T]:
-    """Run a program with the claim on the run's thread, unless the run has it already."""
+    """Run a program with the claim on the run's thread, unless the run has it already.
+
+    Raises:
+        RunError: not every database can hold the thread's id.
+    """
+    if saver:
+        storable_id(thread_id, "flow")
+    keeper = claim_keeper(saver) if saver else None
 
     def claimed(claim: ThreadClaim | None) -> Program[_T]:
         run.claim = claim
         return program()
 
-    return holding_claim(claim_keeper(saver) if saver else None, thread_id, run.claim, claimed)
+    return holding_claim(keeper, thread_id, run.claim, claimed)
 
 
 def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[object]:
@@ -508,7 +517,7 @@ def _check_continues(
 ) -> Program[None]:
     """Check that the flow has not been edited so that it would lose or repeat a part of a stored run."""
     if "progress" in values:
-        place = {"thread_id": storable_id(thread_id, "flow"), "checkpoint_ns": ""}
+        place = {"thread_id": thread_id, "checkpoint_ns": ""}
         yield from check_flow_continues(run, graph.checkpointer, place, values["progress"], rewound=rewound)
 
 
@@ -574,6 +583,8 @@ def _execute(
     flow = run.flow
     flow.set_last_run(run)
     run.thread_id, run.saver = thread_id, graph.checkpointer
+    around = var_child_runnable_config.get()
+    run.is_in_node = around is not None and RUNNING.get() is None and is_node(around)
     retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, graph)
     if is_resumed:  # left by an earlier process
         yield retention.trim(shrink=False)
