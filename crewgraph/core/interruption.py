@@ -115,7 +115,7 @@ def _only_runs_are_left() -> bool:
 def _main_thread_has_ended() -> bool:
     main = threading.main_thread()
     # The interpreter joins the threads of pools before it counts the main thread as ended.
-    shutdown = threading._shutdown.__code__  # pyright: ignore[reportAttributeAccessIssue]
+    shutdown = vars(threading)["_shutdown"].__code__
     frame = sys._current_frames().get(main.ident or 0)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_code is not shutdown:
         frame = frame.f_back

@@ -22,10 +22,8 @@ import threading
 import time
 import types
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
-from pydantic import BaseModel
 from rehearsal import rehearse_request
 
 import crewgraph
@@ -238,24 +236,14 @@ def _end(program: types.ModuleType, code: int) -> None:
     os._exit(code & 0xFF)
 
 
-def _models_below(above: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    """Yield crewgraph's models, whose schemas would be built when they are first used."""
-    for model in above.__subclasses__():
-        if model.__module__.startswith("crewgraph"):
-            yield model
-        yield from _models_below(model)
-
-
 def preload() -> None:
-    """Import the packages of programs, rehearse a request and build the schemas of models, all of which takes time only once."""
+    """Import the packages of programs, and those that a first request imports."""
     ours = (module.name for module in pkgutil.walk_packages(crewgraph.__path__, "crewgraph."))
     for name in (*ours, *_PRELOADED):
         if not name.endswith("__main__"):
             with contextlib.suppress(ImportError):  # of an optional package
                 importlib.import_module(name)
     rehearse_request()
-    for model in _models_below(BaseModel):
-        model.model_rebuild()
     gc.collect()
     gc.freeze()
 

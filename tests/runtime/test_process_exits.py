@@ -130,6 +130,9 @@ class Running:
         self.process = (subprocess if kind in TRUE_STARTS else processes).Popen(
             [*self.command, str(seconds), *more], cwd=folder, env=self.env, stdout=pipe, stderr=pipe, text=True
         )
+        self.await_tool()
+
+    def await_tool(self) -> None:
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "begun\n"
 
@@ -226,6 +229,7 @@ def test_a_tool_that_ignores_ctrl_c_does_not_keep_the_process(tmp_path: Path, ki
 @pytest.mark.parametrize("kind", ["deaf", "calls"])
 def test_a_second_ctrl_c_does_not_wait_for_threads(tmp_path: Path, kind: str):
     running = Running(tmp_path, kind, 90)
+    running.await_tool()  # while the second thread starts, Ctrl-C ends the run at once, and again the interpreter
     running.process.send_signal(signal.SIGINT)
     time.sleep(1)
     status, _, seconds = running.end(signal.SIGINT)
