@@ -127,8 +127,8 @@ class Failed(Exception):
 class Stock:
     """What all installations share.
 
-    An environment is made at one of a few places, of which each is used again: there Python finds the bytecode of a file that
-    another installation had compiled.
+    Environments are created in a few folders that are used again and again: so Python finds the bytecode of a file that an
+    earlier installation has compiled.
     """
 
     pip: Path
@@ -144,11 +144,11 @@ class Stock:
     """Compiled Python files, by the path of their source."""
 
     places: "SimpleQueue[Path]"
-    """Folders that do not exist, and in which no installation is being tried."""
+    """The folders for environments that are free; none of them exists."""
 
     @contextmanager
     def place(self) -> Generator[Path]:
-        """Lend an empty folder, and remove it."""
+        """Create a folder for an environment, and remove it afterwards."""
         folder = self.places.get()
         folder.mkdir()
         try:

@@ -41,10 +41,12 @@ def leave_threads(pool: Executor, works: "Collection[Future[Any]]", claim: "Thre
         claim: the claim on the run's thread, which is held until the last of the works has ended.
     """
     # At once, for Ctrl-C may come again; and even without works: Ctrl-C while a thread starts leaves one that no pool tracks.
-    end_with_main_thread(time.monotonic() + PATIENCE)
-    abandon()
-    for work in works:
-        work.cancel()
+    try:
+        end_with_main_thread(time.monotonic() + PATIENCE)
+    finally:
+        abandon()
+        for work in works:
+            work.cancel()
     left = wait(works, PATIENCE).not_done
     pool.shutdown(wait=False, cancel_futures=True)
     if left and claim is not None:
@@ -76,12 +78,22 @@ def end_with_main_thread(not_before: float = 0.0) -> None:
         not_before: the time, as `time.monotonic` has it, before which the process is not ended: a thread that had just been
             started, and that no pool tracks, is waited for as long as others.
     """
-    global _watching, _not_before
+    global _not_before
     with _lock:
         _not_before = max(_not_before, not_before)
+    try:
+        _watch()
+    except KeyboardInterrupt:  # Ctrl-C again, perhaps before the thread has started
+        _watch()
+        raise
+
+
+def _watch() -> None:
+    global _watching
+    with _lock:
         if not _watching:
             threading.Thread(target=_end, name=f"{_OWN}end", daemon=True).start()
-            _watching = True  # only now: Ctrl-C may come again before the thread has started
+            _watching = True
 
 
 def _end() -> None:
@@ -103,7 +115,7 @@ def _only_runs_are_left() -> bool:
 def _main_thread_has_ended() -> bool:
     main = threading.main_thread()
     # The interpreter joins the threads of pools before it counts the main thread as ended.
-    shutdown = threading._shutdown.__code__  # pyright: ignore[reportAttributeAccessIssue]
+    shutdown = vars(threading)["_shutdown"].__code__
     frame = sys._current_frames().get(main.ident or 0)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_code is not shutdown:
         frame = frame.f_back

@@ -4,7 +4,6 @@ A job is a line of JSON on stdin: its working directory, environment, output fil
 answers with a line that says how the job ended. So the imports are paid for once.
 """
 
-import contextlib
 import gc
 import importlib
 import json
@@ -18,20 +17,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from langchain_openai import ChatOpenAI
-from openai import APIConnectionError
-from openai.types.chat import ChatCompletion
-
 _SECONDS = 60
 
 
 def main() -> None:
     """Run jobs until stdin ends."""
-    sys.path.insert(0, str(Path(__file__).parent))
-    work = importlib.import_module(sys.argv[1])
-    sys.path.pop(0)
+    folder = Path(__file__).parent
+    sys.path[:0] = [str(folder), str(folder.parent)]
+    work, rehearsal = importlib.import_module(sys.argv[1]), importlib.import_module("processes.rehearsal")
+    del sys.path[:2]
     _preload()
-    _rehearse()
+    rehearsal.rehearse_request()
     gc.collect()
     gc.freeze()
     for line in sys.stdin:
@@ -44,20 +40,14 @@ def main() -> None:
 
 
 def _preload() -> None:
-    """Import all of crewgraph where jobs have it on their path; its commands import lazily."""
+    """Import what ejected programs import, and all of crewgraph where jobs have it on their path; its commands import lazily."""
+    for name in ("langgraph.checkpoint.memory", "langgraph.graph"):
+        importlib.import_module(name)
     for name in ("crewgraph", "crewgraph_compat"):
         if name in sys.modules:
             for module in pkgutil.walk_packages(sys.modules[name].__path__, f"{name}."):
                 if ".templates" not in module.name and not module.name.endswith(("__main__", "pytest_plugin")):
                     importlib.import_module(module.name)
-
-
-def _rehearse() -> None:
-    """Trigger the imports that only a first request makes, and build the schemas of its reply."""
-    os.environ["OPENAI_API_KEY"] = "key"
-    with contextlib.suppress(APIConnectionError):
-        ChatOpenAI(model="none", base_url="http://127.0.0.1:9", max_retries=0).invoke("")
-    ChatCompletion.model_rebuild()
 
 
 def _do(work: ModuleType, job: dict[str, Any]) -> None:

@@ -8,11 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import StateGraph
 from langgraph.types import Command
-
-_ = InMemorySaver, StateGraph  # ejected programs import them: once for all
 
 
 def plain(value: Any) -> Any:

@@ -4,7 +4,6 @@ It listens on a socket it inherits. A connection is a program: it brings the pro
 and gets the process id (16 bytes) and, in the end, the wait status. Closing it earlier kills the program.
 """
 
-import asyncio
 import atexit
 import contextlib
 import gc
@@ -23,10 +22,9 @@ import threading
 import time
 import types
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
-from pydantic import BaseModel, SecretStr
+from rehearsal import rehearse_request
 
 import crewgraph
 
@@ -238,32 +236,14 @@ def _end(program: types.ModuleType, code: int) -> None:
     os._exit(code & 0xFF)
 
 
-def _models_below(above: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    """crewgraph's models; their schemas are built when they are first used."""
-    for model in above.__subclasses__():
-        if model.__module__.startswith("crewgraph"):
-            yield model
-        yield from _models_below(model)
-
-
 def preload() -> None:
-    """Import the packages of programs, and do what each process does once: import for a first request, build schemas."""
+    """Import the packages of programs, and those that a first request imports."""
     ours = (module.name for module in pkgutil.walk_packages(crewgraph.__path__, "crewgraph."))
     for name in (*ours, *_PRELOADED):
         if not name.endswith("__main__"):
             with contextlib.suppress(ImportError):  # of an optional package
                 importlib.import_module(name)
-    from langchain_openai import ChatOpenAI  # no sooner than `_PLAIN` is taken
-    from openai import APIConnectionError
-    from openai.types.chat import ChatCompletion, ChatCompletionChunk
-
-    model = ChatOpenAI(model="none", api_key=SecretStr("none"), base_url="http://127.0.0.1:9", max_retries=0)
-    with contextlib.suppress(APIConnectionError):
-        model.invoke("")
-    with contextlib.suppress(APIConnectionError):
-        asyncio.run(model.ainvoke(""))
-    for schema in (*_models_below(BaseModel), ChatCompletion, ChatCompletionChunk):
-        schema.model_rebuild()
+    rehearse_request()
     gc.collect()
     gc.freeze()
 

@@ -1,6 +1,7 @@
 """How a process ends a run: Ctrl-C, SIGTERM, SIGKILL. What was recorded is kept, and the next process goes on there.
 
-The end of an interpreter is part of what is tested, so one test of each kind of end starts a true one (`TRUE_STARTS`).
+The end of an interpreter is part of what is tested, so for some kinds of run the tests start a true one (`TRUE_STARTS`); other
+programs are forked from a process that has imported their packages.
 """
 
 import os
@@ -101,10 +102,21 @@ if "torn" in sys.argv:  # Ctrl-C comes after a wait has released its lock, and b
 
     threading.Condition.wait = wait_torn
 
+if "again" in sys.argv:  # Ctrl-C comes again before the thread that is to end the process has started
+    start_thread = threading.Thread.start
+
+    def start_interrupted(thread):
+        if thread.name == "crewgraph-end":
+            threading.Thread.start = start_thread
+            raise KeyboardInterrupt
+        start_thread(thread)
+
+    threading.Thread.start = start_interrupted
+
 print(resumes[kind]() if "resume" in sys.argv else runs[kind]())
 """
 
-TRUE_STARTS = ("deaf", "flow", "stream")
+TRUE_STARTS = ("async", "deaf", "flow", "stream")
 
 
 class Running:
@@ -118,6 +130,9 @@ class Running:
         self.process = (subprocess if kind in TRUE_STARTS else processes).Popen(
             [*self.command, str(seconds), *more], cwd=folder, env=self.env, stdout=pipe, stderr=pipe, text=True
         )
+        self.await_tool()
+
+    def await_tool(self) -> None:
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "begun\n"
 
@@ -214,9 +229,17 @@ def test_a_tool_that_ignores_ctrl_c_does_not_keep_the_process(tmp_path: Path, ki
 @pytest.mark.parametrize("kind", ["deaf", "calls"])
 def test_a_second_ctrl_c_does_not_wait_for_threads(tmp_path: Path, kind: str):
     running = Running(tmp_path, kind, 90)
+    running.await_tool()  # while the second thread starts, Ctrl-C ends the run at once, and again the interpreter
     running.process.send_signal(signal.SIGINT)
     time.sleep(1)
     status, _, seconds = running.end(signal.SIGINT)
+    assert status == 130
+    assert seconds < 45
+
+
+@pytest.mark.parametrize("kind", ["deaf", "calls"])
+def test_ctrl_c_that_comes_twice_at_once_does_not_wait_for_threads_either(tmp_path: Path, kind: str):
+    status, _, seconds = Running(tmp_path, kind, 90, "again").end(signal.SIGINT)
     assert status == 130
     assert seconds < 45
 
