@@ -3,6 +3,7 @@
 `channel_histories` reads what a `DeltaChannel` is rebuilt from: the ancestors' writes, back to the last stored value.
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -125,6 +126,7 @@ class Threads:
         self.values = Values(self.chains)
         self._numbers: dict[tuple[str, str], tuple[int, int]] = {}
         self._new: set[str] = set()
+        self._process = os.getpid()  # that `_new` is of: its parent may store what a forked child has not seen begin
         self._connections_opened = database.connections_opened
 
     def save_many(self, saves: "Sequence[CheckpointRows | WriteRows]") -> None:
@@ -143,17 +145,18 @@ class Threads:
 
     def begin(self, thread: str) -> None:
         """Note that a thread is new, by an id that no other can have: nothing is searched for it before its first rows."""
-        if len(self._new) > _MAX_CACHED:
+        if len(self._new) > _MAX_CACHED or self._process != os.getpid():
             self._new.clear()
+            self._process = os.getpid()
         self._new.add(thread)
 
     def is_new(self, thread: str) -> bool:
         """Whether a thread has begun, and nothing is stored for it yet."""
-        return thread in self._new
+        return thread in self._new and self._process == os.getpid()
 
     def find(self, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
         """A checkpoint of a thread, by default the latest; None if there is none."""
-        return None if thread in self._new else self.database.read(self._find, thread, ns, id)
+        return None if self.is_new(thread) else self.database.read(self._find, thread, ns, id)
 
     def keys(
         self,

@@ -163,3 +163,29 @@ assert graph.get_state(on("child")).values["inputs"] == "child 9"
 """
     assert started(code, file).wait(250) == 0
     sound(file)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_a_child_forked_as_a_thread_begins_sees_what_its_parent_stores(tmp_path: Path):
+    code = """
+import asyncio, os, warnings
+warnings.simplefilter("ignore")
+saver = SqliteCheckpointer(sys.argv[2])
+graph = chain(2, saver)
+run(graph, {"inputs": "before"}, on("earlier"))
+saver.begin_thread("t")
+read, write = os.pipe()
+child = os.fork()
+if not child:
+    os.read(read, 1)
+    assert saver.get_tuple(on("t")) is not None
+    assert asyncio.run(saver.aget_tuple(on("t"))) is not None
+    saver.begin_thread("own")
+    assert saver.get_tuple(on("own")) is None
+    assert saver.get_tuple(on("t")) is not None
+    os._exit(0)
+run(graph, {"inputs": "stored"}, on("t"))
+os.write(write, b".")
+assert os.waitpid(child, 0)[1] == 0
+"""
+    assert started(code, tmp_path / "runs.sqlite").wait(250) == 0
