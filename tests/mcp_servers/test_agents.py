@@ -225,6 +225,32 @@ def test_a_failing_tool_is_reported_to_the_model(mode: Mode, stdio: MCPServerStd
     assert sum(isinstance(event, ToolUsageErrorEvent) for event in events) == 1
 
 
+REFUSING = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    match asked["method"]:
+        case "initialize":
+            info = {"name": "harbour", "version": "1"}
+            version = asked["params"]["protocolVersion"]
+            said = {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}}
+        case "tools/list":
+            said = {"result": {"tools": [{"name": "moor", "inputSchema": {"type": "object", "properties": {}}}]}}
+        case "tools/call":
+            said = {"error": {"code": -32000, "message": "the quay is full"}}
+        case _:
+            continue
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}), flush=True)
+"""
+
+
+def test_an_error_of_the_server_itself_is_reported_to_the_model(mode: Mode):
+    one = worker(ToolUse("moor", {}), mcps=[MCPServerStdio(command=sys.executable, args=["-c", REFUSING])])
+    assert mode.kickoff(crew(task("a", one))).raw == "done"
+    (reported,) = observed(one)
+    assert "did not carry out `moor`: McpError: the quay is full" in reported
+
+
 # ------------------------------------------------------------------ names and filters
 def test_the_servers_name_precedes_a_tool_whose_name_is_taken(mode: Mode, notes: Path):
     @tool

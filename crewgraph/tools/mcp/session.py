@@ -247,7 +247,8 @@ class _Connection:
             return response.result()
         if type(error).__name__ in ("ClosedResourceError", "BrokenResourceError"):  # raised by anyio before sending
             raise _ConnectionLost
-        if type(error).__name__ == "McpError" and getattr(getattr(error, "error", None), "code", 0) == -32000:
+        # Servers use the code -32000, too, for errors of their own.
+        if type(error).__name__ == "McpError" and str(error) == "Connection closed":
             raise EOFError("connection closed")
         if type(error).__name__ == "McpError" and "session terminated" in str(error).lower():
             raise _ConnectionLost  # the server restarted and does not know the session
