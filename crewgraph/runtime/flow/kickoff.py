@@ -17,7 +17,7 @@ from pydantic_core import to_jsonable_python
 from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.asking import ask_person, takes_anything
 from crewgraph.compiler.flow.background import EndAll, Settle
-from crewgraph.compiler.flow.completion import of_run
+from crewgraph.compiler.flow.completion import method_of, of_run
 from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
 from crewgraph.compiler.flow.inbox import answers_of_inbox
@@ -34,7 +34,7 @@ from crewgraph.core.claims import CLAIM, ThreadClaim, holding_claim
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.saving import began
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
-from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
+from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow, output_value
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.run_options import Inputs
@@ -525,7 +525,7 @@ def _stored_result(run: FlowRun, values: GraphState) -> object:
     run.read(values)
     run.flow.set_last_run(run)
     last = values["progress"]["last"]
-    return run.values.get(last)
+    return None if last is None else output_value(method_of(last), run.values.get(last))
 
 
 def _config(graph: FlowGraph, run: FlowRun, thread_id: str | None) -> RunnableConfig:
