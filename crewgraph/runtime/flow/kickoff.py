@@ -39,7 +39,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import CompileError, DefinitionError, RunError
+from crewgraph.errors import CompileError, DefinitionError, RunError, UnknownRun
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
 from crewgraph.hooks.points import HookAborted
@@ -442,7 +442,7 @@ def stored_flow_result(flow: "Flow", flow_id: str) -> Program[Any]:
     """Return the result of a stored run that is done, or its questions if it waits, without running anything.
 
     Raises:
-        RunError: there is no such run.
+        UnknownRun: there is no such run.
     """
     graph = compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
@@ -468,14 +468,14 @@ def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, PlainDict
         )
 
 
-def unknown_run(flow: "Flow", flow_id: str) -> RunError:
+def unknown_run(flow: "Flow", flow_id: str) -> UnknownRun:
     """Return the error for an id without a stored run."""
     problem = f"no run of flow `{flow.flow_name}` is stored under `{flow_id}`."
     if _saver(flow) is None:
-        return RunError(
+        return UnknownRun(
             f"{problem} Its runs are not stored: decorate it with `@persist`, or give it `checkpointer=True`."
         )
-    return RunError(
+    return UnknownRun(
         f"{problem} Check the `flow_id`, and where the run was stored (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
     )
 
