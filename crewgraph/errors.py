@@ -21,6 +21,7 @@ CrewgraphError
     ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
     │   └── ConverterError   a converter's model did not return the requested structure
     ├── StateInvalid     a method left an invalid value in a flow's state (also ValueError)
+    ├── UnknownRun       no run with a given id, or none at all, is stored (also ValueError)
     ├── UnknownTask      the crew has no task with a given name (also ValueError)
     ├── ScriptRefused    a declared flow contains a script, and scripts are not allowed
     ├── ToolFailed       a tool call failed
@@ -76,6 +77,7 @@ __all__ = [
     "UnknownName",
     "UnknownPrice",
     "UnknownPrompt",
+    "UnknownRun",
     "UnknownTask",
     "VectorInvalid",
     "unconstructed",
@@ -263,6 +265,10 @@ class StateInvalid(RunError, ValueError):
     def __init__(self, message: str, execution: str = "") -> None:
         super().__init__(message)
         self.execution = execution
+
+
+class UnknownRun(RunError, ValueError):
+    """No run with a given id is stored, or no run at all; the message says where to look."""
 
 
 class UnknownTask(RunError, ValueError):

@@ -517,6 +517,11 @@ class MemoryScope(MemoryWrites, BaseModel):
         """Whether writes are disabled."""
         return self._memory_ref().read_only
 
+    @property
+    def llm(self) -> Any:
+        """The `llm` of the memory."""
+        return self._memory_ref().llm
+
     def bind(self, memory: "Memory") -> Self:
         """Set the memory."""
         self._memory = memory

@@ -12,7 +12,7 @@ from modes import Mode
 
 from crewgraph import ScriptedLLM
 from crewgraph.errors import DefinitionError, RunError
-from crewgraph.flow import Flow, HumanFeedbackResult, PendingFlow, Question, human_feedback, listen, start
+from crewgraph.flow import Flow, HumanFeedbackResult, PendingFlow, Question, human_feedback, listen, router, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import kickoff, resume
@@ -336,3 +336,105 @@ def test_a_fork_takes_over_what_people_have_said(mode: Mode, saver: SqliteCheckp
     step = next(one for one in last.history(waiting.flow_id) if one.completed == "draft")
     assert mode.run(last.fork, last.afork, step, {"words": 9}) == "published: the draft, 9 words, approved"
     assert [said.feedback for said in last.human_feedback_history] == ["approved"]
+
+
+class Chosen(Flow[dict[str, Any]]):
+    """A question with outcomes, and listeners of every kind."""
+
+    @start()
+    @human_feedback("Sail?", emit=["now", "later"])
+    def plan(self) -> dict[str, str]:
+        return {"ship": "Ann"}
+
+    @listen(plan)
+    def by_name(self, outcome: str) -> None:
+        done.append(outcome)
+
+    @listen("now")
+    def by_label(self, result: HumanFeedbackResult) -> None:
+        done.append(f"{result.output['ship']} {result.outcome}")
+
+
+def test_listeners_by_name_of_a_method_with_outcomes_receive_the_outcome(mode: Mode, saver: SqliteCheckpointer):
+    waiting = kickoff(mode, Chosen(checkpointer=saver))
+    resume(mode, Chosen(checkpointer=saver), waiting.flow_id, "now")
+    assert sorted(done) == ["Ann now", "now"]
+
+
+def test_the_output_of_a_method_with_outcomes_is_what_it_returned(mode: Mode, saver: SqliteCheckpointer):
+    flow = Chosen(checkpointer=saver)
+    waiting = kickoff(mode, flow)
+    flow = Chosen(checkpointer=saver)
+    resume(mode, flow, waiting.flow_id, "now")
+    assert flow.method_outputs == [{"ship": "Ann"}, None, None]
+    waiting = kickoff(mode, Last(checkpointer=saver))
+    for answer in ("no", None):  # at its end, and once it is done
+        assert resume(mode, Last(checkpointer=saver), waiting.flow_id, answer) == {"ship": "Ann"}
+
+
+class Last(Flow[dict[str, Any]]):
+    @start()
+    @human_feedback("Sail?", emit=["yes", "no"])
+    def plan(self) -> dict[str, str]:
+        return {"ship": "Ann"}
+
+
+def test_after_feedback_the_label_of_a_router_brings_the_feedback(mode: Mode, saver: SqliteCheckpointer):
+    class Routed(Flow[dict[str, Any]]):
+        @start()
+        def begin(self) -> str:
+            return "begun"
+
+        @router(begin)
+        def early(self) -> str:
+            return "before"
+
+        @listen("before")
+        @human_feedback("Good?")
+        def write(self, label: str) -> str:
+            done.append(label)
+            return "a text"
+
+        @router(write)
+        def judge(self, result: HumanFeedbackResult) -> str:
+            return "fine" if result.feedback == "good" else "poor"
+
+        @listen("fine")
+        def publish(self, result: HumanFeedbackResult) -> str:
+            return f"{result.output}, {result.feedback}"
+
+    waiting = kickoff(mode, Routed(checkpointer=saver))
+    assert resume(mode, Routed(checkpointer=saver), waiting.flow_id, "good") == "a text, good"
+    assert done == ["before"]
+
+
+def test_feedback_that_a_listener_passes_on_is_no_feedback_of_its_own(mode: Mode, saver: SqliteCheckpointer):
+    class Passes(Flow[dict[str, Any]]):
+        @start()
+        @human_feedback("Good?", emit=["yes", "no"])
+        def write(self) -> str:
+            return "a text"
+
+        @listen("yes")
+        def keep(self, result: HumanFeedbackResult) -> HumanFeedbackResult:
+            done.append("keep")
+            return result
+
+        @listen(keep)
+        @human_feedback("Still good?")
+        def look_again(self, result: HumanFeedbackResult) -> HumanFeedbackResult:
+            return result
+
+        @listen(look_again)
+        def end(self, result: HumanFeedbackResult) -> HumanFeedbackResult:
+            return result
+
+    waiting = kickoff(mode, Passes(checkpointer=saver))
+    waiting = resume(mode, Passes(checkpointer=saver), waiting.flow_id, "yes")
+    assert (waiting.questions[0].message, done) == ("Still good?", ["keep"])
+    flow, again = Passes(checkpointer=saver), Passes(checkpointer=saver)
+    result = resume(mode, flow, waiting.flow_id, "as before")
+    assert (result.output.output, result.feedback) == ("a text", "as before")
+    assert resume(mode, again, waiting.flow_id) == result
+    for one in (flow, again):
+        assert [said.method_name for said in one.human_feedback_history] == ["write", "look_again"]

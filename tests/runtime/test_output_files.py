@@ -98,3 +98,8 @@ def test_missing_folders_are_not_made_where_that_is_not_wanted(mode: Mode, here:
 def test_a_path_out_of_the_folder_or_for_a_shell_is_refused_when_the_task_is_made(path: str):
     with pytest.raises(ValueError, match="`output_file`"):
         task("a", agent(None), output_file=path)
+
+
+def test_an_empty_name_of_a_file_is_none(mode: Mode, here: Path):
+    assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), output_file=""))).raw == "x"
+    assert list(here.iterdir()) == []

@@ -15,7 +15,7 @@ from modes import Mode
 from waiting import wait_until
 
 from crewgraph import Agent, Crew, CrewOutput, Process, ScriptedLLM, Task, ToolUse
-from crewgraph.errors import RunError, UnknownTask
+from crewgraph.errors import RunError, UnknownRun, UnknownTask
 
 from .parts import agent, crew, task
 
@@ -184,6 +184,13 @@ def test_the_id_of_a_task_of_another_crew_is_refused(mode: Mode):
         replayed(mode, team, str(other.tasks[1].id))
     with pytest.raises(RunError, match=r"holds a run of crew `other`"):
         replayed(mode, team, "two", thread_id="other")
+
+
+def test_without_a_run_there_is_nothing_to_replay(mode: Mode):
+    team = three(counting())
+    with pytest.raises(UnknownRun, match="run it with `kickoff` first") as raised:
+        replayed(mode, team, str(team.tasks[0].id))
+    assert isinstance(raised.value, ValueError)
 
 
 def test_an_id_of_a_former_object_is_known_from_the_run(mode: Mode):

@@ -152,6 +152,22 @@ def test_the_memorys_own_model_is_asked_and_counted(mode: Mode):
     assert output.token_usage.successful_requests == 1 + len(own.requests)
 
 
+def test_a_scope_asks_the_memorys_own_model(mode: Mode):
+    own = ScriptedLLM(lambda messages: json.dumps({"memories": ["Bonn has boats."]}), model="own")
+    worker = ScriptedLLM(["x"])
+    mode.kickoff(crew(task("one", agent(worker)), memory=Memory(llm=own).scope("/boats")))
+    assert len(worker.requests) == 1 and len(own.requests) >= 1
+
+
+def test_a_slice_is_read_and_not_written_by_a_crew(mode: Mode):
+    memory = Memory(llm=False)
+    memory.remember("Bonn has boats.", scope="/boats")
+    worker = ScriptedLLM(["x"])
+    mode.kickoff(crew(task("one", agent(worker)), memory=memory.slice(["/boats"], read_only=False)))
+    assert "Bonn has boats." in worker.requests[0].text and len(worker.requests) == 1
+    assert len(memory.list_records()) == 1
+
+
 @pytest.mark.parametrize("llm", [None, False])
 def test_what_no_model_takes_apart_is_remembered_as_it_is(mode: Mode, llm: Any):
     memory = Memory(llm=llm)

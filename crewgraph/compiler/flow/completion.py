@@ -10,7 +10,7 @@ from typing import Any, NotRequired, cast
 from typing_extensions import TypedDict
 
 from crewgraph.compiler.flow.algebra import GraphState, GraphUpdate, Progress
-from crewgraph.compiler.flow.record import TAG
+from crewgraph.compiler.flow.record import TAG, VALUE
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult
 from crewgraph.schema import PlainMapping
 
@@ -65,7 +65,7 @@ def extra_updates(
         completion: the completion.
     """
     update: GraphUpdate = {}
-    feedback = [result for _, _, result in completion["done"] if is_feedback(result)]
+    feedback = [result for name, _, result in completion["done"] if is_feedback(name, result)]
     if feedback:
         update["feedback"] = _with_run(progress, [*(of_run(values, "feedback") or ()), *feedback])
     if completion.get("is_declared"):
@@ -112,9 +112,12 @@ def method_of(execution: str) -> str:
     return execution.rpartition("#")[0]
 
 
-def is_feedback(result: object) -> bool:
-    """Whether the result of a method, in the form of checkpoints, is a person's feedback."""
-    return isinstance(result, Mapping) and str(cast("Mapping[str, object]", result).get(TAG)).endswith(_FEEDBACK)
+def is_feedback(execution: str, result: object) -> bool:
+    """Whether the result of an execution, in the form of checkpoints, is feedback on its output, and not passed on by it."""
+    if not isinstance(result, Mapping):
+        return False
+    record = cast("Mapping[str, Any]", result)
+    return str(record.get(TAG)).endswith(_FEEDBACK) and record[VALUE]["method_name"] == method_of(execution)
 
 
 _INSIDE = re.compile(r"(?P<around>.+)/[0-9a-f]{12}/[^/]+#\d+/\d+", re.DOTALL)

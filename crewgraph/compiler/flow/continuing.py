@@ -13,10 +13,10 @@ from crewgraph.compiler.flow.algebra import FollowUp, GraphState, Progress, init
 from crewgraph.compiler.flow.completion import Completion, is_feedback, method_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.compiler.flow.updates import label_value
 from crewgraph.core.journal import appended_in
 from crewgraph.core.operations import Program
 from crewgraph.core.past import ReadPast, lineage
+from crewgraph.definitions.flow.feedback import label_value
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.errors import DefinitionChanged
 
@@ -200,7 +200,8 @@ class _Past:
         method = self._plan.methods.get(method_of(name))
         if method is None:
             return fired
-        value = label_value(self._run.revived(result)) if method.is_router or is_feedback(result) else result
+        is_plain = not method.is_router and not is_feedback(name, result)
+        value = result if is_plain else label_value(method.name, self._run.revived(result))
         return labels_of(self._plan, method.name, value)
 
     def _replayed(self, begun: Progress) -> Iterator[Progress]:

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from crewgraph.compiler.flow.algebra import Execution
 from crewgraph.compiler.flow.asking import interrupts, pending_feedback, request_feedback, restore_question
+from crewgraph.compiler.flow.completion import method_of
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
 from crewgraph.core.commands import WAY_OUT
@@ -24,7 +25,7 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.tracing import aspanned, spanned
 from crewgraph.definitions.flow.checkpoints import RESERVED_INPUTS
 from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, HumanFeedbackResult
+from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, HumanFeedbackResult, label_value
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.state import (
@@ -367,14 +368,18 @@ def _bound(run: FlowRun, method: FlowMethod) -> Callable[..., Any]:
 
 
 def _trigger_value(run: FlowRun, execution: Execution) -> object:
-    """Return what an execution's method receives: the label, or what the method that triggered it returned.
+    """Return what an execution's method receives: what the method that triggered it returned, or the label.
 
-    Routers that are triggered by the labels of others receive what the first of them did.
+    A label brings the feedback that it came from, else the run's latest. Without feedback, routers that are triggered by the
+    labels of others receive what the first of them did.
     """
-    value = run.values.get(execution["source"] or "")
-    if execution["label"] is None or isinstance(value, HumanFeedbackResult):
+    source, label = execution["source"] or "", execution["label"]
+    value = run.values.get(source)
+    if isinstance(value, HumanFeedbackResult):
+        return label_value(method_of(source), value) if label is None else value
+    if label is None:
         return value
-    return run.values.get(execution["wave"] or "", execution["label"])
+    return run.feedback[-1] if run.feedback else run.values.get(execution["wave"] or "", label)
 
 
 def _pending_feedback(running: Running, method: FlowMethod) -> HumanFeedbackResult | None:
@@ -387,7 +392,7 @@ def _pending_feedback(running: Running, method: FlowMethod) -> HumanFeedbackResu
 
 def _with_feedback(running: Running, method: FlowMethod, value: object) -> object:
     """Return the value, with feedback if the method requests it."""
-    if method.feedback is None or isinstance(value, HumanFeedbackResult):
+    if method.feedback is None or (isinstance(value, HumanFeedbackResult) and value.method_name == method.name):
         return value
     return request_feedback(running, method.feedback, value)
 

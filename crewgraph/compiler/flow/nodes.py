@@ -100,7 +100,7 @@ class WaitNode(FlowNode):
         if unsaved:
             yield from retry_save(run, unsaved)
             return Command(
-                update={"unsaved": None, **result_update(progress)}, goto=WAIT if progress["inflight"] else ()
+                update={"unsaved": None, **result_update(run, progress)}, goto=WAIT if progress["inflight"] else ()
             )
         landed = yield from wait_for_first(run, progress)
         if landed is None:

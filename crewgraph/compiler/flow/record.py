@@ -17,13 +17,15 @@ from pydantic import BaseModel, TypeAdapter
 
 from crewgraph.errors import StorageError
 
-__all__ = ["RESERVED", "TAG", "from_record", "is_text", "to_record"]
+__all__ = ["RESERVED", "TAG", "VALUE", "from_record", "is_text", "to_record"]
 
 
 TAG = "$type"
 """The key under which plain data name their class."""
 
-_VALUE = "$value"
+VALUE = "$value"
+"""The key of the data that belong to it."""
+
 _SCALARS = (str, int, float, bool, type(None))
 _MAX_DEPTH = 200
 _MIN_INT, _MAX_INT = -(1 << 63), 1 << 64
@@ -76,9 +78,9 @@ def _recorded(value: Any, context: _Context, depth: int) -> object:
     kind = cast("Any", type(value))
     if kind in _SCALARS:
         if kind is str and not (value.isascii() or is_text(value)):
-            return {TAG: _TEXT, _VALUE: base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()}
+            return {TAG: _TEXT, VALUE: base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()}
         if kind is int and not _MIN_INT <= value < _MAX_INT:
-            return {TAG: "int", _VALUE: str(value)}
+            return {TAG: "int", VALUE: str(value)}
         return value
     if depth > _MAX_DEPTH:
         raise StorageError(f"{context.where} holds data that is nested more than {_MAX_DEPTH} deep, or contains itself")
@@ -88,11 +90,11 @@ def _recorded(value: Any, context: _Context, depth: int) -> object:
     if kind is dict:
         return _mapping(cast("dict[object, object]", value), context, deeper)
     if kind in (tuple, set, frozenset):
-        return {TAG: kind.__name__, _VALUE: [_recorded(item, context, deeper) for item in value]}
+        return {TAG: kind.__name__, VALUE: [_recorded(item, context, deeper) for item in value]}
     if kind in _TEXTS:
-        return {TAG: kind.__name__, _VALUE: _TEXTS[kind](value)}
+        return {TAG: kind.__name__, VALUE: _TEXTS[kind](value)}
     if kind is bytes:
-        return {TAG: "bytes", _VALUE: base64.b64encode(value).decode()}
+        return {TAG: "bytes", VALUE: base64.b64encode(value).decode()}
     return _object(value, kind, context, deeper)
 
 
@@ -100,18 +102,18 @@ def _mapping(value: dict[object, object], context: _Context, depth: int) -> obje
     if all(type(key) is str and not key.startswith("$") and (key.isascii() or is_text(key)) for key in value):
         return {key: _recorded(item, context, depth) for key, item in value.items()}
     pairs = [[_recorded(key, context, depth), _recorded(item, context, depth)] for key, item in value.items()]
-    return {TAG: "dict", _VALUE: pairs}
+    return {TAG: "dict", VALUE: pairs}
 
 
 def _object(value: Any, kind: type[object], context: _Context, depth: int) -> object:
     if isinstance(value, Enum):
-        return {TAG: context.tag(kind), _VALUE: _recorded(value.value, context, depth)}
+        return {TAG: context.tag(kind), VALUE: _recorded(value.value, context, depth)}
     if isinstance(value, BaseModel):
         data = {**value.__dict__, **(value.__pydantic_extra__ or {})}
-        return {TAG: context.tag(kind), _VALUE: {name: _recorded(item, context, depth) for name, item in data.items()}}
+        return {TAG: context.tag(kind), VALUE: {name: _recorded(item, context, depth) for name, item in data.items()}}
     if is_dataclass(value):
         data = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {TAG: context.tag(kind), _VALUE: {name: _recorded(item, context, depth) for name, item in data.items()}}
+        return {TAG: context.tag(kind), VALUE: {name: _recorded(item, context, depth) for name, item in data.items()}}
     if isinstance(value, PurePath):
         return _recorded(str(value), context, depth)
     for base in _SCALARS[:3]:
@@ -155,7 +157,7 @@ def from_record(value: Any, classes: Mapping[str, type[object]]) -> Any:
     data = cast("dict[str, object]", value)
     if TAG not in data:
         return {key: from_record(item, classes) for key, item in data.items()}
-    return _tagged(str(data[TAG]), data[_VALUE], classes)
+    return _tagged(str(data[TAG]), data[VALUE], classes)
 
 
 def _tagged(tag: str, value: Any, classes: Mapping[str, type[object]]) -> object:

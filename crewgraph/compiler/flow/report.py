@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.definitions.flow.feedback import HumanFeedbackResult, Question
+from crewgraph.definitions.flow.feedback import HumanFeedbackResult, Question, label_value
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import read_with_retries
 from crewgraph.events.base import BaseEvent
@@ -94,9 +94,10 @@ class FlowReport:
 
     def finished(self, value: object) -> None:
         """Report that the method returned."""
-        result = value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value
         with self._method_lineage():
-            self._emit(MethodExecutionFinishedEvent, lambda: {**self._now(), "result": result})
+            self._emit(
+                MethodExecutionFinishedEvent, lambda: {**self._now(), "result": label_value(self._method, value)}
+            )
             self._run.end_events[self._name] = last_event()
 
     def failed(self, error: BaseException) -> None:

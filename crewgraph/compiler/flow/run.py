@@ -18,7 +18,7 @@ from crewgraph.compiler.flow.running import Running
 from crewgraph.compiler.flow.state_changes import CommittedState
 from crewgraph.core.cancellation import Cancellation, check_cancelled
 from crewgraph.core.claims import ThreadClaim
-from crewgraph.definitions.flow.feedback import HumanFeedbackResult, PendingFeedbackContext
+from crewgraph.definitions.flow.feedback import HumanFeedbackResult, PendingFeedbackContext, output_value
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.state import state_fields, state_id, state_source
 from crewgraph.definitions.run_options import Inputs
@@ -228,8 +228,9 @@ class FlowRun:
         self.running.pop(name, None)
         self.outputs.append(value)
         self.results_by_method[method] = value
-        if isinstance(value, HumanFeedbackResult):
+        if isinstance(value, HumanFeedbackResult) and value.method_name == method:
             self.feedback.append(value)
+            self.outputs[-1] = output_value(method, value)
         self.completed[method] = self.completed.get(method, 0) + 1
         return self.recorded_value(value, f"the result of method `{method}` of flow `{self.name}`")
 

@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from crewgraph.compiler.flow.algebra import GraphUpdate, Progress, labels_of, next_progress
-from crewgraph.compiler.flow.completion import Completion, Done, method_of
+from crewgraph.compiler.flow.completion import Completion, Done, is_feedback, method_of
 from crewgraph.compiler.flow.inbox import answers_of_inbox, flow_inbox_fields
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.report import FlowReport
@@ -18,13 +18,12 @@ from crewgraph.compiler.flow.scheduler import MethodEnd
 from crewgraph.core.plain import plain
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.checkpoints import run_extension
-from crewgraph.definitions.flow.feedback import HumanFeedbackResult
+from crewgraph.definitions.flow.feedback import HumanFeedbackResult, label_value, output_value
 
 __all__ = [
     "answer_update",
     "complete",
     "finish_update",
-    "label_value",
     "park_update",
     "question_update",
     "replay_completions",
@@ -38,11 +37,11 @@ def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progre
     completion = Completion(done=done, state=ended.changed)
     for name, value in ended.values:
         method = progress["inflight"][name]["method"]
-        labels, result = labels_of(run.plan, method, label_value(value)), run.finish(name, method, value)
+        labels, result = labels_of(run.plan, method, label_value(method, value)), run.finish(name, method, value)
         done.append((name, labels, result))
         progress = next_progress(run.plan, progress, name, labels, result)
         if not progress["inflight"] and (extra := run_extension(run.inputs)) is not None:
-            extra.end(run.flow, run.state, value)
+            extra.end(run.flow, run.state, output_value(method, value))
             completion["state"] = {**completion["state"], **run.changes()}
         save_state(run, method)
         if method in run.marks:
@@ -78,15 +77,21 @@ def finish_update(run: FlowRun, progress: Progress, changed: Mapping[str, object
         update["state"] = changed
     elif not inflight:
         update["state"] = run.final_state()
-    return update | result_update(progress)
+    return update | result_update(run, progress)
 
 
-def result_update(progress: Progress) -> GraphUpdate:
+def result_update(run: FlowRun, progress: Progress) -> GraphUpdate:
     """Return the result of a finished run."""
     last = progress["last"]
     if progress["inflight"]:
         return {}
-    return {"output": progress["results"][last] if last is not None else None}
+    if last is None:
+        return {"output": None}
+    result = progress["results"][last]
+    if isinstance(result, HumanFeedbackResult) or is_feedback(last, result):
+        output = output_value(method_of(last), run.revived(result))
+        result = run.recorded_value(output, f"the result of flow `{run.name}`")
+    return {"output": result}
 
 
 def park_update(run: FlowRun, parked_method: Parked) -> GraphUpdate:
@@ -122,8 +127,3 @@ def answer_update(run: FlowRun, answer: object) -> GraphUpdate:
     answers = {name: {**values, "output": run.parked[name].get("output")} for name, values in resolved.items()}
     remaining = {name: question for name, question in run.parked.items() if name not in answers}
     return {"answers": {**run.answers, **answers}, "parked": remaining}
-
-
-def label_value(value: object) -> object:
-    """Return the value that a method's labels are read from."""
-    return value.outcome if isinstance(value, HumanFeedbackResult) and value.outcome is not None else value

@@ -24,6 +24,8 @@ __all__ = [
     "Question",
     "flow_config",
     "human_feedback",
+    "label_value",
+    "output_value",
 ]
 
 
@@ -137,6 +139,20 @@ class HumanFeedbackResult:
 
     metadata: Metadata = field(default_factory=dict[str, Any])
     """The metadata passed to the decorator."""
+
+
+def label_value(method: str, value: object) -> object:
+    """Return what decides a method's labels, and what its listeners by name receive: the outcome of feedback on its output."""
+    if isinstance(value, HumanFeedbackResult) and value.method_name == method and value.outcome is not None:
+        return value.outcome
+    return value
+
+
+def output_value(method: str, value: object) -> object:
+    """Return what counts as a method's output: what it returned itself, if the feedback on it has an outcome."""
+    if isinstance(value, HumanFeedbackResult) and value.method_name == method and value.outcome is not None:
+        return value.output
+    return value
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -318,7 +318,7 @@ class Task(TaskRunMethods, TemplatedDefinition):
     @field_validator("output_file", mode="after")
     @classmethod
     def _check_output_file(cls, path: str | None) -> str | None:
-        if path is None:
+        if not path:  # as an empty key of a YAML file may be given
             return None
         if ".." in PurePosixPath(path.replace("\\", "/")).parts:
             raise ValueError(f"`output_file` {path!r} leaves the working directory; pass a path without `..`")

@@ -29,7 +29,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, set_fields
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import BudgetExceeded, RunError
+from crewgraph.errors import BudgetExceeded, RunError, UnknownRun
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.lineage import running
@@ -261,7 +261,7 @@ def _resume(
     yield from run.claim_thread()
     state = yield ReadState(run.graph, run.config)
     if state.created_at is None:
-        raise RunError(
+        raise UnknownRun(
             f"there is no run of thread `{thread_id}` in {_place_text(run.place)}. Check the thread's name, and "
             "whether the run was stored there (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )

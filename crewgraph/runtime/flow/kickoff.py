@@ -19,7 +19,7 @@ from crewgraph.compiler.enclosing import is_node
 from crewgraph.compiler.flow.algebra import GraphState
 from crewgraph.compiler.flow.asking import ask_person, takes_anything
 from crewgraph.compiler.flow.background import EndAll, Settle
-from crewgraph.compiler.flow.completion import of_run
+from crewgraph.compiler.flow.completion import method_of, of_run
 from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
 from crewgraph.compiler.flow.inbox import answers_of_inbox
@@ -36,12 +36,12 @@ from crewgraph.core.claims import CLAIM, ThreadClaim, holding_claim
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.saving import began
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
-from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
+from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow, output_value
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import CompileError, DefinitionError, RunError
+from crewgraph.errors import CompileError, DefinitionError, RunError, UnknownRun
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
 from crewgraph.hooks.points import HookAborted
@@ -451,7 +451,7 @@ def stored_flow_result(flow: "Flow", flow_id: str) -> Program[Any]:
     """Return the result of a stored run that is done, or its questions if it waits, without running anything.
 
     Raises:
-        RunError: there is no such run.
+        UnknownRun: there is no such run.
     """
     graph = compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
@@ -477,14 +477,14 @@ def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, PlainDict
         )
 
 
-def unknown_run(flow: "Flow", flow_id: str) -> RunError:
+def unknown_run(flow: "Flow", flow_id: str) -> UnknownRun:
     """Return the error for an id without a stored run."""
     problem = f"no run of flow `{flow.flow_name}` is stored under `{flow_id}`."
     if _saver(flow) is None:
-        return RunError(
+        return UnknownRun(
             f"{problem} Its runs are not stored: decorate it with `@persist`, or give it `checkpointer=True`."
         )
-    return RunError(
+    return UnknownRun(
         f"{problem} Check the `flow_id`, and where the run was stored (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
     )
 
@@ -534,7 +534,7 @@ def _stored_result(run: FlowRun, values: GraphState) -> object:
     run.read(values)
     run.flow.set_last_run(run)
     last = values["progress"]["last"]
-    return run.values.get(last)
+    return None if last is None else output_value(method_of(last), run.values.get(last))
 
 
 def _config(graph: FlowGraph, run: FlowRun, thread_id: str | None) -> RunnableConfig:

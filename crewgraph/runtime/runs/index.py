@@ -20,7 +20,7 @@ from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.run_options import Checkpointer
-from crewgraph.errors import RunError
+from crewgraph.errors import UnknownRun
 from crewgraph.lazy import lazy
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, has_single_node
 from crewgraph.runtime.runs.storage import checkpointer_for
@@ -262,11 +262,11 @@ def latest_run(crew: Crew, saver: Any) -> Program[str]:
     """Return the thread of a crew's most recently written run.
 
     Raises:
-        RunError: no run of the crew is stored.
+        UnknownRun: no run of the crew is stored.
     """
     runs = yield from list_crew_runs(crew, RunFilter(inside=True, limit=1), saver)
     if not runs:
-        raise RunError(
+        raise UnknownRun(
             f"no run of crew `{crew.name}` is stored in the {type(saver).__name__}: run it with `kickoff` first, or check where "
             "its runs are stored (`checkpointer=`, CREWGRAPH_STORAGE_DIR). A crew without a name is identified by the names of "
             "its tasks; pass `thread_id=` if these have changed."

@@ -15,7 +15,7 @@ from crewgraph.core.past import ReadPast, checkpoint_id_of, lineage
 from crewgraph.core.pregel import ERROR, coming, executions, interrupts_in, leads_on, pending_input
 from crewgraph.core.questions import questions_in
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.errors import RunError
+from crewgraph.errors import RunError, UnknownRun
 from crewgraph.lazy import lazy
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, stored_crew_name
 from crewgraph.schema import PlainDict, PlainMapping
@@ -193,7 +193,7 @@ def stored_run(saver: Any, thread_id: str) -> StoredCrewRun:
     """Return a run as of its latest checkpoint.
 
     Raises:
-        RunError: the run is not stored.
+        UnknownRun: the run is not stored.
     """
     return drive(read_stored_run(saver, thread_id))
 
@@ -204,7 +204,8 @@ def read_stored_run(
     """Return a run as of a checkpoint; None means the latest one.
 
     Raises:
-        RunError: the run is not stored, or belongs to another crew.
+        UnknownRun: the run is not stored.
+        RunError: it belongs to another crew.
     """
     config = _thread_config(thread_id)
     if checkpoint_id is not None:
@@ -222,7 +223,8 @@ def read_past(saver: Any, thread_id: str, crew: Crew | None = None) -> Program[l
     """Return a run as of each of its checkpoints, oldest first.
 
     Raises:
-        RunError: the run is not stored, or belongs to another crew.
+        UnknownRun: the run is not stored.
+        RunError: it belongs to another crew.
     """
     checkpoints: list[CheckpointTuple] = yield ReadPast(saver, _thread_config(thread_id))
     _crew_run(checkpoints[0] if checkpoints else None, thread_id, saver, crew)
@@ -238,7 +240,7 @@ def _thread_config(thread_id: str) -> Any:
 
 def _crew_run(checkpoint: CheckpointTuple | None, thread_id: str, saver: Any, crew: Crew | None) -> StoredCrewRun:
     if checkpoint is None:
-        raise RunError(
+        raise UnknownRun(
             f"there is no run of thread `{thread_id}` in the {type(saver).__name__}. Check the thread's name, and whether "
             "the run was stored there (`checkpointer=`, CREWGRAPH_STORAGE_DIR)."
         )
