@@ -105,9 +105,9 @@ class TaskProgress:
 
 def parts_of(holder: object) -> list[Mapping[str, object]]:
     """Return the parts of a message or an artifact."""
-    parts = (
-        cast("Iterable[object]", cast("PlainMapping", holder).get("parts") or ()) if isinstance(holder, Mapping) else ()
-    )
+    if not isinstance(holder, Mapping):
+        return []
+    parts = cast("Iterable[object]", cast("PlainMapping", holder).get("parts") or ())
     return [cast("PlainMapping", part) for part in parts if isinstance(part, Mapping)]
 
 

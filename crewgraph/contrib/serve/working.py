@@ -90,9 +90,8 @@ class WorkerRuns:
             # A reader of the end may start the next run, so it is written only after the claim is released.
             await in_thread(claim_keeper(self._saver).holder, run.thread_id)
         await events.end()
-        if (
-            run is not None
-        ):  # last, because another worker reads the values again if this one dies before it has written the end
+        # Last, because another worker reads the values again if this one dies before it has written the end.
+        if run is not None:
             await self._execution.forget(run)
 
 
