@@ -85,9 +85,8 @@ def result_update(run: FlowRun, progress: Progress) -> GraphUpdate:
     last = progress["last"]
     if progress["inflight"]:
         return {}
-    if last is None:
+    if last is None or (result := progress["results"][last]) is None:
         return {"output": None}
-    result = progress["results"][last]
     if isinstance(result, HumanFeedbackResult) or is_feedback(last, result):
         output = output_value(method_of(last), run.revived(result))
         result = run.recorded_value(output, f"the result of flow `{run.name}`")
