@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import json.encoder
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
@@ -19,6 +20,7 @@ __all__ = [
     "fill_path",
     "format_duration",
     "former_model_name",
+    "json_encoder",
     "json_text",
     "model_name",
     "placeholders",
@@ -289,6 +291,25 @@ def json_text(data: object, indent: int | None = None) -> str:
 def _json_escaped(match: re.Match[str]) -> str:
     units = match[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
+def json_encoder(
+    *, default: Callable[[Any], object] | None = None, ensure_ascii: bool = True, sort_keys: bool = False
+) -> Callable[[Any], str]:
+    """Return a function that writes values as compact JSON, in half the time of `json.JSONEncoder.encode` for a small value.
+
+    `JSONEncoder` creates an encoder in C for each value; here, one serves all. It does not look for cycles: data that contain
+    themselves raise a `RecursionError`.
+    """
+    plain = json.JSONEncoder(
+        default=default, ensure_ascii=ensure_ascii, sort_keys=sort_keys, separators=(",", ":"), check_circular=False
+    )
+    make_encoder: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make_encoder is None:  # a Python without it
+        return plain.encode
+    escape = json.encoder.encode_basestring_ascii if ensure_ascii else json.encoder.encode_basestring
+    pieces = make_encoder(None, plain.default, escape, None, ":", ",", sort_keys, False, True)
+    return lambda value: "".join(pieces(value, 0))
 
 
 # ---------------------------------------------------------------- JSON in mixed text

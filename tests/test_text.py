@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crewgraph.errors import DefinitionError, MissingInput
-from crewgraph.text import extract_json, fill, placeholders, shorten, slug
+from crewgraph.text import extract_json, fill, json_encoder, placeholders, shorten, slug
 
 WHERE = "the description of task `x`"
 INPUTS = {
@@ -202,6 +202,24 @@ json_values = st.recursive(
 def test_every_json_value_is_found_again(value: object, before: str):
     assert extract_json(f"{before}{json.dumps(value)}\n") == value
     assert extract_json(f"{before}{json.dumps(value, ensure_ascii=False, indent=1)} .") == value
+
+
+@given(json_values, st.booleans(), st.booleans())
+def test_json_is_encoded_as_the_standard_library_encodes_it(value: object, ensure_ascii: bool, sort_keys: bool):
+    encoder = json_encoder(ensure_ascii=ensure_ascii, sort_keys=sort_keys)
+    assert encoder(value) == json.dumps(value, ensure_ascii=ensure_ascii, sort_keys=sort_keys, separators=(",", ":"))
+
+
+def test_what_json_cannot_hold_is_encoded_as_its_default_and_a_cycle_raises():
+    assert (
+        json_encoder(default=lambda value: type(value).__name__)({"a": [Decimal(1), {2}]}) == '{"a":["Decimal","set"]}'
+    )
+    with pytest.raises(TypeError, match="Decimal"):
+        json_encoder()(Decimal(1))
+    cycle: list[object] = []
+    cycle.append(cycle)
+    with pytest.raises(RecursionError):
+        json_encoder()(cycle)
 
 
 @given(st.dictionaries(st.text("abc'\" \\"), st.booleans() | st.none() | st.integers() | st.text("abc'\" \\")))

@@ -1,7 +1,6 @@
 """Digests of requests, the same in every process and on every machine; and transcripts with incremental digests."""
 
 import hashlib
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,12 +9,12 @@ from pydantic_core import to_json
 
 from crewgraph.core.messages import Message
 from crewgraph.redaction import RedactedModel
+from crewgraph.text import json_encoder
 
 __all__ = ["Transcript", "digest", "encoded"]
 
 
 _SIZE = 12
-_LONG = 1000  # characters
 _TEXT_MESSAGE = {"role", "content"}
 
 
@@ -37,16 +36,15 @@ def _stable(value: Any) -> object:
     return getattr(value, "__qualname__", None) or type(value).__qualname__
 
 
-# One shared encoder: `json.dumps` with custom settings creates one for each call.
-_encode = json.JSONEncoder(default=_stable, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+_encode = json_encoder(default=_stable, sort_keys=True, ensure_ascii=False)
 
 
 def _encoded_message(message: Message) -> bytes:
-    """Return the same as `encoded`, faster for a long text that is all there is."""
-    content = message.get("content")
-    if type(content) is str and len(content) > _LONG and message.keys() == _TEXT_MESSAGE:
+    """Return the same as `encoded`, in a fifth of the time for a message of text alone."""
+    content, role = message.get("content"), message.get("role")
+    if type(content) is str and type(role) is str and message.keys() == _TEXT_MESSAGE:
         try:
-            return b'{"content":%b,"role":%b}' % (to_json(content), encoded(message["role"]))
+            return b'{"content":%b,"role":%b}' % (to_json(content), to_json(role))
         except ValueError:  # a lone surrogate
             pass
     return encoded(message)

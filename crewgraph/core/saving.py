@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkabl
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ContextThreadPoolExecutor
-from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple, copy_checkpoint
 from langgraph.constants import START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel, _loop, main
@@ -137,11 +137,11 @@ class _Saves:
             self._deferred.append(save)
             return self._done()
         if function == self._checkpointer_put_after_previous:
-            _previous, _delta_writes, *stored = args
-            self._deferred.append(("put", tuple(stored)))
-            if stored[2].get("source") == "input" and START in self.nodes:
+            save = ("put", args[2:])
+            if args[4].get("source") == "input" and START in self.nodes:
+                self._deferred.append(_copied(save))
                 return self._done()
-            return self._save(self._take_deferred())
+            return self._save([*self._take_deferred(), save])
         return self._background(function, *args, **options)
 
     def _take_deferred(self) -> list[Save]:
@@ -290,7 +290,7 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
     def _save(self, saves: list[Save]) -> "asyncio.Future[None]":
         last = self._last
         if last is not None and not last.done():
-            self._last = self._background(self._save_after, last, saves)
+            self._last = self._background(self._save_after, last, [_copied(save) for save in saves])
             return cast("asyncio.Future[None]", self._last)
         self._last = None
         try:
@@ -302,7 +302,7 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
             return future
         if saved:
             return self._done()
-        self._last = self._background(self._save_after, None, saves)
+        self._last = self._background(self._save_after, None, [_copied(save) for save in saves])
         return cast("asyncio.Future[None]", self._last)
 
     async def _save_after(self, last: "asyncio.Future[None] | None", saves: list[Save]) -> None:
@@ -318,6 +318,15 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
 
 _SAVED: "Future[None]" = Future()
 _SAVED.set_result(None)
+
+
+def _copied(save: Save) -> Save:
+    """Return a save that waits: the loop changes its checkpoint meanwhile."""
+    kind, arguments = save
+    if kind != "put":
+        return save
+    config, checkpoint, *rest = arguments
+    return kind, (config, copy_checkpoint(checkpoint), *rest)
 
 
 def _latest_in(config: RunnableConfig) -> RunnableConfig:

@@ -21,7 +21,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from itertools import compress
+from itertools import chain, compress, repeat
 from operator import ne
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -40,6 +40,7 @@ from langgraph.runtime import ExecutionInfo, Runtime
 from langgraph.types import PregelExecutableTask
 
 from crewgraph.core.channels import ResultChannel
+from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
     from langgraph.pregel._loop import PregelLoop
@@ -240,8 +241,16 @@ def _new_versions(previous_versions: Mapping[str, Any], current_versions: dict[s
     """Return the channels with other versions than before, as LangGraph's function does by comparing each in turn."""
     if not previous_versions:
         return current_versions
-    is_new = map(ne, current_versions.values(), map(previous_versions.get, current_versions))
+    known = len(previous_versions)
+    if [*previous_versions] == [*current_versions][:known]:  # as always, but after an edit
+        is_new = chain(map(ne, current_versions.values(), previous_versions.values()), repeat(True))
+    else:
+        is_new = map(ne, current_versions.values(), map(previous_versions.get, current_versions))
     return {name: current_versions[name] for name in compress(current_versions, is_new)}
+
+
+def _itself(checkpoint: Checkpoint) -> Checkpoint:
+    return checkpoint
 
 
 _create: Any = cast("Any", _loop).create_checkpoint
@@ -251,10 +260,19 @@ if supports_value_reuse:
 if supports_comparison:
     _replaced["get_new_channel_versions"] = _new_versions
 _put_checkpoint = with_globals(PregelLoop._put_checkpoint, _loop, **_replaced)  # pyright: ignore[reportPrivateUsage]
+_put_uncopied_checkpoint = with_globals(
+    PregelLoop._put_checkpoint,  # pyright: ignore[reportPrivateUsage]
+    _loop,
+    copy_checkpoint=_itself,
+    **_replaced,
+)
 
 
 class LeanLoop(PregelLoop):
     """The overridden part of LangGraph's loop; a base of the loops in `saving.py`."""
+
+    _inline = False
+    """Whether `submit` saves a checkpoint before it returns, or copies it: LangGraph need not copy what it hands over."""
 
     if supports_step_channels:
         after_tick = with_globals(PregelLoop.after_tick, _loop, apply_writes=_apply_writes)
@@ -280,7 +298,8 @@ class LeanLoop(PregelLoop):
 
     def _put_checkpoint(self, metadata: Any) -> None:
         if self.checkpointer or not supports_unsaved_steps or metadata is self.checkpoint_metadata:
-            _put_checkpoint(self, metadata)
+            put = _put_uncopied_checkpoint if self._inline else _put_checkpoint
+            put(self, metadata)
         else:  # it will not be read; the ids of nodes hold the number of the step
             metadata["step"] = self.step
             metadata["parents"] = {}
@@ -373,13 +392,13 @@ class _Raising(Runnable[Any, Any]):
 
 def _config_of_attempt(task: PregelExecutableTask, configurable: Mapping[str, Any] | None) -> RunnableConfig | None:
     """Return the config for the only attempt of a task; None if LangGraph has to count attempts or time."""
-    place: dict[str, Any] = {**(task.config.get("configurable") or {}), **(configurable or {})}
+    place: PlainMapping = task.config.get("configurable") or {}
     runtime = place.get(_RUNTIME)
     if task.timeout is not None or not isinstance(runtime, Runtime) or runtime.execution_info is None:
         return None
-    info = replace(runtime.execution_info, node_first_attempt_time=time.time(), node_attempt=1)
-    place[_RUNTIME] = replace(cast("Runtime[Any]", runtime), execution_info=info)
-    return {**task.config, "configurable": place}
+    # LangGraph copies both objects for each attempt. Of this task there is one, for which they have been made.
+    object.__setattr__(runtime.execution_info, "node_first_attempt_time", time.time())
+    return {**task.config, "configurable": {**place, **configurable}} if configurable else task.config
 
 
 _run_with_retry: Any = _retry.run_with_retry

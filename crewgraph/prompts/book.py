@@ -35,6 +35,10 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 def fill_placeholders(text: str, /, **values: str) -> str:
     """Fill the placeholders of a text; those without a value stay as they are."""
+    return _filled(text, values)
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
     if not values:
         return text
     # In a single pass, so that placeholders inside values are not filled.
@@ -69,7 +73,7 @@ class Book:
         Raises:
             UnknownPrompt: The key does not exist (also a KeyError).
         """
-        return fill_placeholders(str(self.text("slices", key)), **values)
+        return _filled(str(self.text("slices", key)), values)
 
     def error(self, key: str, **values: str) -> str:
         """Return an error message for a model with its placeholders filled.
@@ -85,7 +89,7 @@ class Book:
         Raises:
             UnknownPrompt: The part or key does not exist (also a KeyError).
         """
-        return fill_placeholders(str(self.text(part, key)), **values)
+        return _filled(str(self.text(part, key)), values)
 
     def text(self, part: str, key: str) -> Text:
         """Return a text without filling its placeholders.

@@ -46,6 +46,10 @@ def _go(state: State) -> Command[Any]:
     return Command(update={"seen": ["one"]}, goto="two")
 
 
+def _again(state: State) -> str:
+    return END if len(state.get("seen", ())) > 5 else "there"
+
+
 def _chain(builder: Any) -> None:
     for name in ("a", "b", "c"):
         builder.add_node(name, _node(name))
@@ -89,6 +93,14 @@ def _nested(builder: Any) -> None:
     builder.add_edge("before", "inner")
 
 
+def _loops(builder: Any) -> None:
+    for name in ("there", "back"):
+        builder.add_node(name, _node(name))
+    builder.add_edge(START, "there")
+    builder.add_edge("there", "back")
+    builder.add_conditional_edges("back", _again, ["there", END])
+
+
 def _fails(builder: Any) -> None:
     def fail(state: State) -> State:
         raise ValueError("it does not work")
@@ -105,6 +117,7 @@ _GRAPHS: dict[str, Callable[[Any], None]] = {
     "sends": _sends,
     "a question": _asks,
     "commands": _goes,
+    "a loop": _loops,
     "a nested graph": _nested,
     "a failing node": _fails,
 }
@@ -174,6 +187,11 @@ def _rows(saver: SqliteCheckpointer, thread: str) -> list[Any]:
                 None if parent is None else numbers[_place(parent)["checkpoint_id"]],
                 {name: value for name, value in one.checkpoint["channel_values"].items()},
                 sorted(one.checkpoint["channel_versions"]),
+                sorted(
+                    (node, channel, one.checkpoint["channel_versions"].get(channel) == version)
+                    for node, versions in one.checkpoint["versions_seen"].items()
+                    for channel, version in versions.items()
+                ),
                 sorted(
                     (channel, repr(value).partition("id=")[0])
                     for _, channel, value in one.pending_writes or ()

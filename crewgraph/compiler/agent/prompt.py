@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pydantic import BaseModel
 
@@ -13,7 +14,7 @@ from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.placeholders import render_template, split_at_slot
 from crewgraph.definitions.task.task import Task
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.book import Book, fill_placeholders
 from crewgraph.schema import model_outline
 
 __all__ = [
@@ -72,24 +73,16 @@ class Opening:
             context: the outputs of other tasks.
             summary: a summary of the work so far; empty at the start.
         """
-        return self.files.shown_in(
-            prompt_messages(self.agent, self._system_text, self._user_text(context, summary), self._texts)
-        )
-
-    @property
-    def _texts(self) -> dict[str, str]:
         briefing = self.briefing
-        return {
+        texts = {
             "role": briefing.role.rstrip(),
             "goal": briefing.goal.rstrip(),
             "backstory": briefing.backstory.rstrip(),
         }
-
-    @property
-    def _system_text(self) -> str:
-        return agent_system_prompt(
-            self._texts, self.tools, self.book, native=self.native, capability_notes=self.capability_notes
+        system = agent_system_prompt(
+            texts, self.tools, self.book, native=self.native, capability_notes=self.capability_notes
         )
+        return self.files.shown_in(prompt_messages(self.agent, system, self._user_text(context, summary), texts))
 
     def _user_text(self, context: str, summary: str) -> str:
         text = task_prompt(self.task, self.briefing, self.book, (*self.files.notes(self.book), *self.notes))
@@ -111,7 +104,7 @@ def agent_system_prompt(
         native: whether tools are offered through native tool calls.
         capability_notes: the notes of its capabilities.
     """
-    parts = [book.slice("role_playing", **texts)]
+    parts = [_persona(str(book.text("slices", "role_playing")), **texts)]
     if not tools:
         parts.append(book.slice("no_tools"))
     elif native:
@@ -119,6 +112,11 @@ def agent_system_prompt(
     else:
         parts.append(book.slice("tools", tools=tools.described, tool_names=tools.listed))
     return "\n\n".join((*parts, *capability_notes))
+
+
+@lru_cache(maxsize=64)  # an agent has the same in all its tasks
+def _persona(template: str, role: str, goal: str, backstory: str) -> str:
+    return fill_placeholders(template, role=role, goal=goal, backstory=backstory)
 
 
 def prompt_messages(agent: BaseAgent, system: str, user: str, texts: Mapping[str, str]) -> list[Message]:

@@ -17,10 +17,12 @@ __all__ = ["StrictSerializer", "Typed", "Values", "Write"]
 
 
 Typed = tuple[str, bytes] | None
+_Mark = tuple[str, bytes] | tuple[str, int, bytes]
 """A serialized value: its kind and its bytes. None stands for None."""
 
 _NONE = 0  # the number that stands for None, which needs no row
 _INLINE = -1  # the number that says that a write's bytes stand in its own row
+_SHORT = 2048  # bytes
 _MAX_CACHED = 256  # supersteps whose writes are remembered until the checkpoint after them
 
 _SELECT_WRITES = (
@@ -64,7 +66,7 @@ class Values:
 
     def __init__(self, chains: "Chains") -> None:
         self._chains = chains
-        self._recent: OrderedDict[tuple[int, str], dict[tuple[str, bytes], tuple[str, int, int]]] = OrderedDict()
+        self._recent: OrderedDict[tuple[int, str], dict[_Mark, tuple[str, int, int]]] = OrderedDict()
         self._without_write: OrderedDict[tuple[int, str], dict[str, tuple[str, int]]] = OrderedDict()
 
     def store(
@@ -78,7 +80,7 @@ class Values:
         recent = self._recent.pop((no, parent), {}) if parent is not None else {}
         value_ids: dict[str, int] = {}
         for channel, typed in values:
-            recorded = recent.get(_digest(typed)) if recent and typed is not None else None
+            recorded = recent.get(_mark(typed)) if recent and typed is not None else None
             if recorded is not None and connection.execute(
                 _SELECT_SLOT, (no, parent, recorded[0], recorded[1])
             ).fetchone() == (recorded[2],):
@@ -116,7 +118,7 @@ class Values:
                 number = _insert(connection, typed)
             rows.append((no, checkpoint, task, idx, path, channel, number, None, None))
             if typed is not None and idx >= 0:
-                self._recent.setdefault((no, checkpoint), {})[_digest(typed)] = task, idx, number
+                self._recent.setdefault((no, checkpoint), {})[_mark(typed)] = task, idx, number
         if connection.executemany(_INSERT_WRITE, rows).rowcount < len(rows):
             _resolve_conflicts(connection, rows, shared)
         if len(self._recent) > _MAX_CACHED:
@@ -172,8 +174,10 @@ def _insert(connection: sqlite3.Connection, typed: Typed) -> int:
     return connection.execute("INSERT INTO payloads (kind, data) VALUES (?, ?)", typed).lastrowid or _NONE
 
 
-def _digest(typed: tuple[str, bytes]) -> tuple[str, bytes]:
-    return typed[0], hashlib.blake2b(typed[1], digest_size=16).digest()
+def _mark(typed: tuple[str, bytes]) -> _Mark:
+    """Return what tells a value from all others, and takes little memory: a short value itself, the digest of a long one."""
+    kind, data = typed
+    return typed if len(data) <= _SHORT else (kind, len(data), hashlib.blake2b(data, digest_size=16).digest())
 
 
 _OUTPUTS = (

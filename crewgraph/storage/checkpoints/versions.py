@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
 from crewgraph.storage.checkpoints.schema import damaged_checkpoints
+from crewgraph.text import json_encoder
 
 __all__ = ["EMPTY", "Chains", "Difference", "Link", "Version", "Versions"]
 
@@ -20,7 +21,7 @@ Version = str | int | float
 """A channel's version: text from this checkpointer, possibly a number from others."""
 
 _T = TypeVar("_T")
-_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_encode = json_encoder()
 
 
 class Difference(NamedTuple):
