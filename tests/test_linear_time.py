@@ -233,7 +233,8 @@ def flags_of(call: ast.Call) -> int:
 # ---------------------------------------------------------------- the texts that suit a pattern worst
 CATEGORIES = {op.CATEGORY_DIGIT: "1", op.CATEGORY_SPACE: " ", op.CATEGORY_WORD: "a"}
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
-SAMPLES = of(4, 8)  # beginnings of a pattern that are repeated, and followed by runs
+COMMON = " \n\ta1`\"'[]{}()<>-_*#\\\r"[: of(5, 24)]  # characters whose runs every pattern is given, besides its own
+SAMPLES = of(3, 8)  # beginnings of a pattern that are repeated, and followed by runs
 
 
 def member(code: Any, value: Any) -> str:
@@ -315,7 +316,7 @@ def families_of(pattern: re.Pattern[Any]) -> Iterator[tuple[str, Callable[[int],
     """Runs of each character, each beginning over and over, and each beginning with a run behind it that leads nowhere."""
     tree = parser.parse(pattern.pattern, pattern.flags & ~int(re.UNICODE))
     own = characters(tree)
-    for char in sorted(own | set(" \n\t\ra1`\"'[]{}()<>-_*#\\")):
+    for char in sorted(own | set(COMMON)):
         yield f"{char!r} repeated", repeated(char)
     beginnings = sorted({text for text in samples(tree)[1] if text}, key=lambda text: (len(text), text))
     for text in [*beginnings[:: len(beginnings) // SAMPLES + 1], *beginnings[-1:]]:

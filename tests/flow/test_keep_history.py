@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import processes
 import pytest
+from extent import of
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from modes import Mode
@@ -267,7 +268,9 @@ class Weighed(Loop):
 
 
 def test_cost_per_round_is_constant(mode: Mode, saver: SqliteCheckpointer, tmp_path: Path, granularity: str):
-    rounds = 600 if granularity == "method" else 2_400  # the past is looked at after 64 methods, or after 1,000
+    rounds = (
+        of(320, 600) if granularity == "method" else 2_400
+    )  # the past is looked at after 64 methods, or after 1,000
     sizes: dict[str, list[int]] = {}
     for wish in ("all", "latest"):
         flow = Weighed(tmp_path / "runs.db", checkpointer=saver, keep_history=wish)

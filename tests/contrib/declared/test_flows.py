@@ -543,7 +543,7 @@ def test_a_file_that_declares_no_flow_is_refused(methods: dict[str, Any], messag
             "aliases",
         ),
         ("a: &a [*a]", "holds more than"),
-        ("[" * 5_000, "nested too deeply"),
+        ("{a: " * 5_000, "nested too deeply"),
         ({"name": "T", "methods": {"a": {"do": {"ref": "nowhere"}}}}, 'of the form "module:name"'),
         ({"name": "T", "methods": {"a": {"do": {"ref": "no_such:thing"}}}}, "cannot be resolved"),
         (

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from extent import of
 from langgraph.checkpoint.sqlite import SqliteSaver
 from storage.checkpoints.saver_graphs import chain, on, run
 
@@ -133,11 +134,12 @@ def test_a_value_that_another_process_has_removed_is_not_shared(tmp_path: Path):
     assert payloads(file) == 0
 
 
-def test_a_graph_of_a_thousand_nodes_reads_back_whole(tmp_path: Path):
+def test_a_graph_of_hundreds_of_nodes_reads_back_whole(tmp_path: Path):
+    nodes = of(300, 1_000)
     with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
-        end = run(chain(1_000, saver, "x"), {"inputs": "i"}, on("t"))
+        end = run(chain(nodes, saver, "x"), {"inputs": "i"}, on("t"))
     with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
-        graph = chain(1_000, saver, "x")
+        graph = chain(nodes, saver, "x")
         assert graph.get_state(on("t")).values == end
         states = list(graph.get_state_history(on("t"), limit=40))
-        assert [len(state.values) for state in states] == [1_001 - i for i in range(40)]
+        assert [len(state.values) for state in states] == [nodes + 1 - i for i in range(40)]
