@@ -174,8 +174,9 @@ async def _serve(
         while not server.started and not running.done():
             await asyncio.sleep(0.01)
         if server.started:
-            at = server.servers[0].sockets[0].getsockname()
-            print_line(f"serving on http://{at[0]}:{at[1]}" + ("" if token else ", without a token"), err=True)
+            for listening in server.servers[0].sockets[:1]:  # none, if it was told to stop meanwhile
+                at = listening.getsockname()
+                print_line(f"serving on http://{at[0]}:{at[1]}" + ("" if token else ", without a token"), err=True)
             while not server.should_exit and not running.done():
                 await asyncio.sleep(0.05)
             await app.state.stop()  # before uvicorn waits for the connections, on some of which runs are streamed

@@ -255,6 +255,34 @@ def test_a_port_that_another_program_uses_is_an_error_in_one_line(tmp_path: Path
     assert ("address already in use" in server.output, "Traceback" in server.output) == (True, False)
 
 
+_STOPPED_AT_ONCE = """
+import os, signal, threading, time
+from crewgraph.flow import Flow, start
+
+class Idle(Flow):
+    @start()
+    def begin(self) -> None:
+        pass
+
+flow = Idle()
+
+def stop() -> None:  # as soon as the server handles signals, before it has started
+    while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        time.sleep(0)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+threading.Thread(target=stop, daemon=True).start()
+"""
+
+
+def test_a_server_that_is_told_to_stop_while_it_starts_stops_without_a_word(tmp_path: Path):
+    (tmp_path / "stopped_at_once.py").write_text(_STOPPED_AT_ONCE)
+    server = OfficeServer(tmp_path, "--target=stopped_at_once.py:flow")
+    with pytest.raises(AssertionError):
+        server.start()
+    assert (server.end(), server.output) == (-signal.SIGTERM, "")
+
+
 async def _store_impossible_runs(server: OfficeServer, like: str) -> list[str]:
     """Store open runs as no server makes them: with delays and times that do not exist, and one that is not a run at all."""
     opened = opened_records(server.records) if server.queue is None else opened_postgres(server.queue)
