@@ -19,7 +19,7 @@ from waiting import wait_until
 from crewgraph.contrib.serve.postgres import opened_postgres
 from crewgraph.contrib.serve.records import Records, opened_records
 
-from .server_processes import OfficeServer
+from .server_processes import OfficeServer, started
 
 
 @pytest.fixture(params=["alone", "queued"])
@@ -253,6 +253,20 @@ def test_a_port_that_another_program_uses_is_an_error_in_one_line(tmp_path: Path
     ):
         server.start()
     assert ("address already in use" in server.output, "Traceback" in server.output) == (True, False)
+
+
+def test_a_client_that_sends_half_a_request_does_not_keep_a_server_that_stops(tmp_path: Path):
+    with started(tmp_path) as server:
+        host, _, port = server.url.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(
+                f"POST /threads HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+                "Content-Length: 100\r\n\r\n{".encode()
+            )
+            wait_until(lambda: httpx.get(f"{server.url}/ok").is_success)  # it has read what there was
+            assert server.end() == -signal.SIGTERM
+            assert client.recv(12) == b"HTTP/1.1 413"
+        assert "Traceback" not in server.output
 
 
 _STOPPED_AT_ONCE = """

@@ -1,5 +1,6 @@
 """Checks before the routes: token, host name, and size and type of the body."""
 
+import asyncio
 import hmac
 import json
 import re
@@ -67,12 +68,18 @@ class Guard:
         return any([hmac.compare_digest(one.encode(), (self._token or "").encode()) for one in tokens])
 
     def _limited(self, receive: Receive) -> Receive:
-        read = 0
+        read, is_complete = 0, False
 
         async def limited() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, is_complete
+            try:
+                message = await receive()
+            except asyncio.CancelledError:
+                if is_complete:
+                    raise
+                return {"type": "http.disconnect"}  # the server stops, and the rest of the body has not come
             read += len(message.get("body", b""))
+            is_complete = not message.get("more_body", False)
             return {"type": "http.disconnect"} if read > self._max_body else message
 
         return limited
