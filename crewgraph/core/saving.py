@@ -55,7 +55,10 @@ class InlineSaver(Protocol):
     saves_inline: bool
 
     def put_many(self, saves: Sequence[Save], /) -> None:
-        """Perform saves of one thread and namespace, in order, in one transaction."""
+        """Perform saves of one thread and namespace, in order, in one transaction.
+
+        A checkpoint in them is the loop's own, which it changes afterwards: do not keep it.
+        """
         ...
 
     def put_many_nowait(self, saves: Sequence[Save], /) -> bool:
