@@ -305,10 +305,11 @@ def json_encoder(
         default=default, ensure_ascii=ensure_ascii, sort_keys=sort_keys, separators=(",", ":"), check_circular=False
     )
     make_encoder: Any = getattr(json.encoder, "c_make_encoder", None)
-    if make_encoder is None:  # a Python without it
-        return plain.encode
     escape = json.encoder.encode_basestring_ascii if ensure_ascii else json.encoder.encode_basestring
-    pieces = make_encoder(None, plain.default, escape, None, ":", ",", sort_keys, False, True)
+    try:
+        pieces = make_encoder(None, plain.default, escape, None, ":", ",", sort_keys, False, True)
+    except TypeError:  # a Python without it, or with another of that name: it is not documented
+        return plain.encode
     return lambda value: "".join(pieces(value, 0))
 
 
