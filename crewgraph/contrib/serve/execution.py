@@ -51,6 +51,10 @@ class EventSink(Protocol):
         """Wait until readers can receive what was added."""
         ...
 
+    async def end(self) -> None:
+        """End the stream of each reader."""
+        ...
+
 
 class RunExecution:
     """Executes runs, and records their status and that of their threads.
@@ -155,6 +159,12 @@ class RunExecution:
         thread.metadata |= {"graph_id": run.graph_id, "assistant_id": run.assistant_id}
         with suppress(asyncio.CancelledError):
             await self._records.threads.put(thread)
+
+    async def refuse(self, run: RunRecord, events: EventSink, error: Exception) -> None:
+        """End a run that cannot be started with an error, and its stream."""
+        await self.fail(run, events, error)
+        await events.end()
+        await self.forget(run)
 
     async def forget(self, run: RunRecord) -> None:
         """Delete a run that was requested without a thread, and its thread."""

@@ -160,9 +160,7 @@ class QueuedRuns:
 
     async def _fail(self, run: RunRecord, error: RunError) -> None:
         events = await EventWriter.opened(self._feed.connections, run.run_id)
-        await self._execution.fail(run, events, error)
-        await events.end()
-        await self._execution.forget(run)
+        await self._execution.refuse(run, events, error)
 
     async def _maintain(self) -> None:
         pruned = -_PRUNE_INTERVAL

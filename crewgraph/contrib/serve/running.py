@@ -218,9 +218,7 @@ class LocalRuns:
 
     async def _fail(self, run: RunRecord, error: RunError) -> None:
         events = self._events[run.run_id] = RunEvents()
-        await self._execution.fail(run, events, error)
-        await events.end()
-        await self._execution.forget(run)
+        await self._execution.refuse(run, events, error)
 
     @asynccontextmanager
     async def door(self, thread_id: str) -> AsyncGenerator[None]:
