@@ -5,7 +5,6 @@ import importlib
 import inspect
 import pickle  # noqa: TID251 - as process pools do
 import pkgutil
-import socket
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -15,6 +14,7 @@ import crewgraph_compat
 import openai
 import pytest
 from servers.openai_api import error as refusal
+from servers.ports import reserved_port
 
 import crewgraph
 from crewgraph import LLM, Agent, Crew, Task
@@ -85,12 +85,6 @@ def test_the_name_of_a_missing_package_is_kept():
     assert (restored.name, str(restored)) == ("x", "pip install x")
 
 
-def unused_port() -> int:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
-
-
 def kickoff(base_url: str) -> str:
     worker = Agent(
         role="r", goal="g", backstory="b", llm=LLM("openai/m", base_url=base_url, api_key="k", max_retries=0)
@@ -114,7 +108,7 @@ def test_the_errors_of_a_provider_leave_a_process_pool_as_they_are(serve: Any):
                 pool.submit(kickoff, serve([refusal(status)] * 9).url).result()
             assert error.value.status_code == status
             assert all(isinstance(error.value, kind) for kind in kinds)
-        with pytest.raises(ConnectionError, match="could not be reached") as unreached:
-            pool.submit(kickoff, f"http://127.0.0.1:{unused_port()}/v1").result()
+        with reserved_port() as port, pytest.raises(ConnectionError, match="could not be reached") as unreached:
+            pool.submit(kickoff, f"http://127.0.0.1:{port}/v1").result()
         assert isinstance(unreached.value, openai.APIConnectionError)
         assert type(copy.copy(unreached.value)) is type(unreached.value)

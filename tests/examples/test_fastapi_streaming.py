@@ -2,7 +2,6 @@
 
 import doctest
 import json
-import socket
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import pytest
 from docs.pages import environment
 from servers.browser import missing, running_browser
 from servers.openai_api import OpenAIServer
+from servers.ports import reserved_port
 from waiting import wait_until
 
 from .run_example import EXAMPLES, copy_example, run_command, runnable_blocks, stand_in
@@ -23,24 +23,22 @@ from .run_example import EXAMPLES, copy_example, run_command, runnable_blocks, s
 @contextmanager
 def running(folder: Path, *command: str, **more: str) -> Generator[str]:
     """The server's port, while it runs."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = str(one.getsockname()[1])
+    with reserved_port() as port:
+        program = [sys.executable, *(word.format(port=port) for word in command)]
+        with processes.Popen(program, cwd=folder, env=environment(folder.parent / "storage", **more)) as process:
+            try:
+                wait_until(lambda: _is_up(port) or process.poll() is not None)
+                assert process.poll() is None
+                yield str(port)
+            finally:
+                process.terminate()
 
-    def is_up() -> bool:
-        try:
-            return httpx.get(f"http://127.0.0.1:{port}/").status_code == 200
-        except httpx.TransportError:
-            return False
 
-    program = [sys.executable, *(word.format(port=port) for word in command)]
-    with processes.Popen(program, cwd=folder, env=environment(folder.parent / "storage", **more)) as process:
-        try:
-            wait_until(lambda: is_up() or process.poll() is not None)
-            assert process.poll() is None
-            yield port
-        finally:
-            process.terminate()
+def _is_up(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/").status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def check_client(folder: Path, port: str) -> None:

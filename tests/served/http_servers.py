@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Generator
@@ -12,6 +11,7 @@ from typing import Any
 
 import httpx
 import processes
+from servers.ports import reserved_port
 from waiting import wait_until
 
 __all__ = ["Served", "langgraph_dev", "our_server", "our_server_with_workers", "worker"]
@@ -50,12 +50,6 @@ def _environment(folder: Path, **more: str) -> dict[str, str]:
     }
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 def _is_up(url: str) -> bool:
     try:
         return httpx.get(f"{url}/ok", timeout=2).status_code == 200
@@ -82,13 +76,13 @@ def _running(command: list[str], url: str, folder: Path, kind: Any, **more: str)
 
 
 @contextmanager
-def our_server(folder: Path, *options: str, port: int | None = None, **more: str) -> Generator[Served]:
+def our_server(folder: Path, *options: str, **more: str) -> Generator[Served]:
     """Run `crewgraph serve`."""
-    port = port or _free_port()
     targets = [f"--target=served.programs:{name}" for name in _TARGETS]
-    command = [sys.executable, "-m", "crewgraph", "serve", *targets, f"--port={port}", *options]
-    with _running(command, f"http://127.0.0.1:{port}", folder, processes.Popen, **more) as served:
-        yield served
+    with reserved_port() as port:
+        command = [sys.executable, "-m", "crewgraph", "serve", *targets, f"--port={port}", *options]
+        with _running(command, f"http://127.0.0.1:{port}", folder, processes.Popen, **more) as served:
+            yield served
 
 
 @contextmanager
@@ -121,8 +115,8 @@ def langgraph_dev(folder: Path) -> Generator[Served]:
     (folder / "graphs.py").write_text(f"from served.programs import graphs\n\nmade = graphs()\n{made}")
     listed = {name: f"./graphs.py:{name}" for name in _TARGETS}
     (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": listed}))
-    port = _free_port()
     program = Path(sys.executable).parent / "langgraph"
-    command = [str(program), "dev", f"--port={port}", "--no-browser", "--no-reload", "--n-jobs-per-worker=4"]
-    with _running(command, f"http://127.0.0.1:{port}", folder, subprocess.Popen) as served:
-        yield served
+    with reserved_port() as port:
+        command = [str(program), "dev", f"--port={port}", "--no-browser", "--no-reload", "--n-jobs-per-worker=4"]
+        with _running(command, f"http://127.0.0.1:{port}", folder, subprocess.Popen) as served:
+            yield served

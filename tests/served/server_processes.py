@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Generator
@@ -12,6 +11,7 @@ from typing import Any
 
 import httpx
 import processes
+from servers.ports import reserve_port
 from waiting import wait_until
 
 __all__ = ["OfficeServer", "started"]
@@ -25,9 +25,7 @@ class OfficeServer:
     def __init__(self, folder: Path, *options: str, queue: str | None = None) -> None:
         self._folder, self.queue = folder, queue
         self._options = options if queue is None else (*options, f"--queue={queue}")
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            self.url = f"http://127.0.0.1:{one.getsockname()[1]}"
+        self.url = f"http://127.0.0.1:{reserve_port(self)}"
         self.process: subprocess.Popen[Any] | None = None
         self.workers: list[subprocess.Popen[Any]] = []
 

@@ -12,6 +12,7 @@ import processes
 from waiting import wait_until
 
 from .mcp_server import PROGRAM
+from .ports import reserve_port
 
 __all__ = ["RunningServer", "calls", "over_stdio", "running"]
 
@@ -27,9 +28,7 @@ class RunningServer:
 
     def __init__(self, notes: Path, transport: str) -> None:
         self.notes, self.transport = notes, transport
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port = reserve_port(self)
         self.url = f"http://127.0.0.1:{self.port}/{'sse' if transport == 'sse' else 'mcp'}"
         self.process: subprocess.Popen[bytes] | None = None
 
