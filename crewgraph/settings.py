@@ -14,7 +14,6 @@ __all__ = [
     "knowledge_dir",
     "longest_retry_after",
     "prices_file",
-    "private_file",
     "prompts_file",
     "retention_days",
     "size_cap",
@@ -39,19 +38,6 @@ def storage_dir() -> Path:
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "crewgraph"
     return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "crewgraph"
-
-
-def private_file(path: str | Path) -> None:
-    """Create a file readable only by its owner (0600), with missing folders (0700), unless it exists.
-
-    Raises:
-        OSError: the file or a folder cannot be created.
-    """
-    file = Path(path)
-    for folder in reversed([parent for parent in (file.parent, *file.parent.parents) if not parent.exists()]):
-        folder.mkdir(mode=0o700, exist_ok=True)
-    if not file.exists():
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def retention_days() -> float:

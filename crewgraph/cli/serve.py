@@ -10,11 +10,12 @@ import typer
 
 from crewgraph.cli.output import print_line
 from crewgraph.cli.target import load_target
+from crewgraph.disk import private_file
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.lazy import lazy
-from crewgraph.settings import private_file, storage_dir
+from crewgraph.settings import storage_dir
 
 if TYPE_CHECKING:
     from crewgraph.runtime.runs.storage import default_checkpointer

@@ -15,11 +15,12 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from crewgraph.disk import private_file
 from crewgraph.errors import StorageError
 from crewgraph.extras import require
 from crewgraph.lazy import lazy
 from crewgraph.schema import Metadata, PlainDict
-from crewgraph.settings import private_file, storage_dir
+from crewgraph.settings import storage_dir
 from crewgraph.text import slug
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from crewgraph.disk import private_file
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
 from crewgraph.redaction import SecretRedactor, redacted_logger
-from crewgraph.settings import private_file
 from crewgraph.text import json_text
 
 __all__ = ["LogFileListener", "add_entry", "log_path"]

@@ -19,9 +19,9 @@ from typing import Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.loops.threads import ThreadPool
+from crewgraph.disk import private_file
 from crewgraph.errors import StorageError
 from crewgraph.redaction import redacted_logger
-from crewgraph.settings import private_file
 
 __all__ = [
     "MEMORY",

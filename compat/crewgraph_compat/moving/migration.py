@@ -2,10 +2,7 @@
 
 import difflib
 import io
-import os
 import re
-import shutil
-import tempfile
 import tokenize
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from crewgraph.disk import replace_file
 from crewgraph_compat.moving.dependencies.files import (
     ProjectScopes,
     rewrite_environment,
@@ -67,16 +65,7 @@ class RewrittenFile:
         Raises:
             OSError: The file cannot be written; its old content is intact.
         """
-        place = self.path.resolve()
-        handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(self.after)
-            shutil.copymode(place, name)
-            Path(name).replace(place)
-        except BaseException:  # also after Ctrl-C: no temporary file is left
-            Path(name).unlink(missing_ok=True)
-            raise
+        replace_file(self.path, self.after)
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """Results of experiments, and their comparison with a baseline."""
 
 import json
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from crewgraph.contrib.evaluation.display import ExperimentResultsDisplay
+from crewgraph.disk import replace_file
 from crewgraph.schema import Metadata, PlainDict, PlainMapping
 
 __all__ = ["ExperimentResult", "ExperimentResults", "append_run", "compare_runs", "latest_baseline"]
@@ -64,7 +64,7 @@ class ExperimentResults:
             "results": [result.model_dump(mode="json", exclude={"agent_evaluations"}) for result in self.results],
         }
         if filepath is not None:
-            Path(filepath).write_text(json.dumps(data, indent=2, ensure_ascii=False), "utf-8")
+            replace_file(filepath, json.dumps(data, indent=2, ensure_ascii=False))
         return data
 
     def compare_with_baseline(
@@ -118,12 +118,7 @@ def append_run(path: Path, run: PlainMapping) -> None:
     """
     runs = [*_runs(path), run]
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(json.dumps(runs, indent=2, ensure_ascii=False), "utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_file(path, json.dumps(runs, indent=2, ensure_ascii=False))
 
 
 def compare_runs(baseline: PlainMapping, now: Mapping[str, bool]) -> PlainDict:

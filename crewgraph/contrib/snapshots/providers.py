@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
+from crewgraph.disk import PRIVATE, private_file, replace_file
 from crewgraph.errors import StorageError
 from crewgraph.redaction import RedactedModel
 
@@ -84,10 +85,7 @@ class JsonProvider(BaseProvider):
         folder = _folder(location, branch)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"{snapshot_id()}{_PARENT}{parent_id or _NONE}.json"
-        temporary = path.with_suffix(".tmp")
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(data)
-        temporary.replace(path)  # atomic: readers never see a partial file, even after a kill
+        replace_file(path, data, mode=PRIVATE)
         return str(path)
 
     def prune(self, location: str, max_keep: int, *, branch: str = "main") -> int:
@@ -148,8 +146,7 @@ class SqliteProvider(BaseProvider):
 
     def checkpoint(self, data: str, location: str, *, parent_id: str | None = None, branch: str = "main") -> str:
         path, name = Path(location), snapshot_id()
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        private_file(path)
         with _connect(path) as database:
             database.execute("PRAGMA journal_mode=WAL")
             database.execute(_TABLE)

@@ -1,6 +1,5 @@
 """Records snapshots of crews, flows and agents while they run."""
 
-import os
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from crewgraph.contrib.snapshots.runtime_state import RuntimeState
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew.crew import Crew, agents_of
+from crewgraph.disk import PRIVATE, replace_file
 from crewgraph.errors import StorageError
 from crewgraph.events.base import BaseEvent, brief
 from crewgraph.events.bus import RUNTIME_STATE, crewai_event_bus
@@ -131,10 +131,7 @@ class SnapshotRecorder:
         path = self._config.begun
         data = self._state.set_progress([self._point()]).model_dump_json()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = path.with_suffix(".tmp")
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(data)
-        temporary.replace(path)
+        replace_file(path, data, mode=PRIVATE)
 
     def _record(self, trigger: str) -> None:
         try:

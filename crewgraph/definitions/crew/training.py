@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crewgraph.definitions.run_options import Inputs
+from crewgraph.disk import PRIVATE, replace_file
 from crewgraph.errors import RunError, StorageError
 from crewgraph.lazy import lazy
 from crewgraph.redaction import redacted_logger
@@ -254,7 +254,7 @@ def _invalid_file(path: Path, reason: str) -> StorageError:
 
 
 def write_training(path: Path, training_file: TrainingFile) -> None:
-    """Write a training file atomically, readable by its owner only.
+    """Write a training file as a whole; a new one is readable by its owner only.
 
     Raises:
         StorageError: If it cannot be written.
@@ -262,15 +262,6 @@ def write_training(path: Path, training_file: TrainingFile) -> None:
     try:
         if not path.parent.is_dir():
             raise NotADirectoryError(f"there is no folder `{path.parent}`")
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(training_file.model_dump_json(indent=2))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        except BaseException:  # also after Ctrl-C: no temporary file is left
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        replace_file(path, training_file.model_dump_json(indent=2), mode=PRIVATE)
     except OSError as error:
         raise StorageError(f"the training file `{path}` cannot be written: {error}") from error

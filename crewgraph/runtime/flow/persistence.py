@@ -11,9 +11,10 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.persistence import FlowPersistence
+from crewgraph.disk import private_file
 from crewgraph.errors import DefinitionError, StorageError
 from crewgraph.schema import PlainDict
-from crewgraph.settings import private_file, storage_dir
+from crewgraph.settings import storage_dir
 
 __all__ = ["SQLiteFlowPersistence"]
 

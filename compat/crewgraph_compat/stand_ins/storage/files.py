@@ -14,9 +14,10 @@ from typing import Any, Final, TypedDict, Unpack
 from uuid import UUID
 
 from crewgraph.definitions.crew.training import training_path
+from crewgraph.disk import private_file, replace_file
 from crewgraph.errors import StorageError
 from crewgraph.observe.logfile import add_entry, log_path
-from crewgraph.settings import private_file, storage_dir
+from crewgraph.settings import storage_dir
 from crewgraph_compat.stand_ins.storage.serialization import CrewJSONEncoder
 
 __all__ = [
@@ -160,7 +161,7 @@ class PickleHandler:
             StorageError: the file cannot be written.
         """
         try:
-            Path(self.file_path).write_text(json.dumps(data, cls=CrewJSONEncoder, indent=2), "utf-8")
+            replace_file(self.file_path, json.dumps(data, cls=CrewJSONEncoder, indent=2))
         except OSError as error:
             raise StorageError(f"`{self.file_path}` cannot be written: {error}") from error
 
