@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextvars import copy_context
 from functools import wraps
 from itertools import count
@@ -123,6 +123,24 @@ def postgres() -> Iterator[Postgres]:
         pytest.skip(reason)
     with prepared_postgres() as server:
         yield server
+
+
+_failed_once: set[str] = set()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: Any) -> Generator[None, Any, Any]:
+    """Forget the first failure of a shared fixture, so that the next test, or the same one repeated, sets it up again.
+
+    Else a server that could not start once fails every test that would use it.
+    """
+    try:
+        return (yield)
+    except Exception:
+        if fixturedef.scope != "function" and fixturedef.argname not in _failed_once:
+            _failed_once.add(fixturedef.argname)
+            fixturedef.finish(request)
+        raise
 
 
 @pytest.hookimpl(tryfirst=True)
