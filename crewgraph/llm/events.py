@@ -3,8 +3,10 @@
 Replies that are replayed from the journal emit no events.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, CallbackManager
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
         LLMStreamChunkEvent,
         ToolCall,
     )
+    from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 else:
     FunctionCall = lazy("crewgraph.events.llm:FunctionCall")
     LLMCallCompletedEvent = lazy("crewgraph.events.llm:LLMCallCompletedEvent")
@@ -45,8 +48,44 @@ else:
     LLMCallType = lazy("crewgraph.events.llm:LLMCallType")
     LLMStreamChunkEvent = lazy("crewgraph.events.llm:LLMStreamChunkEvent")
     ToolCall = lazy("crewgraph.events.llm:ToolCall")
+    ToolUsageErrorEvent = lazy("crewgraph.events.tool:ToolUsageErrorEvent")
+    ToolUsageFinishedEvent = lazy("crewgraph.events.tool:ToolUsageFinishedEvent")
+    ToolUsageStartedEvent = lazy("crewgraph.events.tool:ToolUsageStartedEvent")
 
-__all__ = ["EventModel", "StreamingChunkHandler", "with_chunk_events"]
+__all__ = ["EventModel", "StreamingChunkHandler", "function_events", "with_chunk_events"]
+
+
+@contextmanager
+def function_events(
+    source: object, name: str, args: PlainDict, agent: object, task: object
+) -> Generator[Callable[[object], None]]:
+    """Emit the events of a function that the model has called, outside of an agent's loop.
+
+    Args:
+        source: The source of the events.
+        name: The name of the function.
+        args: Its arguments.
+        agent: The calling agent, if any.
+        task: The task it works on, if any.
+
+    Yields:
+        A function that takes the result.
+    """
+    fields: PlainDict = {"tool_name": name, "tool_args": args, "from_agent": agent, "from_task": task}
+    started = datetime.now(UTC)
+    results: list[object] = []
+    if crewai_event_bus.wants(ToolUsageStartedEvent):
+        crewai_event_bus.emit(source, ToolUsageStartedEvent(**fields))
+    try:
+        yield results.append
+    except BaseException as error:  # reported whatever it is, also a cancellation
+        if crewai_event_bus.wants(ToolUsageErrorEvent):
+            crewai_event_bus.emit(source, ToolUsageErrorEvent(**fields, error=error))
+        raise
+    if crewai_event_bus.wants(ToolUsageFinishedEvent):
+        ended = datetime.now(UTC)
+        event = ToolUsageFinishedEvent(**fields, started_at=started, finished_at=ended, output=results[0])
+        crewai_event_bus.emit(source, event)
 
 
 def with_chunk_events(

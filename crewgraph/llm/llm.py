@@ -399,10 +399,13 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         function = self._requested_call(reply, available_functions)
         if function is None:
             return call_result(reply, response_format, self.responses)
-        result = function()
-        if inspect.iscoroutine(result):
-            result.close()
-            raise ModelError(f"`{reply['tool_calls'][0]['name']}` is a coroutine function: use `await llm.acall(...)`.")
+        name = reply["tool_calls"][0]["name"]
+        with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
+            result = function()
+            if inspect.iscoroutine(result):
+                result.close()
+                raise ModelError(f"`{name}` is a coroutine function: use `await llm.acall(...)`.")
+            completed(result)
         return function_result(result)
 
     @overridable
@@ -429,8 +432,13 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         function = self._requested_call(reply, available_functions)
         if function is None:
             return call_result(reply, response_format, self.responses)
-        result = await in_thread(function)
-        return function_result(await result if inspect.isawaitable(result) else result)
+        name = reply["tool_calls"][0]["name"]
+        with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
+            result = await in_thread(function)
+            if inspect.isawaitable(result):
+                result = await result
+            completed(result)
+        return function_result(result)
 
     def supports_function_calling(self) -> bool:
         """Return whether the model supports tools."""
@@ -479,7 +487,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         if self.responses is not None:
             self.responses.record_answer(message)
 
-    def _requested_call(self, reply: Reply, functions: PlainMapping | None) -> Any:
+    def _requested_call(self, reply: Reply, functions: PlainMapping | None) -> "partial[Any] | None":
         """Return the function of the first tool call, bound to its arguments; None if there is nothing to call."""
         if not reply["tool_calls"] or not functions or (self.responses is not None and self.responses.parses_outputs):
             return None

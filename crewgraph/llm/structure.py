@@ -1,7 +1,7 @@
 """Structured answers: models that give them in a way of their own, and texts that may contain more than JSON."""
 
 import json
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from pydantic import BaseModel, ValidationError
 
@@ -45,7 +45,7 @@ def reply_structure(reply: Reply, structure: type[BaseModel], *, any_name: bool 
 
 
 def read_structure(text: str, schema: type[_M]) -> tuple[_M | None, str]:
-    """Parse a text, or the JSON embedded in it, as an instance of a schema.
+    """Parse a text, or the JSON embedded in it, as an instance of a schema; a list of one object is that object.
 
     Returns:
         The instance and an empty string, or None and the reason.
@@ -69,7 +69,8 @@ def _candidates(text: str) -> list[object]:
         embedded = extract_json(text)
         if embedded is not None:
             candidates.append(embedded)
-    return candidates
+    lists = (cast("list[object]", found) for found in candidates if isinstance(found, list))
+    return [*candidates, *(found[0] for found in lists if len(found) == 1)]
 
 
 def _describe(error: ValidationError) -> str:

@@ -34,7 +34,10 @@ GOOD = '{"title": "Rain", "pages": 3}'
 MIXED = f"Here you are:\n```json\n{GOOD}\n```\nIs that what you wanted?"
 
 
-@pytest.mark.parametrize("text", [GOOD, f"  {GOOD}\n", MIXED, f"Sure: {GOOD}", "{'title': 'Rain', 'pages': 3,}"])
+@pytest.mark.parametrize(
+    "text",
+    [GOOD, f"  {GOOD}\n", MIXED, f"Sure: {GOOD}", "{'title': 'Rain', 'pages': 3,}", f"[{GOOD}]", f"So: [{GOOD}]."],
+)
 def test_json_in_the_answer_costs_no_request(text: str):
     run = run_task(reporting(text))
     assert run.result["pydantic"] == {"title": "Rain", "pages": 3}

@@ -133,6 +133,41 @@ def test_the_ways_models_dress_an_answer(text: str):
     assert answer(text) == "42"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Thought: I search. Action: search\nAction Input: {"q": 1}',
+        'Thought: I search. Action: search Action Input: {"q": 1}',
+        'Thought: I search.\nAction: search Action Input: {"q": 1}',
+        'Thought: I search.\n**Action:** search **Action Input:** {"q": 1}',
+        'Thought: I search.\n\nAction:\nsearch\n\nAction Input:\n{"q": 1}',
+    ],
+)
+def test_an_action_is_found_wherever_its_labels_stand(text: str):
+    assert actions(text) == [("search", '{"q": 1}')]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Thought: I know it. Final Answer: 42", "42"),
+        ("I now know the final answer Final Answer: 42\nand more", "42\nand more"),
+        ("My Final Answer: 42", "42"),
+    ],
+)
+def test_an_answer_is_found_behind_other_words_of_its_line(text: str, expected: str):
+    assert answer(text) == answer(text, tools=False) == expected
+    natively = parse_reply(reply(text), tools_offered=True, natively=True)
+    assert isinstance(natively, FinalAnswer)
+    assert natively.output == text
+
+
+def test_an_action_keeps_an_input_that_mentions_an_answer():
+    assert actions('Action: search\nAction Input: {"q": "Final Answer: no"}') == [
+        ("search", '{"q": "Final Answer: no"}')
+    ]
+
+
 def test_input_over_several_lines_stays_whole():
     assert actions('Action: write\nAction Input: {\n  "text": "a",\n  "more": [1,\n 2]\n}') == [
         ("write", '{\n  "text": "a",\n  "more": [1,\n 2]\n}')
@@ -181,7 +216,7 @@ def test_the_thought_before_an_answer_is_kept_apart():
 @pytest.mark.parametrize(
     "text",
     [
-        "My Final Answer: is a phrase here",
+        "my final answer: is a phrase here",
         "Actions: speak louder than words",
         "Action items: none",
         "An Action: plan",

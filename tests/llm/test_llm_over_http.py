@@ -21,6 +21,8 @@ from servers.openai_api import OpenAIServer, Script, call, calls, cut, empty, er
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.errors import ToolFailed
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.llm.errors import ContextLengthExceeded, UnreadableAnswer
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
@@ -449,6 +451,40 @@ def test_call_performs_the_function_that_was_called(serve: Serve):
 
     with pytest.raises(KeyError):
         llm.call("x", tools=tools, available_functions={"add": failing})
+
+
+def test_a_function_that_was_called_has_events(serve: Serve, mode: str):
+    llm = LLM("openai/test", base_url=serve(lambda request: call("add", {"a": 4})).url)
+    seen: list[tuple[str, Any, Any]] = []
+
+    def add(a: int) -> int:
+        if a in refused:
+            raise ValueError(f"not {a}")
+        return a + 1
+
+    def ask() -> Any:
+        asked: dict[str, Any] = {
+            "tools": [{"type": "function", "function": dict(ADD)}],
+            "available_functions": {"add": add},
+        }
+        return asyncio.run(llm.acall("x", **asked)) if mode == "async" else llm.call("x", **asked)
+
+    def note(source: object, event: ToolUsageEvent) -> None:
+        assert source is llm
+        ended = getattr(event, "output", None) or getattr(event, "error", None)
+        seen.append((event.type, event.tool_name, str(ended) if ended else event.tool_args))
+
+    refused: set[int] = set()
+    with crewai_event_bus.scoped_handlers():
+        for kind in (ToolUsageStartedEvent, ToolUsageFinishedEvent, ToolUsageErrorEvent):
+            crewai_event_bus.on(kind)(note)
+        assert ask() == "5"
+        refused.add(4)
+        with pytest.raises(ValueError, match="not 4"):
+            ask()
+        crewai_event_bus.flush()
+    started = ("tool_usage_started", "add", {"a": 4})
+    assert seen == [started, ("tool_usage_finished", "add", "5"), started, ("tool_usage_error", "add", "not 4")]
 
 
 def test_fifty_threads_share_a_model_and_every_token_is_counted(serve: Serve):

@@ -150,6 +150,13 @@ def test_a_tasks_own_version_is_called_by_the_graph(mode: Mode, tmp_path: Path):
     assert output.token_usage.successful_requests == 2
 
 
+def test_a_crews_task_without_context_gives_an_empty_text_through_both_own_versions(mode: Mode):
+    silent = Silent(role="r", goal="g", backstory="b", llm=ScriptedLLM([]))
+    mine = Counting(name="mine", description="d", expected_output="e", agent=silent)
+    assert mode.kickoff(crew(mine)).raw == "mine:  (r, '', [])"
+    assert executed(mode, Task(name="mine", description="d", expected_output="e", agent=silent)).raw == "mine: None"
+
+
 def test_a_patched_verb_is_called_with_keywords(mode: Mode):
     one = task("patched", agent(ScriptedLLM([])))
     given = TaskOutput(description="d", raw="from the patch", agent="worker")

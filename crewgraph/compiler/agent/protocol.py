@@ -38,8 +38,18 @@ def _label(words: str) -> re.Pattern[str]:
 
 
 _FINAL = _label("Final Answer")
-_ACTION = re.compile(_label(r"Action[ \t]*+\d*+").pattern + r"(?P<name>[^\n]*+)", re.IGNORECASE | re.MULTILINE)
-_INPUT = _label(r"Action[ \t]*+\d*+[ \t]*+Input[ \t]*+\d*+")
+_FINAL_WITHIN = re.compile(r"\b(?P<before>)Final Answer(?P<after>):")
+_INPUT_WORDS = r"Action[ \t]*+\d*+[ \t]*+Input[ \t]*+\d*+"
+_INPUT = _label(_INPUT_WORDS)
+_INPUT_BEHIND = re.compile(rf"(?P<before>){_INPUT_WORDS}(?P<after>[ \t*_]*+)[:\uff1a](?:\*\*|__)?", re.IGNORECASE)
+_NAME = (
+    r"(?:[ \t]*+\n\s*+(?!(?:Action|Observation|Thought|Final Answer)\b))?+"
+    rf"(?P<name>(?:(?!{_INPUT_WORDS}[ \t*_]*+[:\uff1a])[^\n])*+)"
+)
+"""The rest of the line, up to an input on the same one; the line below where nothing follows the label."""
+
+_ACTION = re.compile(_label(r"Action[ \t]*+\d*+").pattern + _NAME, re.IGNORECASE | re.MULTILINE)
+_ACTION_WITHIN = re.compile(r"\bAction[ \t]*+\d*+:" + _NAME)
 _OBSERVATION = _label("Observation")
 _THOUGHT = _label("Thought")
 _FENCE = re.compile(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)(?P<info>[^\n]*+)")
@@ -115,9 +125,21 @@ def parse_reply(reply: Reply, *, tools_offered: bool, natively: bool = False) ->
         return FinalAnswer(output=_answer(final), thought=_thought(text[: final.start()]), text=text)
     if action:
         return _actions(text, action)
+    if not natively and (within := _within_a_line(text, tools_offered=tools_offered)):
+        return within
     if tools_offered and not natively and _THOUGHT.match(text.lstrip()):
         return Malformed(error="thought_only", text=text)
     return FinalAnswer(output=text.strip(), thought="", text=text)
+
+
+def _within_a_line(text: str, *, tools_offered: bool) -> Actions | FinalAnswer | Malformed | None:
+    """Parse a reply whose labels follow other words on their line; an action counts only with its input."""
+    action = _ACTION_WITHIN.search(text) if tools_offered else None
+    if action and (_INPUT_BEHIND.match(text, action.end()) or _INPUT.search(text, action.end())):
+        return _actions(text, action)
+    if final := _FINAL_WITHIN.search(text):
+        return FinalAnswer(output=_answer(final), thought=_thought(text[: final.start()]), text=text)
+    return None
 
 
 def final_text(reply: Reply) -> str:
@@ -135,7 +157,7 @@ def _actions(text: str, first: re.Match[str]) -> Actions | Malformed:
     actions: list[Action] = []
     for start, after in zip(starts, [*starts[1:], None], strict=True):
         stop = _action_end(own_text, start.end(), after.start() if after else len(own_text))
-        label = _INPUT.search(own_text, start.end(), stop)
+        label = _INPUT_BEHIND.match(own_text, start.end(), stop) or _INPUT.search(own_text, start.end(), stop)
         args = _clean_input(_labelled(label, own_text[label.end() : stop])) if label else ""
         actions.append(Action(tool=_tool_name(start["name"]), args=args))
     if not all(action.tool for action in actions):

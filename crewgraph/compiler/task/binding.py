@@ -49,6 +49,9 @@ class TaskBinding(AgentBinding):
     context_text: str | None = None
     """The context, if it is given as a text; the texts of the definitions are then used as they are."""
 
+    without_context: bool = False
+    """Whether it is executed on its own and was given None for a context, which an `execute_task` of the program's gets."""
+
     plan_number: int | None = None
     """The number in the crew's plan; None where the crew does not plan."""
 
@@ -129,6 +132,7 @@ def single_binding(task: Task, agent: BaseAgent, context: str | None, tools: Seq
         slug=slug(_title(task), taken={INPUTS}),
         context=(),
         context_text=context or "",
+        without_context=context is None,
         given_tools=user_tools,
         tools=guarded_tools([*user_tools, *capability_tools(agent, user_tools, crew, task)], {}, title(task)),
     )

@@ -281,14 +281,13 @@ class TaskRunner:
         """Call an override; return its answer, and whether people have reviewed it, as it called our version."""
         ongoing = OngoingTask(self._task, self._briefing)
         context = with_rejection(self._briefing.context, refused, self._book)
-        is_alone = self._assignment.context_text is not None and not self._depth
         asynchronous = override_of(self._definition, "aexecute_task")
         outcome: PlainDict = yield Call(
             function=partial(_after_setup, self._definition, override),
             afunction=None if asynchronous is None else partial(_after_setup, self._definition, asynchronous),
             keywords={
                 "task": self._task,
-                "context": None if is_alone and not context else context,
+                "context": context if context or not self._assignment.without_context else None,
                 "tools": self.resources.given_tools,
             },
             name="execute_task",
