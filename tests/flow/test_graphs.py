@@ -1,6 +1,7 @@
 """Flows as LangGraph graphs: nodes of other graphs, breakpoints, edits, drawings."""
 
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from langchain_core.runnables import RunnableConfig
@@ -319,6 +320,31 @@ def test_a_flow_with_a_dict_as_state_takes_any_inputs_under_inputs_in_a_custom_n
     graph.add_edge(START, "sailed")
     graph.add_edge("sailed", END)
     assert mode.invoke(graph.compile(), {"town": "Brest"})["reported"] == "to Brest"
+
+
+@by_node
+def test_a_run_continues_from_the_checkpoints_of_a_stream_as_from_those_of_its_history(mode: Mode):
+    graph = Sums().compile(checkpointer=InMemorySaver())
+    streamed = mode.stream(graph, {"inputs": {"x": 4}}, CONFIG, stream_mode="checkpoints")
+    steps = {tuple(one["next"]): one["config"] for one in streamed}
+    assert all(set(one["configurable"]) == {"thread_id", "checkpoint_ns", "checkpoint_id"} for one in steps.values())
+    done.clear()
+    assert mode.invoke(graph, None, steps["last",]) == {"state": {"id": ANY, "x": 5, "y": 10}, "output": 10}
+    assert done == ["last"]
+
+
+@by_node
+@pytest.mark.parametrize("goto", ["last", "first", "__wait__"])
+def test_a_command_cannot_go_to_a_method_that_is_not_due(mode: Mode, goto: str):
+    graph = Sums().compile(checkpointer=InMemorySaver())
+    with pytest.raises(RunError, match="no run in this thread"):
+        mode.invoke(graph, Command(goto=goto), CONFIG)
+    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
+    done.clear()
+    with pytest.raises(RunError, match=f"`{goto}` has nothing to do at this point of the run"):
+        mode.invoke(graph, Command(goto=goto), CONFIG)
+    assert done == []
+    assert mode.invoke(graph, {"inputs": {"x": 1}}, CONFIG)["output"] == 4
 
 
 class Sailed(TypedDict, total=False):

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from crewgraph.compiler.crew.result import with_last_message
 from crewgraph.compiler.crew.state import INPUTS, MESSAGES
-from crewgraph.compiler.enclosing import fields_of, shared_inputs
+from crewgraph.compiler.enclosing import NO_RUN, fields_of, shared_inputs
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.errors import MissingInput, RunError
 from crewgraph.schema import PlainDict, PlainMapping
@@ -45,17 +45,27 @@ class CrewInput:
         if not isinstance(value, Mapping):
             return value
         values = dict(cast("PlainDict", self.with_last_message(cast("object", value))))
-        is_state = bool(values.keys() & self.channels)
+        is_state = bool(values.keys() & self.channels) and not self._fills_placeholders(values)
         unread = [name for name in values if name not in (self.channels if is_state else self.placeholders)]
         if unread:
-            raise RunError(
-                f"nothing in the crew reads {', '.join(f'`{name}`' for name in unread)}; its input is {self._example()}"
-            )
+            raise RunError(self._unread_message(unread, values, is_state=is_state))
         inputs: object = values.get(INPUTS, {}) if is_state else values
         if isinstance(inputs, Mapping):
             inputs = {**defaults, **cast("PlainMapping", inputs)}
             self._check_complete(inputs)
         return {**values, INPUTS: inputs} if is_state else {INPUTS: inputs}
+
+    def check_begun(self, update: object) -> None:
+        """Check the update of a `Command` in a thread without a run, which it may begin.
+
+        Raises:
+            RunError: It has no inputs for one.
+        """
+        inputs = fields_of(update) if update is not None else None
+        inputs = cast("PlainMapping", inputs).get(INPUTS) if isinstance(inputs, Mapping) else None
+        if not isinstance(inputs, Mapping):
+            raise RunError(NO_RUN)
+        self._check_complete(cast("PlainMapping", inputs))
 
     def read_state(self, value: object) -> object:
         """Return the state of a graph that has the crew as a node, with the crew's inputs in it.
@@ -82,6 +92,17 @@ class CrewInput:
         """
         return value if self.conversed is None else with_last_message(value, self.conversed)
 
+    def _fills_placeholders(self, values: PlainMapping) -> bool:
+        """Whether an input names placeholders only; a placeholder may be named like a task, whose key holds its output."""
+        return values.keys() <= self.placeholders.keys() and not isinstance(values.get(INPUTS), Mapping)
+
+    def _unread_message(self, unread: Sequence[str], values: PlainMapping, *, is_state: bool) -> str:
+        names = _listed(unread)
+        if is_state and all(name in self.placeholders for name in unread):
+            keys = _listed([name for name in values if name in self.channels])
+            return f'{names} belongs in `inputs` if the input also has {keys}: {{"inputs": {self._example()}}}'
+        return f"nothing in the crew reads {names}; its input is {self._example()}"
+
     def _check_complete(self, inputs: Mapping[str, object], state: PlainMapping | None = None) -> None:
         missing = [name for name in self.placeholders if name not in inputs]
         if not missing:
@@ -91,8 +112,14 @@ class CrewInput:
             raise MissingInput(f"the input lacks {named}. Give {self._example()}.")
         names = (f"`{name}`" if value is not None else f"`{name}`, which is None" for name, value in state.items())
         found = ", ".join(names) or "nothing"
+        taken = _listed([name for name in missing if name in self.channels])
+        key = (
+            f"The crew writes its own result to {taken}: give the state"
+            if taken
+            else "Give the state a key of that name, or"
+        )
         raise MissingInput(
-            f"the state of the graph around the crew lacks {named}; it holds {found}. Give the state a key of that name, or "
+            f"the state of the graph around the crew lacks {named}; it holds {found}. {key} "
             f"`inputs`, a dict; or call the crew in a node of your own: `crew_graph.invoke({self._example()})`."
         )
 
@@ -120,6 +147,10 @@ class CrewInput:
                 "description": "The conversation.",
             }
         return {"title": "CrewInput", "type": "object", "properties": fields, "required": required}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def crew_input(tasks: Sequence[TaskBinding]) -> CrewInput:

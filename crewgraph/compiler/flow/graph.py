@@ -17,7 +17,7 @@ from langgraph.types import Command, StateSnapshot, StateUpdate
 from pydantic import BaseModel, TypeAdapter
 from typing_extensions import TypedDict
 
-from crewgraph.compiler.enclosing import fields_of, is_node, shared_inputs
+from crewgraph.compiler.enclosing import NO_RUN, fields_of, is_node, shared_inputs
 from crewgraph.compiler.flow.algebra import (
     GraphState,
     GraphUpdate,
@@ -237,10 +237,14 @@ def _run_name() -> str:
 
 
 def _next_of_single_node(state: GraphState) -> str:
+    if "progress" not in state:
+        raise RunError(NO_RUN)
     return WHOLE if state["progress"]["inflight"] else END
 
 
 def _first(state: GraphState) -> list[str]:
+    if "progress" not in state:
+        raise RunError(NO_RUN)
     progress: Progress = state["progress"]
     return [item["method"] for item in progress["inflight"].values()] or [END]
 
@@ -277,14 +281,14 @@ class FlowGraph(ShownAsFlow, InlineGraph):
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph."""
         if self._may_continue(input, config):
-            drive(self._check_stored(config))
+            drive(self._check_stored(input, config))
         input, config = self._opened(input, config)
         yield from super().stream(input, config, **kwargs)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Async version of `stream`."""
         if self._may_continue(input, config):
-            await adrive(self._check_stored(config))
+            await adrive(self._check_stored(input, config))
         input, config = self._opened(input, config)
         async with aclosing(cast("Any", super().astream(input, config, **kwargs))) as parts:
             async for part in parts:
@@ -295,15 +299,14 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         run: FlowRun | None = ((config or {}).get("configurable") or {}).get(RUN)
         if run is not None and run.flow is self.flow:
             return False
-        if isinstance(value, Command) and value.goto:  # continued where the caller says
-            return False
         return value is None or isinstance(value, Command) or place_of(ensure_config(config)).again
 
-    def _check_stored(self, config: RunnableConfig | None) -> Program[None]:
+    def _check_stored(self, value: object, config: RunnableConfig | None) -> Program[None]:
         """Check that the flow can continue the run that is stored, if there is one.
 
         Raises:
             DefinitionChanged: it began with other methods or triggers.
+            RunError: there is none for a `Command`.
         """
         config = ensure_config(config)
         run = self._run_in(config)
@@ -313,7 +316,9 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         place = {name: own[name] for name in ("thread_id", "checkpoint_ns", "checkpoint_id") if name in own}
         stored: CheckpointTuple | None = yield Saving(run.saver, "get_tuple", {"configurable": place})
         values: PlainMapping = {} if stored is None else stored.checkpoint["channel_values"]
-        if "progress" in values:
+        if "progress" not in values and isinstance(value, Command):
+            raise RunError(NO_RUN)
+        if "progress" in values and not (isinstance(value, Command) and value.goto):  # else: where the caller says
             yield from check_flow_continues(run, run.saver, place, values["progress"], can_fork=False)
 
     def _opened(self, value: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
