@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from typing_extensions import TypedDict
 import crewgraph.compiler.crew.graph as sequential
 from crewgraph import Agent, ConditionalTask, Crew, CrewOutput, ScriptedLLM, Task, TaskOutput
 from crewgraph.compiler.crew.state import schema
+from crewgraph.core.plain import NotPlain
 from crewgraph.errors import MissingInput, RunError
 
 
@@ -237,6 +240,29 @@ def test_a_node_of_a_larger_graph_takes_its_inputs_from_the_state_of_that_graph(
     graph: Any = outer.compile()
     state = {"inputs": {"topic": "rain", "place": "Brest"}, "messages": ["hi"]}
     assert mode.invoke(graph, state)["write"]["raw"] == "saw rain"
+
+
+def test_inputs_that_are_not_text_are_told_as_by_kickoff(mode: Mode):
+    class Larger(TypedDict, total=False):
+        topic: Any
+        place: str
+        write: dict[str, Any]
+
+    graph = about_topics().compile()
+    outer: Any = StateGraph(Larger)
+    outer.add_node("crew", graph)
+    outer.add_edge(START, "crew")
+    given: list[tuple[Any, str]] = [
+        (date(2026, 11, 27), "2026-11-27"),
+        ({1}, "[1]"),
+        (Decimal("2"), "2"),
+        (1 << 80, str(1 << 80)),
+    ]
+    for value, told in given:
+        for used in (graph, outer.compile()):
+            assert mode.invoke(used, {"topic": value, "place": "Brest"})["write"]["raw"] == f"saw {told}"
+    with pytest.raises(NotPlain, match="the input `topic` is an object of type `object`, which is neither data"):
+        mode.invoke(graph, {"topic": object(), "place": "Brest"})
 
 
 @pytest.mark.parametrize("placeholder", ["write", "output", "inputs"])

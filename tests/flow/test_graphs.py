@@ -1,5 +1,7 @@
 """Flows as LangGraph graphs: nodes of other graphs, breakpoints, edits, drawings."""
 
+from dataclasses import dataclass
+from datetime import date
 from typing import Any
 from unittest.mock import ANY
 
@@ -76,6 +78,27 @@ CONFIG: RunnableConfig = {"configurable": {"thread_id": "t"}}
 def test_a_compiled_flow_is_given_inputs_and_gives_state_and_output(mode: Mode):
     given = mode.invoke(Sums().compile(), {"inputs": {"x": 4, "id": "mine"}})
     assert given == {"state": {"id": "mine", "x": 5, "y": 10}, "output": 10}
+
+
+@dataclass
+class Tide:
+    day: date
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_results_are_what_the_methods_made_of_them_stored_or_not(mode: Mode, stored: bool):
+    class Tides(Flow[dict[str, Any]]):
+        @start()
+        def read(self) -> tuple[Tide, int]:
+            self.state["days"] = {date(2026, 11, 27)}
+            return Tide(date(2026, 11, 27)), 5
+
+    graph = Tides().compile(checkpointer=InMemorySaver() if stored else None)
+    expected = {"state": {"id": ANY, "days": {date(2026, 11, 27)}}, "output": (Tide(date(2026, 11, 27)), 5)}
+    assert mode.invoke(graph, {"inputs": {}}, CONFIG) == expected
+    assert mode.invoke(graph, {"inputs": {}}, CONFIG, version="v2").value == expected
+    given = mode.invoke(around(Tides(), InMemorySaver() if stored else None), {"inputs": {}}, CONFIG)
+    assert (given["after"], given["state"]) == ([expected["output"]], expected["state"])
 
 
 @pytest.mark.parametrize("stored", [True, False])

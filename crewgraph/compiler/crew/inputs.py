@@ -8,10 +8,11 @@ from crewgraph.compiler.crew.result import with_last_message
 from crewgraph.compiler.crew.state import INPUTS, MESSAGES
 from crewgraph.compiler.enclosing import NO_RUN, fields_of, shared_inputs
 from crewgraph.compiler.task.binding import TaskBinding
+from crewgraph.core.plain import NotPlain, plain
 from crewgraph.errors import MissingInput, RunError
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["CrewInput", "crew_input"]
+__all__ = ["CrewInput", "crew_input", "plain_inputs"]
 
 _TASK_FIELDS = ("description", "expected_output", "output_file")
 _AGENT_FIELDS = ("role", "goal", "backstory")
@@ -40,6 +41,7 @@ class CrewInput:
         Raises:
             RunError: It has keys that nothing reads.
             MissingInput: A placeholder has no value.
+            NotPlain: The value of a placeholder has no text.
         """
         value = fields_of(value)
         if not isinstance(value, Mapping):
@@ -53,6 +55,7 @@ class CrewInput:
         if isinstance(inputs, Mapping):
             inputs = {**defaults, **cast("PlainMapping", inputs)}
             self._check_complete(inputs)
+            inputs = self._plain(inputs)
         return {**values, INPUTS: inputs} if is_state else {INPUTS: inputs}
 
     def check_begun(self, update: object) -> None:
@@ -73,6 +76,7 @@ class CrewInput:
         Raises:
             RunError: The state holds messages, but none from a person, and the graph takes part in the conversation.
             MissingInput: A placeholder has no value in it.
+            NotPlain: The value of a placeholder has no text.
         """
         value = self.with_last_message(fields_of(value))
         if not isinstance(value, Mapping):
@@ -82,7 +86,7 @@ class CrewInput:
             return values  # refused by the node
         inputs = shared_inputs(values, self.placeholders.keys() - self.channels)
         self._check_complete(inputs, values)
-        return {**values, INPUTS: inputs}
+        return {**values, INPUTS: self._plain(inputs)}
 
     def with_last_message(self, value: object) -> object:
         """Return an input with the last message of its conversation among the inputs, if the graph takes part in one.
@@ -91,6 +95,10 @@ class CrewInput:
             RunError: There are messages, but none of a person.
         """
         return value if self.conversed is None else with_last_message(value, self.conversed)
+
+    def _plain(self, inputs: Mapping[str, object]) -> dict[str, object]:
+        """Return the inputs with those in texts as plain data, as `kickoff` takes them; others belong to the caller's tools."""
+        return {**inputs, **plain_inputs({name: inputs[name] for name in self.placeholders})}
 
     def _fills_placeholders(self, values: PlainMapping) -> bool:
         """Whether an input names placeholders only; a placeholder may be named like a task, whose key holds its output."""
@@ -147,6 +155,21 @@ class CrewInput:
                 "description": "The conversation.",
             }
         return {"title": "CrewInput", "type": "object", "properties": fields, "required": required}
+
+
+def plain_inputs(inputs: Mapping[str, object]) -> dict[str, object]:
+    """Return inputs as plain data, for texts and checkpoints.
+
+    Raises:
+        NotPlain: One has no plain form.
+    """
+    result: dict[str, object] = {}
+    for name, value in inputs.items():
+        try:
+            result[name] = plain(value)
+        except NotPlain as error:
+            raise NotPlain(f"the input `{name}` is {error}") from error
+    return result
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
 from uuid import uuid4
 
@@ -13,7 +13,7 @@ from langchain_core.runnables.graph import Graph
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, StateSnapshot, StateUpdate
+from langgraph.types import Command, GraphOutput, StateSnapshot, StateUpdate
 from pydantic import BaseModel, TypeAdapter
 from typing_extensions import TypedDict
 
@@ -277,6 +277,28 @@ class FlowGraph(ShownAsFlow, InlineGraph):
     def is_single_node(self) -> bool:
         """Whether a single node runs all methods."""
         return self.granularity == _WHOLE
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the graph and return its state and output; see LangGraph."""
+        return self._revived(super().invoke(input, config, **kwargs), config, kwargs)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Async version of `invoke`."""
+        return self._revived(await super().ainvoke(input, config, **kwargs), config, kwargs)
+
+    def _revived(self, result: Any, config: RunnableConfig | None, options: PlainMapping) -> Any:
+        """Return a result with its values as the methods made them, not as checkpoints hold them."""
+        if options.get("stream_mode", "values") != "values":
+            return result
+        if isinstance(result, GraphOutput):
+            part = cast("GraphOutput[Any]", result)
+            return replace(part, value=self._revived(part.value, config, options))
+        if not isinstance(result, dict):
+            return result
+        run = self._run_in(ensure_config(config))
+        recorded = ("state", "output") if run.stored else ("state",)
+        values = cast("PlainDict", result)
+        return {name: run.revived(value) if name in recorded else value for name, value in values.items()}
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph."""
