@@ -132,6 +132,13 @@ def test_a_run_stops_before_a_method_and_continues_with_another_state(mode: Mode
     assert sorted(done) == ["beside", "first", "last", "twice"]
 
 
+def test_an_edit_of_the_state_gives_the_fields_that_change(mode: Mode):
+    graph = Sums().compile(checkpointer=InMemorySaver())
+    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
+    with pytest.raises(RunError, match="`state` is 5; an edit gives a dict of the fields that change"):
+        mode.run(graph.update_state, graph.aupdate_state, CONFIG, {"state": 5})
+
+
 def test_a_method_may_be_answered_for(mode: Mode):
     class Broken(Sums):
         def last(self) -> int:

@@ -1,10 +1,12 @@
 """The input of a compiled crew's graph: the values of its placeholders; anything that would be ignored is refused."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from crewgraph.compiler.crew.result import with_last_message
+from langgraph.types import Command
+
+from crewgraph.compiler.crew.result import last_human_message, with_last_message
 from crewgraph.compiler.crew.state import INPUTS, MESSAGES
 from crewgraph.compiler.enclosing import NO_RUN, fields_of, shared_inputs
 from crewgraph.compiler.task.binding import TaskBinding
@@ -57,6 +59,16 @@ class CrewInput:
             self._check_complete(inputs)
             inputs = self._plain(inputs)
         return {**values, INPUTS: inputs} if is_state else {INPUTS: inputs}
+
+    def read_command(self, command: Command[Any]) -> Command[Any]:
+        """Return a command that adds a human message to the conversation with that message among the inputs."""
+        update = fields_of(cast("object", command.update))
+        if self.conversed is None or command.resume is not None or command.goto or not isinstance(update, Mapping):
+            return command
+        values = cast("PlainMapping", update)
+        if MESSAGES not in values or last_human_message(values) is None:
+            return command
+        return replace(command, update=self.with_last_message(values))
 
     def check_begun(self, update: object) -> None:
         """Check the update of a `Command` in a thread without a run, which it may begin.

@@ -358,7 +358,9 @@ class MeteredGraph(InlineGraph):
         own = (
             read_context(context) if cast("object", self.context_schema) is CrewRunContext and not place.task else None
         )
-        if self.input_form is not None and input is not None and not isinstance(input, Command):
+        if self.input_form is not None and isinstance(input, Command):
+            input = self.input_form.read_command(cast("Command[Any]", input))
+        elif self.input_form is not None and input is not None:
             input = (
                 self.input_form.read_state(input)
                 if is_node(config)

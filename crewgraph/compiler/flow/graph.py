@@ -484,6 +484,8 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         if not isinstance(given, dict | None) or update.as_node in ("__input__", "__copy__", END):
             return update
         values: GraphUpdate = {} if given is None else dict(cast("GraphUpdate", given))
+        if not isinstance(values.get("state"), Mapping | None):
+            raise RunError(f"`state` is {values['state']!r:.80}; an edit gives a dict of the fields that change")
         before = values if "progress" in values else {**current, **values}
         if "progress" not in before:
             raise RunError(f"the thread holds no run of flow `{self.flow.flow_name}` to edit; invoke the graph first")
