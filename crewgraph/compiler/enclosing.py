@@ -1,4 +1,4 @@
-"""The input of a compiled crew or flow inside another graph: the state of that graph, whatever its type."""
+"""The input of a compiled crew or flow: the state of the graph around it, whatever its type, or a command."""
 
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
@@ -10,7 +10,10 @@ from pydantic import BaseModel
 from crewgraph.core.pregel import place_of
 from crewgraph.schema import PlainMapping
 
-__all__ = ["fields_of", "is_node", "shared_inputs"]
+__all__ = ["NO_RUN", "fields_of", "is_node", "shared_inputs"]
+
+NO_RUN = "there is no run in this thread that a `Command` could continue. Check the `thread_id`, or begin a run with its inputs."
+"""The message for a command in a thread without a run."""
 
 
 def is_node(config: RunnableConfig | None) -> bool:

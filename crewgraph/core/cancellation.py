@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from traceback import walk_tb
 
 __all__ = [
     "ABANDONED",
@@ -21,6 +22,7 @@ __all__ = [
     "giving_up",
     "is_control_flow",
     "notifying_later",
+    "raised_by_handler",
     "when_given_up",
 ]
 
@@ -166,6 +168,17 @@ def when_given_up(listener: Callable[[], None]) -> Generator[None]:
         yield
     finally:
         given_up.remove(listener)
+
+
+def raised_by_handler(error: BaseException) -> bool:
+    """Whether a callback handler of LangChain raised an exception: one with `raise_error`, which is to end the run."""
+    return any(
+        frame.f_code.co_name in _HANDLING and frame.f_globals.get("__name__") == "langchain_core.callbacks.manager"
+        for frame, _ in walk_tb(error.__traceback__)
+    )
+
+
+_HANDLING = {"handle_event", "_ahandle_event_for_handler"}
 
 
 def is_control_flow(error: BaseException) -> bool:

@@ -17,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.loops.bridge import start_in_thread
 from crewgraph.core.operations import Operation, Program
+from crewgraph.core.pregel import OWN_KEY
 from crewgraph.schema import PlainMapping
 
 __all__ = [
@@ -32,7 +33,7 @@ __all__ = [
     "keeper_of",
 ]
 
-CLAIM = "__crewgraph_claim"
+CLAIM = f"{OWN_KEY}claim"
 """The key of a run's claim in the `configurable` of its config."""
 
 _T = TypeVar("_T")

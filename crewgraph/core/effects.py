@@ -372,7 +372,7 @@ class EffectFailed(RunError):
         self.type_name = type_name
         self.text = text
         self.package = package
-        """The package of the exception's type, which tells whether a retry makes sense."""
+        """The package of the exception's type, or LangChain's if a callback handler raised it: whether a retry makes sense."""
 
 
 class OutcomeUnknown(EffectFailed):

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 
-from crewgraph.core.cancellation import check_cancelled
+from crewgraph.core.cancellation import check_cancelled, raised_by_handler
 from crewgraph.core.commands import refused_command
 from crewgraph.core.effects import (
     Ask,
@@ -166,7 +166,8 @@ def _as_effect_failure(error: Exception) -> EffectFailed:
     if isinstance(error, EffectFailed):
         return error
     kind = type(error)
-    failure = EffectFailed(kind.__name__, str(error), kind.__module__.partition(".")[0])
+    module = "langchain_core" if raised_by_handler(error) else kind.__module__
+    failure = EffectFailed(kind.__name__, str(error), module.partition(".")[0])
     failure.__cause__ = error
     return failure
 

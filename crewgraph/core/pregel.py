@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ERROR",
+    "OWN_KEY",
     "UNSAVED",
     "Place",
     "Used",
@@ -81,7 +82,14 @@ _BRANCH = "branch:to:"
 _JOIN = "join:"
 _QUESTION = "__interrupt__"
 _SAVE = "_checkpointer_put_after_previous"
-_LOOPS_ABOVE = "__crewgraph_loops_above"
+
+OWN_KEY = "__pregel_crewgraph_"
+"""The prefix of crewgraph's own keys in the `configurable` of a config.
+
+LangGraph leaves keys that begin like its own out of the configs that it streams, which callers continue from.
+"""
+
+_LOOPS_ABOVE = f"{OWN_KEY}loops_above"
 
 ERROR = "__error__"
 """The channel name of the write that records the failure of a node."""

@@ -40,6 +40,7 @@ from langgraph.runtime import ExecutionInfo, Runtime
 from langgraph.types import PregelExecutableTask
 
 from crewgraph.core.channels import ResultChannel
+from crewgraph.core.pregel import OWN_KEY
 from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
@@ -62,8 +63,11 @@ __all__ = [
     "with_globals",
 ]
 
-CHECK = "__crewgraph_check"
-"""The key, in the `configurable` of a run that may continue a stored one, of what checks the checkpoint that it starts from."""
+CHECK = f"{OWN_KEY}check"
+"""The key, in the `configurable` of a run that may continue a stored one, of what checks the checkpoint that it starts from.
+
+It is called with None if nothing is stored.
+"""
 
 _PULL = "__pregel_pull"
 _RUNTIME = "__pregel_runtime"
@@ -282,8 +286,7 @@ class LeanLoop(PregelLoop):
         check = place.get(CHECK)
         if check is not None:
             self.config = {**self.config, "configurable": {**place, CHECK: None}}
-            if self.checkpoint["channel_versions"]:
-                check(self._stored())
+            check(self._stored() if self.checkpoint["channel_versions"] else None)
         updated = super()._first(input_keys=input_keys, updated_channels=updated_channels)
         if supports_step_channels:
             self.channels = StepChannels(cast("Mapping[str, BaseChannel[Any, Any, Any]]", self.channels))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from crewgraph.core.cancellation import raised_by_handler
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.errors import CrewgraphError, ModelError
@@ -35,9 +36,10 @@ def may_fall_back(error: BaseException) -> bool:
     """Return whether a failed request may be retried with another model.
 
     Invalid requests may not, nor conversations that exceed the context window, which are condensed instead. A wrong key,
-    an exhausted quota, or a server that is down or sends garbage concern only one model.
+    an exhausted quota, or a server that is down or sends garbage concern only one model. A callback handler that raises ends
+    the run.
     """
-    if not isinstance(error, Exception) or isinstance(error, ContextLengthExceeded):
+    if not isinstance(error, Exception) or isinstance(error, ContextLengthExceeded) or raised_by_handler(error):
         return False
     if isinstance(error, CrewgraphError) and not isinstance(error, ModelError):
         return False  # a limit was reached, for instance

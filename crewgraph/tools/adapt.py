@@ -24,7 +24,7 @@ from crewgraph.text import former_model_name, shorten
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
-from crewgraph.tools.injected import InjectedArguments
+from crewgraph.tools.injected import InjectedArguments, unfilled_arguments
 from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, wants_call_id
 from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
 from crewgraph.tools.structured import (
@@ -43,6 +43,7 @@ __all__ = ["AdaptedTool", "as_tool", "as_tools", "atraced", "traced"]
 
 
 if TYPE_CHECKING:
+    from langchain_core.messages import ToolMessage
     from langchain_core.runnables import RunnableConfig
     from langchain_core.runnables.config import (
         get_async_callback_manager_for_config,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
     from crewgraph.core.tracing import ConfigContext
 else:
+    ToolMessage = lazy("langchain_core.messages:ToolMessage")
     ConfigContext = lazy("crewgraph.core.tracing:ConfigContext")
     get_async_callback_manager_for_config = lazy(
         "langchain_core.runnables.config:get_async_callback_manager_for_config"
@@ -312,6 +314,13 @@ class _LangChainTool(AdaptedTool):
         self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
         self._injected = InjectedArguments.of(source)
+        if unfilled := unfilled_arguments(source):
+            names = ", ".join(f"`{name}`" for name in unfilled)
+            raise DefinitionError(
+                f"the tool `{self.title}` cannot be called: neither models nor runs fill {names}, an `InjectedToolArg`. Give it "
+                "a default, or read the value from the run instead: with a parameter `config: RunnableConfig`, from "
+                '`config["configurable"]`, or with `runtime: ToolRuntime`, from `runtime.context`.'
+            )
 
     @property
     def reads_state(self) -> bool:
@@ -340,7 +349,7 @@ class _LangChainTool(AdaptedTool):
         return {"type": "tool_call", "name": self.title, "args": args, "id": call_id}
 
     def _unwrap(self, returned: Any) -> object:
-        return self._plain(returned.content if self._wants_call_id and hasattr(returned, "content") else returned)
+        return self._plain(returned.content if isinstance(returned, ToolMessage) else returned)
 
     def shown(self, result: Any) -> Rendered:
         return render_blocks(result) if is_blocks(result) else super().shown(result)

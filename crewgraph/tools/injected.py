@@ -20,7 +20,7 @@ else:
     ToolRuntime = lazy("langgraph.prebuilt:ToolRuntime")
     get_runtime = lazy("langgraph.runtime:get_runtime")
 
-__all__ = ["InjectedArguments", "InjectionFailed", "with_agent_state"]
+__all__ = ["InjectedArguments", "InjectionFailed", "unfilled_arguments", "with_agent_state"]
 
 _STATE = "__crewgraph_agent_state"
 """Where the config of a call holds the function that returns the agent's state."""
@@ -102,10 +102,27 @@ class InjectedArguments:
         return {**args, **added}
 
 
+def unfilled_arguments(tool: object) -> list[str]:
+    """Return the required arguments of a LangChain tool that it hides from models and that no run fills."""
+    schema = getattr(tool, "args_schema", None)
+    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+        return []
+    return [name for name, field in schema.model_fields.items() if field.is_required() and _is_unfilled(field.metadata)]
+
+
+def _is_unfilled(metadata: list[Any]) -> bool:
+    kinds: list[object] = [item if isinstance(item, type) else type(item) for item in metadata]
+    is_hidden = any(_is_named(kind, "InjectedToolArg") for kind in kinds)
+    return is_hidden and not any(_is_named(kind, name) for kind in kinds for name in _FILLED)
+
+
+_FILLED = ("InjectedState", "InjectedStore", "InjectedToolCallId")
+
+
 def _is_named(kind: object, name: str) -> bool:
-    """Return whether a class is the one of LangGraph with a name, which need not be imported to know."""
+    """Return whether a class is the one of LangChain or LangGraph with a name, which need not be imported to know."""
     return isinstance(kind, type) and any(
-        base.__name__ == name and base.__module__.startswith("langgraph.") for base in kind.__mro__
+        base.__name__ == name and base.__module__.startswith(("langgraph.", "langchain_core.")) for base in kind.__mro__
     )
 
 

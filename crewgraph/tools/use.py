@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from crewgraph.core.cancellation import is_control_flow
+from crewgraph.core.cancellation import is_control_flow, raised_by_handler
 from crewgraph.core.interruption import interrupt_in
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
@@ -60,7 +60,7 @@ class Outcome(TypedDict):
 class GuardedTool:
     """A `crewgraph.core.protocols.Tool` that returns an `Outcome` instead of raising.
 
-    LangGraph interrupts, cancellation, KeyboardInterrupt and SystemExit are not caught.
+    LangGraph interrupts, cancellation, KeyboardInterrupt, SystemExit and errors of callback handlers are not caught.
 
     Args:
         tool: The tool.
@@ -120,7 +120,12 @@ class GuardedTool:
             reason = ToolFailureReason.MCP_ERROR if isinstance(self.tool.source, MCPTool) else None
             self._failed(outcome, str(error), _failure_of(error, reason), error)
         except Exception as error:  # whatever a tool raises is shown to the model
-            if isinstance(error, self._passing) or is_control_flow(error) or interrupt_in(error):
+            if (
+                isinstance(error, self._passing)
+                or is_control_flow(error)
+                or interrupt_in(error)
+                or raised_by_handler(error)
+            ):
                 raise
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)
             self._failed(outcome, _describe(self.name, error), _failure_of(error), error)

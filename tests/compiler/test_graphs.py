@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -13,7 +15,8 @@ from typing_extensions import TypedDict
 import crewgraph.compiler.crew.graph as sequential
 from crewgraph import Agent, ConditionalTask, Crew, CrewOutput, ScriptedLLM, Task, TaskOutput
 from crewgraph.compiler.crew.state import schema
-from crewgraph.errors import RunError
+from crewgraph.core.plain import NotPlain
+from crewgraph.errors import MissingInput, RunError
 
 
 def yes(_: TaskOutput) -> bool:
@@ -199,6 +202,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an unknown key": ({"topic": "x", "place": "y", "tone": "z"}, "nothing in the crew reads `tone`"),
     "an unknown key beside inputs": ({"inputs": {"topic": "x", "place": "y"}, "tone": "z"}, "reads `tone`"),
+    "a placeholder beside inputs": (
+        {"inputs": {"topic": "x"}, "place": "y"},
+        r"`place` belongs in `inputs` if the input also has `inputs`: \{\"inputs\": \{\"topic\": ..., \"place\": ...\}\}",
+    ),
     "nothing": ({}, "lacks `topic`, in the description of task `write`; `place`, in the role of agent"),
     "no inputs": ({"inputs": {}}, 'lacks `topic`.*Give {"topic": ..., "place": ...}'),
     "an input too few": ({"topic": "x"}, "lacks `place`"),
@@ -233,6 +240,52 @@ def test_a_node_of_a_larger_graph_takes_its_inputs_from_the_state_of_that_graph(
     graph: Any = outer.compile()
     state = {"inputs": {"topic": "rain", "place": "Brest"}, "messages": ["hi"]}
     assert mode.invoke(graph, state)["write"]["raw"] == "saw rain"
+
+
+def test_inputs_that_are_not_text_are_told_as_by_kickoff(mode: Mode):
+    class Larger(TypedDict, total=False):
+        topic: Any
+        place: str
+        write: dict[str, Any]
+
+    graph = about_topics().compile()
+    outer: Any = StateGraph(Larger)
+    outer.add_node("crew", graph)
+    outer.add_edge(START, "crew")
+    given: list[tuple[Any, str]] = [
+        (date(2026, 11, 27), "2026-11-27"),
+        ({1}, "[1]"),
+        (Decimal("2"), "2"),
+        (1 << 80, str(1 << 80)),
+    ]
+    for value, told in given:
+        for used in (graph, outer.compile()):
+            assert mode.invoke(used, {"topic": value, "place": "Brest"})["write"]["raw"] == f"saw {told}"
+    with pytest.raises(NotPlain, match="the input `topic` is an object of type `object`, which is neither data"):
+        mode.invoke(graph, {"topic": object(), "place": "Brest"})
+
+
+@pytest.mark.parametrize("placeholder", ["write", "output", "inputs"])
+def test_a_placeholder_may_be_named_like_a_key_of_the_state(mode: Mode, placeholder: str):
+    seen = ScriptedLLM(lambda messages: "rain" if "of rain" in str(messages) else "none", repeat_last=True)
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=seen)
+    text = Task(name="write", description=f"Write of {{{placeholder}}}.", expected_output="A text", agent=clerk)
+    graph = Crew(agents=[clerk], tasks=[text]).compile(checkpointer=False)
+    for given in ({placeholder: "rain"}, {"inputs": {placeholder: "rain"}}):
+        assert mode.invoke(graph, given)["write"]["raw"] == "rain"
+
+
+def test_a_state_around_a_crew_that_has_its_input_where_the_crew_writes_is_refused_with_what_to_do(mode: Mode):
+    class Larger(TypedDict, total=False):
+        write: Any
+
+    clerk = agent(always("done"))
+    text = Task(name="write", description="{write}", expected_output="A text", agent=clerk)
+    outer: Any = StateGraph(Larger)
+    outer.add_node("crew", Crew(agents=[clerk], tasks=[text]).compile())
+    outer.add_edge(START, "crew")
+    with pytest.raises(MissingInput, match="The crew writes its own result to `write`: give the state `inputs`"):
+        mode.invoke(outer.compile(), {"write": "rain"})
 
 
 def test_the_description_of_an_unnamed_task_names_its_node_before_and_after_a_run(mode: Mode):

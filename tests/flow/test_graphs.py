@@ -1,6 +1,9 @@
 """Flows as LangGraph graphs: nodes of other graphs, breakpoints, edits, drawings."""
 
+from dataclasses import dataclass
+from datetime import date
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from langchain_core.runnables import RunnableConfig
@@ -77,6 +80,27 @@ def test_a_compiled_flow_is_given_inputs_and_gives_state_and_output(mode: Mode):
     assert given == {"state": {"id": "mine", "x": 5, "y": 10}, "output": 10}
 
 
+@dataclass
+class Tide:
+    day: date
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_results_are_what_the_methods_made_of_them_stored_or_not(mode: Mode, stored: bool):
+    class Tides(Flow[dict[str, Any]]):
+        @start()
+        def read(self) -> tuple[Tide, int]:
+            self.state["days"] = {date(2026, 11, 27)}
+            return Tide(date(2026, 11, 27)), 5
+
+    graph = Tides().compile(checkpointer=InMemorySaver() if stored else None)
+    expected = {"state": {"id": ANY, "days": {date(2026, 11, 27)}}, "output": (Tide(date(2026, 11, 27)), 5)}
+    assert mode.invoke(graph, {"inputs": {}}, CONFIG) == expected
+    assert mode.invoke(graph, {"inputs": {}}, CONFIG, version="v2").value == expected
+    given = mode.invoke(around(Tides(), InMemorySaver() if stored else None), {"inputs": {}}, CONFIG)
+    assert (given["after"], given["state"]) == ([expected["output"]], expected["state"])
+
+
 @pytest.mark.parametrize("stored", [True, False])
 def test_a_flow_is_a_node_of_another_graph(mode: Mode, stored: bool):
     graph = around(Sums(), InMemorySaver() if stored else None)
@@ -106,6 +130,13 @@ def test_a_run_stops_before_a_method_and_continues_with_another_state(mode: Mode
     edited = mode.run(graph.update_state, graph.aupdate_state, CONFIG, {"state": {"y": 99}})
     assert mode.invoke(graph, None, edited)["output"] == 99
     assert sorted(done) == ["beside", "first", "last", "twice"]
+
+
+def test_an_edit_of_the_state_gives_the_fields_that_change(mode: Mode):
+    graph = Sums().compile(checkpointer=InMemorySaver())
+    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
+    with pytest.raises(RunError, match="`state` is 5; an edit gives a dict of the fields that change"):
+        mode.run(graph.update_state, graph.aupdate_state, CONFIG, {"state": 5})
 
 
 def test_a_method_may_be_answered_for(mode: Mode):
@@ -319,6 +350,31 @@ def test_a_flow_with_a_dict_as_state_takes_any_inputs_under_inputs_in_a_custom_n
     graph.add_edge(START, "sailed")
     graph.add_edge("sailed", END)
     assert mode.invoke(graph.compile(), {"town": "Brest"})["reported"] == "to Brest"
+
+
+@by_node
+def test_a_run_continues_from_the_checkpoints_of_a_stream_as_from_those_of_its_history(mode: Mode):
+    graph = Sums().compile(checkpointer=InMemorySaver())
+    streamed = mode.stream(graph, {"inputs": {"x": 4}}, CONFIG, stream_mode="checkpoints")
+    steps = {tuple(one["next"]): one["config"] for one in streamed}
+    assert all(set(one["configurable"]) == {"thread_id", "checkpoint_ns", "checkpoint_id"} for one in steps.values())
+    done.clear()
+    assert mode.invoke(graph, None, steps["last",]) == {"state": {"id": ANY, "x": 5, "y": 10}, "output": 10}
+    assert done == ["last"]
+
+
+@by_node
+@pytest.mark.parametrize("goto", ["last", "first", "__wait__"])
+def test_a_command_cannot_go_to_a_method_that_is_not_due(mode: Mode, goto: str):
+    graph = Sums().compile(checkpointer=InMemorySaver())
+    with pytest.raises(RunError, match="no run in this thread"):
+        mode.invoke(graph, Command(goto=goto), CONFIG)
+    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
+    done.clear()
+    with pytest.raises(RunError, match=f"`{goto}` has nothing to do at this point of the run"):
+        mode.invoke(graph, Command(goto=goto), CONFIG)
+    assert done == []
+    assert mode.invoke(graph, {"inputs": {"x": 1}}, CONFIG)["output"] == 4
 
 
 class Sailed(TypedDict, total=False):

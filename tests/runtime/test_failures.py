@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from modes import Mode
 from waiting import LONG
 
@@ -15,6 +16,7 @@ from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent, ToolUsageE
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from crewgraph.tools.adapt import as_tool
+from crewgraph.tools.langchain import as_langchain_tool
 
 from .parts import agent, asked, crew, task
 
@@ -306,3 +308,37 @@ def test_a_failure_names_the_agent_by_its_role_in_that_run(mode: Mode):
         mode.kickoff(made, {"sea": "Baltic"})
     assert str(empty.value).startswith("task `explore` of agent `Baltic expert`: the model")
     assert not [note for note in empty.value.__notes__ if note.startswith("in task")]  # the message says it
+
+
+class Stops(BaseCallbackHandler):
+    """A callback handler that ends the run, as one that counts costs may."""
+
+    raise_error = True
+
+    def __init__(self, at: str) -> None:
+        setattr(self, at, self._stop)
+
+    def _stop(self, *_: object, **__: object) -> None:
+        raise Broken("stopped by a handler")
+
+
+@pytest.mark.parametrize(
+    ("at", "requests", "calls"),
+    [("on_chat_model_start", 0, 0), ("on_llm_end", 1, 0), ("on_tool_start", 1, 0), ("on_tool_end", 1, 1)],
+)
+def test_a_callback_handler_that_raises_ends_the_run_and_nothing_is_done_again(
+    mode: Mode, at: str, requests: int, calls: int
+):
+    @tool
+    def depth(place: str) -> str:
+        """Look up how deep the sea is."""
+        called.append(place)
+        return "40 m"
+
+    for used in (depth, as_langchain_tool(depth)):
+        called: list[str] = []
+        llm = ScriptedLLM([ToolUse("depth", {"place": "Brest"}), "done"], repeat_last=True)
+        made = crew(task("a", agent([llm, ScriptedLLM([])], tools=[used], max_retry_limit=2)))
+        with pytest.raises(Broken, match="stopped by a handler"):
+            mode.kickoff(made, config={"callbacks": [Stops(at)]})
+        assert (len(llm.requests), len(called)) == (requests, calls)

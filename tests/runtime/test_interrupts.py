@@ -155,3 +155,29 @@ def test_the_steps_of_a_run_can_be_stopped_at_by_name(mode: Mode):
     assert mode.invoke(graph, {"inputs": {}}, AT, interrupt_before=["asks"])["before"]["raw"] == "ready"
     assert llm.requests == []
     assert mode.invoke(graph, None, AT)["asks"]["raw"] == "done"
+
+
+def test_a_graph_may_stop_at_all_nodes_or_at_a_single_one(mode: Mode):
+    for stops, reached in (("*", ["before", "asks"]), ("asks", ["asks"])):
+        at: Any = {"configurable": {"thread_id": stops}}
+        graph = asking("done")[0].compile(checkpointer=InMemorySaver(), interrupt_before=stops)
+        found: list[str] = []
+        given: Any = {"inputs": {}}
+        while not found or mode.state(graph, at).next:
+            mode.invoke(graph, given, at)
+            given, found = None, [*found, *mode.state(graph, at).next]
+        assert found == reached
+
+
+@pytest.mark.parametrize("command", [Command(resume="yes"), Command(goto="asks"), Command(update={"inputs": None})])
+def test_a_command_for_a_thread_without_a_run_asks_no_model(mode: Mode, command: Any):
+    made, llm = asking("done")
+    graph = mode.compile(made, checkpointer=InMemorySaver())
+    for _ in range(2):
+        with pytest.raises(
+            RunError, match="no run in this thread that a `Command` could continue. Check the `thread_id`"
+        ):
+            mode.invoke(graph, command, AT)
+    assert llm.requests == []
+    begun = mode.invoke(graph, Command(update={"inputs": {}}), AT)
+    assert begun["asks"]["raw"] == "done"

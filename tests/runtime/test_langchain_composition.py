@@ -345,6 +345,15 @@ def test_a_supervisor_hands_a_conversation_to_crews(mode: Mode):
     assert done["messages"][-1].name == "help desk"
 
 
+def test_a_message_may_stand_alone_as_in_any_graph_with_messages(mode: Mode):
+    graph = mode.compile(helper(), messages=True, checkpointer=InMemorySaver())
+    given: list[Any] = ["rain?", ("user", "rain?"), HumanMessage("rain?"), {"role": "user", "content": "rain?"}]
+    for number, message in enumerate([*given, given]):
+        for value in ({"messages": message}, Command(update={"messages": message})):
+            at: RunnableConfig = {"configurable": {"thread_id": f"{number} {type(value).__name__}"}}
+            assert mode.invoke(graph, value, at)["output"] == "about rain?"
+
+
 def test_a_conversation_without_a_question_is_refused(mode: Mode):
     with pytest.raises(RunError, match="hold none of a person"):
         mode.invoke(mode.compile(helper(), messages=True), {"messages": [AIMessage("hello")]})

@@ -1,12 +1,13 @@
 """Values in `tools=[...]` that are not tools, and the advice in the error."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.runnables import RunnableLambda
-from langchain_core.tools import BaseTool, BaseToolkit, create_retriever_tool
+from langchain_core.tools import BaseTool, BaseToolkit, InjectedToolArg, create_retriever_tool
+from langchain_core.tools import tool as langchain_tool
 from langchain_core.vectorstores import InMemoryVectorStore
 from modes import Mode
 
@@ -21,6 +22,12 @@ from crewgraph.tools.adapt import as_tool
 def shout(text: str) -> str:
     """Shout."""
     return text.upper()
+
+
+@langchain_tool
+def tickets(status: str, user: Annotated[str, InjectedToolArg]) -> str:
+    """List tickets."""
+    return f"{status} tickets of {user}"
 
 
 class Shelf(BaseToolkit):
@@ -47,9 +54,10 @@ def desk(model: ScriptedLLM, **more: Any) -> Crew:
         (desk(ScriptedLLM([])), r"Pass the result of its `as_tool\(\)`\."),
         (RunnableLambda(str), r"Pass the result of its `as_tool\(\)`\."),
         (Shelf(), r"Pass the result of its `get_tools\(\)`\."),
+        (tickets, r"neither models nor runs fill `user`, an `InjectedToolArg`\. Give it a default, or read the value"),
         ([shout], r"Unpack it: `tools=\[\*group\]`"),
     ],
-    ids=["retriever", "vector store", "crew", "runnable", "toolkit", "list"],
+    ids=["retriever", "vector store", "crew", "runnable", "toolkit", "injected", "list"],
 )
 def test_the_refusal_says_how_to_give_it(value: object, hint: str):
     with pytest.raises(DefinitionError, match=hint):

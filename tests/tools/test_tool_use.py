@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool as LangChainBaseTool
 from langchain_core.tools import InjectedToolArg, StructuredTool, Tool
@@ -91,6 +92,12 @@ async def whisper(text: str) -> str:
     return text.lower()
 
 
+@langchain_tool
+def reported(text: str) -> ToolMessage:
+    """Report."""
+    return ToolMessage(text.title(), tool_call_id="1", artifact=object())
+
+
 class Dictated(LangChainBaseTool):
     name: str = "dictated"
     description: str = "Has a JSON schema."
@@ -126,6 +133,7 @@ async def whispered(text: str) -> str:
         (CrewStructuredTool.from_function(plain_function), "abab"),
         (shout, "AB"),
         (whisper, "ab"),
+        (reported, "Ab"),
         (Dictated(), "dictated ab"),
         (Repeat().to_langchain(), "abab"),
         (slow_echo.to_langchain(), "ab"),

@@ -30,6 +30,8 @@ __all__ = ["Granularity", "TaskNode", "crew_graph", "node_task", "parallel_group
 
 _State = dict[str, Any]
 _MAX_OWN_SCHEMA = 8
+_ALL = "*"
+"""All nodes, as LangGraph names them where a graph is to stop."""
 
 
 @dataclass(frozen=True)
@@ -284,6 +286,8 @@ class Granularity:
         ]
         steps = STAGES if self.granularity == "step" else ()
         names_of_nodes = {*slugs, *steps, *(f"{assignment.slug}:{step}" for assignment in tasks for step in steps)}
+        if _ALL in names:
+            return slugs
         for name in names:
             if name not in names_of_nodes:
                 listed = ", ".join(f"`{assignment}`" for assignment in (*slugs, *steps))
@@ -293,6 +297,8 @@ class Granularity:
 
 
 def _stops_of_task(names: Sequence[str], assignment: TaskBinding) -> list[str]:
+    if _ALL in names:
+        return list(STAGES)
     prefix = f"{assignment.slug}:"
     return [name.removeprefix(prefix) for name in names if name in STAGES or name.startswith(prefix)]
 

@@ -1,17 +1,20 @@
 """The input of a compiled crew's graph: the values of its placeholders; anything that would be ignored is refused."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from crewgraph.compiler.crew.result import with_last_message
+from langgraph.types import Command
+
+from crewgraph.compiler.crew.result import last_human_message, with_last_message
 from crewgraph.compiler.crew.state import INPUTS, MESSAGES
-from crewgraph.compiler.enclosing import fields_of, shared_inputs
+from crewgraph.compiler.enclosing import NO_RUN, fields_of, shared_inputs
 from crewgraph.compiler.task.binding import TaskBinding
+from crewgraph.core.plain import NotPlain, plain
 from crewgraph.errors import MissingInput, RunError
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["CrewInput", "crew_input"]
+__all__ = ["CrewInput", "crew_input", "plain_inputs"]
 
 _TASK_FIELDS = ("description", "expected_output", "output_file")
 _AGENT_FIELDS = ("role", "goal", "backstory")
@@ -40,22 +43,44 @@ class CrewInput:
         Raises:
             RunError: It has keys that nothing reads.
             MissingInput: A placeholder has no value.
+            NotPlain: The value of a placeholder has no text.
         """
         value = fields_of(value)
         if not isinstance(value, Mapping):
             return value
         values = dict(cast("PlainDict", self.with_last_message(cast("object", value))))
-        is_state = bool(values.keys() & self.channels)
+        is_state = bool(values.keys() & self.channels) and not self._fills_placeholders(values)
         unread = [name for name in values if name not in (self.channels if is_state else self.placeholders)]
         if unread:
-            raise RunError(
-                f"nothing in the crew reads {', '.join(f'`{name}`' for name in unread)}; its input is {self._example()}"
-            )
+            raise RunError(self._unread_message(unread, values, is_state=is_state))
         inputs: object = values.get(INPUTS, {}) if is_state else values
         if isinstance(inputs, Mapping):
             inputs = {**defaults, **cast("PlainMapping", inputs)}
             self._check_complete(inputs)
+            inputs = self._plain(inputs)
         return {**values, INPUTS: inputs} if is_state else {INPUTS: inputs}
+
+    def read_command(self, command: Command[Any]) -> Command[Any]:
+        """Return a command that adds a human message to the conversation with that message among the inputs."""
+        update = fields_of(cast("object", command.update))
+        if self.conversed is None or command.resume is not None or command.goto or not isinstance(update, Mapping):
+            return command
+        values = cast("PlainMapping", update)
+        if MESSAGES not in values or last_human_message(values) is None:
+            return command
+        return replace(command, update=self.with_last_message(values))
+
+    def check_begun(self, update: object) -> None:
+        """Check the update of a `Command` in a thread without a run, which it may begin.
+
+        Raises:
+            RunError: It has no inputs for one.
+        """
+        inputs = fields_of(update) if update is not None else None
+        inputs = cast("PlainMapping", inputs).get(INPUTS) if isinstance(inputs, Mapping) else None
+        if not isinstance(inputs, Mapping):
+            raise RunError(NO_RUN)
+        self._check_complete(cast("PlainMapping", inputs))
 
     def read_state(self, value: object) -> object:
         """Return the state of a graph that has the crew as a node, with the crew's inputs in it.
@@ -63,6 +88,7 @@ class CrewInput:
         Raises:
             RunError: The state holds messages, but none from a person, and the graph takes part in the conversation.
             MissingInput: A placeholder has no value in it.
+            NotPlain: The value of a placeholder has no text.
         """
         value = self.with_last_message(fields_of(value))
         if not isinstance(value, Mapping):
@@ -72,7 +98,7 @@ class CrewInput:
             return values  # refused by the node
         inputs = shared_inputs(values, self.placeholders.keys() - self.channels)
         self._check_complete(inputs, values)
-        return {**values, INPUTS: inputs}
+        return {**values, INPUTS: self._plain(inputs)}
 
     def with_last_message(self, value: object) -> object:
         """Return an input with the last message of its conversation among the inputs, if the graph takes part in one.
@@ -81,6 +107,21 @@ class CrewInput:
             RunError: There are messages, but none of a person.
         """
         return value if self.conversed is None else with_last_message(value, self.conversed)
+
+    def _plain(self, inputs: Mapping[str, object]) -> dict[str, object]:
+        """Return the inputs with those in texts as plain data, as `kickoff` takes them; others belong to the caller's tools."""
+        return {**inputs, **plain_inputs({name: inputs[name] for name in self.placeholders})}
+
+    def _fills_placeholders(self, values: PlainMapping) -> bool:
+        """Whether an input names placeholders only; a placeholder may be named like a task, whose key holds its output."""
+        return values.keys() <= self.placeholders.keys() and not isinstance(values.get(INPUTS), Mapping)
+
+    def _unread_message(self, unread: Sequence[str], values: PlainMapping, *, is_state: bool) -> str:
+        names = _listed(unread)
+        if is_state and all(name in self.placeholders for name in unread):
+            keys = _listed([name for name in values if name in self.channels])
+            return f'{names} belongs in `inputs` if the input also has {keys}: {{"inputs": {self._example()}}}'
+        return f"nothing in the crew reads {names}; its input is {self._example()}"
 
     def _check_complete(self, inputs: Mapping[str, object], state: PlainMapping | None = None) -> None:
         missing = [name for name in self.placeholders if name not in inputs]
@@ -91,8 +132,14 @@ class CrewInput:
             raise MissingInput(f"the input lacks {named}. Give {self._example()}.")
         names = (f"`{name}`" if value is not None else f"`{name}`, which is None" for name, value in state.items())
         found = ", ".join(names) or "nothing"
+        taken = _listed([name for name in missing if name in self.channels])
+        key = (
+            f"The crew writes its own result to {taken}: give the state"
+            if taken
+            else "Give the state a key of that name, or"
+        )
         raise MissingInput(
-            f"the state of the graph around the crew lacks {named}; it holds {found}. Give the state a key of that name, or "
+            f"the state of the graph around the crew lacks {named}; it holds {found}. {key} "
             f"`inputs`, a dict; or call the crew in a node of your own: `crew_graph.invoke({self._example()})`."
         )
 
@@ -120,6 +167,25 @@ class CrewInput:
                 "description": "The conversation.",
             }
         return {"title": "CrewInput", "type": "object", "properties": fields, "required": required}
+
+
+def plain_inputs(inputs: Mapping[str, object]) -> dict[str, object]:
+    """Return inputs as plain data, for texts and checkpoints.
+
+    Raises:
+        NotPlain: One has no plain form.
+    """
+    result: dict[str, object] = {}
+    for name, value in inputs.items():
+        try:
+            result[name] = plain(value)
+        except NotPlain as error:
+            raise NotPlain(f"the input `{name}` is {error}") from error
+    return result
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def crew_input(tasks: Sequence[TaskBinding]) -> CrewInput:

@@ -358,7 +358,9 @@ class MeteredGraph(InlineGraph):
         own = (
             read_context(context) if cast("object", self.context_schema) is CrewRunContext and not place.task else None
         )
-        if self.input_form is not None and input is not None and not isinstance(input, Command):
+        if self.input_form is not None and isinstance(input, Command):
+            input = self.input_form.read_command(cast("Command[Any]", input))
+        elif self.input_form is not None and input is not None:
             input = (
                 self.input_form.read_state(input)
                 if is_node(config)
@@ -377,13 +379,19 @@ class MeteredGraph(InlineGraph):
 
     def _checked(self, input: object, config: RunnableConfig | None) -> RunnableConfig | None:
         """Return the config of a run that may continue a stored one, which another version of the crew may have begun."""
-        if self.input_form is None or (isinstance(input, Command) and input.goto):
-            return config  # checked by `resume`, or continued where the caller says
+        if self.input_form is None:
+            return config  # checked by `resume`
         around = var_child_runnable_config.get() if config is None or "configurable" not in config else config
         place: PlainMapping = (around or {}).get("configurable") or {}
-        return {**(config or {}), "configurable": {**place, CHECK: self._check_stored}}
+        return {**(config or {}), "configurable": {**place, CHECK: partial(self._check_stored, input)}}
 
-    def _check_stored(self, saved: CheckpointTuple) -> None:
+    def _check_stored(self, input: object, saved: CheckpointTuple | None) -> None:
+        if saved is None:
+            if self.input_form is not None and isinstance(input, Command):
+                self.input_form.check_begun(cast("object", input.update))
+            return
+        if isinstance(input, Command) and input.goto:
+            return  # continued where the caller says
         # A caller may have left tasks out with `update_state(as_node=...)`: such nodes are among those that have been seen.
         checkpoint = saved.checkpoint
         done = {*map(node_task, checkpoint["versions_seen"]), *checkpoint["channel_values"]}

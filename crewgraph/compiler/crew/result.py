@@ -16,7 +16,7 @@ from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CompileError, RunError
 from crewgraph.schema import PlainMapping
 
-__all__ = ["conversation_placeholder", "result_channels", "with_last_message", "write_result"]
+__all__ = ["conversation_placeholder", "last_human_message", "result_channels", "with_last_message", "write_result"]
 
 
 def conversation_placeholder(messages: bool | str, placeholders: Mapping[str, object]) -> str | None:
@@ -96,10 +96,16 @@ def with_last_message(value: object, placeholder: str) -> object:
     inputs: PlainMapping = given.get(INPUTS) or {}
     if placeholder in inputs:
         return given
-    messages: list[BaseMessage] = convert_to_messages(given[MESSAGES])
-    last = next((message for message in reversed(messages) if isinstance(message, HumanMessage)), None)
+    last = last_human_message(given)
     if last is None:
         raise RunError(
             f"the `messages` hold none of a person, whose text `{{{placeholder}}}` takes; add a human message"
         )
     return {**given, INPUTS: {**inputs, placeholder: last.text}}
+
+
+def last_human_message(given: PlainMapping) -> HumanMessage | None:
+    """Return the last human message in the `messages` of an input, a list or a single one; None without one."""
+    added: Any = given[MESSAGES]
+    messages: list[BaseMessage] = convert_to_messages(cast("list[Any]", added) if isinstance(added, list) else [added])
+    return next((message for message in reversed(messages) if isinstance(message, HumanMessage)), None)

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
 from uuid import uuid4
 
@@ -13,11 +13,11 @@ from langchain_core.runnables.graph import Graph
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, StateSnapshot, StateUpdate
+from langgraph.types import Command, GraphOutput, StateSnapshot, StateUpdate
 from pydantic import BaseModel, TypeAdapter
 from typing_extensions import TypedDict
 
-from crewgraph.compiler.enclosing import fields_of, is_node, shared_inputs
+from crewgraph.compiler.enclosing import NO_RUN, fields_of, is_node, shared_inputs
 from crewgraph.compiler.flow.algebra import (
     GraphState,
     GraphUpdate,
@@ -237,10 +237,14 @@ def _run_name() -> str:
 
 
 def _next_of_single_node(state: GraphState) -> str:
+    if "progress" not in state:
+        raise RunError(NO_RUN)
     return WHOLE if state["progress"]["inflight"] else END
 
 
 def _first(state: GraphState) -> list[str]:
+    if "progress" not in state:
+        raise RunError(NO_RUN)
     progress: Progress = state["progress"]
     return [item["method"] for item in progress["inflight"].values()] or [END]
 
@@ -274,17 +278,39 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         """Whether a single node runs all methods."""
         return self.granularity == _WHOLE
 
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the graph and return its state and output; see LangGraph."""
+        return self._revived(super().invoke(input, config, **kwargs), config, kwargs)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Async version of `invoke`."""
+        return self._revived(await super().ainvoke(input, config, **kwargs), config, kwargs)
+
+    def _revived(self, result: Any, config: RunnableConfig | None, options: PlainMapping) -> Any:
+        """Return a result with its values as the methods made them, not as checkpoints hold them."""
+        if options.get("stream_mode", "values") != "values":
+            return result
+        if isinstance(result, GraphOutput):
+            part = cast("GraphOutput[Any]", result)
+            return replace(part, value=self._revived(part.value, config, options))
+        if not isinstance(result, dict):
+            return result
+        run = self._run_in(ensure_config(config))
+        recorded = ("state", "output") if run.stored else ("state",)
+        values = cast("PlainDict", result)
+        return {name: run.revived(value) if name in recorded else value for name, value in values.items()}
+
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph."""
         if self._may_continue(input, config):
-            drive(self._check_stored(config))
+            drive(self._check_stored(input, config))
         input, config = self._opened(input, config)
         yield from super().stream(input, config, **kwargs)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Async version of `stream`."""
         if self._may_continue(input, config):
-            await adrive(self._check_stored(config))
+            await adrive(self._check_stored(input, config))
         input, config = self._opened(input, config)
         async with aclosing(cast("Any", super().astream(input, config, **kwargs))) as parts:
             async for part in parts:
@@ -295,15 +321,14 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         run: FlowRun | None = ((config or {}).get("configurable") or {}).get(RUN)
         if run is not None and run.flow is self.flow:
             return False
-        if isinstance(value, Command) and value.goto:  # continued where the caller says
-            return False
         return value is None or isinstance(value, Command) or place_of(ensure_config(config)).again
 
-    def _check_stored(self, config: RunnableConfig | None) -> Program[None]:
+    def _check_stored(self, value: object, config: RunnableConfig | None) -> Program[None]:
         """Check that the flow can continue the run that is stored, if there is one.
 
         Raises:
             DefinitionChanged: it began with other methods or triggers.
+            RunError: there is none for a `Command`.
         """
         config = ensure_config(config)
         run = self._run_in(config)
@@ -313,7 +338,9 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         place = {name: own[name] for name in ("thread_id", "checkpoint_ns", "checkpoint_id") if name in own}
         stored: CheckpointTuple | None = yield Saving(run.saver, "get_tuple", {"configurable": place})
         values: PlainMapping = {} if stored is None else stored.checkpoint["channel_values"]
-        if "progress" in values:
+        if "progress" not in values and isinstance(value, Command):
+            raise RunError(NO_RUN)
+        if "progress" in values and not (isinstance(value, Command) and value.goto):  # else: where the caller says
             yield from check_flow_continues(run, run.saver, place, values["progress"], can_fork=False)
 
     def _opened(self, value: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
@@ -457,6 +484,8 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         if not isinstance(given, dict | None) or update.as_node in ("__input__", "__copy__", END):
             return update
         values: GraphUpdate = {} if given is None else dict(cast("GraphUpdate", given))
+        if not isinstance(values.get("state"), Mapping | None):
+            raise RunError(f"`state` is {values['state']!r:.80}; an edit gives a dict of the fields that change")
         before = values if "progress" in values else {**current, **values}
         if "progress" not in before:
             raise RunError(f"the thread holds no run of flow `{self.flow.flow_name}` to edit; invoke the graph first")

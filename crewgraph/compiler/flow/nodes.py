@@ -27,11 +27,13 @@ from crewgraph.compiler.flow.updates import (
     result_update,
 )
 from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.pregel import OWN_KEY
+from crewgraph.errors import RunError
 
 __all__ = ["RUN", "WAIT", "FlowNode", "MethodNode", "WaitNode"]
 
 
-RUN = "__crewgraph_flow_run"
+RUN = f"{OWN_KEY}flow_run"
 """The key of a flow's run in the config of its nodes."""
 
 
@@ -82,7 +84,11 @@ class MethodNode(FlowNode):
         inflight = progress["inflight"]
         if len(inflight) == 1:
             ((name, execution),) = inflight.items()
+            if execution["method"] != self.name:
+                raise _not_due(str(self.name))
             return _committed(run, state, (yield from run_alone(run, progress, name, execution)))
+        if all(execution["method"] != self.name for execution in inflight.values()):
+            raise _not_due(str(self.name))
         yield from start_all(run, progress)
         return Command(goto=WAIT)
 
@@ -102,10 +108,19 @@ class WaitNode(FlowNode):
             return Command(
                 update={"unsaved": None, **result_update(run, progress)}, goto=WAIT if progress["inflight"] else ()
             )
+        if not progress["inflight"]:
+            raise _not_due(WAIT)
         landed = yield from wait_for_first(run, progress)
         if landed is None:
             return Command(update=answer_update(run, question_update(run, config)), goto=WAIT)
         return _committed(run, state, landed)
+
+
+def _not_due(node: str) -> RunError:
+    return RunError(
+        f"`{node}` has nothing to do at this point of the run: what runs next follows from the triggers of the flow's methods, "
+        "and a `Command(goto=...)` cannot change it. `flow.fork(...)` continues a run from another of its steps."
+    )
 
 
 def _committed(run: FlowRun, state: GraphState, landed: Ended) -> object:

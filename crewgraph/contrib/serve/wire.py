@@ -24,8 +24,8 @@ __all__ = ["Event", "error_of", "plain_json", "sse", "state_of_snapshot", "to_js
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_INNER = ("__pregel_", "__crewgraph_")
-"""Prefixes of config keys that are internal to LangGraph or crewgraph."""
+_INNER = "__pregel_"
+"""The prefix of config keys that are internal to LangGraph or crewgraph."""
 
 
 class Event(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 
+from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.contrib.snapshots.config import CheckpointConfig, as_config
 from crewgraph.contrib.snapshots.recording import KickoffPoint, saver_at
@@ -22,7 +23,7 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
-from crewgraph.runtime.crew.kickoff import CrewRun, plain_inputs, validate_inputs
+from crewgraph.runtime.crew.kickoff import CrewRun, validate_inputs
 from crewgraph.runtime.crew.results import check_stored
 from crewgraph.runtime.execution import ReadState
 from crewgraph.runtime.flow.kickoff import resume_flow_program

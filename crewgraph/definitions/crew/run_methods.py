@@ -392,7 +392,8 @@ class CrewRunMethods:
             checkpointer: A LangGraph checkpointer; None inherits that of a parent graph, False stores nothing.
             store: A LangGraph store for the nodes.
             cache: A LangGraph cache for the nodes.
-            interrupt_before: Nodes to interrupt before: tasks, steps ("tools"), or steps of one task ("research:tools").
+            interrupt_before: Nodes to interrupt before: tasks, steps ("tools"), or steps of one task ("research:tools"); "*" for
+                all.
             interrupt_after: Nodes to interrupt after.
             name: The graph's name, as a node of another graph and in traces; None for that of the crew.
             messages: Whether the graph takes part in a conversation, as supervisors and chat clients expect it: the last human

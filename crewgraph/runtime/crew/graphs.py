@@ -70,8 +70,8 @@ def compile_crew(
     form = Granularity(
         granularity=_checked_granularity(granularity),
         stored=checkpointer is not False,
-        before=tuple(interrupt_before),
-        after=tuple(interrupt_after),
+        before=_node_names(interrupt_before),
+        after=_node_names(interrupt_after),
         channels=channels,
         context_schema=context_schema or CrewRunContext,
     )
@@ -88,6 +88,10 @@ def compile_crew(
     write_result(compiled, tasks, channels, compiled.name)
     run_name = f"Crew: {crew.name}" if name is None else name
     return metered(compiled, crew, replace(crew_inputs, channels=frozenset(states), conversed=placeholder), run_name)
+
+
+def _node_names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, merged: bool = False) -> CrewGraph:

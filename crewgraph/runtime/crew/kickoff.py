@@ -14,6 +14,7 @@ from crewgraph.compiler.agent.external_tools import ExternalResourceCheck
 from crewgraph.compiler.agent.knowledge import LoadKnowledge
 from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY, check_memories
 from crewgraph.compiler.crew.continuing import check_continues
+from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.metered_graph import check_prices
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.flow.running import Parked
@@ -22,7 +23,6 @@ from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
 from crewgraph.core.operations import Program, Saving, adrive, drive
-from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.resources import RunResources
 from crewgraph.core.saving import began
 from crewgraph.definitions.crew.crew import Crew
@@ -105,7 +105,6 @@ __all__ = [
     "failure_text",
     "kickoff_crew",
     "kickoff_program",
-    "plain_inputs",
     "resume_crew",
     "resume_program",
     "run_or_resume_crew",
@@ -342,17 +341,6 @@ def validate_inputs(inputs: object) -> PlainDict:
                 f"`inputs` has the key {name!r:.80}; names of inputs are texts, as they are in `{{placeholders}}`"
             )
     return dict(inputs)  # pyright: ignore[reportUnknownArgumentType]
-
-
-def plain_inputs(inputs: Inputs) -> dict[str, object]:
-    """Return the inputs as plain data, for checkpoints."""
-    result: dict[str, object] = {}
-    for name, value in inputs.items():
-        try:
-            result[name] = plain(value)
-        except NotPlain as error:
-            raise NotPlain(f"the input `{name}` is {error}") from error
-    return result
 
 
 class CrewRun:

@@ -13,6 +13,7 @@ from langgraph.types import Command, StateUpdate
 from pydantic import ValidationError
 
 from crewgraph.compiler.crew.graph import parallel_group
+from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Program, Saving, adrive, drive
@@ -25,7 +26,7 @@ from crewgraph.definitions.run_options import Checkpointer, Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput, dump_model
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.llm.structure import read_structure
-from crewgraph.runtime.crew.kickoff import CrewRun, plain_inputs, validate_inputs
+from crewgraph.runtime.crew.kickoff import CrewRun, validate_inputs
 from crewgraph.runtime.crew.results import task_index
 from crewgraph.runtime.execution import ReadState, interruptible
 from crewgraph.runtime.run_target import own_place
