@@ -134,10 +134,20 @@ def test_a_call_without_any_tools_is_answered_too():
     )
 
 
-@pytest.mark.parametrize("name", ["Count", "COUNT", "co_unt", "count ", "`count`"])
+@pytest.mark.parametrize(
+    "name", ["Count", "COUNT", "co_unt", "count ", "`count`", "counts", "cont", "a count", "count(a)"]
+)
 def test_a_tools_name_need_not_be_written_exactly(name: str):
     run = run_task(clerk_task(f'Action: {name}\nAction Input: {{"folder": "/a"}}', "Final Answer: 7"))
     assert run.messages()[-1] == ("user", "Observation: 7 in /a")
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_name_that_may_mean_two_tools_means_none(native: bool):
+    tools = [tool("count_files")(count), tool("count_file")(count)]
+    run = run_task(clerk_task(ToolUse("count_filed", {"folder": "/a"}), "Final Answer: 7", tools=tools, native=native))
+    assert run.effects == ["scope", "model", "model"]
+    assert "There is no tool `count_filed`" in run.messages()[-1][1]
 
 
 def test_invalid_arguments_are_reported_to_the_model_and_nothing_is_called():

@@ -317,7 +317,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
 def _structure_as_answer(context: ReActContext, reply: Reply, structure: type[BaseModel]) -> FinalAnswer | None:
     """Return the answer in a reply that is a tool call named after the structure asked for, with the fields as arguments."""
     answer = reply_structure(reply, structure)
-    if answer is None or context.tools.find(structure.__name__) is not None:
+    if answer is None or context.tools.named(structure.__name__) is not None:
         return None
     return FinalAnswer(output=answer, thought=reply_text(reply["content"]).strip(), text=answer)
 

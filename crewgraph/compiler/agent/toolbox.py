@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from typing import NotRequired, Protocol, TypedDict
 
@@ -16,6 +17,10 @@ from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import unknown_tool_message
 
 __all__ = ["PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox"]
+
+
+_ALMOST = 0.85
+"""The similarity of names, from 0 to 1, from which one is taken for the other; that of CrewAI."""
 
 
 class ToolOutcome(TypedDict):
@@ -138,9 +143,18 @@ class Toolbox:
         return PreparedCall(tool, args)
 
     def find(self, name: str) -> PreparedTool | None:
+        """Return the tool with a name, ignoring case and punctuation; else the only one with almost that name.
+
+        Models misspell names, and write arguments or other words beside them.
+        """
+        if (tool := self._tools.get(name) or self.named(name)) is not None:
+            return tool
+        plain = {_plain_name(candidate): tool for candidate, tool in self._tools.items()}
+        close = get_close_matches(_plain_name(name), plain, n=2, cutoff=_ALMOST)
+        return plain[close[0]] if len(close) == 1 else None
+
+    def named(self, name: str) -> PreparedTool | None:
         """Return the tool with a name, ignoring case and punctuation."""
-        if name in self._tools:
-            return self._tools[name]
         plain = _plain_name(name)
         return next((tool for candidate, tool in self._tools.items() if _plain_name(candidate) == plain), None)
 
