@@ -317,10 +317,11 @@ def json_encoder(
 def extract_json(text: str) -> Any | None:
     """Extract the JSON object or array from model output; None if there is none.
 
-    Surrounding prose and code fences are ignored. Trailing commas, single quotes, `True`, `False`, `None` and
-    raw line breaks in strings are accepted. Of several values one in a code fence wins, then one that is not
-    empty, then the longest, then the first. Never raises, and gives up on a text that would have to be read
-    many times.
+    Surrounding prose and code fences are ignored. Trailing commas and those missing before a key, single and curly
+    quotes, keys without quotes, `True`, `False`, `None`, comments, raw line breaks and backslashes in strings are
+    accepted. What ends too early is not: it may lack more than a bracket. Of several values one in a code fence wins,
+    then one that is not empty, then the longest, then the first. Never raises, and gives up on a text that would have
+    to be read many times.
     """
     stripped = text.strip()
     if stripped[:1] in ("{", "["):
@@ -339,17 +340,25 @@ def extract_json(text: str) -> Any | None:
 _START = re.compile(r"[{\[]")
 _FENCE = re.compile(r"```[ \t]*+[A-Za-z0-9]*+\s*+\Z")
 _TOKEN = re.compile(
-    r"""(?P<space>\s++)
+    r"""(?P<space>(?:\s|//[^\n]*+)++)
     | (?P<open>[{\[]) | (?P<close>[}\]]) | (?P<colon>:)
-    | (?P<comma>,)(?P<last>\s*+(?=[}\]]))?
+    | (?P<comma>,)
     | (?P<double>"[^"\\]*+(?:\\.[^"\\]*+)*+")
     | (?P<single>'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')
+    | (?P<curly>[“”][^“”\\\n]*+(?:\\.[^“”\\\n]*+)*+[“”])
     | (?P<word>(?:true|false|null|True|False|None|NaN|-?Infinity)(?!\w))
-    | (?P<number>-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?(?![\w.]))""",
+    | (?P<number>-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?(?![\w.]))
+    | (?P<key>[A-Za-z_$][\w$]*+(?=\s*+:))""",
     re.VERBOSE | re.DOTALL,
 )
 _JSON_LITERALS = {"True": "true", "False": "false", "None": "null"}
-_ESCAPE = re.compile(r"""\\(.)|(")""", re.DOTALL)
+_COLON = re.compile(r"\s*+:")
+_QUOTED = frozenset({"double", "single", "curly"})
+_KEYS = _QUOTED | {"key"}
+_ENDS_OF_VALUES = _QUOTED | {"word", "number", "close"}
+_ESCAPE = re.compile(r"""\\(u[0-9a-fA-F]{4}|.)|(")""", re.DOTALL)
+_ESCAPED = frozenset('"\\/bfnrt')
+_INVALID_ESCAPE = re.compile(r"""\\[^"\\/bfnrt]""")
 _MAX_DEPTH = 500
 """How deep JSON may be nested; how much deeper `json` can read depends on the version of Python."""
 
@@ -419,15 +428,21 @@ def _scan(text: str, start: int) -> _Scan:
     spans: list[tuple[int, int, int, int]] = []
     open_brackets: list[tuple[int, int]] = []
     hidden: int | None = None
-    position = start
+    position, before = start, ""
     while (token := _TOKEN.match(text, position)) is not None:
         kind = token.lastgroup
         if kind == "open":
             open_brackets.append((position, len(pieces)))
-        elif kind in ("double", "single") and hidden is None and (inner := _START.search(token[0])):
+        elif kind in _QUOTED and hidden is None and (inner := _START.search(token[0])):
             hidden = position + inner.start()
+        if before in _ENDS_OF_VALUES and kind in _KEYS and _COLON.match(text, token.end()):
+            pieces.append(",")
+        if before == "comma" and kind == "close":
+            pieces[-1 if pieces[-1] == "," else -2] = ""
         pieces.append(_strict_token(token))
         position = token.end()
+        if kind != "space":
+            before = kind
         if kind == "close":
             opened_at, first = open_brackets.pop()
             spans.append((opened_at, position, first, len(pieces)))
@@ -442,11 +457,13 @@ def _strict_token(token: re.Match[str]) -> str:
     match token.lastgroup:
         case "word":
             return _JSON_LITERALS.get(text, text)
-        case "last":
-            return ""
-        case "single":
+        case "space":
+            return " "
+        case "key":
+            return f'"{text}"'
+        case "single" | "curly":
             return '"' + _ESCAPE.sub(_requoted, text[1:-1]) + '"'
-        case "double" if "\\'" in text:
+        case "double" if _INVALID_ESCAPE.search(text):
             return '"' + _ESCAPE.sub(_requoted, text[1:-1]) + '"'
         case _:
             return text
@@ -455,4 +472,6 @@ def _strict_token(token: re.Match[str]) -> str:
 def _requoted(match: re.Match[str]) -> str:
     if match[2]:
         return '\\"'
-    return "'" if match[1] == "'" else match[0]
+    if match[1] == "'":
+        return "'"
+    return match[0] if match[1] in _ESCAPED or len(match[1]) > 1 else f"\\{match[0]}"

@@ -176,7 +176,13 @@ def test_a_shortened_text_keeps_to_the_limit(text: str, limit: int):
         ('an open [ bracket, a "quote and {"a": 1}', {"a": 1}),
         ('{"lc": 1, "type": "secret", "id": ["KEY"]}', {"lc": 1, "type": "secret", "id": ["KEY"]}),
         ("{'it's': 1}", None),
-        ("{a: 1}", None),
+        ("{a: 1, $b_2 : [2]}", {"a": 1, "$b_2": [2]}),
+        ('{"a": 1 "b": [2] c: “{three}”\n\'d\': 4}', {"a": 1, "b": [2], "c": "{three}", "d": 4}),
+        ('{"a": 1, // one, {"really": 1}\n "b": 2, // two\n}', {"a": 1, "b": 2}),
+        (r'{"a": "C:\path\user \d+ \n \u0041 \\q"}', {"a": "C:\\path\\user \\d+ \n A \\q"}),
+        ('["a" "b"]', None),
+        ('{"a": "b"', None),
+        ("{a b: 1}", None),
         ("{'a', 'b'}", None),
         ("{'a': 0x10}", None),
         ("42", None),
@@ -227,13 +233,29 @@ def test_python_literals_are_read_as_python_reads_them(value: dict[str, object])
     assert extract_json(f"answer: {value!r}") == value
 
 
-@given(st.text(st.sampled_from("{}[]\"'\\,: \n`1at")))
+@given(st.text(st.sampled_from("{}[]\"'\\,: \n`1at/“")))
 def test_garbage_never_raises(text: str):
     extract_json(text)
 
 
 @pytest.mark.parametrize(
-    "unit", ["[", '{"a":', '["', "{'", "[1,", "I don't {know} [x] ", '{"\\"', "[1 2 ", "{'[\n", '["a{" ']
+    "unit",
+    [
+        "[",
+        '{"a":',
+        '["',
+        "{'",
+        "[1,",
+        "I don't {know} [x] ",
+        '{"\\"',
+        "[1 2 ",
+        "{'[\n",
+        '["a{" ',
+        "{a:",
+        "{“",
+        "{a //",
+        '{"a" "',
+    ],
 )
 def test_long_garbage_is_given_up_soon(unit: str):
     text = unit * (of(300_000, 1_000_000) // len(unit))
