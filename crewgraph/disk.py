@@ -26,7 +26,8 @@ def private_file(path: str | Path) -> None:
 def replace_file(path: str | Path, data: str | bytes, *, mode: int = 0o666) -> None:
     """Write a file as a whole: whatever happens meanwhile, it has its old content or the new one.
 
-    A file that exists keeps its permissions, and a symbolic link its target. Text is written as UTF-8.
+    A file that exists keeps its permissions, and a symbolic link its target. Text is written as UTF-8. Devices and pipes
+    are not replaced but written to.
 
     Args:
         path: the file; its folder exists.
@@ -37,8 +38,11 @@ def replace_file(path: str | Path, data: str | bytes, *, mode: int = 0o666) -> N
         OSError: it cannot be written; the old file is unchanged.
     """
     target = Path(path).resolve()
-    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     content = data.encode() if isinstance(data, str) else data
+    if target.exists() and not target.is_file():
+        target.write_bytes(content)
+        return
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(handle, "wb") as file:

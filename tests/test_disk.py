@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from waiting import LONG
 
 from crewgraph.disk import PRIVATE, replace_file
 
@@ -70,6 +71,22 @@ def test_of_writers_at_once_one_has_the_last_word(tmp_path: Path):
         list(pool.map(partial(replace_file, path), texts * 4))
     assert path.read_text("utf-8") in texts
     assert [file.name for file in tmp_path.iterdir()] == ["notes"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+def test_a_pipe_is_written_to(tmp_path: Path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(path.read_text, "utf-8")
+        replace_file(path, "new")
+        assert read.result(LONG) == "new"
+    assert path.is_fifo()
+
+
+def test_a_folder_is_not_replaced(tmp_path: Path):
+    with pytest.raises(IsADirectoryError if os.name != "nt" else PermissionError):
+        replace_file(tmp_path, "new")
 
 
 def test_a_missing_folder_is_an_error(tmp_path: Path):
