@@ -1,4 +1,4 @@
-"""Files that are written as a whole, and files that only their owner can read."""
+"""Replaces files atomically, and creates files that only their owner can read."""
 
 import os
 import stat
@@ -24,7 +24,7 @@ def private_file(path: str | Path) -> None:
 
 
 def replace_file(path: str | Path, data: str | bytes, *, mode: int = 0o666) -> None:
-    """Write a file as a whole: whatever happens meanwhile, it has its old content or the new one.
+    """Replace a file atomically, or create it: after an error or a crash it holds its old content or the new one.
 
     A file that exists keeps its permissions, and a symbolic link its target. Text is written as UTF-8. Devices and pipes
     are not replaced but written to.

@@ -132,7 +132,7 @@ _failed_once: set[str] = set()
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: Any) -> Generator[None, Any, Any]:
     """Forget the first failure of a shared fixture, so that the next test, or the same one repeated, sets it up again.
 
-    Else a server that could not start once fails every test that would use it.
+    Otherwise a server that could not start once fails every test that uses it.
     """
     try:
         return (yield)

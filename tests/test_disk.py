@@ -1,4 +1,4 @@
-"""Files are written as a whole."""
+"""Files are replaced atomically."""
 
 import os
 import stat

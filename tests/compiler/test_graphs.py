@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from compiler.body_runner import agent, always, task
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
+from langgraph.types import Command
 from modes import Mode
 from typing_extensions import TypedDict
 
@@ -259,10 +261,22 @@ def test_inputs_that_are_not_text_are_told_as_by_kickoff(mode: Mode):
         (1 << 80, str(1 << 80)),
     ]
     for value, told in given:
-        for used in (graph, outer.compile()):
-            assert mode.invoke(used, {"topic": value, "place": "Brest"})["write"]["raw"] == f"saw {told}"
+        inputs = {"topic": value, "place": "Brest"}
+        begun: Any = Command(update={"inputs": inputs})
+        for used, passed in ((graph, inputs), (outer.compile(), inputs), (graph, begun)):
+            assert mode.invoke(used, passed)["write"]["raw"] == f"saw {told}"
     with pytest.raises(NotPlain, match="the input `topic` is an object of type `object`, which is neither data"):
         mode.invoke(graph, {"topic": object(), "place": "Brest"})
+
+
+def test_inputs_are_edited_with_what_a_run_takes(mode: Mode):
+    graph = about_topics().compile(checkpointer=InMemorySaver(), interrupt_before="*")
+    at: Any = {"configurable": {"thread_id": "t"}}
+    mode.invoke(graph, {"topic": "rain", "place": "Brest"}, at)
+    with pytest.raises(NotPlain, match="the input `topic` is an object of type `object`"):
+        mode.run(graph.update_state, graph.aupdate_state, at, {"inputs": {"topic": object()}})
+    mode.run(graph.update_state, graph.aupdate_state, at, {"inputs": {"topic": date(2026, 11, 27), "place": "Brest"}})
+    assert mode.invoke(graph, None, at)["write"]["raw"] == "saw 2026-11-27"
 
 
 @pytest.mark.parametrize("placeholder", ["write", "output", "inputs"])

@@ -109,6 +109,11 @@ def test_numbered_actions():
         'Action\uff1asearch\nAction Input\uff1a{"q": 1}',
         'Action: search\nAction Input: ```json\n{"q": 1}\n```',
         'Action: search\nAction Input:\n```\n{"q": 1}\n```',
+        'Thought: I search. Action: search\nAction Input: {"q": 1}',
+        'Thought: I search. Action: search Action Input: {"q": 1}',
+        'Thought: I search.\nAction: search Action Input: {"q": 1}',
+        'Thought: I search.\n**Action:** search **Action Input:** {"q": 1}',
+        'Thought: I search.\n\nAction:\nsearch\n\nAction Input:\n{"q": 1}',
     ],
 )
 def test_the_ways_models_dress_an_action(text: str):
@@ -131,20 +136,6 @@ def test_the_ways_models_dress_an_action(text: str):
 )
 def test_the_ways_models_dress_an_answer(text: str):
     assert answer(text) == "42"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'Thought: I search. Action: search\nAction Input: {"q": 1}',
-        'Thought: I search. Action: search Action Input: {"q": 1}',
-        'Thought: I search.\nAction: search Action Input: {"q": 1}',
-        'Thought: I search.\n**Action:** search **Action Input:** {"q": 1}',
-        'Thought: I search.\n\nAction:\nsearch\n\nAction Input:\n{"q": 1}',
-    ],
-)
-def test_an_action_is_found_wherever_its_labels_stand(text: str):
-    assert actions(text) == [("search", '{"q": 1}')]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ __all__ = ["PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox"]
 
 
 _ALMOST = 0.85
-"""The similarity of names, from 0 to 1, from which one is taken for the other; that of CrewAI."""
+"""The similarity of names, from 0 to 1, from which one is taken for the other."""
 
 
 class ToolOutcome(TypedDict):

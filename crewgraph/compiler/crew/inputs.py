@@ -61,14 +61,29 @@ class CrewInput:
         return {**values, INPUTS: inputs} if is_state else {INPUTS: inputs}
 
     def read_command(self, command: Command[Any]) -> Command[Any]:
-        """Return a command that adds a human message to the conversation with that message among the inputs."""
-        update = fields_of(cast("object", command.update))
-        if self.conversed is None or command.resume is not None or command.goto or not isinstance(update, Mapping):
-            return command
-        values = cast("PlainMapping", update)
-        if MESSAGES not in values or last_human_message(values) is None:
-            return command
-        return replace(command, update=self.with_last_message(values))
+        """Return a command with its update as `read_update` returns it, a new human message among the inputs.
+
+        Raises:
+            NotPlain: The value of a placeholder has no text.
+        """
+        update = self.read_update(cast("object", command.update))
+        begins = self.conversed is not None and command.resume is None and not command.goto
+        values = fields_of(update) if begins else None
+        if isinstance(values, Mapping) and MESSAGES in values and last_human_message(cast("PlainMapping", values)):
+            update = self.with_last_message(cast("PlainMapping", values))
+        return replace(command, update=update)
+
+    def read_update(self, update: object) -> object:
+        """Return an update of the state with its inputs as plain data, as those of a run are.
+
+        Raises:
+            NotPlain: The value of a placeholder has no text.
+        """
+        values = fields_of(update)
+        inputs = cast("PlainMapping", values).get(INPUTS) if isinstance(values, Mapping) else None
+        if not isinstance(inputs, Mapping):
+            return update
+        return {**cast("PlainMapping", values), INPUTS: self._plain(cast("PlainMapping", inputs))}
 
     def check_begun(self, update: object) -> None:
         """Check the update of a `Command` in a thread without a run, which it may begin.
@@ -110,7 +125,7 @@ class CrewInput:
 
     def _plain(self, inputs: Mapping[str, object]) -> dict[str, object]:
         """Return the inputs with those in texts as plain data, as `kickoff` takes them; others belong to the caller's tools."""
-        return {**inputs, **plain_inputs({name: inputs[name] for name in self.placeholders})}
+        return {**inputs, **plain_inputs({name: inputs[name] for name in self.placeholders if name in inputs})}
 
     def _fills_placeholders(self, values: PlainMapping) -> bool:
         """Whether an input names placeholders only; a placeholder may be named like a task, whose key holds its output."""

@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command
+from langgraph.types import Command, StateUpdate
 
 from crewgraph.compiler.crew.context import CrewRunContext, read_context
 from crewgraph.compiler.crew.continuing import check_continues
@@ -296,6 +296,25 @@ class MeteredGraph(InlineGraph):
         if self.input_form is None:
             return super().get_input_jsonschema(config)
         return self.input_form.json_schema()
+
+    def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
+        """Edit a state; see LangGraph. Inputs are of the types that `invoke` takes."""
+        return super().bulk_update_state(config, self._edited(supersteps))
+
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """Async version of `bulk_update_state`."""
+        return await super().abulk_update_state(config, self._edited(supersteps))
+
+    def _edited(self, supersteps: Sequence[Sequence[StateUpdate]]) -> Sequence[Sequence[StateUpdate]]:
+        form = self.input_form
+        if form is None:
+            return supersteps
+        return [
+            [update._replace(values=cast("Any", form.read_update(update.values))) for update in step]
+            for step in supersteps
+        ]
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph.

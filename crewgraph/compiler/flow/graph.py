@@ -237,14 +237,10 @@ def _run_name() -> str:
 
 
 def _next_of_single_node(state: GraphState) -> str:
-    if "progress" not in state:
-        raise RunError(NO_RUN)
     return WHOLE if state["progress"]["inflight"] else END
 
 
 def _first(state: GraphState) -> list[str]:
-    if "progress" not in state:
-        raise RunError(NO_RUN)
     progress: Progress = state["progress"]
     return [item["method"] for item in progress["inflight"].values()] or [END]
 
@@ -333,6 +329,8 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         config = ensure_config(config)
         run = self._run_in(config)
         if run.saver is None:
+            if isinstance(value, Command):
+                raise RunError(NO_RUN)
             return
         own: PlainMapping = config.get("configurable") or {}
         place = {name: own[name] for name in ("thread_id", "checkpoint_ns", "checkpoint_id") if name in own}

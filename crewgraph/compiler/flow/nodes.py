@@ -84,13 +84,12 @@ class MethodNode(FlowNode):
         inflight = progress["inflight"]
         if len(inflight) == 1:
             ((name, execution),) = inflight.items()
-            if execution["method"] != self.name:
-                raise _not_due(str(self.name))
-            return _committed(run, state, (yield from run_alone(run, progress, name, execution)))
-        if all(execution["method"] != self.name for execution in inflight.values()):
-            raise _not_due(str(self.name))
-        yield from start_all(run, progress)
-        return Command(goto=WAIT)
+            if execution["method"] == self.name:
+                return _committed(run, state, (yield from run_alone(run, progress, name, execution)))
+        elif any(execution["method"] == self.name for execution in inflight.values()):
+            yield from start_all(run, progress)
+            return Command(goto=WAIT)
+        raise _not_due(str(self.name))
 
 
 class WaitNode(FlowNode):

@@ -50,7 +50,7 @@ class TaskBinding(AgentBinding):
     """The context, if it is given as a text; the texts of the definitions are then used as they are."""
 
     without_context: bool = False
-    """Whether it is executed on its own and was given None for a context, which an `execute_task` of the program's gets."""
+    """Whether the task is executed on its own, with `context=None`; an overridden `execute_task` then receives None."""
 
     plan_number: int | None = None
     """The number in the crew's plan; None where the crew does not plan."""
