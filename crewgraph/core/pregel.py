@@ -15,7 +15,8 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import ensure_config, get_callback_manager_for_config
+from langgraph._internal._config import ensure_config as merged_config
 from langgraph._internal._runnable import RunnableSeq
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.pregel import Pregel
@@ -46,6 +47,7 @@ __all__ = [
     "failed_save",
     "has_next",
     "inside_effect",
+    "interrupted",
     "interrupts_in",
     "leads_on",
     "named_run",
@@ -55,6 +57,7 @@ __all__ = [
     "place_of",
     "reached",
     "shared_runtime",
+    "shows_steps",
     "trace_on_demand",
     "untraced",
     "with_answers",
@@ -72,6 +75,7 @@ _SCRATCHPAD = "__pregel_scratchpad"
 _RUNTIME = "__pregel_runtime"
 _CALL = "__pregel_call"
 _SEND = "__pregel_send"
+_STREAM = "__pregel_stream"
 _RESUME = "__resume__"
 _NAMESPACE = "checkpoint_ns"
 _MAP = "checkpoint_map"
@@ -184,6 +188,31 @@ def place_of(config: RunnableConfig) -> Place:
         thread=thread,
         home=above.get(own),
         above=tuple(above.values()),
+    )
+
+
+def shows_steps(graph: "Pregel[Any]", config: RunnableConfig | None, steps: int) -> bool:
+    """Return whether anybody can tell the steps of a run apart, or stop it between them.
+
+    Args:
+        graph: the graph to run.
+        config: the config it is called with.
+        steps: the number of its steps.
+    """
+    own = merged_config(graph.config, config)
+    conf: PlainMapping = own.get("configurable") or {}
+    stored = conf.get(_SAVER) is not None if graph.checkpointer is None else graph.checkpointer is not False
+    return bool(
+        stored
+        or conf.get(_STREAM)
+        or own.get("recursion_limit", 0) <= steps
+        or graph.interrupt_before_nodes
+        or graph.interrupt_after_nodes
+        or graph.debug
+        or graph.step_timeout
+        or graph.retry_policy
+        or graph.cache_policy
+        or get_callback_manager_for_config(own).handlers
     )
 
 
@@ -418,6 +447,11 @@ class _Edges:
         for channel in channels:
             self._awaited.get(channel, set()).discard(node)
         return [self._ends[name] for name in channels if name in self._ends and not self._awaited.get(name)]
+
+
+def interrupted(state: object) -> bool:
+    """Return whether a run that ended in this state stopped at a question."""
+    return isinstance(state, Mapping) and _QUESTION in state
 
 
 def interrupts_in(writes: Iterable[tuple[str, str, Any]]) -> list[Interrupt]:

@@ -93,6 +93,14 @@ def test_a_task_costs_what_it_uses(tmp_path: Path, tasks: int, stored: bool, own
     assert all(number <= most for number, most in zip(counted, (own, bound), strict=True)), counted
 
 
+def test_a_task_of_a_compiled_crew_costs_what_it_uses():
+    graph = crew_of(100).compile()
+    for _ in range(2):
+        graph.invoke({"inputs": {}})
+    counted = [len(calls(lambda: graph.invoke({"inputs": {}}))) / 100 for calls in (own_calls, python_calls)]
+    assert all(number <= most for number, most in zip(counted, (339, 400), strict=True)), counted
+
+
 def test_the_way_to_the_request_is_short():
     crew, reached = crew_of(1), list[int]()
     for _ in range(2):

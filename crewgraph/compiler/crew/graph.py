@@ -25,7 +25,18 @@ from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CompileError
 from crewgraph.schema import Metadata, PlainMapping
 
-__all__ = ["Granularity", "TaskNode", "crew_graph", "node_task", "parallel_group", "task_metadata", "wire_sequential"]
+__all__ = [
+    "SHARED_NODE",
+    "Granularity",
+    "TaskNode",
+    "crew_graph",
+    "is_linear",
+    "merged_graph",
+    "node_task",
+    "parallel_group",
+    "task_metadata",
+    "wire_sequential",
+]
 
 
 _State = dict[str, Any]
@@ -89,10 +100,11 @@ def parallel_group(tasks: Sequence[TaskBinding], position: int) -> Sequence[Task
     return tasks[position:end]
 
 
-_TOGETHER = "all tasks"  # the space distinguishes it from names of tasks
+SHARED_NODE = "all tasks"  # the space distinguishes it from names of tasks
+"""The node of all tasks of a merged graph."""
 
 
-def _is_linear(tasks: Sequence[TaskBinding]) -> bool:
+def is_linear(tasks: Sequence[TaskBinding]) -> bool:
     """Whether there are several tasks that run one after another, unconditionally."""
     return len(tasks) > 1 and not any(
         bound.task.async_execution or isinstance(bound.task, ConditionalTask) for bound in tasks
@@ -268,7 +280,7 @@ class Granularity:
 
     def chain(self, tasks: Sequence[TaskBinding]) -> Any:
         """Return the node that runs all tasks of a linear crew."""
-        return BodyChain(_TOGETHER, [(self.node(assignment, ()), task_metadata(assignment)) for assignment in tasks])
+        return BodyChain(SHARED_NODE, [(self.node(assignment, ()), task_metadata(assignment)) for assignment in tasks])
 
     def planning(self, planning: TaskBinding, tasks: Sequence[TaskBinding]) -> Any:
         """Return the node that makes the plan; it has no steps."""
@@ -332,20 +344,10 @@ def crew_graph(
     warn_without_effect(crew)
     tasks = tasks or bind_tasks(crew)
     planning, form = planning or planning_binding(crew, tasks), form or Granularity()
-    outputs = [assignment.slug for assignment in tasks]
-    graph = StateGraph(
-        schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs], form.channels),
-        input_schema=schema(
-            "CrewInput", [INPUTS], {name: form.channels[name] for name in form.channels if name == MESSAGES}
-        ),
-        output_schema=schema("CrewResult", outputs, form.channels),
-        context_schema=form.context_schema,
-    )
-    if planning is None and form.merged and _is_linear(tasks):
-        graph.add_node(_TOGETHER, form.chain(tasks), input_schema=schema(_TOGETHER, [INPUTS]))
-        graph.add_edge(START, _TOGETHER)
-        graph.add_edge(_TOGETHER, END)
-    elif planning is None:
+    if planning is None and form.merged and is_linear(tasks):
+        return merged_graph(tasks, form)
+    graph = _empty_graph(tasks, form, planning)
+    if planning is None:
         wire_sequential(graph, tasks, form.node)
     else:
         node = form.planning(planning, tasks)
@@ -353,3 +355,26 @@ def crew_graph(
         graph.add_edge(START, PLANNING)
         wire_sequential(graph, tasks, form.node, first=PLANNING)
     return graph
+
+
+def merged_graph(tasks: Sequence[TaskBinding], form: Granularity) -> "StateGraph[Any]":
+    """Build the graph of a linear crew whose tasks share a node; its state is the same."""
+    graph = _empty_graph(tasks, form)
+    graph.add_node(SHARED_NODE, form.chain(tasks), input_schema=schema(SHARED_NODE, [INPUTS]))
+    graph.add_edge(START, SHARED_NODE)
+    graph.add_edge(SHARED_NODE, END)
+    return graph
+
+
+def _empty_graph(
+    tasks: Sequence[TaskBinding], form: Granularity, planning: TaskBinding | None = None
+) -> "StateGraph[Any]":
+    outputs = [assignment.slug for assignment in tasks]
+    return StateGraph(
+        schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs], form.channels),
+        input_schema=schema(
+            "CrewInput", [INPUTS], {name: form.channels[name] for name in form.channels if name == MESSAGES}
+        ),
+        output_schema=schema("CrewResult", outputs, form.channels),
+        context_schema=form.context_schema,
+    )

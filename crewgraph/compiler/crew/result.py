@@ -57,7 +57,13 @@ def result_channels(tasks: Sequence[TaskBinding], *, messages: bool) -> dict[str
     return {name: kind for name, kind in channels.items() if name not in {assignment.slug for assignment in tasks}}
 
 
-def write_result(graph: "Pregel[Any]", tasks: Sequence[TaskBinding], channels: Mapping[str, object], name: str) -> None:
+def write_result(
+    graph: "Pregel[Any]",
+    tasks: Sequence[TaskBinding],
+    channels: Mapping[str, object],
+    name: str,
+    node: str | None = None,
+) -> None:
     """Let the nodes of tasks whose output may be that of the crew write the result.
 
     Args:
@@ -65,9 +71,10 @@ def write_result(graph: "Pregel[Any]", tasks: Sequence[TaskBinding], channels: M
         tasks: the crew's tasks in order.
         channels: those of `result_channels`.
         name: the author of the message.
+        node: the node that the tasks share; None if each has its own.
     """
     for assignment in reversed(tasks):
-        add_writes(graph, assignment.slug, partial(_result, assignment.slug, channels, name))
+        add_writes(graph, node or assignment.slug, partial(_result, assignment.slug, channels, name))
         if not isinstance(assignment.task, ConditionalTask):  # else the one before it is the last, if it is skipped
             return
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache as cached
 from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
 from crewgraph.compiler.crew.context import CrewRunContext
-from crewgraph.compiler.crew.graph import Granularity, crew_graph
+from crewgraph.compiler.crew.graph import SHARED_NODE, Granularity, crew_graph, is_linear, merged_graph
 from crewgraph.compiler.crew.inputs import crew_input
-from crewgraph.compiler.crew.metered_graph import check_budgets, metered
+from crewgraph.compiler.crew.metered_graph import MeteredGraph, check_budgets, metered
 from crewgraph.compiler.crew.needs import Needs, needs_of
 from crewgraph.compiler.crew.planning import crew_plan_key, planning_binding
 from crewgraph.compiler.crew.result import conversation_placeholder, result_channels, write_result
@@ -87,7 +88,16 @@ def compile_crew(
     states = [str(name) for name in graph.channels]
     write_result(compiled, tasks, channels, compiled.name)
     run_name = f"Crew: {crew.name}" if name is None else name
-    return metered(compiled, crew, replace(crew_inputs, channels=frozenset(states), conversed=placeholder), run_name)
+    input_form = replace(crew_inputs, channels=frozenset(states), conversed=placeholder)
+
+    @cached
+    def merged() -> MeteredGraph:
+        one_node = merged_graph(tasks, form).compile(store=store, cache=cache, name=compiled.name)
+        write_result(one_node, tasks, channels, compiled.name, SHARED_NODE)
+        return metered(one_node, crew, input_form)
+
+    can_merge = form.granularity == "task" and not crew.planning and is_linear(tasks)
+    return metered(compiled, crew, input_form, run_name, merged if can_merge else None)
 
 
 def _node_names(names: str | Sequence[str]) -> tuple[str, ...]:
