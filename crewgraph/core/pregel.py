@@ -202,18 +202,11 @@ def shows_steps(graph: "Pregel[Any]", config: RunnableConfig | None, steps: int)
     own = merged_config(graph.config, config)
     conf: PlainMapping = own.get("configurable") or {}
     stored = conf.get(_SAVER) is not None if graph.checkpointer is None else graph.checkpointer is not False
-    return bool(
-        stored
-        or conf.get(_STREAM)
-        or own.get("recursion_limit", 0) <= steps
-        or graph.interrupt_before_nodes
-        or graph.interrupt_after_nodes
-        or graph.debug
-        or graph.step_timeout
-        or graph.retry_policy
-        or graph.cache_policy
-        or get_callback_manager_for_config(own).handlers
-    )
+    if stored or conf.get(_STREAM) or own.get("recursion_limit", 0) <= steps:
+        return True
+    stops = (graph.interrupt_before_nodes, graph.interrupt_after_nodes, graph.step_timeout)
+    of_nodes = (graph.debug, graph.retry_policy, cast("object", graph.cache_policy))
+    return any(stops) or any(of_nodes) or bool(get_callback_manager_for_config(own).handlers)
 
 
 class _Counted:

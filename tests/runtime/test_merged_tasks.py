@@ -257,7 +257,7 @@ def test_the_state_is_that_of_a_run_step_by_step(nodes: list[Any], mode: Mode):
     crew = _crew(nodes)
     crew.tasks[0].description = "Task for {customer}"
     graph = crew.compile(granularity=mode.granularity, messages=True)
-    given = {"messages": [HumanMessage("one", id="asked")], "inputs": {}}
+    given: dict[str, Any] = {"messages": [HumanMessage("one", id="asked")], "inputs": {}}
     whole = mode.invoke(graph, given)
     last = mode.invoke(graph, given, WATCHED)
     assert list(whole) == list(last)

@@ -342,7 +342,8 @@ class MeteredGraph(InlineGraph):
             return super().invoke(input, config, **kwargs)
         written: dict[str, object] = {}
         try:
-            return _with_written(graph.invoke(input, _collecting(written, self.config, config), **kwargs), written)
+            state: Any = graph.invoke(input, _collecting(written, self.config, config), **kwargs)
+            return _with_written(state, written)
         except BaseException as error:
             drop_graph_notes(error, SHARED_NODE)
             raise
@@ -355,12 +356,11 @@ class MeteredGraph(InlineGraph):
         """
         graph = self._merged_graph(input, config, kwargs)
         if graph is None:
-            return await super().ainvoke(input, config, **kwargs)
+            return cast("object", await super().ainvoke(input, config, **kwargs))
         written: dict[str, object] = {}
         try:
-            return _with_written(
-                await graph.ainvoke(input, _collecting(written, self.config, config), **kwargs), written
-            )
+            state: Any = await graph.ainvoke(input, _collecting(written, self.config, config), **kwargs)
+            return _with_written(state, written)
         except BaseException as error:
             drop_graph_notes(error, SHARED_NODE)
             raise
@@ -486,6 +486,6 @@ def _collecting(written: dict[str, object], *configs: RunnableConfig | None) -> 
     return {**config, "configurable": {**(config.get("configurable") or {}), PROGRESS: written}}
 
 
-def _with_written(state: Any, written: Mapping[str, object]) -> Any:
+def _with_written(state: PlainMapping, written: PlainMapping) -> PlainMapping:
     """Return the last state of a run with what its tasks wrote before one of them asked a question."""
     return {**written, **state} if interrupted(state) else state
