@@ -14,12 +14,13 @@ from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
-from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer
-from crewgraph.llm.capabilities import supports_stop_words
+from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_bytes
+from crewgraph.llm.capabilities import supports_stop_words, with_text
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.openai_clients import UNPARSED, across_event_loops, with_plain_requests, with_streamed_usage
 from crewgraph.llm.strict_schema import strict_schema
+from crewgraph.llm.tool_schemas import tools_for
 from crewgraph.llm.usage import read_langchain_usage, read_usage
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
 from crewgraph.redaction import redacted_logger
@@ -100,6 +101,7 @@ class ChatModel:
             and getattr(self._base, "use_responses_api", None) is not True
             and _passes_keywords_on(source)
         )
+        self._is_strict_api = _has_class(self._base, _STRICT_APIS)
         self._bindings: dict[tuple[str, bool], tuple[Any, PlainDict]] = {}
         self._latest: tuple[Sequence[ToolSpec], bool, tuple[Any, PlainDict]] | None = None
         self._structured: dict[type[BaseModel], ChatModel | None] = {}
@@ -258,6 +260,13 @@ class ChatModel:
         if self._response_format is None:
             return source
         if isinstance(self._response_format, Mapping):
+            if self._is_strict_api and self._response_format.get("type") == "json_object":
+                _log.warning(
+                    "model `%s`: `response_format={'type': 'json_object'}` is left out, because its API has no such format; "
+                    "ask for JSON in the prompt, or pass a pydantic model",
+                    self.name,
+                )
+                return source
             return source.bind(response_format=dict(self._response_format))
         strict = strict_schema(self._response_format) if self._strict else None
         schema = self._response_format.model_json_schema() if strict is None else strict
@@ -267,7 +276,9 @@ class ChatModel:
 
     def _stop_keywords(self, stop: Sequence[str]) -> dict[str, Any]:
         stop_words = list(dict.fromkeys([*self._stop, *stop]))
-        return {"stop": stop_words} if stop and self._accepts_stop else {}
+        if self._is_strict_api:
+            stop_words = with_text(stop_words)
+        return {"stop": stop_words} if stop and stop_words and self._accepts_stop else {}
 
     def _reply(self, answer: Any, stop: Sequence[str], *, structured: bool) -> Reply:
         raw = cast("PlainDict", answer).get("raw") if isinstance(answer, dict) else None
@@ -288,6 +299,14 @@ class ChatModel:
             self._on_answer(message, reply["usage"])
         stop_words = [*self._stop, *stop]  # not every server that takes them keeps to them
         return {**reply, "content": cut_at(reply["content"], stop_words)} if stop_words else reply
+
+
+_STRICT_APIS = ("ChatAnthropic", "ChatAnthropicMessages", "ChatAnthropicVertex", "ChatBedrock", "ChatBedrockConverse")
+"""Classes of models whose API rejects stop words of white space alone, and has no format "any JSON object"."""
+
+
+def _has_class(model: object, names: Sequence[str]) -> bool:
+    return any(kind.__name__ in names for kind in type(model).__mro__)
 
 
 def _named(config: "RunnableConfig", name: str, takes_settings: bool) -> "RunnableConfig":
@@ -454,8 +473,7 @@ def _binds_tools(source: object, base: object) -> bool:
 
 
 def _tool_binder(tools: Sequence[ToolSpec], settings: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
-    openai_tools = [openai_tool(tool) for tool in tools]
-    return lambda model: model.bind_tools(openai_tools, **(settings or {}))
+    return lambda model: model.bind_tools([openai_tool(tool) for tool in tools_for(model, tools)], **(settings or {}))
 
 
 def _map_model(source: Any, transform: Callable[[Any], Any]) -> object:
@@ -467,8 +485,18 @@ def _map_model(source: Any, transform: Callable[[Any], Any]) -> object:
     if isinstance(source, runnables.RunnableSequence):
         return runnables.RunnableSequence(*source.steps[:-1], _map_model(source.last, transform), name=source.name)
     if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
-        return source.model_copy(update={"bound": _map_model(source.bound, transform)})
+        bound = _map_model(source.bound, transform)
+        return source.model_copy(update={"bound": bound, "kwargs": _with_tools_of(bound, source.kwargs)})
     return transform(source)
+
+
+def _with_tools_of(bound: object, keywords: PlainDict) -> PlainDict:
+    """Return the keywords of a binding whose own tools come after those of what it binds, instead of replacing them."""
+    own: object = keywords.get("tools")
+    inner: object = _base_of(bound)[1].get("tools") if own else None
+    if not (isinstance(inner, list) and isinstance(own, list)) or inner == own:
+        return keywords
+    return {**keywords, "tools": [*cast("list[object]", inner), *cast("list[object]", own)]}
 
 
 class _MessageCache:
@@ -506,7 +534,8 @@ def _langchain_message(message_types: Any, message: Message) -> object:
             return message_types.HumanMessage(content)
         case "assistant":
             calls = [_langchain_call(request) for request in message.get("tool_calls", ())]
-            return message_types.AIMessage(content, tool_calls=calls, additional_kwargs=message.get("extra", {}))
+            extra = with_bytes(message.get("extra", {}))
+            return message_types.AIMessage(with_bytes(content), tool_calls=calls, additional_kwargs=extra)
         case "tool":
             return message_types.ToolMessage(
                 content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name")

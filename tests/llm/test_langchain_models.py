@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, Script, calls, error, text
 from typing_extensions import TypedDict
 
+from crewgraph import Agent, Crew, Task
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.errors import ModelError
@@ -24,6 +25,7 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.scripted import ScriptedLLM, ToolUse
+from crewgraph.tools import tool
 
 Serve = Callable[[Script | None], OpenAIServer]
 MakeChat = Callable[[Script | None], tuple[ChatOpenAI, OpenAIServer]]
@@ -97,6 +99,18 @@ def test_bound_parameters_survive_binding_tools(chat: MakeChat, mode: str):
     assert server.bodies[0]["tools"][0]["function"]["name"] == "add"
     assert adapted.identity["temperature"] == 0.7
     assert adapted.name == "test"
+
+
+@pytest.mark.parametrize("retried", [False, True])
+def test_tools_that_a_model_has_already_are_offered_with_the_agents(chat: MakeChat, retried: bool, mode: str):
+    model, server = chat(lambda request: "x")
+    search = {"type": "function", "function": {"name": "search", "parameters": {"type": "object", "properties": {}}}}
+    bound = model.bind_tools([search])
+    adapted = as_model(bound.with_retry() if retried else bound)
+    ask(mode, adapted, [ADD])
+    ask(mode, adapted)
+    names = [[entry["function"]["name"] for entry in body["tools"]] for body in server.bodies]
+    assert names == [["add", "search"], ["search"]]
 
 
 def test_retry_and_fallbacks_keep_working_with_tools(chat: MakeChat, mode: str):
@@ -393,3 +407,35 @@ def test_usage_of_tool_calls_in_the_text_protocol_is_counted(mode: str):
 
 def test_text_is_text():
     assert text("a").message["content"] == "a"
+
+
+class Sealed(FakeMessagesListChatModel):
+    """Answers with reasoning that its provider has encrypted, as bytes, and keeps the conversations."""
+
+    seen: list[Any] = []
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        self.seen.append(messages)
+        return super()._generate(messages, *args, **kwargs)
+
+
+def test_bytes_in_an_answer_are_recorded_and_sent_back():
+    sealed = {"type": "reasoning_content", "reasoning_content": {"redacted_content": b"\x00\xff"}}
+    use = {"name": "add", "args": {}, "id": "1"}
+    asks = AIMessage([sealed, {"type": "text", "text": "So"}], tool_calls=[use], additional_kwargs={"seal": b"\x01"})
+    model = Sealed(responses=[asks, AIMessage([sealed, {"type": "text", "text": "three"}])])
+
+    @tool
+    def add() -> str:
+        """Add."""
+        return "3"
+
+    agent = Agent(role="r", goal="g", backstory="b", llm=model, tools=[add])
+    crew = Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
+    assert crew.kickoff().raw == "three"
+    (again,) = [message for message in model.seen[-1] if isinstance(message, AIMessage)]
+    assert again.content == asks.content
+    assert again.additional_kwargs == {"seal": b"\x01"}
