@@ -142,7 +142,7 @@ class ChatModel:
     @property
     def retries(self) -> int:
         """How often the client retries a failed request."""
-        max_retries = getattr(self._base, "max_retries", None)
+        max_retries = getattr(self._base, "max_retries", self._extra_parameters.get("max_retries"))
         return max_retries if isinstance(max_retries, int) else _RETRIES
 
     def with_response_format(self, response_format: type[BaseModel] | PlainMapping | None) -> "ChatModel":

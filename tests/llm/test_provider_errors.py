@@ -10,6 +10,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import BaseMessage
 from modes import Mode
 
+from crewgraph import Agent, Crew, Task
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.resolve import as_model
 
@@ -116,3 +117,54 @@ def test_errors_of_clients_can_be_copied(mode: Mode):
 )
 def test_conversations_that_a_provider_finds_too_long_are_recognized(mode: Mode, text: str):
     assert isinstance(failed(mode, lambda: ResponseError(text, 413)), ContextLengthExceeded)
+
+
+class Busy(FakeListChatModel):
+    """Fails as the client of Mistral's models does, which does not retry, and then answers."""
+
+    failures: list[Exception]
+    max_retries: int = 2
+
+    def _call(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> str:
+        if self.failures:
+            raise self.failures.pop(0)
+        return super()._call(messages, *args, **kwargs)
+
+
+def busy(status: int) -> Exception:
+    request = httpx.Request("POST", "http://box/v1/chat/completions")
+    response = httpx.Response(status, headers={"Retry-After": "0.1"}, request=request)
+    return httpx.HTTPStatusError("too many", request=request, response=response)
+
+
+def crew_of(model: FakeListChatModel) -> Crew:
+    agent = Agent(role="r", goal="g", backstory="b", llm=model)
+    return Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
+
+
+def test_a_busy_server_is_asked_again_where_the_client_does_not(mode: Mode):
+    crew = crew_of(Busy(responses=["done"], failures=[busy(429), busy(503)]))
+    assert mode.run(crew.kickoff, crew.akickoff).raw == "done"
+    for failures, retries in (([busy(401)], 2), ([busy(429)], 0)):
+        refused = crew_of(Busy(responses=["done"], failures=failures, max_retries=retries))
+        with pytest.raises(httpx.HTTPStatusError):
+            mode.run(refused.kickoff, refused.akickoff)
+
+
+class BadRequestError(Exception):
+    """As in the package groq."""
+
+
+BadRequestError.__module__ = "groq"
+
+
+def test_a_tool_call_that_groq_cannot_read_is_asked_for_again(mode: Mode):
+    def unread() -> Exception:
+        return BadRequestError("Failed to call a function. See 'failed_generation' for more details.")
+
+    crew = crew_of(Busy(responses=["done"], failures=[unread(), unread()]))
+    assert mode.run(crew.kickoff, crew.akickoff).raw == "done"
+    for failures in ([unread(), unread(), unread()], [BadRequestError("no")]):
+        refused = crew_of(Busy(responses=["done"], failures=failures))
+        with pytest.raises(BadRequestError):
+            mode.run(refused.kickoff, refused.akickoff)

@@ -181,6 +181,10 @@ _RETRIES_HANDLED_BY = (
 )
 
 
+_MISWRITTEN_CALL = "failed_generation"
+"""In errors of Groq about a tool call of the model that it cannot read: the next answer may be better."""
+
+
 class LoopObserver(Protocol):
     """Observes the loop of an agent. Those that are bodies are recorded; the others may run again when a run is resumed."""
 
@@ -392,7 +396,8 @@ def request_reply(
         try:
             reply: Reply = yield ModelCall(model=model, transcript=transcript, tools=specs, stop=stop, former=former)
         except EffectFailed as failure:
-            if context.retries_left < 1 or failure.package.startswith(_RETRIES_HANDLED_BY):
+            is_handled = failure.package.startswith(_RETRIES_HANDLED_BY) and _MISWRITTEN_CALL not in failure.text
+            if context.retries_left < 1 or is_handled:
                 raise
             context.retries_left -= 1
         else:
