@@ -102,6 +102,7 @@ class ChatModel:
             and _passes_keywords_on(source)
         )
         self._is_strict_api = _has_class(self._base, _STRICT_APIS)
+        self._user_begins = self._is_strict_api or _has_class(self._base, ("ChatGoogleGenerativeAI", "ChatVertexAI"))
         self._bindings: dict[tuple[str, bool], tuple[Any, PlainDict]] = {}
         self._latest: tuple[Sequence[ToolSpec], bool, tuple[Any, PlainDict]] | None = None
         self._structured: dict[type[BaseModel], ChatModel | None] = {}
@@ -192,7 +193,7 @@ class ChatModel:
         name, (runnable, bound) = self.name, self._runnable_for(tools)
         with ProviderErrors(name):
             answer = runnable.invoke(
-                _message_cache.convert(expanded(messages)),
+                _message_cache.convert(self._acceptable(expanded(messages))),
                 _named(config, name, self._takes_settings),
                 **bound,
                 **self._stop_keywords(stop),
@@ -214,13 +215,23 @@ class ChatModel:
         name, (runnable, bound) = self.name, self._runnable_for(tools, across_loops=True)
         with ProviderErrors(name):
             answer = await runnable.ainvoke(
-                _message_cache.convert(await aexpanded(messages)),
+                _message_cache.convert(self._acceptable(await aexpanded(messages))),
                 _named(config, name, self._takes_settings),
                 **bound,
                 **self._stop_keywords(stop),
             )
         reply = self._reply(answer, stop, structured=not tools)
         return reply if request is None else self._notified(request, reply)
+
+    def _acceptable(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return messages without empty instructions, in which the user speaks first, where the provider insists on that."""
+        if not self._user_begins:
+            return messages
+        kept = [message for message in messages if message["role"] != "system" or message["content"]]
+        first = next((number for number, message in enumerate(kept) if message["role"] != "system"), len(kept))
+        if first < len(kept) and kept[first]["role"] != "assistant":
+            return messages if len(kept) == len(messages) else kept
+        return [*kept[:first], {"role": "user", "content": "Begin."}, *kept[first:]]
 
     def _watched_request(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]
@@ -269,7 +280,7 @@ class ChatModel:
                 return source
             return source.bind(response_format=dict(self._response_format))
         strict = strict_schema(self._response_format) if self._strict else None
-        schema = self._response_format.model_json_schema() if strict is None else strict
+        schema = _object_schema(self._response_format) if strict is None else strict
         schema.setdefault("title", self._response_format.__name__)
         options = {} if strict is None else {"strict": True}
         return _map_model(source, lambda model: _structured(model, schema, options))
@@ -443,6 +454,13 @@ def _response_schema(response_format: type[BaseModel] | PlainMapping) -> object:
     )
 
 
+def _object_schema(model: type[BaseModel]) -> PlainDict:
+    """Return a model's schema with its fields at the top: that of a recursive one only refers to a definition there."""
+    schema = model.model_json_schema()
+    name = str(schema.pop("$ref", "")).rpartition("/")[2]
+    return {**schema["$defs"][name], **schema} if name else schema
+
+
 def _bind_tools(owner: object) -> object:
     return getattr(owner, "bind_tools", None)
 
@@ -455,8 +473,13 @@ def _structured(model: Any, schema: PlainDict, options: Mapping[str, bool]) -> o
 
 def _without_parser(chain: Any) -> object:
     """Return the model of a structured-output chain without its parser: answers are parsed here."""
+    runnables = load("langchain_core.runnables")
     steps: Any = getattr(getattr(chain, "first", None), "steps__", None) or {}
-    return steps.get("raw", chain)
+    model: Any = steps.get("raw", chain)
+    # Models that think cannot be made to call a tool: there LangChain adds a step that fails if they answer with text.
+    while isinstance(model, runnables.RunnableSequence) and isinstance(model.last, runnables.RunnableLambda):
+        model = model.first if len(model.steps) == 2 else runnables.RunnableSequence(*model.steps[:-1])
+    return model
 
 
 def _binds_tools(source: object, base: object) -> bool:

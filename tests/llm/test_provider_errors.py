@@ -122,7 +122,7 @@ def test_conversations_that_a_provider_finds_too_long_are_recognized(mode: Mode,
 class Busy(FakeListChatModel):
     """Fails as the client of Mistral's models does, which does not retry, and then answers."""
 
-    failures: list[Exception]
+    failures: list[Any]
     max_retries: int = 2
 
     def _call(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> str:
@@ -164,7 +164,8 @@ def test_a_tool_call_that_groq_cannot_read_is_asked_for_again(mode: Mode):
 
     crew = crew_of(Busy(responses=["done"], failures=[unread(), unread()]))
     assert mode.run(crew.kickoff, crew.akickoff).raw == "done"
-    for failures in ([unread(), unread(), unread()], [BadRequestError("no")]):
+    cases: list[list[Any]] = [[unread(), unread(), unread()], [BadRequestError("no")]]
+    for failures in cases:
         refused = crew_of(Busy(responses=["done"], failures=failures))
         with pytest.raises(BadRequestError):
             mode.run(refused.kickoff, refused.akickoff)

@@ -329,8 +329,14 @@ def _structure_as_answer(context: ReActContext, reply: Reply, structure: type[Ba
 def _force_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
     dialogue.close({"role": "user", "content": context.book.error("force_final_answer")})
     # Some providers reject tool calls in a request without tools, so tools are offered; if the model calls one, they are not.
-    output = yield from _request_answer(context, dialogue, specs)
-    if not output and specs:
+    try:
+        output = yield from _request_answer(context, dialogue, specs)
+        if not output and specs:
+            output = yield from _request_answer(context, dialogue, ())
+    except EffectFailed as failure:
+        if not specs or not is_refused(failure):
+            raise
+        dialogue.write_out_calls()
         output = yield from _request_answer(context, dialogue, ())
     if not output:
         raise OutputInvalid(
