@@ -94,7 +94,9 @@ class PicklableError(Exception):
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        _, args, *state = cast("tuple[Any, ...]", super().__reduce__())
+        bases = cast("tuple[Any, ...]", type(self).__mro__)
+        builtin = next(base for base in bases if base.__module__ == "builtins")  # other bases have forms of their own
+        _, args, *state = cast("tuple[Any, ...]", builtin.__reduce__(self))
         return unconstructed, (type(self), args), *state
 
 

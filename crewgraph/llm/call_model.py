@@ -1,11 +1,12 @@
 """Adapts objects with `.call`, such as `BaseLLM` subclasses, to `crewgraph.core.protocols.Model`.
 
 `CallModel` is the adapter, `TracedCall` reports a call to LangChain's callbacks, `read_answer` parses what `call` returned,
-and `as_plain_data` reduces provider objects to plain data.
+`as_plain_data` reduces provider objects to plain data, and `with_bytes` restores the bytes in it.
 """
 
 import inspect
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
 from functools import cache, partial
@@ -29,7 +30,7 @@ from crewgraph.schema import PlainDict, PlainMapping
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["CallModel", "TracedCall", "as_plain_data", "cut_at", "read_answer"]
+__all__ = ["CallModel", "TracedCall", "as_plain_data", "cut_at", "read_answer", "with_bytes"]
 
 
 class TracedCall:
@@ -208,10 +209,15 @@ def cut_at(content: Content, stop: Sequence[str]) -> Content:
     return content[: min(ends)].rstrip() if ends else content
 
 
+_BYTES = "base64 bytes"
+
+
 def as_plain_data(value: object) -> Any:
-    """Reduce a value to strings, numbers, bytes, lists and dicts; anything else becomes None."""
-    if value is None or isinstance(value, (str, int, float, bool, bytes)):
+    """Reduce a value to strings, numbers, lists and dicts; bytes become a dict, anything else None."""
+    if value is None or isinstance(value, (str, int, float, bool)):
         return value
+    if isinstance(value, bytes):
+        return {_BYTES: b64encode(value).decode()}
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, Mapping):
@@ -219,6 +225,16 @@ def as_plain_data(value: object) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [as_plain_data(item) for item in cast("list[object]", value)]
     return None
+
+
+def with_bytes(data: Any) -> Any:
+    """Return plain data with the bytes that `as_plain_data` wrote as dicts, such as encrypted reasoning of Bedrock."""
+    if isinstance(data, dict):
+        fields = cast("PlainDict", data)
+        if fields.keys() == {_BYTES}:
+            return b64decode(fields[_BYTES])
+        return {name: with_bytes(value) for name, value in fields.items()}
+    return [with_bytes(item) for item in cast("list[object]", data)] if isinstance(data, list) else data
 
 
 _NEVER_FORWARDED = frozenset({"response_model", "stop"})

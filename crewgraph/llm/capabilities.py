@@ -15,6 +15,7 @@ __all__ = [
     "supports_pdfs",
     "supports_stop_words",
     "supports_tools",
+    "with_text",
 ]
 
 _DEFAULT_WINDOW = 8192
@@ -80,7 +81,7 @@ CONTEXT_WINDOWS: tuple[tuple[str, int], ...] = (
 )
 """Context windows in tokens by name prefix; the first match wins."""
 
-_NO_STOP_MODELS = re.compile(r"^(?:o[134](?:$|-)|gpt-5)")
+_NO_STOP_MODELS = re.compile(r"^(?:o[134](?:$|-)|gpt-5|grok-(?:3-mini|4|code))")
 _NO_TOOL_MODELS = re.compile(r"^o1-(?:mini|preview)")
 
 _IMAGE_MODELS = re.compile(
@@ -185,8 +186,13 @@ def _name_of(llm: object, default: str) -> str:
 
 
 def supports_stop_words(model: str) -> bool:
-    """Return whether a model supports stop words; OpenAI's reasoning models reject requests that have them."""
+    """Return whether a model supports stop words; reasoning models of OpenAI and xAI reject requests that have them."""
     return _NO_STOP_MODELS.match(_bare(model)) is None
+
+
+def with_text(stop: Sequence[str]) -> list[str]:
+    """Return the stop words that are more than white space."""
+    return [word for word in stop if word.strip()]
 
 
 def supports_tools(provider: str, model: str) -> bool:

@@ -14,12 +14,13 @@ from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
-from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer
-from crewgraph.llm.capabilities import supports_stop_words
+from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_bytes
+from crewgraph.llm.capabilities import supports_stop_words, with_text
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.openai_clients import UNPARSED, across_event_loops, with_plain_requests, with_streamed_usage
 from crewgraph.llm.strict_schema import strict_schema
+from crewgraph.llm.tool_schemas import tools_for
 from crewgraph.llm.usage import read_langchain_usage, read_usage
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
 from crewgraph.redaction import redacted_logger
@@ -100,6 +101,8 @@ class ChatModel:
             and getattr(self._base, "use_responses_api", None) is not True
             and _passes_keywords_on(source)
         )
+        self._is_strict_api = _has_class(self._base, _STRICT_APIS)
+        self._user_begins = self._is_strict_api or _has_class(self._base, ("ChatGoogleGenerativeAI", "ChatVertexAI"))
         self._bindings: dict[tuple[str, bool], tuple[Any, PlainDict]] = {}
         self._latest: tuple[Sequence[ToolSpec], bool, tuple[Any, PlainDict]] | None = None
         self._structured: dict[type[BaseModel], ChatModel | None] = {}
@@ -140,7 +143,7 @@ class ChatModel:
     @property
     def retries(self) -> int:
         """How often the client retries a failed request."""
-        max_retries = getattr(self._base, "max_retries", None)
+        max_retries = getattr(self._base, "max_retries", self._extra_parameters.get("max_retries"))
         return max_retries if isinstance(max_retries, int) else _RETRIES
 
     def with_response_format(self, response_format: type[BaseModel] | PlainMapping | None) -> "ChatModel":
@@ -190,7 +193,7 @@ class ChatModel:
         name, (runnable, bound) = self.name, self._runnable_for(tools)
         with ProviderErrors(name):
             answer = runnable.invoke(
-                _message_cache.convert(expanded(messages)),
+                _message_cache.convert(self._acceptable(expanded(messages))),
                 _named(config, name, self._takes_settings),
                 **bound,
                 **self._stop_keywords(stop),
@@ -212,13 +215,23 @@ class ChatModel:
         name, (runnable, bound) = self.name, self._runnable_for(tools, across_loops=True)
         with ProviderErrors(name):
             answer = await runnable.ainvoke(
-                _message_cache.convert(await aexpanded(messages)),
+                _message_cache.convert(self._acceptable(await aexpanded(messages))),
                 _named(config, name, self._takes_settings),
                 **bound,
                 **self._stop_keywords(stop),
             )
         reply = self._reply(answer, stop, structured=not tools)
         return reply if request is None else self._notified(request, reply)
+
+    def _acceptable(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return messages without empty instructions, in which the user speaks first, where the provider insists on that."""
+        if not self._user_begins:
+            return messages
+        kept = [message for message in messages if message["role"] != "system" or message["content"]]
+        first = next((number for number, message in enumerate(kept) if message["role"] != "system"), len(kept))
+        if first < len(kept) and kept[first]["role"] != "assistant":
+            return messages if len(kept) == len(messages) else kept
+        return [*kept[:first], {"role": "user", "content": "Begin."}, *kept[first:]]
 
     def _watched_request(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]
@@ -258,16 +271,25 @@ class ChatModel:
         if self._response_format is None:
             return source
         if isinstance(self._response_format, Mapping):
+            if self._is_strict_api and self._response_format.get("type") == "json_object":
+                _log.warning(
+                    "model `%s`: `response_format={'type': 'json_object'}` is left out, because its API has no such format; "
+                    "ask for JSON in the prompt, or pass a pydantic model",
+                    self.name,
+                )
+                return source
             return source.bind(response_format=dict(self._response_format))
         strict = strict_schema(self._response_format) if self._strict else None
-        schema = self._response_format.model_json_schema() if strict is None else strict
+        schema = _object_schema(self._response_format) if strict is None else strict
         schema.setdefault("title", self._response_format.__name__)
         options = {} if strict is None else {"strict": True}
         return _map_model(source, lambda model: _structured(model, schema, options))
 
     def _stop_keywords(self, stop: Sequence[str]) -> dict[str, Any]:
         stop_words = list(dict.fromkeys([*self._stop, *stop]))
-        return {"stop": stop_words} if stop and self._accepts_stop else {}
+        if self._is_strict_api:
+            stop_words = with_text(stop_words)
+        return {"stop": stop_words} if stop and stop_words and self._accepts_stop else {}
 
     def _reply(self, answer: Any, stop: Sequence[str], *, structured: bool) -> Reply:
         raw = cast("PlainDict", answer).get("raw") if isinstance(answer, dict) else None
@@ -288,6 +310,14 @@ class ChatModel:
             self._on_answer(message, reply["usage"])
         stop_words = [*self._stop, *stop]  # not every server that takes them keeps to them
         return {**reply, "content": cut_at(reply["content"], stop_words)} if stop_words else reply
+
+
+_STRICT_APIS = ("ChatAnthropic", "ChatAnthropicMessages", "ChatAnthropicVertex", "ChatBedrock", "ChatBedrockConverse")
+"""Classes of models whose API rejects stop words of white space alone, and has no format "any JSON object"."""
+
+
+def _has_class(model: object, names: Sequence[str]) -> bool:
+    return any(kind.__name__ in names for kind in type(model).__mro__)
 
 
 def _named(config: "RunnableConfig", name: str, takes_settings: bool) -> "RunnableConfig":
@@ -424,6 +454,13 @@ def _response_schema(response_format: type[BaseModel] | PlainMapping) -> object:
     )
 
 
+def _object_schema(model: type[BaseModel]) -> PlainDict:
+    """Return a model's schema with its fields at the top: that of a recursive one only refers to a definition there."""
+    schema = model.model_json_schema()
+    name = str(schema.pop("$ref", "")).rpartition("/")[2]
+    return {**schema["$defs"][name], **schema} if name else schema
+
+
 def _bind_tools(owner: object) -> object:
     return getattr(owner, "bind_tools", None)
 
@@ -436,8 +473,13 @@ def _structured(model: Any, schema: PlainDict, options: Mapping[str, bool]) -> o
 
 def _without_parser(chain: Any) -> object:
     """Return the model of a structured-output chain without its parser: answers are parsed here."""
+    runnables = load("langchain_core.runnables")
     steps: Any = getattr(getattr(chain, "first", None), "steps__", None) or {}
-    return steps.get("raw", chain)
+    model: Any = steps.get("raw", chain)
+    # Models that think cannot be made to call a tool: there LangChain adds a step that fails if they answer with text.
+    while isinstance(model, runnables.RunnableSequence) and isinstance(model.last, runnables.RunnableLambda):
+        model = model.first if len(model.steps) == 2 else runnables.RunnableSequence(*model.steps[:-1])
+    return model
 
 
 def _binds_tools(source: object, base: object) -> bool:
@@ -454,8 +496,7 @@ def _binds_tools(source: object, base: object) -> bool:
 
 
 def _tool_binder(tools: Sequence[ToolSpec], settings: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
-    openai_tools = [openai_tool(tool) for tool in tools]
-    return lambda model: model.bind_tools(openai_tools, **(settings or {}))
+    return lambda model: model.bind_tools([openai_tool(tool) for tool in tools_for(model, tools)], **(settings or {}))
 
 
 def _map_model(source: Any, transform: Callable[[Any], Any]) -> object:
@@ -467,8 +508,18 @@ def _map_model(source: Any, transform: Callable[[Any], Any]) -> object:
     if isinstance(source, runnables.RunnableSequence):
         return runnables.RunnableSequence(*source.steps[:-1], _map_model(source.last, transform), name=source.name)
     if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
-        return source.model_copy(update={"bound": _map_model(source.bound, transform)})
+        bound = _map_model(source.bound, transform)
+        return source.model_copy(update={"bound": bound, "kwargs": _with_tools_of(bound, source.kwargs)})
     return transform(source)
+
+
+def _with_tools_of(bound: object, keywords: PlainDict) -> PlainDict:
+    """Return the keywords of a binding whose own tools come after those of what it binds, instead of replacing them."""
+    own: object = keywords.get("tools")
+    inner: object = _base_of(bound)[1].get("tools") if own else None
+    if not (isinstance(inner, list) and isinstance(own, list)) or inner == own:
+        return keywords
+    return {**keywords, "tools": [*cast("list[object]", inner), *cast("list[object]", own)]}
 
 
 class _MessageCache:
@@ -506,7 +557,8 @@ def _langchain_message(message_types: Any, message: Message) -> object:
             return message_types.HumanMessage(content)
         case "assistant":
             calls = [_langchain_call(request) for request in message.get("tool_calls", ())]
-            return message_types.AIMessage(content, tool_calls=calls, additional_kwargs=message.get("extra", {}))
+            extra = with_bytes(message.get("extra", {}))
+            return message_types.AIMessage(with_bytes(content), tool_calls=calls, additional_kwargs=extra)
         case "tool":
             return message_types.ToolMessage(
                 content, tool_call_id=message.get("tool_call_id", ""), name=message.get("name")

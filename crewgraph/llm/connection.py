@@ -5,7 +5,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from types import TracebackType
@@ -16,12 +16,15 @@ from crewgraph.core.loops.transport import LoopTransport, proxied_client
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
 from crewgraph.lazy import lazy
+from crewgraph.llm.capabilities import with_text
 from crewgraph.llm.providers import Provider, Target
-from crewgraph.redaction import redact
-from crewgraph.schema import PlainDict
+from crewgraph.redaction import redact, redacted_logger
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["AsyncInterceptingTransport", "BaseInterceptor", "InterceptingTransport", "open_chat_model"]
 
+
+_log = redacted_logger(__name__)
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -120,6 +123,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "max_completion_tokens": ("max_completion_tokens", "max_tokens", "max_output_tokens", "num_predict"),
     "max_tokens": ("max_tokens", "max_output_tokens", "num_predict"),
     "model": ("model", "model_name", "model_id"),
+    "seed": ("seed", "random_seed"),
     "stop": ("stop", "stop_sequences"),
     "stream": ("streaming",),
     "timeout": ("timeout", "request_timeout", "default_request_timeout"),
@@ -127,6 +131,28 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "vertex_location": ("location",),
     "vertex_project": ("project",),
 }
+
+
+_NOT_EVERYWHERE = (
+    *("api_version", "frequency_penalty", "logit_bias", "logprobs", "max_retries", "n", "parallel_tool_calls"),
+    *("presence_penalty", "reasoning_effort", "seed", "top_logprobs"),
+)
+"""Settings of an `LLM` that some providers do not have: there they are left out with a warning, while CrewAI ignores them."""
+
+_SENT_WITHOUT_FIELD: Mapping[str, Sequence[str]] = {
+    "litellm": _NOT_EVERYWHERE,
+    "mistral": ("frequency_penalty", "n", "parallel_tool_calls", "presence_penalty", "reasoning_effort"),
+}
+"""Which of these settings a provider has although its LangChain class has no field for them."""
+
+_NO_BLANK_STOPS = ("anthropic", "bedrock")
+"""Providers that reject stop words of white space alone; answers are cut at them here."""
+
+_HOLDERS = ("model_kwargs", "additional_model_request_fields")
+"""Fields of LangChain classes for parameters that they do not know."""
+
+_IGNORES_MODEL_KWARGS = ("gemini", "vertex_ai")
+"""Providers whose LangChain class takes `model_kwargs` and does not send them."""
 
 
 def open_chat_model(target: Target, settings: Mapping[str, Any]) -> Any:
@@ -180,15 +206,17 @@ def _chat_model(target: Target, address: str | None, keywords: dict[str, Any], l
             return _openai_model(target, {**keywords, "base_url": f"{address}/v1"})
         case "ollama":
             model_class = require("langchain_ollama", extra="ollama", purpose="Ollama's own protocol").ChatOllama
-            return _construct(model_class, _ollama_keywords(keywords), lenient=lenient)
+            return _construct(target, model_class, _ollama_keywords(keywords), lenient=lenient)
         case "vertex_ai":
-            return _construct(_class_of(target.provider), _vertex_keywords(keywords), lenient=lenient)
+            return _construct(target, _class_of(target.provider), _vertex_keywords(target, keywords), lenient=lenient)
         case "bedrock":
-            return _construct(_class_of(target.provider), _bedrock_keywords(keywords), lenient=lenient)
+            return _construct(target, _class_of(target.provider), _bedrock_keywords(keywords), lenient=lenient)
+        case "gemini":
+            return _construct(target, _class_of(target.provider), _gemini_keywords(target, keywords), lenient=lenient)
         case _ if target.provider.module == "langchain_openai":
             return _openai_model(target, keywords)
         case _:
-            return _construct(_class_of(target.provider), keywords, lenient=lenient)
+            return _construct(target, _class_of(target.provider), keywords, lenient=lenient)
 
 
 def _class_of(provider: Provider) -> Any:
@@ -273,17 +301,39 @@ def _set_clients(keywords: dict[str, Any], interceptor: Any) -> None:
 
 def _ollama_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
     client: PlainDict = {}
+    headers: dict[str, str] = dict(keywords.pop("extra_headers", None) or {})
     if key := keywords.pop("api_key"):
-        client["headers"] = {"Authorization": f"Bearer {key}"}
+        headers.setdefault("Authorization", f"Bearer {key}")
+    if headers:
+        client["headers"] = headers
     if timeout := keywords.pop("timeout", None):
         client["timeout"] = timeout
     if client:
         keywords["client_kwargs"] = {**client, **keywords.get("client_kwargs", {})}
+    if (effort := keywords.pop("reasoning_effort", None)) is not None:
+        keywords.setdefault("reasoning", _OLLAMA_EFFORTS.get(effort, effort))
     keywords.pop("stream", None)  # ChatOllama streams whenever a handler listens
     return keywords
 
 
-def _vertex_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
+_OLLAMA_EFFORTS: PlainMapping = {"none": False, "minimal": "low", "xhigh": "high"}
+"""Ollama's `think` for efforts that it has no name for."""
+
+
+def _gemini_keywords(target: Target, keywords: dict[str, Any]) -> dict[str, Any]:
+    # Gemini 2.5 rejects levels of thinking. Google's own OpenAI endpoint has these budgets for them.
+    if "gemini-2.5" in target.model and (effort := keywords.get("reasoning_effort")) in _GEMINI_BUDGETS:
+        del keywords["reasoning_effort"]
+        keywords.setdefault("thinking_budget", _GEMINI_BUDGETS[effort])
+    return keywords
+
+
+_GEMINI_BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576}
+"""Tokens for thinking by `reasoning_effort`."""
+
+
+def _vertex_keywords(target: Target, keywords: dict[str, Any]) -> dict[str, Any]:
+    keywords = _gemini_keywords(target, keywords)
     keywords["vertexai"] = True
     for name, variables in {
         "project": ("VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"),
@@ -302,24 +352,54 @@ def _bedrock_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
     )
     if region and "region_name" not in keywords and "aws_region_name" not in keywords:
         keywords["region_name"] = region
-    keywords.pop("stream", None)
     return keywords
 
 
-def _construct(model_class: Any, keywords: dict[str, Any], *, lenient: bool) -> Any:
+def _construct(target: Target, model_class: Any, keywords: dict[str, Any], *, lenient: bool) -> Any:
+    provider = target.provider.name
     known, unknown = _split_keywords(
         model_class, {name: value for name, value in keywords.items() if value is not None}
     )
     unknown.pop("stream", None)
-    if unknown and "model_kwargs" in model_class.model_fields:
-        known["model_kwargs"] = {**unknown, **known.get("model_kwargs", {})}
-    elif unknown and not lenient:
+    if provider in _NO_BLANK_STOPS:
+        known |= {name: with_text(known[name]) for name in ("stop", "stop_sequences") if name in known}
+    if lenient and provider == "litellm":
+        unknown["drop_params"] = True  # it knows what each of its providers takes
+    else:
+        _leave_out(unknown, target, model_class, lenient)
+    holder = next((name for name in _HOLDERS if name in model_class.model_fields), None)
+    if unknown and holder is not None:
+        given = known.get(holder, {})
+        known[holder] = _in_body(unknown, given) if provider == "anthropic" else {**unknown, **given}
+    elif unknown:
         names = ", ".join(f"`{name}`" for name in sorted(unknown))
         raise ModelError(
             f"`{model_class.__name__}`, which serves `{keywords['model']}`, does not accept {names}. "
             "Remove it, list it in `additional_drop_params`, or pass the LangChain model itself as `llm`."
         )
     return model_class(**known)
+
+
+def _leave_out(unknown: PlainDict, target: Target, model_class: Any, lenient: bool) -> None:
+    """Remove the settings that a provider does not have; a warning names each that was to have an effect."""
+    provider = target.provider.name
+    sent = _SENT_WITHOUT_FIELD.get(provider, ())
+    sends_others = provider not in _IGNORES_MODEL_KWARGS
+    can_send = sends_others and any(name in model_class.model_fields for name in _HOLDERS)
+    removable = unknown if not sends_others or (lenient and not can_send) else _NOT_EVERYWHERE
+    for name in [name for name in unknown if name in removable and name not in sent]:
+        value = unknown.pop(name)
+        if not (lenient or (name, value) == ("n", 1) or name == "max_retries"):
+            _log.warning(
+                "LLM(%r): `%s` is left out, because `%s` does not send it", target.model, name, model_class.__name__
+            )
+
+
+def _in_body(unknown: PlainDict, model_kwargs: PlainMapping) -> PlainDict:
+    """Return `model_kwargs` that send unknown keywords in the body of the request."""
+    body: PlainDict = {**unknown, **(unknown.get("extra_body") or {}), **(model_kwargs.get("extra_body") or {})}
+    body.pop("extra_body", None)
+    return {**model_kwargs, "extra_body": body}
 
 
 def _split_keywords(model_class: Any, keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

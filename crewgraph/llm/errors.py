@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from functools import cache
 from types import TracebackType
 from typing import Any, Literal
@@ -77,15 +78,25 @@ class ProviderErrors:
         if isinstance(error, RuntimeError) and str(error) == "Event loop is closed":
             note_once(error, _FOREIGN_LOOP.format(model=self._model))
         bases = {base.__name__ for base in type(error).__mro__}
-        if "APIConnectionError" in bases and not isinstance(error, ConnectionError):
+        if bases & _UNREACHED and not isinstance(error, ConnectionError):
             text = f"{_unreached(self._model, error)}: {_with_reason(error)}"
             raise _derived(error, (text,), ConnectionError) from error.__cause__
-        if "NotFoundError" in bases and not isinstance(error, ValueError):
+        if _is_not_found(error, bases) and not isinstance(error, ValueError):
             text = f"The model `{self._model}` was not found: {error}"
             raise _derived(error, (text,), ValueError) from error.__cause__
-        if "APIError" in bases and not isinstance(error, PicklableError):
+        if bases & _UNPICKLABLE and not isinstance(error, PicklableError):
             raise _derived(error, error.args) from error.__cause__
         return False
+
+
+_UNREACHED = {"APIConnectionError", "ClientConnectionError", "ConnectionError", "HTTPClientError", "TransportError"}
+"""What the clients of providers raise for a server that does not answer: the openai package, aiohttp, botocore, httpx."""
+
+_MODEL_NOT_FOUND = {"ModelNotFoundError", "NotFoundError", "ResourceNotFoundException"}
+_NOT_FOUND = 404
+
+_UNPICKLABLE = {"APIError", "HTTPStatusError", "ResponseError"}
+"""Errors of clients that pickle and copy cannot rebuild."""
 
 
 _FOREIGN_LOOP = (
@@ -94,6 +105,10 @@ _FOREIGN_LOOP = (
     "`httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0))`"
 )
 """LangChain has one client for all event loops. That of a model can be replaced, but not that of one made for each request."""
+
+
+def _is_not_found(error: Exception, bases: set[str]) -> bool:
+    return bool(bases & _MODEL_NOT_FOUND) or ("ResponseError" in bases and vars(error).get("status_code") == _NOT_FOUND)
 
 
 def _derived(error: Exception, args: tuple[object, ...], builtin: type[Exception] = Exception) -> Exception:
@@ -114,16 +129,24 @@ def _derived_from(kind: type[Exception], builtin: type[Exception], args: tuple[o
 def _subclass(kind: type[Exception], builtin: type[Exception]) -> type[Exception]:
     def reduce(error: PicklableError) -> tuple[Any, ...]:
         _, (_, args), *state = PicklableError.__reduce__(error)
-        return _derived_from, (kind, builtin, args), *state
+        return _derived_from, (_importable(kind), builtin, args), *state
 
     bases = (PicklableError, kind) if builtin is Exception else (PicklableError, kind, builtin)
-    own = {"__module__": kind.__module__, "__doc__": kind.__doc__, "__reduce__": reduce}
+    own: dict[str, Any] = {"__module__": kind.__module__, "__doc__": kind.__doc__, "__reduce__": reduce}
+    if builtin is not Exception:
+        own["__str__"] = Exception.__str__  # some make their text of other attributes
     return type(kind.__name__, bases, own)
+
+
+def _importable(kind: type[Exception]) -> type[Exception]:
+    """Return a class, or its first base that can be imported by name: botocore makes classes of errors as it runs."""
+    return next(base for base in kind.__mro__ if getattr(sys.modules.get(base.__module__), base.__name__, None) is base)
 
 
 def _unreached(model: str, error: Exception) -> str:
     """Say that a model's server was not reached, with its address, without path and credentials."""
-    url = getattr(getattr(error, "request", None), "url", None)
+    attributes = vars(error)  # the property `request` of httpx may raise
+    url = getattr(attributes.get("request") or attributes.get("_request"), "url", None)
     host = getattr(url, "host", None)
     port = getattr(url, "port", None)
     scheme = getattr(url, "scheme", "https")
@@ -160,7 +183,7 @@ def _with_reason(error: Exception) -> str:
 _TYPES = {"ContextOverflowError", "ContextWindowExceededError"}
 _CODES = {"context_length_exceeded", "exceed_context_size_error", "model_max_prompt_tokens_exceeded"}
 _TOO_LONG = re.compile(
-    r"maximum context length"
+    r"max(?:imum)? context length"
     r"|context[ _]length[ _]exceeded"
     r"|maximum prompt length"
     r"|prompt is too long"
@@ -171,6 +194,8 @@ _TOO_LONG = re.compile(
     r"|(?:greater|longer|larger) than the (?:model's )?(?:maximum )?context (?:size|length|window)"
     r"|input token count.{0,40}exceeds"
     r"|reduce the length of the (?:messages|prompt|input)"
+    r"|reduce your message size"
+    r"|request exceeds the maximum size"
     r"|too many tokens:"
     r"|`inputs` tokens \+ `max_new_tokens`"
     r"|context[ _]window[ _](?:exceeded|overflow|(?:is )?full)",

@@ -1,4 +1,7 @@
-"""Retries after long `Retry-After` delays, which provider clients do not wait for; reads status and delay from exceptions."""
+"""Retries that provider clients do not make: after long `Retry-After` delays, and any at all where a client has none.
+
+Reads status and delay from exceptions.
+"""
 
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -52,6 +55,22 @@ def retry_after(error: BaseException) -> float | None:
     return max(seconds, 0.0) if isfinite(seconds) else None
 
 
+_UNRETRIED = {"HTTPStatusError", "ResponseError"}
+"""What clients raise that do not retry when a server is busy: those of Mistral's models and of Ollama."""
+
+_BUSY_STATUSES = (429, 500, 502, 503, 504)
+_LONGEST_PAUSE = 8.0
+
+
+def _pause(error: Exception, retries_made: int) -> float | None:
+    """Return the seconds to wait before a retry that the client does not make; None if it does, or none would help."""
+    is_unretried = any(base.__name__ in _UNRETRIED for base in type(error).__mro__)
+    if not is_unretried or status_of(error) not in _BUSY_STATUSES:
+        return None
+    asked = retry_after(error)
+    return min(2.0**retries_made, _LONGEST_PAUSE) if asked is None else asked
+
+
 _CLIENT_WAIT = 60.0
 """The longest delay, in seconds, that provider clients handle with their own retries."""
 
@@ -60,7 +79,7 @@ _RETRIES = 2
 
 @dataclass(frozen=True)
 class RetryingModel(ModelWrapper[Model]):
-    """A model that retries requests after `Retry-After`; waits end early if the call is abandoned."""
+    """A model that retries requests that its client does not retry; waits end early if the call is abandoned."""
 
     model: Model
     on_wait: Callable[[float], None]
@@ -111,6 +130,7 @@ class _Attempt:
 
     def __init__(self, owner: RetryingModel, retries_left: int) -> None:
         self._owner, self._retries_left = owner, retries_left
+        self._retries_made = owner.max_retries - retries_left
         self.wait = 0.0
 
     def __enter__(self) -> None:
@@ -119,9 +139,13 @@ class _Attempt:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        seconds = retry_after(error) if isinstance(error, Exception) else None
-        if error is None or seconds is None or seconds <= self._owner.min_wait or not self._retries_left:
+        if not isinstance(error, Exception) or not self._retries_left:
             return False
+        seconds = _pause(error, self._retries_made)
+        if seconds is None:
+            seconds = retry_after(error)
+            if seconds is None or seconds <= self._owner.min_wait:
+                return False
         if seconds > self._owner.max_wait:
             error.add_note(
                 f"the provider asks to retry after {seconds:.0f} seconds (`Retry-After`), but CREWGRAPH_MAX_RETRY_AFTER allows "

@@ -10,13 +10,14 @@ from langchain_core.language_models import BaseChatModel, FakeListChatModel, Fak
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-from langchain_core.runnables import ConfigurableField, Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables import ConfigurableField, Runnable, RunnableConfig, RunnableLambda, RunnableParallel
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, Script, calls, error, text
 from typing_extensions import TypedDict
 
+from crewgraph import Agent, Crew, Task
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.errors import ModelError
@@ -24,6 +25,7 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.scripted import ScriptedLLM, ToolUse
+from crewgraph.tools import tool
 
 Serve = Callable[[Script | None], OpenAIServer]
 MakeChat = Callable[[Script | None], tuple[ChatOpenAI, OpenAIServer]]
@@ -99,6 +101,21 @@ def test_bound_parameters_survive_binding_tools(chat: MakeChat, mode: str):
     assert adapted.name == "test"
 
 
+@pytest.mark.parametrize("retried", [False, True])
+def test_tools_that_a_model_has_already_are_offered_with_the_agents(chat: MakeChat, retried: bool, mode: str):
+    model, server = chat(lambda request: "x")
+    search: dict[str, Any] = {
+        "type": "function",
+        "function": {"name": "search", "parameters": {"type": "object", "properties": {}}},
+    }
+    bound = model.bind_tools([search])
+    adapted = as_model(bound.with_retry() if retried else bound)
+    ask(mode, adapted, [ADD])
+    ask(mode, adapted)
+    names = [[entry["function"]["name"] for entry in body["tools"]] for body in server.bodies]
+    assert names == [["add", "search"], ["search"]]
+
+
 def test_retry_and_fallbacks_keep_working_with_tools(chat: MakeChat, mode: str):
     import openai
 
@@ -142,6 +159,36 @@ def test_fallbacks_answer_in_a_structure(chat: MakeChat, mode: str):
     whole: Any = as_model(model.with_fallbacks([other]))
     assert Place.model_validate_json(str(ask(mode, whole.for_structure(Place))["content"])).river == "Rhine"
     assert server.bodies[0]["response_format"]["type"] == "json_schema"
+
+
+class Branch(BaseModel):
+    river: str
+    into: list["Branch"] = []
+
+
+def test_a_structure_that_contains_itself_is_asked_for(chat: MakeChat, mode: str):
+    model, server = chat(lambda request: text('{"river": "Mosel", "into": [{"river": "Rhine"}]}'))
+    adapted: Any = as_model(model)
+    answer = Branch.model_validate_json(str(ask(mode, adapted.for_structure(Branch))["content"]))
+    assert answer.into[0].river == "Rhine"
+    schema = server.bodies[0]["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["into"]["items"] == {"$ref": "#/$defs/Branch"}
+
+
+class Thinking(FakeMessagesListChatModel):
+    """A model that cannot be made to call a tool; LangChain fails if it answers with text, as for Claude with `thinking`."""
+
+    def with_structured_output(self, schema: Any, *, include_raw: bool = False, **kwargs: Any) -> Any:
+        def refuse(message: Any) -> Any:
+            raise ValueError("no tool call")
+
+        answered: Any = self.bind(structure=schema) | RunnableLambda(refuse)
+        return RunnableParallel(raw=answered) | RunnableLambda(refuse)
+
+
+def test_a_model_that_thinks_may_write_the_structure_as_text(mode: str):
+    model: Any = as_model(Thinking(responses=[AIMessage('{"river": "Rhine"}')]))
+    assert ask(mode, model.for_structure(Place))["content"] == '{"river":"Rhine"}'
 
 
 def test_fallbacks_whose_models_only_inherit_structures_are_asked_for_text(mode: str):
@@ -393,3 +440,102 @@ def test_usage_of_tool_calls_in_the_text_protocol_is_counted(mode: str):
 
 def test_text_is_text():
     assert text("a").message["content"] == "a"
+
+
+class Sealed(FakeMessagesListChatModel):
+    """Answers with reasoning that its provider has encrypted, as bytes, and keeps the conversations."""
+
+    seen: list[Any] = []
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        self.seen.append(messages)
+        return super()._generate(messages, *args, **kwargs)
+
+
+def test_bytes_in_an_answer_are_recorded_and_sent_back():
+    sealed = {"type": "reasoning_content", "reasoning_content": {"redacted_content": b"\x00\xff"}}
+    use: Any = {"name": "add", "args": {}, "id": "1"}
+    asks = AIMessage([sealed, {"type": "text", "text": "So"}], tool_calls=[use], additional_kwargs={"seal": b"\x01"})
+    model = Sealed(responses=[asks, AIMessage([sealed, {"type": "text", "text": "three"}])])
+
+    @tool
+    def add() -> str:
+        """Add."""
+        return "3"
+
+    agent = Agent(role="r", goal="g", backstory="b", llm=model, tools=[add])
+    crew = Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
+    assert crew.kickoff().raw == "three"
+    (again,) = [message for message in model.seen[-1] if isinstance(message, AIMessage)]
+    assert again.content == asks.content
+    assert again.additional_kwargs == {"seal": b"\x01"}
+
+
+class ChatAnthropic(Sealed):
+    """Has the name of a class whose API wants the user to speak first."""
+
+
+def test_the_user_speaks_first_where_the_api_wants_that(mode: str):
+    conversations: list[list[Message]] = [
+        [{"role": "system", "content": "Be brief."}],
+        [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "Go on."}],
+        [{"role": "system", "content": ""}, {"role": "user", "content": "Go on."}],
+    ]
+    model = ChatAnthropic(responses=[AIMessage("x")], seen=[])
+    adapted = as_model(model)
+    for messages in conversations:
+        if mode == "sync":
+            adapted.complete(messages, (), (), {})
+        else:
+            asyncio.run(_awaited(adapted.acomplete(messages, (), (), {})))
+    assert [[message.type for message in messages] for messages in model.seen] == [
+        ["system", "human"],
+        ["human", "ai", "human"],
+        ["human"],
+    ]
+
+
+class Picky(Sealed):
+    """Rejects tool calls in a request that offers no tools, as the API of Claude does."""
+
+    offers: bool = False
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self.model_copy(update={"offers": True})
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        if self.offers:
+            use: Any = {"name": "add", "args": {}, "id": str(len(messages))}
+            return ChatResult(generations=[ChatGeneration(message=AIMessage("", tool_calls=[use]))])
+        self.seen.append(messages)
+        if any(message.type == "tool" for message in messages):
+            raise BadRequestError("requests with tool calls must define tools")
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("forced"))])
+
+
+class BadRequestError(Exception):
+    pass
+
+
+BadRequestError.__module__ = "anthropic"
+
+
+def test_a_last_answer_is_given_where_calls_without_tools_are_rejected(mode: str):
+    @tool
+    def add() -> str:
+        """Add."""
+        return "three"
+
+    model = Picky(responses=[], seen=[])
+    agent = Agent(role="r", goal="g", backstory="b", llm=model, tools=[add], max_iter=1)
+    crew = Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
+    result = crew.kickoff() if mode == "sync" else asyncio.run(_kicked_off(crew))
+    assert result.raw == "forced"
+    assert "Observation: three" in str(model.seen[-1])
+
+
+async def _kicked_off(crew: Crew) -> Any:
+    return await crew.akickoff()

@@ -1,7 +1,7 @@
 """An agent's conversation with its model, condensed when it exceeds the context window."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from crewgraph.compiler.agent.protocol import final_text, reply_text
 from crewgraph.core.digests import Transcript
@@ -87,6 +87,10 @@ class Dialogue:
         """Append a message that continues the conversation, even after `close`."""
         self._closing = None
         self.transcript.add(message)
+
+    def write_out_calls(self) -> None:
+        """Turn tool calls and their results into texts, for servers that reject them where no tools are offered."""
+        self.transcript = Transcript(cast("list[Message]", plain_messages(self.transcript.messages)))
 
     def apply_hooks(self, changed: Hooked) -> None:
         """Replace the messages that hooks changed."""

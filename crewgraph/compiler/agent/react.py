@@ -181,6 +181,10 @@ _RETRIES_HANDLED_BY = (
 )
 
 
+_MISWRITTEN_CALL = "failed_generation"
+"""In errors of Groq about a tool call of the model that it cannot read: the next answer may be better."""
+
+
 class LoopObserver(Protocol):
     """Observes the loop of an agent. Those that are bodies are recorded; the others may run again when a run is resumed."""
 
@@ -325,8 +329,14 @@ def _structure_as_answer(context: ReActContext, reply: Reply, structure: type[Ba
 def _force_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
     dialogue.close({"role": "user", "content": context.book.error("force_final_answer")})
     # Some providers reject tool calls in a request without tools, so tools are offered; if the model calls one, they are not.
-    output = yield from _request_answer(context, dialogue, specs)
-    if not output and specs:
+    try:
+        output = yield from _request_answer(context, dialogue, specs)
+        if not output and specs:
+            output = yield from _request_answer(context, dialogue, ())
+    except EffectFailed as failure:
+        if not specs or not is_refused(failure):
+            raise
+        dialogue.write_out_calls()
         output = yield from _request_answer(context, dialogue, ())
     if not output:
         raise OutputInvalid(
@@ -392,7 +402,8 @@ def request_reply(
         try:
             reply: Reply = yield ModelCall(model=model, transcript=transcript, tools=specs, stop=stop, former=former)
         except EffectFailed as failure:
-            if context.retries_left < 1 or failure.package.startswith(_RETRIES_HANDLED_BY):
+            is_handled = failure.package.startswith(_RETRIES_HANDLED_BY) and _MISWRITTEN_CALL not in failure.text
+            if context.retries_left < 1 or is_handled:
                 raise
             context.retries_left -= 1
         else:
