@@ -179,7 +179,7 @@ class ConsoleListener:
                 else:
                     self._write(stream, scope, heading, text, body)
             except (OSError, ValueError) as error:
-                if isinstance(error, ValueError) and not stream.closed:
+                if isinstance(error, ValueError) and not getattr(stream, "closed", False):
                     raise
                 self._broken = stream
                 _log.warning("the events of the run cannot be shown any longer, the run continues: %s", error)
@@ -204,7 +204,10 @@ class ConsoleListener:
         lines = [f"[{scope}] {heading}: {text}" if text else f"[{scope}] {heading}"]
         lines += [f"[{scope}] | {line}".rstrip() for line in body.split("\n")] if body else []
         stream.write("".join(f"{line}\n" for line in lines))
-        stream.flush()
+        if hasattr(
+            stream, "flush"
+        ):  # `print` needs only `write`, so what a page puts in place of `sys.stdout` may have no more
+            stream.flush()
 
     def _encodable(self, text: str) -> str:
         """Redact secrets, and escape the characters that the stream cannot encode."""
