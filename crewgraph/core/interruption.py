@@ -104,9 +104,7 @@ def _end() -> None:
     while not _only_runs_are_left():  # this thread is a daemon: it ends with the others
         time.sleep(_POLL_INTERVAL)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(
-            AttributeError, OSError, ValueError
-        ):  # replaced by an object that only has `write`, gone, or closed
+        with suppress(AttributeError, OSError, ValueError):  # it has only `write`, is gone, or closed
             stream.flush()
     os._exit(_STATUS)
 
