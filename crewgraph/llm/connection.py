@@ -262,10 +262,11 @@ def _set_clients(keywords: dict[str, Any], interceptor: Any) -> None:
         keywords.setdefault("http_client", openai.DefaultHttpxClient(transport=transport))
     elif proxy:
         keywords.setdefault("http_client", proxied_client(proxy))
-    elif client := client_of_fork():
-        keywords.setdefault("http_client", client)
-    elif load("urllib.request").getproxies():
-        keywords.setdefault("http_socket_options", ())  # with LangChain's own, httpx ignores the environment's proxies
+    else:
+        if client := client_of_fork():
+            keywords.setdefault("http_client", client)
+        if load("urllib.request").getproxies():
+            keywords.setdefault("http_socket_options", ())  # with LangChain's own, httpx ignores the environment's proxies
     if "http_async_client" not in keywords:
         transport = LoopTransport(partial(openai.DefaultAsyncHttpxClient, proxy=proxy))
         if interceptor is not None:
