@@ -266,7 +266,8 @@ def _set_clients(keywords: dict[str, Any], interceptor: Any) -> None:
         if client := client_of_fork():
             keywords.setdefault("http_client", client)
         if load("urllib.request").getproxies():
-            keywords.setdefault("http_socket_options", ())  # with LangChain's own, httpx ignores the environment's proxies
+            # With LangChain's own options, httpx ignores the environment's proxies.
+            keywords.setdefault("http_socket_options", ())
     if "http_async_client" not in keywords:
         transport = LoopTransport(partial(openai.DefaultAsyncHttpxClient, proxy=proxy))
         if interceptor is not None:
