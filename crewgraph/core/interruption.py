@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Collection
 from concurrent.futures import Executor, Future, wait
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.cancellation import abandon
@@ -103,7 +104,8 @@ def _end() -> None:
     while not _only_runs_are_left():  # this thread is a daemon: it ends with the others
         time.sleep(_POLL_INTERVAL)
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        with suppress(AttributeError, OSError, ValueError):  # it has only `write`, is gone, or closed
+            stream.flush()
     os._exit(_STATUS)
 
 

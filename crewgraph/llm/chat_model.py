@@ -1,6 +1,7 @@
 """Adapts LangChain chat models to `crewgraph.core.protocols.Model`."""
 
 import json
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -18,7 +19,13 @@ from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_by
 from crewgraph.llm.capabilities import supports_stop_words, with_text
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
-from crewgraph.llm.openai_clients import UNPARSED, across_event_loops, with_plain_requests, with_streamed_usage
+from crewgraph.llm.openai_clients import (
+    UNPARSED,
+    across_event_loops,
+    with_own_connections,
+    with_plain_requests,
+    with_streamed_usage,
+)
 from crewgraph.llm.strict_schema import strict_schema
 from crewgraph.llm.tool_schemas import tools_for
 from crewgraph.llm.usage import read_langchain_usage, read_usage
@@ -105,6 +112,7 @@ class ChatModel:
         self._user_begins = self._is_strict_api or _has_class(self._base, ("ChatGoogleGenerativeAI", "ChatVertexAI"))
         self._bindings: dict[tuple[str, bool], tuple[Any, PlainDict]] = {}
         self._latest: tuple[Sequence[ToolSpec], bool, tuple[Any, PlainDict]] | None = None
+        self._process = os.getpid()
         self._structured: dict[type[BaseModel], ChatModel | None] = {}
         self._identity: PlainMapping | None = None
 
@@ -244,6 +252,8 @@ class ChatModel:
 
     def _runnable_for(self, tools: Sequence[ToolSpec], *, across_loops: bool = False) -> tuple[Any, PlainDict]:
         """Return the model with tools, and keywords to call it with."""
+        if self._process != os.getpid():  # forked: the models that are prepared use connections of the parent
+            self._process, self._bindings, self._latest = os.getpid(), {}, None
         latest = self._latest
         if latest is not None and latest[0] is tools and latest[1] is across_loops:  # of the same agent loop
             return latest[2]
@@ -257,7 +267,7 @@ class ChatModel:
             if len(self._bindings) >= _CACHED_BINDINGS:
                 self._bindings.clear()
             source = _map_model(self.source, with_streamed_usage)
-            source = _map_model(source, across_event_loops) if across_loops else source
+            source = _map_model(source, across_event_loops if across_loops else with_own_connections)
             source = _map_model(source, with_plain_requests)
             self._bindings[key] = _unbound(self._bind(source, tools))
         return self._bindings[key]

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.loops.transport import LoopTransport, proxied_client
+from crewgraph.core.loops.transport import LoopTransport, client_of_fork, proxied_client
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
 from crewgraph.lazy import lazy
@@ -290,8 +290,12 @@ def _set_clients(keywords: dict[str, Any], interceptor: Any) -> None:
         keywords.setdefault("http_client", openai.DefaultHttpxClient(transport=transport))
     elif proxy:
         keywords.setdefault("http_client", proxied_client(proxy))
-    elif load("urllib.request").getproxies():
-        keywords.setdefault("http_socket_options", ())  # with LangChain's own, httpx ignores the environment's proxies
+    else:
+        if client := client_of_fork():
+            keywords.setdefault("http_client", client)
+        if load("urllib.request").getproxies():
+            # With LangChain's own options, httpx ignores the environment's proxies.
+            keywords.setdefault("http_socket_options", ())
     if "http_async_client" not in keywords:
         transport = LoopTransport(partial(openai.DefaultAsyncHttpxClient, proxy=proxy))
         if interceptor is not None:

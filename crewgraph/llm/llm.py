@@ -4,6 +4,7 @@ The `pop_*` functions take the keywords out that crewgraph itself handles: provi
 """
 
 import inspect
+import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
@@ -120,6 +121,16 @@ else:
 
 _log = redacted_logger(__name__)
 _building = RLock()  # shared by all models: each is built only once, and models stay copyable
+
+
+def _after_fork() -> None:
+    """Renew the lock: a thread of the parent may have been building a model, which the child has to build itself."""
+    global _building
+    _building = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 _NATIVE = {
     *("openai", "azure", "anthropic", "gemini", "bedrock", "ollama", "openrouter", "deepseek", "hosted_vllm"),
@@ -332,6 +343,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
             self.response_format,
             dict(settings),
             self.interceptor,
+            os.getpid(),  # the connections of a model stay in the process that opened them
         )
         with _building:
             built = vars(self).get("_built")

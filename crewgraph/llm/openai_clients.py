@@ -1,7 +1,8 @@
 """Copies of LangChain's OpenAI models with changes to their clients.
 
-`across_event_loops` lets one model work on several event loops, `with_streamed_usage` reports usage while streaming, and
-`with_plain_requests` leaves out work that the openai package does for typed parameters and results.
+`across_event_loops` lets one model work on several event loops, `with_own_connections` in forked processes.
+`with_streamed_usage` reports usage while streaming, and `with_plain_requests` leaves out work that the openai package does
+for typed parameters and results.
 """
 
 import sys
@@ -10,11 +11,11 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, cast
 
-from crewgraph.core.loops.transport import LoopTransport
+from crewgraph.core.loops.transport import LoopTransport, client_of_fork
 from crewgraph.extras import load
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["UNPARSED", "across_event_loops", "with_plain_requests", "with_streamed_usage"]
+__all__ = ["UNPARSED", "across_event_loops", "with_own_connections", "with_plain_requests", "with_streamed_usage"]
 
 
 def across_event_loops(model: object) -> object:
@@ -29,6 +30,20 @@ def across_event_loops(model: object) -> object:
     make_client = load("openai").DefaultAsyncHttpxClient
     client = chat.root_async_client.with_options(http_client=make_client(transport=LoopTransport(make_client)))
     return chat.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
+
+
+def with_own_connections(model: object) -> object:
+    """Return a copy of a LangChain model for a forked process, which does not use the connections of its parent.
+
+    Only models based on the openai package are changed, and only if the user did not configure an HTTP client. The
+    model itself is not modified.
+    """
+    chat = _openai_model(model)
+    client = client_of_fork()
+    if client is None or chat is None or chat.http_client is not None or chat.root_client is None:
+        return model
+    own = chat.root_client.with_options(http_client=client)
+    return chat.model_copy(update={"root_client": own, "client": own.chat.completions})
 
 
 def with_streamed_usage(model: object) -> object:

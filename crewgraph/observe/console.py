@@ -106,6 +106,19 @@ class Stopwatch:
         return at - starts[0] if starts and starts[0] is not None else None
 
 
+_printing = threading.RLock()  # one for all listeners, as they share the stream, and lines must not be torn
+
+
+def _after_fork() -> None:
+    """Renew the lock: a thread of the parent may have been waiting for a slow stream."""
+    global _printing
+    _printing = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 QUIET: ContextVar[bool] = ContextVar("crewgraph_quiet_console", default=False)
 """Whether console output is suppressed in the current context, regardless of `verbose`."""
 
@@ -134,7 +147,6 @@ class ConsoleListener:
     ) -> None:
         self._shows, self._within = shows, within
         self._stream = stream
-        self._lock = threading.RLock()
         self._bus: EventBus | None = None
         self._redactor = SecretRedactor()
         self._stopwatch = Stopwatch()
@@ -170,7 +182,7 @@ class ConsoleListener:
         title = truncate_name(self._encodable(line.title), _TITLE_LIMIT)
         text = truncate_line(self._encodable(line.text), line.limit)
         body = truncate_block(self._encodable(line.body), line.body_limit)
-        with self._lock:
+        with _printing:
             duration = self._duration(line, event)
             heading = title + (f" ({format_duration(duration)})" if duration is not None else "")
             try:
@@ -179,7 +191,7 @@ class ConsoleListener:
                 else:
                     self._write(stream, scope, heading, text, body)
             except (OSError, ValueError) as error:
-                if isinstance(error, ValueError) and not stream.closed:
+                if isinstance(error, ValueError) and not getattr(stream, "closed", False):
                     raise
                 self._broken = stream
                 _log.warning("the events of the run cannot be shown any longer, the run continues: %s", error)
@@ -204,7 +216,8 @@ class ConsoleListener:
         lines = [f"[{scope}] {heading}: {text}" if text else f"[{scope}] {heading}"]
         lines += [f"[{scope}] | {line}".rstrip() for line in body.split("\n")] if body else []
         stream.write("".join(f"{line}\n" for line in lines))
-        stream.flush()
+        if hasattr(stream, "flush"):  # a page's own object may have only `write`, as `print` needs
+            stream.flush()
 
     def _encodable(self, text: str) -> str:
         """Redact secrets, and escape the characters that the stream cannot encode."""

@@ -110,10 +110,16 @@ def progress(title: str, total: int, unit: str, *, shown: bool = True) -> Progre
         unit: The name of the units, in the plural.
         shown: Whether to show it; False if progress is shown elsewhere.
     """
-    terminal = sys.stderr
     if not shown or total < 2 or is_off("CREWGRAPH_PROGRESS"):
         return _Unshown(title, total, unit)
-    return ProgressLine(title, total, unit, terminal if terminal is not None and terminal.isatty() else None)
+    return ProgressLine(title, total, unit, sys.stderr if _is_terminal(sys.stderr) else None)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except (AttributeError, ValueError):  # replaced by an object that only has `write`, or closed
+        return False
 
 
 class _Unshown(ProgressLine):

@@ -401,6 +401,30 @@ def test_a_console_that_is_gone_is_reported_once_and_the_next_one_is_used(
     assert caplog.messages == [f"{shown}[Errno 32] Broken pipe", f"{shown}I/O operation on closed file"]
 
 
+def test_a_stream_needs_only_write(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    monkeypatch.setattr("sys.stdout", page := _Page())
+    bus = EventBus()
+    ConsoleListener().attach(bus)
+    bus.emit(None, events.FlowFinishedEvent(flow_name="F", result="done"))
+    page.is_left = True
+    bus.emit(None, events.FlowFinishedEvent(flow_name="F"))
+    assert page.shown == ["[F] flow finished\n[F] | done\n"]
+    assert len(caplog.records) == 1 and "the run continues" in caplog.messages[0]
+
+
+class _Page:
+    """What a web page puts in place of `sys.stdout`."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+        self.is_left = False
+
+    def write(self, text: str) -> None:
+        if self.is_left:
+            raise ValueError("nobody looks at this page")
+        self.shown.append(text)
+
+
 def test_lines_of_parallel_tasks_are_never_torn():
     stream, bus = io.StringIO(), EventBus()
     ConsoleListener(stream=stream).attach(bus)

@@ -65,6 +65,16 @@ def test_no_terminal_no_thread(monkeypatch: pytest.MonkeyPatch):
     assert sys.stderr.getvalue() == ""  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def test_an_object_that_only_has_write_is_no_terminal(monkeypatch: pytest.MonkeyPatch):
+    class Page:
+        def write(self, text: str) -> None:
+            raise AssertionError(text)
+
+    monkeypatch.setattr(sys, "stderr", Page())
+    with progress("Runs", 9, "runs") as shown:
+        shown.advance()
+
+
 PROGRAM = """
 import time
 from crewgraph import Agent, Crew, ScriptedLLM, Task

@@ -602,6 +602,16 @@ def test_a_kernel_without_a_keyboard_is_nobody(mode: Mode, monkeypatch: pytest.M
     assert isinstance(waiting, PendingCrew)
 
 
+def test_a_stdin_that_can_only_be_read_is_nobody(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    class Lines:
+        def readline(self) -> str:
+            raise AssertionError("nobody is asked")
+
+    monkeypatch.setattr("sys.stdin", Lines())
+    made, _ = judged("first")
+    assert pending(mode.kickoff(made)).questions
+
+
 def test_who_answers_at_a_terminal_is_not_told_twice_what_came_before(mode: Mode, monkeypatch: pytest.MonkeyPatch):
     @tool
     def look(what: str) -> str:

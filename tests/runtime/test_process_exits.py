@@ -28,6 +28,8 @@ def work(x: str) -> str:
     with open("worked.txt", "a") as worked:
         worked.write("x")
     print("begun\\n", end="", flush=True)
+    if "detached" in sys.argv:  # as without a console on Windows
+        sys.stdout = sys.stderr = None
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
@@ -233,6 +235,12 @@ def test_a_second_ctrl_c_does_not_wait_for_threads(tmp_path: Path, kind: str):
     running.process.send_signal(signal.SIGINT)
     time.sleep(1)
     status, _, seconds = running.end(signal.SIGINT)
+    assert status == 130
+    assert seconds < 45
+
+
+def test_a_process_without_standard_streams_ends_too(tmp_path: Path):
+    status, _, seconds = Running(tmp_path, "calls", 90, "detached").end(signal.SIGINT)
     assert status == 130
     assert seconds < 45
 

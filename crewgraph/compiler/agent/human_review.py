@@ -76,7 +76,7 @@ def has_terminal() -> bool:
         return True
     try:
         return sys.stdin is not None and sys.stdin.isatty()
-    except ValueError:  # closed
+    except (AttributeError, ValueError):  # replaced by an object that only has `readline`, or closed
         return False
 
 
@@ -88,7 +88,7 @@ def has_input() -> bool:
         return False
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
-    except (OSError, ValueError):  # closed, or replaced by an object without a file
+    except (AttributeError, OSError, ValueError):  # closed, or replaced by an object without a file
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 

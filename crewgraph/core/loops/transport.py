@@ -1,4 +1,4 @@
-"""HTTP connections that belong to one event loop each, and those of a proxy.
+"""HTTP connections that belong to one event loop each, to a forked process, and those of a proxy.
 
 An httpx client keeps connections open for the next request, and a connection dies with the event loop that
 opened it: a client that is used in two `asyncio.run` would fail with "Event loop is closed".
@@ -6,6 +6,7 @@ opened it: a client that is used in two `asyncio.run` would fail with "Event loo
 
 import asyncio
 import atexit
+import os
 from collections.abc import AsyncGenerator, Callable
 from functools import cache
 from types import TracebackType
@@ -14,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from crewgraph.extras import load
 
-__all__ = ["LoopTransport", "proxied_client"]
+__all__ = ["LoopTransport", "client_of_fork", "proxied_client"]
 
 
 class LoopTransport:
@@ -61,6 +62,35 @@ def proxied_client(proxy: str) -> Any:
     client = load("openai").DefaultHttpxClient(proxy=proxy)
     atexit.register(client.close)
     return client
+
+
+def client_of_fork() -> Any | None:
+    """Return the synchronous client of this process if it was forked, else None.
+
+    The connections that the parent opened stay its own: on a shared one, each process gets answers of the other's requests.
+    """
+    return _client_of_fork() if _is_forked else None
+
+
+_is_forked = False
+
+
+@cache
+def _client_of_fork() -> Any:
+    client = load("openai").DefaultHttpxClient()
+    atexit.register(client.close)
+    return client
+
+
+def _after_fork() -> None:
+    global _is_forked
+    _is_forked = True
+    proxied_client.cache_clear()
+    _client_of_fork.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 async def _closing(client: Any) -> AsyncGenerator[None, None]:
