@@ -19,7 +19,17 @@ from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up, when_give
 from crewgraph.core.interruption import PATIENCE, end_with_main_thread, is_interrupted
 from crewgraph.core.loops.threads import GrowingThreadPool, start_loop
 
-__all__ = ["TimeIsUp", "acall", "call", "in_thread", "start_in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
+__all__ = [
+    "TimeIsUp",
+    "acall",
+    "call",
+    "in_thread",
+    "outcome_of",
+    "start_in_thread",
+    "wait_for",
+    "wait_in_thread",
+    "wait_on_loop",
+]
 
 
 P = ParamSpec("P")
@@ -78,7 +88,7 @@ def _carried(error: BaseException) -> RuntimeError:
     return RuntimeError(f"{type(error).__name__} was raised: {error}".removesuffix(": "))
 
 
-def _outcome(function: Callable[[], T]) -> Future[T]:
+def outcome_of(function: Callable[[], T]) -> Future[T]:
     """Call a function, and return what it returned or raised.
 
     A future of asyncio would raise a TimeoutError of a thread without its traceback, and a CancelledError as its own, which
@@ -102,7 +112,7 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
         context = contextvars.copy_context()
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(
-            _workers.threads, partial(_outcome, partial(context.run, partial(function, *args, **kwargs)))
+            _workers.threads, partial(outcome_of, partial(context.run, partial(function, *args, **kwargs)))
         )
         outcome = await (work if underway is None else _ended(work, underway))
     return outcome.result()
