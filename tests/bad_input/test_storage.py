@@ -1,6 +1,7 @@
 """Storage that cannot be used, and values that a storage cannot hold as they are."""
 
 import asyncio
+import gc
 import os
 import shutil
 import sqlite3
@@ -19,7 +20,7 @@ from typer.testing import CliRunner
 
 from crewgraph import Crew, ScriptedLLM
 from crewgraph.cli.app import app
-from crewgraph.errors import RunError, StorageError
+from crewgraph.errors import OutputNotSaved, RunError, StorageError
 from crewgraph.flow import Flow, persist, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -171,6 +172,48 @@ def test_a_folder_that_was_deleted_is_reported_by_every_run_until_it_is_there_ag
                 mode.kickoff(made, checkpointer=saver)
     with SqliteCheckpointer(tmp_path / "runs" / "runs.db") as saver:
         assert mode.kickoff(made, checkpointer=saver).raw == "two"
+
+
+def test_a_database_that_is_closed_in_the_middle_of_a_run_stops_it(
+    mode: Mode, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    def answer(messages: list[Any]) -> str:
+        saver.close()
+        return "one"
+
+    saver = SqliteCheckpointer(tmp_path / "runs.db")
+    made = crew(task("a", agent(ScriptedLLM(answer))), task("b", agent(ScriptedLLM(["two"]), "other")))
+    with pytest.raises(StorageError, match="is closed. Open a new one"):
+        mode.kickoff(made, thread_id="t", checkpointer=saver)
+    gc.collect()  # asyncio reports exceptions that nobody retrieved
+    assert "never retrieved" not in caplog.text
+    made.tasks[0].agent = made.agents[0] = agent(ScriptedLLM(["one"]))
+    with SqliteCheckpointer(tmp_path / "runs.db") as again:
+        assert mode.resume(made, "t", checkpointer=again).raw == "two"
+
+
+DELETED = "the current directory of the process was deleted. Give an absolute path, or change to another directory"
+
+
+@UNIX
+def test_a_relative_path_in_a_directory_that_was_deleted_is_reported(
+    mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    (tmp_path / "work").rmdir()
+    assert mode.kickoff(solo(ScriptedLLM(["done"])), thread_id="t").raw == "done"
+    with pytest.raises(StorageError, match=f"The checkpoint database `runs.db` cannot be found: {DELETED}"):
+        SqliteCheckpointer("runs.db")
+    log = crew(task("a", agent(ScriptedLLM([]))), output_log_file="log.txt")
+    with pytest.raises(FileNotFoundError, match=DELETED):
+        mode.kickoff(log)
+    written = crew(task("a", agent(ScriptedLLM(["one"])), output_file="one.md"))
+    with pytest.raises(OutputNotSaved, match="to `one.md` in the current directory, which was deleted") as failed:
+        mode.kickoff(written, thread_id="written")
+    assert failed.value.output.raw == "one"
+    monkeypatch.chdir(tmp_path)
+    assert mode.resume(written, "written").raw == (tmp_path / "one.md").read_text() == "one"
 
 
 def test_a_database_that_was_closed_is_reported(mode: Mode, tmp_path: Path):
