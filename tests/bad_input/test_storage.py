@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import processes
 import pytest
 from modes import Mode
 from runtime.parts import agent, crew, task
@@ -46,6 +47,25 @@ def test_a_folder_that_cannot_be_made_is_reported_with_the_ways_out(
         mode.kickoff(solo(llm))
     assert llm.requests == []
     assert mode.kickoff(solo(llm), checkpointer=False).raw == "done"
+
+
+UNKNOWN_USER = """
+import os, sys
+from crewgraph.settings import storage_dir
+os.getuid = lambda: 1 << 30
+print(storage_dir())
+"""
+
+
+@UNIX
+def test_a_user_without_a_home_is_told_to_name_a_folder():
+    environment = {name: value for name, value in os.environ.items() if "STORAGE_DIR" not in name and name != "HOME"}
+    environment.pop("XDG_DATA_HOME", None)
+    command = [sys.executable, "-c", UNKNOWN_USER]
+    ran = processes.run(command, env=environment, capture_output=True, text=True)
+    assert "has no home directory. Set CREWGRAPH_STORAGE_DIR to a folder that can be written, or pass" in ran.stderr
+    named = {**environment, "XDG_DATA_HOME": "/data"}
+    assert processes.run(command, env=named, capture_output=True, text=True).stdout == "/data/crewgraph\n"
 
 
 @pytest.mark.parametrize(
