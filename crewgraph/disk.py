@@ -1,13 +1,28 @@
-"""Replaces files atomically, and creates files that only their owner can read."""
+"""Replaces files atomically, creates files that only their owner can read, and makes paths absolute."""
 
 import os
 import stat
 from pathlib import Path
 
-__all__ = ["PRIVATE", "private_file", "replace_file"]
+__all__ = ["PRIVATE", "absolute_path", "private_file", "replace_file"]
 
 PRIVATE = 0o600
 """The permissions of a file that only its owner can read and write."""
+
+
+def absolute_path(path: str | Path) -> str:
+    """Return the absolute form of a path.
+
+    Raises:
+        FileNotFoundError: it is relative to the current directory, which was deleted.
+    """
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"`{path}` cannot be found: the current directory of the process was deleted. Give an absolute path, or "
+            "change to another directory."
+        ) from None
 
 
 def private_file(path: str | Path) -> None:

@@ -7,6 +7,8 @@ import os
 import sys
 from pathlib import Path
 
+from crewgraph.errors import StorageError
+
 __all__ = [
     "code_image",
     "flag",
@@ -28,16 +30,32 @@ _BYTE_LIMIT = 1 << 30
 
 
 def storage_dir() -> Path:
-    """Return the folder for persistent data; it may not exist yet."""
+    """Return the folder for persistent data; it may not exist yet.
+
+    Raises:
+        StorageError: the user has no home directory, and no variable names a folder.
+    """
     for name in ("CREWGRAPH_STORAGE_DIR", "CREWAI_STORAGE_DIR"):
         if configured := os.environ.get(name):
             return Path(configured).expanduser()
-    home = Path.home()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "crewgraph"
     if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "crewgraph"
-    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "crewgraph"
+        return _home() / "Library" / "Application Support" / "crewgraph"
+    variable, folder = (
+        ("LOCALAPPDATA", "AppData/Local") if sys.platform == "win32" else ("XDG_DATA_HOME", ".local/share")
+    )
+    data = os.environ.get(variable)
+    return (Path(data) if data else _home() / folder) / "crewgraph"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as error:  # a user that the system does not know, as in containers, and no HOME
+        raise StorageError(
+            "There is no folder for persistent data, since the user of this process has no home directory. "
+            "Set CREWGRAPH_STORAGE_DIR to a folder that can be written, or pass `checkpointer=False` to run without "
+            "checkpoints."
+        ) from error
 
 
 def retention_days() -> float:

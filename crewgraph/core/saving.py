@@ -301,6 +301,7 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
         except BaseException as error:  # noqa: BLE001 - raised where LangGraph raises what a task of its own met
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             future.set_exception(error)
+            future.exception()  # else asyncio reports it where LangGraph raises another error instead
             _executor(self._background).tasks[future] = (False, True)
             return future
         if saved:

@@ -28,6 +28,7 @@ class BackgroundLoop:
         self.loop = asyncio.new_event_loop()
         started = threading.Event()
         self.loop.call_soon(started.set)
+        self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="crewgraph-events", daemon=True)
         self._thread.start()
         started.wait()
@@ -37,13 +38,18 @@ class BackgroundLoop:
 
         On the loop's own thread it does not wait: the loop ends at the next `await`.
         """
+        self._is_stopped = True
         self.loop.call_soon_threadsafe(self.loop.stop)
         if self._thread is not threading.current_thread():
             self._thread.join()
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self.loop) as runner:  # leaving it cancels and closes
-            runner.get_loop().run_forever()
+            while not self._is_stopped:
+                try:
+                    runner.get_loop().run_forever()
+                except (SystemExit, KeyboardInterrupt) as error:  # of one coroutine; the others continue
+                    _logger.warning("An event handler raised %r on a thread of its own; the program continues.", error)
 
 
 _EXIT_TIMEOUT = 10.0  # seconds for running handlers at interpreter exit

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from crewgraph.disk import private_file
+from crewgraph.disk import absolute_path, private_file
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
 from crewgraph.redaction import SecretRedactor, redacted_logger
 from crewgraph.text import json_text
@@ -28,7 +28,8 @@ _TAIL_SIZE = 64
 def log_path(output_log_file: bool | str) -> Path:
     """Return the path for a value of `output_log_file`: `logs.txt` for True; `.txt` is added if it is neither .txt nor .json."""
     name = _DEFAULT_NAME if output_log_file is True else str(output_log_file)
-    return Path(name if name.endswith((".txt", ".json")) else f"{name}.txt").absolute()
+    path = Path(name if name.endswith((".txt", ".json")) else f"{name}.txt")
+    return path if path.is_absolute() else Path(absolute_path("."), path)
 
 
 class LogFileListener:

@@ -19,7 +19,7 @@ from typing import Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.loops.threads import ThreadPool
-from crewgraph.disk import private_file
+from crewgraph.disk import absolute_path, private_file
 from crewgraph.errors import StorageError
 from crewgraph.redaction import redacted_logger
 
@@ -215,10 +215,13 @@ class Database:
     def __init__(self, path: str, *, synchronous: str, timeout: float, schema: DatabaseSchema) -> None:
         if synchronous.upper() not in _SYNCHRONOUS:
             raise ValueError(f"`synchronous` must be one of {', '.join(_SYNCHRONOUS)}, not {synchronous!r}")
-        self.path = path if path == MEMORY else os.path.abspath(path)
-        self._log = f"{self.path}-wal"
         self._schema = schema
         self._errors = schema.errors
+        try:
+            self.path = path if path == MEMORY else absolute_path(path)
+        except FileNotFoundError as error:
+            raise StorageError(f"The {self._errors.noun} {error}") from error
+        self._log = f"{self.path}-wal"
         self._synchronous = synchronous.upper()
         self._timeout = timeout
         self._lock: threading.RLock | _EndLock = threading.RLock()

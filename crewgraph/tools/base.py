@@ -24,7 +24,14 @@ from crewgraph.schema import PlainDict, from_signature
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.langchain import LangChainCall, is_langchain_tool, langchain_tool
 from crewgraph.tools.results import Rendered, restore_result, result_schema_of, result_text
-from crewgraph.tools.structured import CrewStructuredTool, checked_arguments, claim_use, prompt_text, tool_spec
+from crewgraph.tools.structured import (
+    DOCSTRINGS_REMOVED,
+    CrewStructuredTool,
+    checked_arguments,
+    claim_use,
+    prompt_text,
+    tool_spec,
+)
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
@@ -447,7 +454,8 @@ def _from_function(function: Callable[..., Any], name: str | None, settings: dic
     description = inspect.getdoc(function) if inspect.isroutine(function) else function.__doc__
     if not description:
         raise DefinitionError(
-            f"the function `{title}` has no docstring, which tells models when to use the tool. Write one."
+            f"the function `{title}` has no docstring, which tells models when to use the tool. "
+            f"Write one.{DOCSTRINGS_REMOVED}"
         )
     schema = from_signature(function, name="".join(word.title() for word in title.split()))
     return Tool(name=title, description=description, args_schema=schema, func=function, **settings)

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import sys
 from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, Protocol, TypeVar, cast
@@ -31,6 +32,7 @@ from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.results import result_schema_of, result_text
 
 __all__ = [
+    "DOCSTRINGS_REMOVED",
     "CrewStructuredTool",
     "InvalidArguments",
     "UsageCounted",
@@ -45,6 +47,9 @@ __all__ = [
 
 
 _T = TypeVar("_T")
+
+DOCSTRINGS_REMOVED = " Python runs with `-OO`, which removes docstrings: use `-O`." if sys.flags.optimize > 1 else ""
+"""Added to errors about a missing docstring."""
 
 
 def find_tool(written: str, tools: Mapping[str, _T]) -> _T | None:
@@ -232,7 +237,7 @@ class CrewStructuredTool:
         if not text:
             raise DefinitionError(
                 f"the tool `{title}` has no description, which tells models when to use it. "
-                f"Write a docstring, or pass `description`."
+                f"Write a docstring, or pass `description`.{DOCSTRINGS_REMOVED}"
             )
         if args_schema is None and not infer_schema:
             raise DefinitionError(f"the tool `{title}` has no schema. Pass `args_schema`, or set `infer_schema=True`.")

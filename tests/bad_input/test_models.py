@@ -1,5 +1,6 @@
 """Models that are missing, invalid, or answer badly."""
 
+from concurrent import futures
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
@@ -146,6 +147,18 @@ def test_garbled_requests_for_tools_are_reported_to_the_model_which_may_mend_the
     llm = ScriptedLLM([*garbled, right, "Final Answer: done"], native_tools=native)
     assert mode.kickoff(crew(task("a", agent(llm, tools=[look])))).raw == "done"
     assert asked(llm)[-1].endswith("<1>")
+
+
+@pytest.mark.parametrize("failure", [futures.CancelledError, StopAsyncIteration, StopIteration, TimeoutError])
+def test_whatever_a_tool_raises_is_reported_to_the_model(mode: Mode, failure: type[Exception]):
+    @tool("wait")
+    def waiting() -> str:
+        """Wait for something."""
+        raise failure
+
+    llm = ScriptedLLM([ToolUse("wait", {}), "done"])
+    assert mode.kickoff(crew(task("a", agent(llm, tools=[waiting])))).raw == "done"
+    assert "`wait` failed" in asked(llm)[1] and failure.__name__ in asked(llm)[1]
 
 
 def test_an_unknown_tool_is_answered_with_the_known_ones(mode: Mode):

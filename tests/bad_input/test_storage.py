@@ -1,6 +1,7 @@
 """Storage that cannot be used, and values that a storage cannot hold as they are."""
 
 import asyncio
+import gc
 import os
 import shutil
 import sqlite3
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import processes
 import pytest
 from modes import Mode
 from runtime.parts import agent, crew, task
@@ -19,7 +21,7 @@ from typer.testing import CliRunner
 
 from crewgraph import Crew, ScriptedLLM
 from crewgraph.cli.app import app
-from crewgraph.errors import RunError, StorageError
+from crewgraph.errors import OutputNotSaved, RunError, StorageError
 from crewgraph.flow import Flow, persist, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -45,6 +47,25 @@ def test_a_folder_that_cannot_be_made_is_reported_with_the_ways_out(
         mode.kickoff(solo(llm))
     assert llm.requests == []
     assert mode.kickoff(solo(llm), checkpointer=False).raw == "done"
+
+
+UNKNOWN_USER = """
+import os, sys
+from crewgraph.settings import storage_dir
+os.getuid = lambda: 1 << 30
+print(storage_dir())
+"""
+
+
+@UNIX
+def test_a_user_without_a_home_is_told_to_name_a_folder():
+    environment = {name: value for name, value in os.environ.items() if "STORAGE_DIR" not in name and name != "HOME"}
+    environment.pop("XDG_DATA_HOME", None)
+    command = [sys.executable, "-c", UNKNOWN_USER]
+    ran = processes.run(command, env=environment, capture_output=True, text=True)
+    assert "has no home directory. Set CREWGRAPH_STORAGE_DIR to a folder that can be written, or pass" in ran.stderr
+    named = {**environment, "XDG_DATA_HOME": "/data"}
+    assert processes.run(command, env=named, capture_output=True, text=True).stdout == "/data/crewgraph\n"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +192,48 @@ def test_a_folder_that_was_deleted_is_reported_by_every_run_until_it_is_there_ag
                 mode.kickoff(made, checkpointer=saver)
     with SqliteCheckpointer(tmp_path / "runs" / "runs.db") as saver:
         assert mode.kickoff(made, checkpointer=saver).raw == "two"
+
+
+def test_a_database_that_is_closed_in_the_middle_of_a_run_stops_it(
+    mode: Mode, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    def answer(messages: list[Any]) -> str:
+        saver.close()
+        return "one"
+
+    saver = SqliteCheckpointer(tmp_path / "runs.db")
+    made = crew(task("a", agent(ScriptedLLM(answer))), task("b", agent(ScriptedLLM(["two"]), "other")))
+    with pytest.raises(StorageError, match="is closed. Open a new one"):
+        mode.kickoff(made, thread_id="t", checkpointer=saver)
+    gc.collect()  # asyncio reports exceptions that nobody retrieved
+    assert "never retrieved" not in caplog.text
+    made.tasks[0].agent = made.agents[0] = agent(ScriptedLLM(["one"]))
+    with SqliteCheckpointer(tmp_path / "runs.db") as again:
+        assert mode.resume(made, "t", checkpointer=again).raw == "two"
+
+
+DELETED = "the current directory of the process was deleted. Give an absolute path, or change to another directory"
+
+
+@UNIX
+def test_a_relative_path_in_a_directory_that_was_deleted_is_reported(
+    mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    (tmp_path / "work").rmdir()
+    assert mode.kickoff(solo(ScriptedLLM(["done"])), thread_id="t").raw == "done"
+    with pytest.raises(StorageError, match=f"The checkpoint database `runs.db` cannot be found: {DELETED}"):
+        SqliteCheckpointer("runs.db")
+    log = crew(task("a", agent(ScriptedLLM([]))), output_log_file="log.txt")
+    with pytest.raises(FileNotFoundError, match=DELETED):
+        mode.kickoff(log)
+    written = crew(task("a", agent(ScriptedLLM(["one"])), output_file="one.md"))
+    with pytest.raises(OutputNotSaved, match="to `one.md` in the current directory, which was deleted") as failed:
+        mode.kickoff(written, thread_id="written")
+    assert failed.value.output.raw == "one"
+    monkeypatch.chdir(tmp_path)
+    assert mode.resume(written, "written").raw == (tmp_path / "one.md").read_text() == "one"
 
 
 def test_a_database_that_was_closed_is_reported(mode: Mode, tmp_path: Path):

@@ -4,11 +4,13 @@ import asyncio
 import contextvars
 import threading
 import time
+from concurrent import futures
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from waiting import LONG, wait_until
 
-from crewgraph.core.loops.bridge import TimeIsUp, in_thread, wait_for, wait_in_thread, wait_on_loop
+from crewgraph.core.loops.bridge import TimeIsUp, call, in_thread, wait_for, wait_in_thread, wait_on_loop
 
 COLOUR = contextvars.ContextVar("colour", default="none")
 
@@ -115,3 +117,47 @@ def test_as_many_threads_work_as_there_are_calls_at_once():
 
     asyncio.run(run())
     assert len(names) == 2
+
+
+def test_what_a_thread_raised_comes_back_as_it_was():
+    def slow() -> None:
+        raise TimeoutError
+
+    def cancelled() -> None:
+        raise futures.CancelledError("the other work")
+
+    with pytest.raises(TimeoutError) as late:
+        asyncio.run(in_thread(slow))
+    assert late.traceback[-1].name == "slow"
+    with pytest.raises(futures.CancelledError, match="the other work"):  # asyncio has one of its own, which ends tasks
+        asyncio.run(in_thread(cancelled))
+
+
+@pytest.mark.parametrize("end", [StopIteration, StopAsyncIteration, GeneratorExit])
+def test_what_would_end_a_generator_is_raised_as_an_error(end: type[BaseException]):
+    def ends() -> None:
+        raise end
+
+    with pytest.raises(RuntimeError, match=f"{end.__name__} was raised$"):
+        asyncio.run(in_thread(ends))
+    with pytest.raises(RuntimeError, match=f"{end.__name__} was raised$"):
+        call(ends)
+
+
+@pytest.mark.parametrize("end", [SystemExit, KeyboardInterrupt])
+def test_a_coroutine_that_ends_the_program_ends_its_caller_and_not_the_loop(end: type[BaseException]):
+    async def ends() -> None:
+        raise end
+
+    async def waits() -> str:
+        begun.set()
+        await asyncio.sleep(0.05)
+        return "done"
+
+    begun = threading.Event()
+    with ThreadPoolExecutor() as pool:
+        other = pool.submit(wait_for, waits())
+        assert begun.wait(LONG)
+        with pytest.raises(end):
+            wait_for(ends())
+        assert other.result(LONG) == "done"

@@ -248,6 +248,28 @@ def test_fifty_threads_emit_at_once_and_nothing_is_lost(bus: EventBus):
     assert callable(handler)
 
 
+@pytest.mark.parametrize("end", [SystemExit, KeyboardInterrupt])
+def test_an_async_handler_that_ends_the_program_is_logged_and_the_next_events_are_heard(
+    bus: EventBus, end: type[BaseException], caplog: pytest.LogCaptureFixture
+):
+    heard: list[str] = []
+
+    @bus.on(TaskFailedEvent)
+    async def _(source: Any, event: Any) -> None:
+        raise end
+
+    @bus.on(TaskCompletedEvent)
+    async def _(source: Any, event: Any) -> None:
+        heard.append(event.output)
+
+    bus.emit(None, FAILED)
+    assert bus.flush(LONG)
+    bus.emit(None, DONE)
+    assert bus.flush(LONG)
+    assert heard == ["yes"]
+    assert f"An event handler raised {end.__name__}() on a thread of its own" in caplog.text
+
+
 def test_handlers_may_come_and_go_while_threads_emit(bus: EventBus):
     received: list[int] = []
     bus.register_handler(BaseEvent, lambda _, __: received.append(1))

@@ -6,6 +6,7 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from concurrent import futures
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -254,3 +255,35 @@ def test_killed_run_is_open_and_resumed_by_another_process(tmp_path: Path, how: 
         "anchor! ['port', 'coast'] True",
         "['done'] []",
     ]
+
+
+@pytest.mark.parametrize("failure", [futures.CancelledError, StopAsyncIteration, GeneratorExit, TimeoutError])
+@pytest.mark.parametrize("parallel", [False, True], ids=["alone", "parallel"])
+def test_whatever_a_method_raises_is_its_failure_and_the_run_can_be_resumed(
+    mode: Mode, failure: type[BaseException], parallel: bool
+):
+    fails = [True]
+
+    @persist
+    class Voyage(Flow[dict[str, Any]]):
+        @start()
+        def sail(self) -> str:
+            return "out"
+
+        @listen(sail)
+        def land(self) -> str:
+            if fails:
+                fails.pop()
+                raise failure
+            return "landed"
+
+        @listen(sail if parallel else land)
+        def look(self) -> str:
+            return "seen"
+
+    voyage = Voyage()
+    with pytest.raises((failure, RuntimeError)) as failed:
+        kickoff(mode, voyage)
+    assert "in method `land` of flow `Voyage`" in failed.value.__notes__
+    assert failed.errisinstance(failure) or str(failed.value) == f"{failure.__name__} was raised"
+    assert resume(mode, Voyage(), voyage.flow_id) in ("landed", "seen") and not fails

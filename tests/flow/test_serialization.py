@@ -158,6 +158,31 @@ def test_a_value_comes_back_as_what_it_was(value: Any):
     assert type(found) is type(value)
 
 
+def test_a_number_of_more_digits_than_python_prints_comes_back(mode: Mode):
+    large = 10**5000
+
+    @persist
+    class Counting(Flow):
+        @start()
+        def count(self):
+            self.state["count"] = {"all": [large, -large]}
+            return large
+
+        @listen(count)
+        def fail(self):
+            if not repaired:
+                raise OSError
+
+    repaired: list[bool] = []
+    flow = Counting()
+    with pytest.raises(OSError):
+        kickoff(mode, flow)
+    repaired.append(True)
+    again = Counting()
+    resume(mode, again, flow.flow_id)
+    assert again.state["count"] == {"all": [large, -large]}
+
+
 def test_what_a_model_holds_beyond_its_fields_comes_back_too():
     leaf = Leaf(name="l")
     object.__setattr__(leaf, "id", "given")

@@ -185,6 +185,23 @@ def test_an_async_guardrail_in_a_running_loop_under_a_sync_kickoff_is_awaited():
     assert asyncio.run(cell()) == "x"
 
 
+@pytest.mark.parametrize("end", [SystemExit, KeyboardInterrupt])
+def test_an_async_callback_that_ends_the_program_ends_the_run_which_can_be_resumed(
+    mode: Mode, end: type[BaseException]
+):
+    ends: list[type[BaseException]] = [end]
+
+    async def callback(output: TaskOutput) -> None:
+        if ends:
+            raise ends.pop()
+
+    worker = agent(ScriptedLLM(["x", "y"]))
+    made = crew(task("a", worker, callback=callback), task("b", worker))
+    with pytest.raises(end):
+        mode.kickoff(made, thread_id="t")
+    assert mode.resume(made, "t").raw == "y"
+
+
 def test_blocking_functions_do_not_hold_up_the_event_loop():
     ticks: list[float] = []
 

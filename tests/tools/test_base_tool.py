@@ -338,6 +338,12 @@ def test_an_async_function_becomes_a_tool():
     assert asyncio.run(later.arun(text="x")) == "x"
 
 
+def test_the_error_about_a_docstring_that_python_removed_says_so():
+    program = "from crewgraph.tools import tool\n@tool\ndef look() -> str:\n    'Look out.'\n    return ''"
+    ran = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, text=True, check=False)
+    assert ran.stderr.endswith("Write one. Python runs with `-OO`, which removes docstrings: use `-O`.\n")
+
+
 def test_invalid_tools_are_rejected():
     def silent(x: str) -> str:
         return x

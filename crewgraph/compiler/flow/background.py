@@ -10,7 +10,7 @@ from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from crewgraph.core.cancellation import Cancellation, notifying_later
-from crewgraph.core.loops.bridge import call, start_in_thread
+from crewgraph.core.loops.bridge import acall, call, outcome_of, start_in_thread
 from crewgraph.core.operations import Operation
 
 __all__ = ["Begin", "Called", "EndAll", "Settle", "StartingTurn", "WaitForAny", "Work"]
@@ -31,7 +31,7 @@ class Called(Operation):
 
     async def arun(self) -> object:
         if iscoroutinefunction(self.work):
-            return await self.work()
+            return await acall(self.work)
         return await _to_its_end(self.work, self.cancellation)
 
 
@@ -76,7 +76,7 @@ class Begin(Operation):
 
     async def arun(self) -> Work:
         if iscoroutinefunction(self.work):  # tasks of a loop begin in order
-            work = self.work()
+            work = acall(self.work)
             if self.turn is not None:
                 self.turn.pass_on()
         else:  # it has its own task, so that cancelling it (another method failed) does not cancel the run
@@ -117,14 +117,14 @@ class _ThreadWork(futures.Future[Any]):
 async def _to_its_end(work: Callable[[], object], cancellation: Cancellation) -> object:
     """Run a blocking method. A cancellation notifies it but still waits for it: a thread cannot be stopped."""
     with notifying_later() as leave, cancellation.abandoning():
-        thread = asyncio.wrap_future(start_in_thread(work))
+        thread = asyncio.wrap_future(start_in_thread(partial(outcome_of, work)))
     while not thread.done():
         try:
             await asyncio.wait([thread])
         except asyncio.CancelledError:
             cancellation.is_requested = True
             leave()
-    value = thread.result()
+    value = thread.result().result()
     return await value if isawaitable(value) else value
 
 

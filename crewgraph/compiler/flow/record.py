@@ -80,7 +80,7 @@ def _recorded(value: Any, context: _Context, depth: int) -> object:
         if kind is str and not (value.isascii() or is_text(value)):
             return {TAG: _TEXT, VALUE: base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()}
         if kind is int and not _MIN_INT <= value < _MAX_INT:
-            return {TAG: "int", VALUE: str(value)}
+            return {TAG: "int", VALUE: hex(value)}  # Python limits the length of decimals
         return value
     if depth > _MAX_DEPTH:
         raise StorageError(f"{context.where} holds data that is nested more than {_MAX_DEPTH} deep, or contains itself")
@@ -164,7 +164,7 @@ def _tagged(tag: str, value: Any, classes: Mapping[str, type[object]]) -> object
     if tag == "dict":
         return {from_record(key, classes): from_record(item, classes) for key, item in value}
     if tag == "int":
-        return int(value)
+        return int(value, 0)
     if tag == "bytes":
         return base64.b64decode(value)
     if tag == _TEXT:

@@ -413,10 +413,15 @@ def _output_root(path: str, template: str) -> Path | None:
     return Path(f"{template.partition('{')[0].rpartition('/')[0]}/") if path.startswith("/") else None
 
 
+def _named(folder: Path) -> str:
+    return f"`{folder}`" if folder.is_absolute() else "the current directory, which was deleted"
+
+
 def _write_output(path: str, folder: Path | None, content: str, create: bool, output: TaskOutput, where: str) -> None:
-    root = (folder or Path.cwd()).resolve()
-    target = root / path
+    root = folder or Path()
     try:
+        root = root.resolve()
+        target = root / path
         if not target.resolve().is_relative_to(root):
             raise PermissionError(f"it resolves to `{target.resolve()}`, outside of that folder")
         if create:
@@ -426,7 +431,7 @@ def _write_output(path: str, folder: Path | None, content: str, create: bool, ou
         target.write_text(content, "utf-8")
     except (OSError, ValueError) as error:  # ValueError: an invalid name or text
         raise OutputNotSaved(
-            f"{where}: its output is finished, but could not be written to `{path}` in `{root}`: {error}. The output is "
+            f"{where}: its output is finished, but could not be written to `{path}` in {_named(root)}: {error}. The output is "
             "in `.output` of this error, and in the checkpoint: fix the path and resume, which repeats only the write.",
             output,
         ) from error

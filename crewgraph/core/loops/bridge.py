@@ -19,7 +19,17 @@ from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up, when_give
 from crewgraph.core.interruption import PATIENCE, end_with_main_thread, is_interrupted
 from crewgraph.core.loops.threads import GrowingThreadPool, start_loop
 
-__all__ = ["TimeIsUp", "acall", "call", "in_thread", "start_in_thread", "wait_for", "wait_in_thread", "wait_on_loop"]
+__all__ = [
+    "TimeIsUp",
+    "acall",
+    "call",
+    "in_thread",
+    "outcome_of",
+    "start_in_thread",
+    "wait_for",
+    "wait_in_thread",
+    "wait_on_loop",
+]
 
 
 P = ParamSpec("P")
@@ -59,11 +69,37 @@ _workers = _Workers()
 
 
 def _closed(function: Callable[[], T]) -> T:
-    """Call a function; a StopIteration, which futures and generators cannot carry, becomes a RuntimeError."""
+    """Call a function; what futures and generators cannot carry, because it ends a generator, becomes a RuntimeError."""
     try:
         return function()
-    except StopIteration as error:
-        raise RuntimeError(f"StopIteration was raised: {error}") from error
+    except (StopIteration, StopAsyncIteration, GeneratorExit) as error:
+        raise _carried(error) from error
+
+
+async def _aclosed(awaitable: Awaitable[T]) -> T:
+    # Python itself replaces a StopIteration, and a GeneratorExit is how it closes a coroutine.
+    try:
+        return await awaitable
+    except StopAsyncIteration as error:
+        raise _carried(error) from error
+
+
+def _carried(error: BaseException) -> RuntimeError:
+    return RuntimeError(f"{type(error).__name__} was raised: {error}".removesuffix(": "))
+
+
+def outcome_of(function: Callable[[], T]) -> Future[T]:
+    """Call a function, and return what it returned or raised.
+
+    A future of asyncio would raise a TimeoutError of a thread without its traceback, and a CancelledError as its own, which
+    would cancel the run.
+    """
+    outcome = Future[T]()
+    try:
+        outcome.set_result(_closed(function))
+    except BaseException as error:  # noqa: BLE001 - raised by `result`
+        outcome.set_exception(error)
+    return outcome
 
 
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -76,9 +112,10 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
         context = contextvars.copy_context()
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(
-            _workers.threads, partial(_closed, partial(context.run, partial(function, *args, **kwargs)))
+            _workers.threads, partial(outcome_of, partial(context.run, partial(function, *args, **kwargs)))
         )
-        return await (work if underway is None else _ended(work, underway))
+        outcome = await (work if underway is None else _ended(work, underway))
+    return outcome.result()
 
 
 async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
@@ -164,16 +201,16 @@ def call(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
 async def acall(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
     """Call a function of either kind, sync or async, in an async run; a sync one runs in a thread."""
     if inspect.iscoroutinefunction(function):
-        return await function(*args, **kwargs)
+        return await _aclosed(function(*args, **kwargs))
     value = await in_thread(function, *args, **kwargs)
-    return await value if inspect.isawaitable(value) else value
+    return await _aclosed(value) if inspect.isawaitable(value) else value
 
 
 def wait_for(awaitable: Awaitable[T]) -> T:
     """Wait for an awaitable from sync code, inside a running event loop or outside of any."""
 
     async def waited() -> T:
-        return await awaitable
+        return await _aclosed(awaitable)
 
     loop = _workers.loop
     if _running() is loop:

@@ -32,9 +32,19 @@ def start_loop(name: str) -> asyncio.AbstractEventLoop:
     if _Collector.on_phase not in gc.callbacks:
         gc.callbacks.append(_Collector.on_phase)
     loop = asyncio.new_event_loop()
-    loop.call_soon(_close_what_was_collected, loop)  # a loop puts its own hooks in place as it begins to run
-    threading.Thread(target=loop.run_forever, name=name, daemon=True).start()
+    threading.Thread(target=_run_forever, args=[loop], name=name, daemon=True).start()
     return loop
+
+
+def _run_forever(loop: asyncio.AbstractEventLoop) -> None:
+    ended = False
+    while not ended:
+        loop.call_soon(_close_what_was_collected, loop)  # a loop puts its own hooks in place as it begins to run
+        try:
+            loop.run_forever()
+            ended = True
+        except (SystemExit, KeyboardInterrupt):
+            pass  # raised by a task, which tells who awaits it; the other tasks continue
 
 
 class _Collector:

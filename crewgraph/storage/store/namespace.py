@@ -5,7 +5,6 @@ a lazy reference where most programs do without.
 """
 
 import hashlib
-import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from langgraph.store.base import (
 
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.disk import absolute_path
 from crewgraph.errors import CrewgraphError, StorageError
 from crewgraph.lazy import lazy
 from crewgraph.schema import PlainMapping
@@ -66,7 +66,7 @@ def project_label() -> str:
 
     So two projects that share a storage folder never see each other's entries.
     """
-    return _directory_label(os.getcwd())
+    return _directory_label(absolute_path("."))
 
 
 @lru_cache(8)
