@@ -312,6 +312,8 @@ class ChatModel:
                 self.name,
                 shorten(text_of(reply["content"]), 200),
             )
+        if not (reply["tool_calls"] or text_of(reply["content"]).strip()) and (reason := _end_reason(message)):
+            reply["ended"] = reason
         if len(self._names) > 1 and (answered_by := _answering_model(message, self._names)) != self.name:
             reply["model"] = answered_by
         if structured and isinstance(self._response_format, type):
@@ -605,6 +607,20 @@ def _read_message(answer: Any) -> Reply:
         "extra": {name: value for name, value in extra.items() if value is not None},
         "metadata": answer.response_metadata,
     }
+
+
+_USUAL_ENDS = {"end_turn", "stop"}
+
+
+def _end_reason(message: Any) -> str | None:
+    """Return why a model stopped: the words of its refusal, or the provider's reason unless it is the usual one."""
+    refusal = getattr(message, "additional_kwargs", {}).get("refusal")
+    if refusal:
+        return shorten(str(refusal), 200)
+    metadata: PlainMapping = getattr(message, "response_metadata", None) or {}
+    reasons = (metadata.get(name) for name in ("finish_reason", "stop_reason", "stopReason", "done_reason"))
+    reason = next((reason for reason in reasons if isinstance(reason, str)), "")
+    return None if reason.lower() in _USUAL_ENDS else reason or None
 
 
 def _request(call: PlainMapping, number: int) -> ToolRequest:

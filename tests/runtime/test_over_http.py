@@ -180,6 +180,22 @@ def test_a_null_content_is_requested_again_and_then_reported(mode: Mode):
         assert len(server.requests) == 3
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason", "stream"),
+    [
+        (null(finish_reason="content_filter"), "Its reason the last time: content_filter.", False),
+        (null(finish_reason="length"), "Its reason the last time: length.", True),
+        (null(refusal="I cannot help with that."), "Its reason the last time: I cannot help with that.", False),
+        (null(), "in a row. Check the model", False),
+        (null(), "in a row. Check the model", True),
+    ],
+)
+def test_an_empty_reply_is_reported_with_its_reason(mode: Mode, answer: Answer, reason: str, stream: bool):
+    with OpenAIServer(lambda _: answer) as server, pytest.raises(OutputInvalid) as empty:
+        mode.kickoff(solo(server.url, stream=stream))
+    assert reason in str(empty.value)
+
+
 def test_half_a_character_in_a_reply_does_not_end_the_conversation(mode: Mode):
     @tool
     def look(what: str) -> str:

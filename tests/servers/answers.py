@@ -34,11 +34,19 @@ class Answer:
     usage: dict[str, Any] | None = None
     """Reported instead of the counted words."""
 
+    finish_reason: str | None = None
+    """Instead of the usual one."""
+
     choices: bool = True
     hangs: bool = False
     cuts: bool = False
     delay: float = 0.0
     """Seconds before anything is sent."""
+
+    @property
+    def reason(self) -> str:
+        """The finish reason."""
+        return self.finish_reason or ("tool_calls" if self.message.get("tool_calls") else "stop")
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,7 @@ def empty() -> Answer:
     return Answer(choices=False)
 
 
-def null() -> Answer:
+def null(*, finish_reason: str | None = None, refusal: str | None = None) -> Answer:
     """Answers with a null content."""
-    return Answer(message={"role": "assistant", "content": None})
+    message = {"role": "assistant", "content": None, "refusal": refusal}
+    return Answer(message=message, finish_reason=finish_reason)

@@ -202,13 +202,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._complete(request.body, answer)
 
     def _complete(self, asked: dict[str, Any], answer: Answer) -> None:
-        reason = "tool_calls" if answer.message.get("tool_calls") else "stop"
         whole = {
             "id": "chatcmpl-test",
             "object": "chat.completion",
             "created": 0,
             "model": asked.get("model"),
-            "choices": [{"index": 0, "message": answer.message, "finish_reason": reason}] if answer.choices else [],
+            "choices": [{"index": 0, "message": answer.message, "finish_reason": answer.reason}]
+            if answer.choices
+            else [],
             "usage": _usage(asked, answer),
         }
         body = json.dumps(whole).encode()
@@ -269,7 +270,7 @@ def _chunks(asked: dict[str, Any], answer: Answer) -> Iterator[dict[str, Any]]:
             named = {"name": expected["function"]["name"], "arguments": arguments[:half]}
             yield chunk({"tool_calls": [{**expected, "index": index, "function": named}]})
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": arguments[half:]}}]})
-        yield chunk({}, "tool_calls" if message.get("tool_calls") else "stop")
+        yield chunk({}, answer.reason)
     if asked.get("stream_options", {}).get("include_usage"):
         yield {**frame, "choices": [], "usage": _usage(asked, answer)}
 
