@@ -267,7 +267,8 @@ class ChatModel:
             if len(self._bindings) >= _CACHED_BINDINGS:
                 self._bindings.clear()
             source = _map_model(self.source, with_streamed_usage)
-            source = _map_model(source, across_event_loops if across_loops else with_own_connections)
+            source = _map_model(source, with_own_connections)
+            source = _map_model(source, across_event_loops) if across_loops else source
             source = _map_model(source, with_plain_requests)
             self._bindings[key] = _unbound(self._bind(source, tools))
         return self._bindings[key]

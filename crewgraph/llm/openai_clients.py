@@ -7,9 +7,12 @@ for typed parameters and results.
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType
 from typing import Any, cast
+
+from pydantic import BaseModel
 
 from crewgraph.core.loops.transport import LoopTransport, client_of_fork
 from crewgraph.extras import load
@@ -35,15 +38,30 @@ def across_event_loops(model: object) -> object:
 def with_own_connections(model: object) -> object:
     """Return a copy of a LangChain model for a forked process, which does not use the connections of its parent.
 
-    Only models based on the openai package are changed, and only if the user did not configure an HTTP client. The
-    model itself is not modified.
+    Only models based on the openai package, whose HTTP client the user did not configure, and models that make their
+    clients on first use, as Anthropic's, are changed. The model itself is not modified.
     """
-    chat = _openai_model(model)
     client = client_of_fork()
-    if client is None or chat is None or chat.http_client is not None or chat.root_client is None:
+    if client is None:
+        return model
+    chat = _openai_model(model)
+    if chat is None:
+        return _without_clients(model)
+    if chat.http_client is not None or chat.root_client is None:
         return model
     own = chat.root_client.with_options(http_client=client)
     return chat.model_copy(update={"root_client": own, "client": own.chat.completions})
+
+
+def _without_clients(model: object) -> object:
+    if not isinstance(model, BaseModel):
+        return model
+    own = model.model_copy()
+    attributes: PlainDict = own.__dict__
+    for name in list(attributes):
+        if isinstance(getattr(model.__class__, name, None), cached_property):
+            del attributes[name]
+    return own
 
 
 def with_streamed_usage(model: object) -> object:

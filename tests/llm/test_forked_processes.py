@@ -20,6 +20,26 @@ if kind == "langchain":
     from langchain_openai import ChatOpenAI
 
     llm = ChatOpenAI(model="test", base_url=url, api_key="key")
+elif kind == "client on first use":
+    from functools import cached_property
+    import httpx
+    from langchain_core.language_models import SimpleChatModel
+
+    class Other(SimpleChatModel):
+        @cached_property
+        def _client(self):
+            return httpx.Client(base_url=url, headers={"Authorization": "Bearer key"})
+
+        @property
+        def _llm_type(self):
+            return "other"
+
+        def _call(self, messages, stop=None, run_manager=None, **options):
+            body = {"model": "other", "messages": [{"role": "user", "content": messages[-1].text}]}
+            reply = self._client.post("chat/completions", json=body).json()
+            return reply["choices"][0]["message"]["content"]
+
+    llm = Other()
 else:
     llm = LLM("openai/test", base_url=url, api_key="key")
 
@@ -42,7 +62,7 @@ print([answers.get(timeout=60) for worker in workers], say("last"))
 """
 
 
-@pytest.mark.parametrize("kind", ["crewgraph", "langchain"])
+@pytest.mark.parametrize("kind", ["crewgraph", "langchain", "client on first use"])
 def test_workers_do_not_get_each_others_answers(kind: str, tmp_path: Path):
     def said(request: Request) -> Answer:
         return text(re.findall(r"<\w+>", request.last)[0], delay=0.05)

@@ -7,10 +7,11 @@ opened it: a client that is used in two `asyncio.run` would fail with "Event loo
 import asyncio
 import atexit
 import os
+import sys
 from collections.abc import AsyncGenerator, Callable
 from functools import cache
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 from weakref import WeakKeyDictionary
 
 from crewgraph.extras import load
@@ -74,6 +75,11 @@ def client_of_fork() -> Any | None:
 
 _is_forked = False
 
+_CLIENTS_OF_LANGCHAIN = {
+    "langchain_anthropic._client_utils": ("_get_default_httpx_client", "_get_default_async_httpx_client"),
+}
+"""Caches of clients that all models of a process share, by module."""
+
 
 @cache
 def _client_of_fork() -> Any:
@@ -87,6 +93,11 @@ def _after_fork() -> None:
     _is_forked = True
     proxied_client.cache_clear()
     _client_of_fork.cache_clear()
+    for module, names in _CLIENTS_OF_LANGCHAIN.items():
+        for name in names:
+            cached = getattr(sys.modules.get(module), name, None)
+            if hasattr(cached, "cache_clear"):
+                cast("Any", cached).cache_clear()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
