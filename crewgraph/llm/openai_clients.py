@@ -57,7 +57,7 @@ def _without_clients(model: object) -> object:
     if not isinstance(model, BaseModel):
         return model
     own = model.model_copy()
-    attributes: PlainDict = own.__dict__
+    attributes: PlainDict = vars(own)
     for name in list(attributes):
         if isinstance(getattr(model.__class__, name, None), cached_property):
             del attributes[name]
