@@ -82,7 +82,8 @@ class BodyNode(_Node):
 class BodyChain(_Node):
     """Runs the bodies of several nodes in sequence, each with the updates of those before it; returns all updates.
 
-    For runs that are neither stored nor observed, in which a superstep would cost more than a short body.
+    For runs that are neither stored nor observed, in which a superstep would cost more than a short body. Each body closes
+    what it opened, unless that belongs to an enclosing run.
 
     Args:
         name: the node's name.
@@ -93,14 +94,27 @@ class BodyChain(_Node):
         self.name = name
         self._links = links
 
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+        return drive(self._program(input, ensure_config(config) if config is None else config))
+
+    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+        return await adrive(self._program(input, ensure_config(config) if config is None else config))
+
     def update(self, input: Any, config: RunnableConfig) -> Program[object]:
+        in_run = enclosing_resources() is not None
         state: PlainDict = dict(input)
         around: PlainDict = dict(config.get("metadata") or {})
         written: PlainDict = (config.get("configurable") or {}).get(PROGRESS, {})
         step: int = around.get("langgraph_step", 1)
         for number, (node, metadata) in enumerate(self._links):
             of_node = {**around, **metadata, "langgraph_node": node.name, "langgraph_step": step + number}
-            update: Any = yield from node.update(state, {**config, "metadata": of_node})
+            program = node.update(state, {**config, "metadata": of_node})
+            update: Any = yield from (program if in_run else _closing(program))
             state.update(update)
             written.update(update)
         return dict(written)
+
+
+def _closing(program: Program[object]) -> Program[object]:
+    with closing_resources():
+        return (yield from program)
