@@ -86,7 +86,7 @@ class Reply(TypedDict):
     """The model that answered, if it is not the one that was asked."""
 
     ended: NotRequired[str]
-    """Why the reply is empty, if the provider said so: `content_filter`, `SAFETY`, `length`, or the words of a refusal."""
+    """Why the reply is empty, if the provider said so: `content_filter`, `length`, or the words of a refusal."""
 
     hooked: NotRequired[Hooked]
     """The change that hooks made to the conversation, if any."""

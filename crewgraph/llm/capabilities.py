@@ -10,12 +10,13 @@ __all__ = [
     "CONTEXT_WINDOWS",
     "context_window",
     "context_window_of",
+    "has_strict_api",
     "input_modalities",
     "supports_images",
     "supports_pdfs",
     "supports_stop_words",
     "supports_tools",
-    "with_text",
+    "without_blank",
 ]
 
 _DEFAULT_WINDOW = 8192
@@ -190,7 +191,15 @@ def supports_stop_words(model: str) -> bool:
     return _NO_STOP_MODELS.match(_bare(model)) is None
 
 
-def with_text(stop: Sequence[str]) -> list[str]:
+_STRICT_APIS = {"ChatAnthropic", "ChatAnthropicMessages", "ChatAnthropicVertex", "ChatBedrock", "ChatBedrockConverse"}
+
+
+def has_strict_api(model_class: type[object]) -> bool:
+    """Return whether the API of a LangChain class rejects blank stop words and has no format for "any JSON object"."""
+    return any(kind.__name__ in _STRICT_APIS for kind in model_class.__mro__)
+
+
+def without_blank(stop: Sequence[str]) -> list[str]:
     """Return the stop words that are more than white space."""
     return [word for word in stop if word.strip()]
 

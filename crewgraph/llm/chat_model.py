@@ -16,7 +16,7 @@ from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_bytes
-from crewgraph.llm.capabilities import supports_stop_words, with_text
+from crewgraph.llm.capabilities import has_strict_api, supports_stop_words, without_blank
 from crewgraph.llm.conversation import openai_tool, text_of
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.openai_clients import (
@@ -108,7 +108,7 @@ class ChatModel:
             and getattr(self._base, "use_responses_api", None) is not True
             and _passes_keywords_on(source)
         )
-        self._is_strict_api = _has_class(self._base, _STRICT_APIS)
+        self._is_strict_api = has_strict_api(cast("type[object]", type(self._base)))
         self._user_begins = self._is_strict_api or _has_class(self._base, ("ChatGoogleGenerativeAI", "ChatVertexAI"))
         self._bindings: dict[tuple[str, bool], tuple[Any, PlainDict]] = {}
         self._latest: tuple[Sequence[ToolSpec], bool, tuple[Any, PlainDict]] | None = None
@@ -299,7 +299,7 @@ class ChatModel:
     def _stop_keywords(self, stop: Sequence[str]) -> dict[str, Any]:
         stop_words = list(dict.fromkeys([*self._stop, *stop]))
         if self._is_strict_api:
-            stop_words = with_text(stop_words)
+            stop_words = without_blank(stop_words)
         return {"stop": stop_words} if stop and stop_words and self._accepts_stop else {}
 
     def _reply(self, answer: Any, stop: Sequence[str], *, structured: bool) -> Reply:
@@ -323,10 +323,6 @@ class ChatModel:
             self._on_answer(message, reply["usage"])
         stop_words = [*self._stop, *stop]  # not every server that takes them keeps to them
         return {**reply, "content": cut_at(reply["content"], stop_words)} if stop_words else reply
-
-
-_STRICT_APIS = ("ChatAnthropic", "ChatAnthropicMessages", "ChatAnthropicVertex", "ChatBedrock", "ChatBedrockConverse")
-"""Classes of models whose API rejects stop words of white space alone, and has no format "any JSON object"."""
 
 
 def _has_class(model: object, names: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ from crewgraph.core.loops.transport import LoopTransport, client_of_fork, proxie
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
 from crewgraph.lazy import lazy
-from crewgraph.llm.capabilities import with_text
+from crewgraph.llm.capabilities import has_strict_api, without_blank
 from crewgraph.llm.providers import Provider, Target
 from crewgraph.redaction import redact, redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
@@ -144,9 +144,6 @@ _SENT_WITHOUT_FIELD: Mapping[str, Sequence[str]] = {
     "mistral": ("frequency_penalty", "n", "parallel_tool_calls", "presence_penalty", "reasoning_effort"),
 }
 """Which of these settings a provider has although its LangChain class has no field for them."""
-
-_NO_BLANK_STOPS = ("anthropic", "bedrock")
-"""Providers that reject stop words of white space alone; answers are cut at them here."""
 
 _HOLDERS = ("model_kwargs", "additional_model_request_fields")
 """Fields of LangChain classes for parameters that they do not know."""
@@ -365,8 +362,8 @@ def _construct(target: Target, model_class: Any, keywords: dict[str, Any], *, le
         model_class, {name: value for name, value in keywords.items() if value is not None}
     )
     unknown.pop("stream", None)
-    if provider in _NO_BLANK_STOPS:
-        known |= {name: with_text(known[name]) for name in ("stop", "stop_sequences") if name in known}
+    if has_strict_api(model_class):
+        known |= {name: without_blank(known[name]) for name in ("stop", "stop_sequences") if name in known}
     if lenient and provider == "litellm":
         unknown["drop_params"] = True  # it knows what each of its providers takes
     else:

@@ -183,9 +183,9 @@ def test_a_null_content_is_requested_again_and_then_reported(mode: Mode):
 @pytest.mark.parametrize(
     ("answer", "reason", "stream"),
     [
-        (null(finish_reason="content_filter"), "Its reason the last time: content_filter.", False),
-        (null(finish_reason="length"), "Its reason the last time: length.", True),
-        (null(refusal="I cannot help with that."), "Its reason the last time: I cannot help with that.", False),
+        (null(finish_reason="content_filter"), "The last reason given: content_filter.", False),
+        (null(finish_reason="length"), "The last reason given: length.", True),
+        (null(refusal="I cannot help with that."), "The last reason given: I cannot help with that.", False),
         (null(), "in a row. Check the model", False),
         (null(), "in a row. Check the model", True),
     ],

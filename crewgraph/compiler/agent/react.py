@@ -302,7 +302,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         if isinstance(parsed, Malformed):
             empty_replies = empty_replies + 1 if parsed.error == "empty_reply" else 0
             if empty_replies > _MAX_EMPTY_REPLIES:
-                reason = f" Its reason the last time: {reply['ended'].rstrip('.')}." if "ended" in reply else ""
+                reason = f" The last reason given: {reply['ended'].rstrip('.')}." if "ended" in reply else ""
                 raise OutputInvalid(
                     f"{context.where}: the model `{context.model.name}` replied with nothing {empty_replies} times in a "
                     f"row.{reason} Check the model and its limits (reasoning models may need a larger `max_tokens`)."

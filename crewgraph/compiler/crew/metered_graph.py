@@ -5,7 +5,8 @@ This also holds where other code invokes the graph, or uses it as a node.
 
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
@@ -341,12 +342,9 @@ class MeteredGraph(InlineGraph):
         if graph is None:
             return super().invoke(input, config, **kwargs)
         written: dict[str, object] = {}
-        try:
+        with _hiding_shared_node():
             state: Any = graph.invoke(input, _collecting(written, self.config, config), **kwargs)
-            return _with_written(state, written)
-        except BaseException as error:
-            drop_graph_notes(error, SHARED_NODE)
-            raise
+        return _with_written(state, written)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Async version of `invoke`.
@@ -358,12 +356,9 @@ class MeteredGraph(InlineGraph):
         if graph is None:
             return cast("object", await super().ainvoke(input, config, **kwargs))
         written: dict[str, object] = {}
-        try:
+        with _hiding_shared_node():
             state: Any = await graph.ainvoke(input, _collecting(written, self.config, config), **kwargs)
-            return _with_written(state, written)
-        except BaseException as error:
-            drop_graph_notes(error, SHARED_NODE)
-            raise
+        return _with_written(state, written)
 
     def _merged_graph(
         self, input: object, config: RunnableConfig | None, options: PlainMapping
@@ -478,6 +473,16 @@ class MeteredGraph(InlineGraph):
 
 
 _END: object = object()
+
+
+@contextmanager
+def _hiding_shared_node() -> Generator[None]:
+    """Drop LangGraph's note on the shared node from an error, which names its task."""
+    try:
+        yield
+    except BaseException as error:
+        drop_graph_notes(error, SHARED_NODE)
+        raise
 
 
 def _collecting(written: dict[str, object], *configs: RunnableConfig | None) -> RunnableConfig:
