@@ -109,7 +109,9 @@ class ChatModel:
             and _passes_keywords_on(source)
         )
         self._is_strict_api = has_strict_api(cast("type[object]", type(self._base)))
-        self._user_begins = self._is_strict_api or _has_class(self._base, ("ChatGoogleGenerativeAI", "ChatVertexAI"))
+        self._user_must_begin = self._is_strict_api or _has_class(
+            self._base, ("ChatGoogleGenerativeAI", "ChatVertexAI")
+        )
         self._bindings: dict[tuple[str, bool], tuple[Any, PlainDict]] = {}
         self._latest: tuple[Sequence[ToolSpec], bool, tuple[Any, PlainDict]] | None = None
         self._process = os.getpid()
@@ -200,8 +202,11 @@ class ChatModel:
             return reply
         name, (runnable, bound) = self.name, self._runnable_for(tools)
         with ProviderErrors(name):
+            sent = expanded(messages)
+            if self._user_must_begin:
+                sent = _user_first(sent)
             answer = runnable.invoke(
-                _message_cache.convert(self._acceptable(expanded(messages))),
+                _message_cache.convert(sent),
                 _named(config, name, self._takes_settings),
                 **bound,
                 **self._stop_keywords(stop),
@@ -222,24 +227,17 @@ class ChatModel:
             return reply
         name, (runnable, bound) = self.name, self._runnable_for(tools, across_loops=True)
         with ProviderErrors(name):
+            sent = await aexpanded(messages)
+            if self._user_must_begin:
+                sent = _user_first(sent)
             answer = await runnable.ainvoke(
-                _message_cache.convert(self._acceptable(await aexpanded(messages))),
+                _message_cache.convert(sent),
                 _named(config, name, self._takes_settings),
                 **bound,
                 **self._stop_keywords(stop),
             )
         reply = self._reply(answer, stop, structured=not tools)
         return reply if request is None else self._notified(request, reply)
-
-    def _acceptable(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Return messages without empty instructions, in which the user speaks first, where the provider insists on that."""
-        if not self._user_begins:
-            return messages
-        kept = [message for message in messages if message["role"] != "system" or message["content"]]
-        first = next((number for number, message in enumerate(kept) if message["role"] != "system"), len(kept))
-        if first < len(kept) and kept[first]["role"] != "assistant":
-            return messages if len(kept) == len(messages) else kept
-        return [*kept[:first], {"role": "user", "content": "Begin."}, *kept[first:]]
 
     def _watched_request(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]
@@ -313,7 +311,9 @@ class ChatModel:
                 self.name,
                 shorten(text_of(reply["content"]), 200),
             )
-        if not (reply["tool_calls"] or text_of(reply["content"]).strip()) and (reason := _end_reason(message)):
+        content = reply["content"]
+        said = (content if isinstance(content, str) else text_of(content)).strip()
+        if not (said or reply["tool_calls"]) and (reason := _end_reason(message)):
             reply["ended"] = reason
         if len(self._names) > 1 and (answered_by := _answering_model(message, self._names)) != self.name:
             reply["model"] = answered_by
@@ -327,6 +327,15 @@ class ChatModel:
 
 def _has_class(model: object, names: Sequence[str]) -> bool:
     return any(kind.__name__ in names for kind in type(model).__mro__)
+
+
+def _user_first(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return messages without empty instructions, in which the user speaks first, for providers that insist on both."""
+    kept = [message for message in messages if message["role"] != "system" or message["content"]]
+    first = next((number for number, message in enumerate(kept) if message["role"] != "system"), len(kept))
+    if first < len(kept) and kept[first]["role"] != "assistant":
+        return messages if len(kept) == len(messages) else kept
+    return [*kept[:first], {"role": "user", "content": "Begin."}, *kept[first:]]
 
 
 def _named(config: "RunnableConfig", name: str, takes_settings: bool) -> "RunnableConfig":
