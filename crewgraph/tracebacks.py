@@ -4,11 +4,13 @@ CREWGRAPH_TRACEBACK=full keeps all frames.
 """
 
 import os
+import signal
 import sysconfig
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import partial, wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
+from traceback import walk_tb
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
@@ -16,6 +18,7 @@ __all__ = [
     "drop_graph_notes",
     "keep_frames",
     "note_once",
+    "raised_by_signal",
     "shorten_tracebacks",
     "shortened",
     "show_users_frames",
@@ -62,11 +65,12 @@ class shortened:
 
 
 def shorten_tracebacks(error: BaseException) -> None:
-    """Leave only frames of the user's code in the tracebacks of an error and of those that led to it."""
+    """Leave only frames of the user's code and of signal handlers in the tracebacks of an error and of those that led to it."""
     if os.environ.get("CREWGRAPH_TRACEBACK") == "full":
         return
+    handlers = _signal_handlers()
     for one in _chain(error):
-        one.__traceback__ = keep_frames(one.__traceback__, _is_users)
+        one.__traceback__ = keep_frames(one.__traceback__, lambda it: _is_users(it) or it.tb_frame.f_code in handlers)
         drop_graph_notes(one)
 
 
@@ -88,6 +92,27 @@ def note_once(error: BaseException, note: str) -> None:
     """Add a note to an error that does not have it yet: the same error may end several runs."""
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
+
+
+def raised_by_signal(error: BaseException) -> bool:
+    """Whether the program's handler of a signal raised an error, as the time limits of Celery and RQ do: it is to end the run.
+
+    A handler that has been replaced since, as that of a time limit inside a tool, does not count.
+    """
+    handlers = _signal_handlers()
+    return any(frame.f_code in handlers for frame, _ in walk_tb(error.__traceback__))
+
+
+def _signal_handlers() -> set[object]:
+    """Return the code of the functions that handle signals at present."""
+    handlers: set[object] = set()
+    for number in signal.valid_signals():
+        handler: Any = signal.getsignal(number)
+        while isinstance(handler, partial):
+            handler = cast("Any", handler).func
+        function = handler if hasattr(handler, "__code__") else getattr(type(handler), "__call__", None)  # noqa: B004
+        handlers.add(getattr(function, "__code__", None))
+    return handlers
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -36,6 +36,7 @@ from crewgraph.core.replay import REPORTED, is_traced, report_once
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
 from crewgraph.text import shorten
+from crewgraph.tracebacks import raised_by_signal
 
 __all__ = ["run_body"]
 
@@ -163,6 +164,9 @@ def _notify(effect: Notify, frame: _Frame, places: _EffectPaths) -> object:
 
 
 def _as_effect_failure(error: Exception) -> EffectFailed:
+    """Return what is thrown into a body for an error; raise the error of a signal's handler, which ends the run."""
+    if raised_by_signal(error):
+        raise error
     if isinstance(error, EffectFailed):
         return error
     kind = type(error)

@@ -25,6 +25,7 @@ from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage, unemit
 from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS
 from crewgraph.lazy import loaded
 from crewgraph.redaction import redacted_logger
+from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
     "RUNTIME_STATE",
@@ -572,14 +573,18 @@ def _context_handlers(event_type: type[BaseEvent]) -> list[Handler]:
 def _call(handler: Handler, source: object, event: BaseEvent) -> None:
     try:
         handler(source, event)
-    except Exception:  # any error of a user's handler is logged, and the run continues
+    except Exception as error:  # any error of a user's handler is logged, and the run continues
+        if raised_by_signal(error):
+            raise
         _logger.exception(_FAILED, handler_name(handler), event.type)
 
 
 async def _acall(handler: Handler, source: object, event: BaseEvent) -> None:
     try:
         await handler(source, event)
-    except Exception:  # any error of a user's handler is logged, and the run continues
+    except Exception as error:  # any error of a user's handler is logged, and the run continues
+        if raised_by_signal(error):
+            raise
         _logger.exception(_FAILED, handler_name(handler), event.type)
 
 

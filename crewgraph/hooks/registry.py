@@ -15,6 +15,7 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.hooks.points import HookAborted, InterceptionPoint
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.redaction import redacted_logger
+from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
     "HookFn",
@@ -249,7 +250,7 @@ class _Course:
                 aborted.source = hook
             raise
         except Exception as error:  # logged; a hook that only observes a run must not end it
-            if is_control_flow(error):
+            if is_control_flow(error) or raised_by_signal(error):
                 raise
             if self.verbose:
                 _log.warning("the hook `%s` at `%s` failed", source_name(hook), self.point.value, exc_info=error)

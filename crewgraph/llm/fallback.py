@@ -16,6 +16,7 @@ from crewgraph.llm.retry import status_of
 from crewgraph.llm.structure import structured_model
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
+from crewgraph.tracebacks import raised_by_signal
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -36,10 +37,12 @@ def may_fall_back(error: BaseException) -> bool:
     """Return whether a failed request may be retried with another model.
 
     Invalid requests may not, nor conversations that exceed the context window, which are condensed instead. A wrong key,
-    an exhausted quota, or a server that is down or sends garbage concern only one model. A callback handler that raises ends
-    the run.
+    an exhausted quota, or a server that is down or sends garbage concern only one model. A callback handler, or a handler of
+    a signal, that raises ends the run.
     """
-    if not isinstance(error, Exception) or isinstance(error, ContextLengthExceeded) or raised_by_handler(error):
+    if not isinstance(error, Exception) or isinstance(error, ContextLengthExceeded):
+        return False
+    if raised_by_handler(error) or raised_by_signal(error):
         return False
     if isinstance(error, CrewgraphError) and not isinstance(error, ModelError):
         return False  # a limit was reached, for instance

@@ -18,6 +18,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict
+from crewgraph.tracebacks import raised_by_signal
 
 if TYPE_CHECKING:
     from crewgraph.events import knowledge as knowledge_events
@@ -183,7 +184,9 @@ def search_memories(
             texts[kind] = contextual.memory_texts(kind, search())
         except GraphBubbleUp:
             raise
-        except Exception as error:  # noqa: BLE001 - reported, and the work continues without it
+        except Exception as error:  # reported, and the work continues without it
+            if raised_by_signal(error):
+                raise
             failed[kind] = f"{type(error).__name__}: {error}"
     text = contextual.format_memories(texts, book)
     milliseconds = (time.perf_counter() - started) * 1000

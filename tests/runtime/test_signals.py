@@ -1,0 +1,149 @@
+"""Handlers of signals that raise, as the time limits of Celery and RQ do: they end the run, which can be resumed."""
+
+import signal
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from modes import Mode
+
+from crewgraph import ScriptedLLM, ToolUse
+from crewgraph.events import ToolUsageStartedEvent, crewai_event_bus
+from crewgraph.hooks import before_llm_call, unregister_before_llm_call_hook
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.tools import tool
+
+from .parts import agent, crew, task
+
+
+class TimeIsUp(Exception):
+    """The time of a job is up."""
+
+
+class Limit:
+    """A handler that raises the first time."""
+
+    def __init__(self) -> None:
+        self.has_struck = False
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        self.has_struck = True
+        raise TimeIsUp
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.handle(number, frame)
+
+    def strike(self, *_: object) -> None:
+        if not self.has_struck:
+            signal.raise_signal(signal.SIGUSR1)
+
+
+@pytest.fixture(params=["a method", "an object", "a partial function"])
+def limit(request: pytest.FixtureRequest) -> Iterator[Limit]:
+    limit = Limit()
+    handlers: dict[str, Callable[[int, FrameType | None], None]] = {
+        "a method": limit.handle,
+        "an object": limit,
+        "a partial function": partial(limit.handle),
+    }
+    before = signal.signal(signal.SIGUSR1, handlers[request.param])
+    yield limit
+    signal.signal(signal.SIGUSR1, before)
+
+
+def model(limit: Limit, where: str) -> ScriptedLLM:
+    def reply(messages: Any) -> Any:
+        if where == "the model":
+            limit.strike()
+        return "looked" if "seen" in str(messages[-1]["content"]) else ToolUse("look")
+
+    return ScriptedLLM(reply)
+
+
+def team(limit: Limit, where: str) -> Any:
+    @tool
+    def look() -> str:
+        """Look."""
+        if where == "a tool":
+            limit.strike()
+        return "seen"
+
+    def judge(output: Any) -> tuple[bool, Any]:
+        if where == "a guardrail":
+            limit.strike()
+        return True, output.raw
+
+    def tell(_: object) -> None:
+        if where == "a step callback":
+            limit.strike()
+
+    worker = agent(model(limit, where), max_retry_limit=2, tools=[look], step_callback=tell)
+    return crew(task("look", worker, guardrail=judge))
+
+
+@pytest.mark.parametrize("where", ["the model", "a tool", "a guardrail", "a step callback"])
+def test_the_run_ends_with_it_and_continues_when_resumed(mode: Mode, limit: Limit, where: str, tmp_path: Path) -> None:
+    looking = team(limit, where)
+    saver = SqliteCheckpointer(tmp_path / "runs.db")
+    with pytest.raises(TimeIsUp):
+        mode.kickoff(looking, thread_id="job", checkpointer=saver)
+    assert limit.has_struck
+    assert mode.resume(looking, "job", checkpointer=saver).raw == "looked"
+    saver.close()
+
+
+def test_no_other_model_is_asked(mode: Mode, limit: Limit) -> None:
+    other = ScriptedLLM(["answered by another model"])
+    with pytest.raises(TimeIsUp):
+        mode.kickoff(crew(task("answer", agent([model(limit, "the model"), other]))), checkpointer=False)
+    assert not other.requests
+
+
+def test_it_ends_all_crews_where_a_tool_runs_one(mode: Mode, limit: Limit) -> None:
+    @tool
+    def ask_others() -> str:
+        """Ask others."""
+        return team(limit, "the model").kickoff(checkpointer=False).raw
+
+    asking = agent(ScriptedLLM([ToolUse("ask_others"), "done"]), tools=[ask_others])
+    with pytest.raises(TimeIsUp) as raised:
+        mode.kickoff(crew(task("ask", asking)), checkpointer=False)
+    assert raised.traceback[-1].name == "handle"
+
+
+def test_it_passes_hooks_and_event_handlers(mode: Mode, limit: Limit) -> None:
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(ToolUsageStartedEvent)
+        def begin(source: object, event: ToolUsageStartedEvent) -> None:
+            limit.strike()
+
+        with pytest.raises(TimeIsUp):
+            mode.kickoff(team(limit, "a handler"), checkpointer=False)
+
+    hook = before_llm_call(limit.strike)
+    try:
+        limit.has_struck = False
+        with pytest.raises(TimeIsUp):
+            mode.kickoff(team(limit, "a hook"), checkpointer=False)
+    finally:
+        unregister_before_llm_call_hook(hook)
+
+
+def test_a_limit_inside_a_tool_is_a_failure_of_the_tool() -> None:
+    @tool
+    def look() -> str:
+        """Look, but not for long."""
+        before = signal.signal(signal.SIGUSR1, Limit())
+        try:
+            signal.raise_signal(signal.SIGUSR1)
+            return "never"
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+
+    llm = ScriptedLLM([ToolUse("look"), "it was too slow"])
+    assert crew(task("look", agent(llm, tools=[look]))).kickoff(checkpointer=False).raw == "it was too slow"
+    assert "TimeIsUp" in str(llm.requests[-1].messages[-1]["content"])
