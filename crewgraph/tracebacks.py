@@ -107,9 +107,9 @@ def _signal_handlers() -> set[object]:
     """Return the code of the functions that handle signals at present."""
     handlers: set[object] = set()
     for number in signal.valid_signals():
-        handler: Any = signal.getsignal(number)
+        handler: object = signal.getsignal(number)
         while isinstance(handler, partial):
-            handler = cast("Any", handler).func
+            handler = cast("partial[object]", handler).func
         function = handler if hasattr(handler, "__code__") else getattr(type(handler), "__call__", None)  # noqa: B004
         handlers.add(getattr(function, "__code__", None))
     return handlers
