@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import json
 import subprocess
 import sys
@@ -336,6 +337,24 @@ def test_one_model_serves_several_event_loops(serve: Serve):
     model = model_at(server)
     for _ in range(3):
         assert ask("async", model)["content"] == "echo: two words"
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # nobody closes the connection
+def test_an_event_loop_that_never_closes_its_generators_leaves_no_errors(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def asked() -> None:
+        sys.set_asyncgen_hooks(None, None)  # as under nest_asyncio
+        await model_at(serve(None)).acomplete(ASK, (), (), {})
+
+    unraisable: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda raised: unraisable.append(raised.exc_value))
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(asked())
+    loop.close()
+    del loop
+    gc.collect()
+    assert [error for error in unraisable if not isinstance(error, ResourceWarning)] == []
 
 
 def test_unknown_keywords_go_into_the_request(serve: Serve, mode: str):

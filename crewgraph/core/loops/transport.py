@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable
 from functools import cache
 from types import TracebackType
 from typing import Any, Self, cast
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from crewgraph.extras import load
 
@@ -105,8 +105,20 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 
 async def _closing(client: Any) -> AsyncGenerator[None, None]:
-    """Wait until the event loop closes its async generators, which is the only shutdown signal of a loop."""
+    """Wait until the event loop closes its async generators, which is the only shutdown signal of a loop.
+
+    Loops that do not close them, as under nest_asyncio, leave this one to the garbage collector, which cannot await.
+    """
+    own = ref(asyncio.get_running_loop())
     try:
         yield
     finally:
-        await client.aclose()
+        if _is_running(own()):
+            await client.aclose()
+
+
+def _is_running(loop: asyncio.AbstractEventLoop | None) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:  # there is none
+        return False
