@@ -348,7 +348,11 @@ def test_an_event_loop_that_never_closes_its_generators_leaves_no_errors(
         await model_at(serve(None)).acomplete(ASK, (), (), {})
 
     unraisable: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda raised: unraisable.append(raised.exc_value))
+
+    def note(raised: "sys.UnraisableHookArgs") -> None:
+        unraisable.append(raised.exc_value)
+
+    monkeypatch.setattr(sys, "unraisablehook", note)
     loop = asyncio.new_event_loop()
     loop.run_until_complete(asked())
     loop.close()
