@@ -1,4 +1,4 @@
-"""Ctrl-C: how long an interrupted run waits for its threads, and how the process ends even if a thread does not.
+"""Ctrl-C and other signals: how long an interrupted run waits for its threads, and how the process ends if a thread does not.
 
 A thread cannot be stopped. Its result is recorded if it ends in time; a tool that never ends must not keep the process alive.
 """
@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.cancellation import abandon
+from crewgraph.tracebacks import raised_by_signal
 
 if TYPE_CHECKING:
     from crewgraph.core.claims import ThreadClaim
@@ -33,17 +34,24 @@ _watching = False
 _not_before = 0.0
 
 
-def leave_threads(pool: Executor, works: "Collection[Future[Any]]", claim: "ThreadClaim | None") -> None:
-    """Wait a while for threads after Ctrl-C, and let them begin nothing new.
+def leave_threads(
+    pool: Executor, works: "Collection[Future[Any]]", claim: "ThreadClaim | None", cause: BaseException
+) -> None:
+    """Wait a while for threads after an interruption, and let them begin nothing new.
+
+    After Ctrl-C, the process does not wait for them at its end, either. After other signals it does: its exit status may say
+    that all is well.
 
     Args:
         pool: the pool of the threads.
         works: what was submitted to it.
         claim: the claim on the run's thread, which is held until the last of the works has ended.
+        cause: the interruption, from `interrupt_in`.
     """
     # At once, for Ctrl-C may come again; and even without works: Ctrl-C while a thread starts leaves one that no pool tracks.
     try:
-        end_with_main_thread(time.monotonic() + PATIENCE)
+        if isinstance(cause, KeyboardInterrupt):
+            end_with_main_thread(time.monotonic() + PATIENCE)
     finally:
         abandon()
         for work in works:
@@ -54,20 +62,26 @@ def leave_threads(pool: Executor, works: "Collection[Future[Any]]", claim: "Thre
         claim.close_after(left)
 
 
-def interrupt_in(error: BaseException | None) -> KeyboardInterrupt | None:
-    """Return the Ctrl-C that an exception is, or that it hides, else None.
+def interrupt_in(error: BaseException | None) -> BaseException | None:
+    """Return the interruption that an exception is, or that it hides, else None.
 
-    A wait for another thread releases a lock. If Ctrl-C comes before the wait would acquire it again, `threading` fails to
-    release it a second time, and that RuntimeError takes the place of the KeyboardInterrupt.
+    It is Ctrl-C (KeyboardInterrupt), or what the program's handler of another signal raised, such as a time limit.
+
+    A wait for another thread releases a lock. If a signal comes before the wait would acquire it again, `threading` fails to
+    release it a second time, and that RuntimeError takes the place of what the handler raised.
     """
-    if error is None or isinstance(error, KeyboardInterrupt):
+    if error is None or _is_interruption(error):
         return error
     context, trace = error.__context__, error.__traceback__
-    if not (isinstance(error, RuntimeError) and isinstance(context, KeyboardInterrupt) and trace):
+    if not (isinstance(error, RuntimeError) and context and trace and _is_interruption(context)):
         return None
     while trace.tb_next:
         trace = trace.tb_next
     return context if trace.tb_frame.f_code.co_filename == threading.__file__ else None
+
+
+def _is_interruption(error: BaseException) -> bool:
+    return isinstance(error, KeyboardInterrupt) or raised_by_signal(error)
 
 
 def end_with_main_thread(not_before: float = 0.0) -> None:

@@ -287,8 +287,8 @@ class Parallel(Operation):
                 started += (pool.submit(copy_context().run, branch, program) for program in self.programs)
                 results = [future.result() for future in started]
         except BaseException as error:
-            if interrupt_in(error):
-                leave_threads(pool, started, self.claim)
+            if cause := interrupt_in(error):
+                leave_threads(pool, started, self.claim, cause)
             else:
                 pool.shutdown()
             raise

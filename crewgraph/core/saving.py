@@ -175,9 +175,9 @@ class _PoolOnDemand(BackgroundExecutor):
         return self.stack.enter_context(pool)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool | None:
-        if "executor" in vars(self) and interrupt_in(error):
+        if "executor" in vars(self) and (cause := interrupt_in(error)):
             left = {task for task in cast("dict[Future[Any], Any]", self.tasks) if not task.done()}
-            leave_threads(self.executor, left, claim_in(self._config))
+            leave_threads(self.executor, left, claim_in(self._config), cause)
             return None
         return super().__exit__(kind, error, trace)
 

@@ -106,7 +106,7 @@ def interruption(error: BaseException, run: str, advice: str) -> BaseException |
         advice: how to continue, as from `resume_advice`; empty if the caller says it.
     """
     text = f"{run} was interrupted; {advice}" if advice else f"{run} was interrupted"
-    if interrupt_in(error):
+    if isinstance(interrupt_in(error), KeyboardInterrupt):
         return _Interrupted(text)
     return asyncio.CancelledError(text) if isinstance(error, asyncio.CancelledError) and is_interrupted() else None
 

@@ -17,7 +17,6 @@ from crewgraph.tools.adapt import AdaptedTool
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ReportedFailure, ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import UsageLimitReached
-from crewgraph.tracebacks import raised_by_signal
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -126,7 +125,6 @@ class GuardedTool:
                 or is_control_flow(error)
                 or interrupt_in(error)
                 or raised_by_handler(error)
-                or raised_by_signal(error)
             ):
                 raise
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)

@@ -1,7 +1,9 @@
 """Handlers of signals that raise, as the time limits of Celery and RQ do: they end the run, which can be resumed."""
 
 import signal
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -9,6 +11,7 @@ from typing import Any
 
 import pytest
 from modes import Mode
+from waiting import wait_until
 
 from crewgraph import ScriptedLLM, ToolUse
 from crewgraph.events import ToolUsageStartedEvent, crewai_event_bus
@@ -87,12 +90,11 @@ def team(limit: Limit, where: str) -> Any:
 @pytest.mark.parametrize("where", ["the model", "a tool", "a guardrail", "a step callback"])
 def test_the_run_ends_with_it_and_continues_when_resumed(mode: Mode, limit: Limit, where: str, tmp_path: Path) -> None:
     looking = team(limit, where)
-    saver = SqliteCheckpointer(tmp_path / "runs.db")
-    with pytest.raises(TimeIsUp):
-        mode.kickoff(looking, thread_id="job", checkpointer=saver)
-    assert limit.has_struck
-    assert mode.resume(looking, "job", checkpointer=saver).raw == "looked"
-    saver.close()
+    with closing(SqliteCheckpointer(tmp_path / "runs.db")) as saver:
+        with pytest.raises(TimeIsUp):
+            mode.kickoff(looking, thread_id="job", checkpointer=saver)
+        assert limit.has_struck
+        assert mode.resume(looking, "job", checkpointer=saver).raw == "looked"
 
 
 def test_no_other_model_is_asked(mode: Mode, limit: Limit) -> None:
@@ -147,3 +149,43 @@ def test_a_limit_inside_a_tool_is_a_failure_of_the_tool() -> None:
     llm = ScriptedLLM([ToolUse("look"), "it was too slow"])
     assert crew(task("look", agent(llm, tools=[look]))).kickoff(checkpointer=False).raw == "it was too slow"
     assert "TimeIsUp" in str(llm.requests[-1].messages[-1]["content"])
+
+
+def test_no_further_inputs_are_begun(limit: Limit) -> None:
+    llm = model(limit, "the model")
+    with pytest.raises(TimeIsUp):
+        crew(task("answer {x}", agent(llm))).kickoff_for_each([{"x": 1}, {"x": 2}], checkpointer=False)
+    assert len(llm.requests) == 1
+
+
+def test_what_threads_finish_in_the_meantime_is_recorded(limit: Limit, tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    @tool
+    def strike() -> str:
+        """Strike."""
+        wait_until(lambda: calls)
+        limit.strike()
+        return "struck"
+
+    @tool
+    def work() -> str:
+        """Work."""
+        calls.append("work")
+        wait_until(lambda: limit.has_struck)
+        time.sleep(0.2)
+        return "worked"
+
+    striking = agent(ScriptedLLM(lambda messages: use_once("strike", messages)), tools=[strike])
+    working = agent(ScriptedLLM(lambda messages: use_once("work", messages)), "another worker", tools=[work])
+    end = task("c", agent(ScriptedLLM(["done"]), "the last worker"))
+    both = crew(task("a", striking, async_execution=True), task("b", working, async_execution=True), end)
+    with closing(SqliteCheckpointer(tmp_path / "runs.db")) as saver:
+        with pytest.raises(TimeIsUp):
+            both.kickoff(thread_id="job", checkpointer=saver)
+        assert both.resume("job", checkpointer=saver).raw == "done"
+    assert calls == ["work"]
+
+
+def use_once(name: str, messages: Any) -> Any:
+    return "done" if "ed" in str(messages[-1]["content"])[-8:] else ToolUse(name)

@@ -11,6 +11,7 @@ from uuid import uuid4
 from crewgraph.compiler.agent.knowledge import load_knowledge_once
 from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.core.cancellation import giving_up
+from crewgraph.core.interruption import interrupt_in
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput
@@ -44,7 +45,9 @@ def kickoff_for_each(
                 if own is not None:
                     return own(inputs=item.inputs)
                 return kickoff_crew(crew, item.inputs, replace(options, thread_id=item.thread_id))
-        except Exception as error:  # noqa: BLE001 - an outcome like any other, until all have ended
+        except Exception as error:  # an outcome like any other, until all have ended
+            if interrupt_in(error):
+                raise
             return error
         finally:
             shown.advance()
@@ -58,7 +61,7 @@ def kickoff_for_each(
             started = [pool.submit(copy_context().run, run_item, item) for item in items]
             outcomes = [future.result() for future in started]
         return _collect(crew, items, outcomes)
-    finally:  # after a KeyboardInterrupt, start no further run
+    finally:  # after an interruption, start no further run
         pool.shutdown(cancel_futures=True)
 
 
