@@ -354,6 +354,13 @@ def test_a_message_may_stand_alone_as_in_any_graph_with_messages(mode: Mode):
             assert mode.invoke(graph, value, at)["output"] == "about rain?"
 
 
+def test_an_agent_hands_its_whole_state_to_a_crew_as_deep_agents_do(mode: Mode):
+    state: dict[str, Any] = {"messages": [HumanMessage("rain?")], "files": {"a.txt": "A"}, "todos": []}
+    done = mode.invoke(mode.compile(helper(), messages=True), state)
+    assert done["messages"][-1].content == "about rain?"
+    assert "files" not in done
+
+
 def test_a_conversation_without_a_question_is_refused(mode: Mode):
     with pytest.raises(RunError, match="hold none of a person"):
         mode.invoke(mode.compile(helper(), messages=True), {"messages": [AIMessage("hello")]})
