@@ -49,9 +49,8 @@ class CrewInput:
         if not isinstance(value, Mapping):
             return value
         values = dict(cast("PlainDict", self.with_last_message(cast("object", value))))
-        if (
-            self.conversed is not None and MESSAGES in values
-        ):  # the state of an agent, which may have more keys, as `files`
+        if self.conversed is not None and MESSAGES in values:
+            # The state of an agent, such as one of deepagents, which has keys of its own.
             values = {name: item for name, item in values.items() if name in self.channels or name in self.placeholders}
         is_state = bool(values.keys() & self.channels) and not self._fills_placeholders(values)
         unread = [name for name in values if name not in (self.channels if is_state else self.placeholders)]
