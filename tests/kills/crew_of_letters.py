@@ -6,6 +6,7 @@ The order says where the run is stored, what to do with it, and how the process 
 import asyncio
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -78,11 +79,21 @@ async def _within(crew: Crew, order: dict[str, Any]) -> str:
         return output.raw
 
 
+class TimeIsUp(Exception):
+    """What a handler of a signal raises, as the time limits of Celery and RQ do."""
+
+
+def _end_in_time(*_: object) -> None:
+    raise TimeIsUp
+
+
 def run_order(order: dict[str, Any]) -> str:
     """Start or continue the run, and return its result."""
     now, offset = time.time_ns, int(order["clock"] * 1e9)
     time.time_ns = lambda: now() + offset
     crew = post(order["log"])
+    if order["end"] == "time limit":
+        signal.signal(signal.SIGUSR1, _end_in_time)
     try:
         if order["mode"] == "async":
             return asyncio.run(_within(crew, order))
@@ -102,7 +113,7 @@ def run_order(order: dict[str, Any]) -> str:
                 sys.stdout.flush()
                 raise SystemExit(0)
             return reported[0] if reported else "failed"
-    except TimeoutError:
+    except (TimeoutError, TimeIsUp):
         return "cancelled"
     except ThreadBusy:
         return "busy"
