@@ -68,12 +68,13 @@ def interrupt_in(error: BaseException | None) -> BaseException | None:
     It is Ctrl-C (KeyboardInterrupt), or what the program's handler of another signal raised, such as a time limit.
 
     A wait for another thread releases a lock. If a signal comes before the wait would acquire it again, `threading` fails to
-    release it a second time, and that RuntimeError takes the place of what the handler raised.
+    release it a second time, and that RuntimeError takes the place of what the handler raised. So does a KeyError, if an
+    exception of the program comes while a thread starts.
     """
     if error is None or _is_interruption(error):
         return error
     context, trace = error.__context__, error.__traceback__
-    if not (isinstance(error, RuntimeError) and context and trace and _is_interruption(context)):
+    if not (isinstance(error, (RuntimeError, KeyError)) and context and trace and _is_interruption(context)):
         return None
     while trace.tb_next:
         trace = trace.tb_next

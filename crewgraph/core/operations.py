@@ -86,7 +86,7 @@ async def adrive(program: Program[T]) -> T:
             try:
                 reply, step = await operation.arun(), program.send
             except BaseException as error:  # noqa: BLE001 - thrown into the program, which decides
-                reply, step = error, program.throw
+                reply, step = interrupt_in(error) or error, program.throw
     except StopIteration as stop:
         return stop.value
 

@@ -1,6 +1,7 @@
 """Handlers of signals that raise, as the time limits of Celery and RQ do: they end the run, which can be resumed."""
 
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -185,6 +186,27 @@ def test_what_threads_finish_in_the_meantime_is_recorded(limit: Limit, tmp_path:
             both.kickoff(thread_id="job", checkpointer=saver)
         assert both.resume("job", checkpointer=saver).raw == "done"
     assert calls == ["work"]
+
+
+def test_it_may_come_while_a_thread_starts(limit: Limit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin: Callable[..., object] = vars(threading)["_start_new_thread"]
+    starting: dict[object, object] = vars(threading)["_limbo"]
+
+    def begin_and_strike(*args: object) -> object:
+        name = begin(*args)
+        wait_until(lambda: not starting)
+        limit.strike()
+        return name
+
+    llm = ScriptedLLM(lambda _: "done")
+    both = crew(
+        task("a", agent(llm), async_execution=True), task("b", agent(llm), async_execution=True), task("c", agent(llm))
+    )
+    with closing(SqliteCheckpointer(tmp_path / "runs.db")) as saver:
+        with monkeypatch.context() as patched, pytest.raises(TimeIsUp):
+            patched.setattr(threading, "_start_new_thread", begin_and_strike)
+            both.kickoff(thread_id="job", checkpointer=saver)
+        assert both.resume("job", checkpointer=saver).raw == "done"
 
 
 def use_once(name: str, messages: Any) -> Any:
