@@ -94,13 +94,20 @@ def note_once(error: BaseException, note: str) -> None:
         error.add_note(note)
 
 
-def raised_by_signal(error: BaseException) -> bool:
-    """Whether the program's handler of a signal raised an error, as the time limits of Celery and RQ do: it is to end the run.
+def raised_by_signal(error: BaseException) -> BaseException | None:
+    """Return what a signal handler of the program raised, if that is the error or its cause, else None.
 
-    A handler that has been replaced since, as that of a time limit inside a tool, does not count.
+    Time limits, such as those of Celery and RQ, raise in the middle of whatever runs, so that is not the failure of a request or
+    a tool. A handler that has been replaced since, as that of a time limit inside a tool, does not count.
     """
-    handlers = _signal_handlers()
-    return any(frame.f_code in handlers for frame, _ in walk_tb(error.__traceback__))
+    handlers, seen = _signal_handlers(), set[int]()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        if any(frame.f_code in handlers for frame, _ in walk_tb(cause.__traceback__)):
+            return cause
+        seen.add(id(cause))
+        cause = cause.__cause__
+    return None
 
 
 def _signal_handlers() -> set[object]:

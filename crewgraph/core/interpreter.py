@@ -164,9 +164,9 @@ def _notify(effect: Notify, frame: _Frame, places: _EffectPaths) -> object:
 
 
 def _as_effect_failure(error: Exception) -> EffectFailed:
-    """Return what is thrown into a body for an error; raise the error of a signal's handler, which ends the run."""
-    if raised_by_signal(error):
-        raise error
+    """Return what is thrown into a body for an error; raise what a signal handler raised, which ends the run."""
+    if (cause := raised_by_signal(error)) is not None:
+        raise cause
     if isinstance(error, EffectFailed):
         return error
     kind = type(error)
@@ -313,7 +313,9 @@ def _perform_together(effect: Together, frame: _Frame, here: str) -> Program[lis
             outcomes.append((yield from branch))
         except (GraphBubbleUp, JournalError):
             raise  # the next branch may ask only after this one is answered
-        except Exception as error:  # noqa: BLE001 - raised after every branch has ended
+        except Exception as error:  # raised after every branch has ended
+            if raised_by_signal(error):
+                raise
             outcomes.append(error)
     return _results_of(outcomes)
 

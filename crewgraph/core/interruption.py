@@ -39,8 +39,8 @@ def leave_threads(
 ) -> None:
     """Wait a while for threads after an interruption, and let them begin nothing new.
 
-    After Ctrl-C, the process does not wait for them at its end, either. After other signals it does: its exit status may say
-    that all is well.
+    After Ctrl-C, the process does not wait for them when it exits, either. After other signals it does: the program may handle
+    the exception and exit with status 0.
 
     Args:
         pool: the pool of the threads.
@@ -71,18 +71,16 @@ def interrupt_in(error: BaseException | None) -> BaseException | None:
     release it a second time, and that RuntimeError takes the place of what the handler raised. So does a KeyError, if an
     exception of the program comes while a thread starts.
     """
-    if error is None or _is_interruption(error):
+    if error is None or isinstance(error, KeyboardInterrupt):
         return error
+    if (cause := raised_by_signal(error)) is not None:
+        return cause
     context, trace = error.__context__, error.__traceback__
-    if not (isinstance(error, (RuntimeError, KeyError)) and context and trace and _is_interruption(context)):
+    if not (isinstance(error, (RuntimeError, KeyError)) and context and trace):
         return None
     while trace.tb_next:
         trace = trace.tb_next
-    return context if trace.tb_frame.f_code.co_filename == threading.__file__ else None
-
-
-def _is_interruption(error: BaseException) -> bool:
-    return isinstance(error, KeyboardInterrupt) or raised_by_signal(error)
+    return interrupt_in(context) if trace.tb_frame.f_code.co_filename == threading.__file__ else None
 
 
 def end_with_main_thread(not_before: float = 0.0) -> None:

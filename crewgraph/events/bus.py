@@ -573,19 +573,22 @@ def _context_handlers(event_type: type[BaseEvent]) -> list[Handler]:
 def _call(handler: Handler, source: object, event: BaseEvent) -> None:
     try:
         handler(source, event)
-    except Exception as error:  # any error of a user's handler is logged, and the run continues
-        if raised_by_signal(error):
-            raise
-        _logger.exception(_FAILED, handler_name(handler), event.type)
+    except Exception as error:  # noqa: BLE001 - any error of a user's handler
+        _log_failure(error, handler, event)
 
 
 async def _acall(handler: Handler, source: object, event: BaseEvent) -> None:
     try:
         await handler(source, event)
-    except Exception as error:  # any error of a user's handler is logged, and the run continues
-        if raised_by_signal(error):
-            raise
-        _logger.exception(_FAILED, handler_name(handler), event.type)
+    except Exception as error:  # noqa: BLE001 - any error of a user's handler
+        _log_failure(error, handler, event)
+
+
+def _log_failure(error: Exception, handler: Handler, event: BaseEvent) -> None:
+    """Log the error of a handler, and let the run continue; raise what a signal handler raised, which ends the run."""
+    if raised_by_signal(error):
+        raise error
+    _logger.error(_FAILED, handler_name(handler), event.type, exc_info=error)
 
 
 async def _call_later(steps: Steps, source: object, event: BaseEvent) -> None:

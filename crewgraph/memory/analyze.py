@@ -15,6 +15,7 @@ from crewgraph.memory.records import MemoryRecord, ScopeInfo, utc_now
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, model_outline
+from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
     "CallOperation",
@@ -151,7 +152,9 @@ def _ask_model(llm: object, system: str, user: str, schema: type[_M], book: Book
             ]
     except LimitReached:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a model raises, what is to be remembered is kept
+    except Exception as error:  # whatever a model raises, what is to be remembered is kept
+        if raised_by_signal(error):
+            raise
         problem = f"{type(error).__name__}: {error}"
     _log.warning("the memory's model returned no `%s`; continuing without it: %s", schema.__name__, problem)
     return None

@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from waiting import wait_until
 from crewgraph import ScriptedLLM, ToolUse
 from crewgraph.events import ToolUsageStartedEvent, crewai_event_bus
 from crewgraph.hooks import before_llm_call, unregister_before_llm_call_hook
+from crewgraph.memory import Memory
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
@@ -96,6 +97,30 @@ def test_the_run_ends_with_it_and_continues_when_resumed(mode: Mode, limit: Limi
             mode.kickoff(looking, thread_id="job", checkpointer=saver)
         assert limit.has_struck
         assert mode.resume(looking, "job", checkpointer=saver).raw == "looked"
+
+
+def test_a_client_that_wraps_it_in_an_error_of_its_own_does_not_hide_it(mode: Mode, limit: Limit) -> None:
+    def reply(_: object) -> str:
+        try:
+            limit.strike()
+        except TimeIsUp as error:
+            raise ConnectionError("no answer") from error
+        return "answered after all"
+
+    with pytest.raises(TimeIsUp):
+        mode.kickoff(crew(task("answer", agent(ScriptedLLM(reply), max_retry_limit=2))), checkpointer=False)
+
+
+def test_the_model_of_a_memory_may_be_interrupted(limit: Limit) -> None:
+    def reply(_: object) -> str:
+        limit.strike()
+        return "{}"
+
+    def vectors(texts: Sequence[str]) -> list[list[float]]:
+        return [[1.0, 0.0] for _ in texts]
+
+    with pytest.raises(TimeIsUp):
+        Memory(llm=ScriptedLLM(reply), embedder=vectors).remember("Tea is hot.")
 
 
 def test_no_other_model_is_asked(mode: Mode, limit: Limit) -> None:
@@ -210,4 +235,4 @@ def test_it_may_come_while_a_thread_starts(limit: Limit, tmp_path: Path, monkeyp
 
 
 def use_once(name: str, messages: Any) -> Any:
-    return "done" if "ed" in str(messages[-1]["content"])[-8:] else ToolUse(name)
+    return "done" if str(messages[-1]["content"]).endswith(("struck", "worked")) else ToolUse(name)

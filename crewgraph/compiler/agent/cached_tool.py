@@ -22,6 +22,7 @@ from crewgraph.tools.adapt import AdaptedTool, atraced, traced
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.use import GuardedTool, Outcome
+from crewgraph.tracebacks import raised_by_signal
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -118,7 +119,9 @@ class CachedTool:
             return plain((yield _HandlerCall(function, args, quick=self._in_memory and operation != "cache_function")))
         except GraphBubbleUp:
             raise
-        except Exception as error:  # noqa: BLE001 - logged, and the tool is called without a cache
+        except Exception as error:  # logged, and the tool is called without a cache
+            if raised_by_signal(error):
+                raise
             _log.warning(
                 "the tool `%s` is called without a cache: `%s` failed", self.tool.title, operation, exc_info=error
             )

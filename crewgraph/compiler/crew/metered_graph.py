@@ -477,7 +477,7 @@ _END: object = object()
 
 @contextmanager
 def _hiding_shared_node() -> Generator[None]:
-    """Drop LangGraph's note on the shared node from an error, which names its task."""
+    """Drop LangGraph's note on the shared node from an error; the error names its task."""
     try:
         yield
     except BaseException as error:
