@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from pydantic_core import ErrorDetails
 
+from crewgraph.annotations import annotations_of, signature_of
 from crewgraph.errors import DefinitionError
 from crewgraph.functions import by_name, check_importable
 
@@ -271,7 +272,7 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
         DefinitionError: The signature cannot be read, or requires an argument that a model cannot write.
     """
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = signature_of(function).parameters.values()
     except (TypeError, ValueError) as error:
         raise DefinitionError(f"the signature of {function!r} cannot be read: {error}. Pass `args_schema`.") from error
     hints, descriptions = _hints(function), _parameter_descriptions(inspect.getdoc(function) or "")
@@ -333,7 +334,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, object]:
     if not inspect.isroutine(inner):
         inner = type(inner).__call__
     inner = getattr(inner, "__func__", inner)
-    annotations = {n: a for n, a in getattr(inner, "__annotations__", {}).items() if n != "return"}
+    annotations = {n: a for n, a in annotations_of(inner).items() if n != "return"}
     try:
         return get_type_hints(
             SimpleNamespace(__annotations__=annotations),

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 
 import crewgraph
@@ -12,7 +13,7 @@ import crewgraph
 
 def python(program: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False, timeout=250
+        [sys.executable, *processes.STRICT, "-c", program], capture_output=True, text=True, check=False, timeout=250
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from crewgraph.annotations import signature_of
 from crewgraph.cli.definitions import DefinitionsLoader, definitions_only
 from crewgraph.cli.discovery import defined_targets, read_project
 from crewgraph.definitions.crew.crew import Crew
@@ -150,7 +151,7 @@ def _called(path: str, imported: object) -> object:
     if not inspect.isclass(imported) and not inspect.isroutine(imported):
         return imported
     try:
-        inspect.signature(imported).bind()
+        signature_of(imported).bind()
     except TypeError as error:
         raise RunError(
             f"`{path}` cannot be called without arguments ({error}); pass a function without parameters that returns the "

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
+from crewgraph.annotations import signature_of
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.events.background import PendingWork
 from crewgraph.events.base import BaseEvent
@@ -62,7 +63,7 @@ RUNTIME_STATE: ContextVar[Any] = ContextVar("crewgraph_runtime_state", default=N
 def call_handler(function: UserHandler) -> Handler:
     """Return a handler as it is called, with the source and the event."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = signature_of(function).parameters.values()
     except (TypeError, ValueError):  # something built in
         return cast("Handler", function)
     needed = [

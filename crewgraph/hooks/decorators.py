@@ -5,11 +5,11 @@ Methods of a project's class as hooks, if wrapped by hand rather than by a decor
 The shapes of hooks, for type checkers.
 """
 
-import inspect
 from collections.abc import Callable
 from functools import partial, update_wrapper, wraps
 from typing import Any, Protocol, TypeVar, overload, runtime_checkable
 
+from crewgraph.annotations import signature_of
 from crewgraph.hooks.llm_hooks import LLMCallHookContext
 from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import HookFn, register_hook
@@ -206,7 +206,7 @@ def _hooked(function: H, point: InterceptionPoint, agents: list[str] | None, too
 def _is_method(function: Callable[..., Any]) -> bool:
     """Whether a function is a method; it is then a hook for the crew of its class."""
     try:
-        return next(iter(inspect.signature(function).parameters), None) == "self"
+        return next(iter(signature_of(function).parameters), None) == "self"
     except (TypeError, ValueError):  # builtins have no signature
         return False
 

@@ -4,11 +4,11 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import partial
-from inspect import get_annotations
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
+from crewgraph.annotations import annotations_of, signature_of
 from crewgraph.core.limits import ASKING, METER
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import DefinitionError
@@ -73,7 +73,7 @@ def _parameters(owner: object, method: str, first: bool) -> _Parameters:
 
 def _read_signature(function: Any, first: bool) -> _Parameters:
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = list(signature_of(function).parameters.values())
     except ValueError:  # some builtins have no signature
         return frozenset(), frozenset(), False
     keywords = [p for p in parameters if p.kind in {p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY}]
@@ -313,4 +313,4 @@ class BaseLLM(Profile):
 
 def _declares(subclass: type, name: str) -> bool:
     """Return whether a subclass of `BaseLLM` declares an attribute of this name."""
-    return any(name in get_annotations(base) for base in subclass.__mro__ if base.__module__ != __name__)
+    return any(name in annotations_of(base) for base in subclass.__mro__ if base.__module__ != __name__)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from crewgraph.annotations import signature_text
 from crewgraph.compiler.flow.graph import edges_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowMethod, events_of
@@ -197,16 +198,10 @@ def _describe_condition(condition: Condition, nested: bool = False) -> str:
 
 def _signature(method: FlowMethod) -> str:
     try:
-        signature = inspect.signature(method.func)
-    except (
-        NameError,
-        TypeError,
-        ValueError,
-    ):  # written in C, or annotated with names imported only for type checking
+        text = signature_text(method.func)
+    except (TypeError, ValueError):  # written in C
         return f"{method.name}(...)"
-    parameters = list(signature.parameters.values())[1:]
-    keyword = "async def" if method.is_async else "def"
-    return f"{keyword} {method.name}{signature.replace(parameters=parameters)}"
+    return f"{'async def' if method.is_async else 'def'} {method.name}{text}"
 
 
 _SHAPES = {"start": ("((", "))"), "listener": ("([", "])"), "router": ("{", "}"), "task": ("(", ")")}

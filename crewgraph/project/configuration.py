@@ -5,7 +5,6 @@ tools and models with the project's own objects when an entry is first read.
 """
 
 import difflib
-import inspect
 import warnings
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
@@ -18,6 +17,7 @@ from yaml.parser import ParserError
 from yaml.reader import ReaderError
 from yaml.scanner import ScannerError
 
+from crewgraph.annotations import signature_of
 from crewgraph.definitions.base import ConfigSection
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError, Fault, UnknownName
@@ -157,7 +157,7 @@ def _resolve_item(project: object, item: Any, reference: ConfigReference) -> lis
 
 def _resolve_callback(project: object, name: str, method: Any) -> object:
     """Return a `@callback` method, or the function that it returns if it takes no arguments."""
-    parameters = inspect.signature(method).parameters.values()
+    parameters = signature_of(method).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL or (p.default is p.empty and p.kind is not p.VAR_KEYWORD) for p in parameters):
         return method
     cache = project_cache(project)

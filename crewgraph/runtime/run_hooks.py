@@ -1,6 +1,5 @@
 """Hooks at the boundaries of a run, and the observers of a run: the console, the log file, snapshots."""
 
-import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from langgraph.errors import GraphBubbleUp
 
+from crewgraph.annotations import signature_of
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Operation, Program
@@ -152,7 +152,7 @@ class _Dispatch(Operation):
 def callback_arguments(callback: Callable[..., object], value: object) -> tuple[object, ...]:
     """Return the arguments for a function: the value, if it takes one."""
     try:
-        parameters = inspect.signature(callback).parameters.values()
+        parameters = signature_of(callback).parameters.values()
     except (TypeError, ValueError):  # builtins have no signature
         return (value,)
     accepts_argument = any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL) for p in parameters)

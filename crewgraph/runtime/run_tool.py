@@ -15,6 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic_core import InitErrorDetails
 
+from crewgraph.annotations import is_unresolved, signature_of
 from crewgraph.compiler.crew.inputs import crew_input
 from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.pregel import node_identity, within_call
@@ -195,13 +196,13 @@ def _parameters_of(function: Callable[..., object]) -> list[inspect.Parameter]:
     try:
         signature = inspect.signature(function, eval_str=True)
     except NameError:  # annotated with names imported only for type checking
-        signature = inspect.signature(function)
+        signature = signature_of(function)
     return list(signature.parameters.values())[1:]
 
 
 def _type_of(annotation: Any) -> PlainDict:
     """Return the JSON schema of a parameter's type; empty if it has none."""
-    if annotation is inspect.Parameter.empty or isinstance(annotation, str):
+    if annotation is inspect.Parameter.empty or is_unresolved(annotation):
         return {}
     try:
         return TypeAdapter(annotation).json_schema()

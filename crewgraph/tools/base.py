@@ -4,7 +4,6 @@
 """
 
 import inspect
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Self, cast, dataclass_transform, overload
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
+from crewgraph.annotations import annotations_in
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import DefinitionError
-from crewgraph.extras import load
 from crewgraph.functions import by_name, restored
 from crewgraph.redaction import RedactedModel
 from crewgraph.schema import PlainDict, from_signature
@@ -56,7 +55,7 @@ class ToolType(ModelType):
 
     def __new__(mcs, name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], **keywords: Any) -> object:
         if untyped := _untyped_fields(bases, namespace):
-            namespace = {**namespace, "__annotations__": {**_annotations(namespace), **untyped}}
+            namespace = {**namespace, "__annotations__": {**annotations_in(namespace), **untyped}}
             fields = ", ".join(f"`{field}`" for field in untyped)
             warn_deprecated(f"{fields} without a type in the class `{name}`", 'write the type: `name: str = "..."`')
         return super().__new__(mcs, name, bases, namespace, **keywords)
@@ -73,7 +72,7 @@ def _untyped_fields(bases: tuple[type[object], ...], namespace: dict[str, object
     }
     if not candidates:
         return {}
-    annotated = _annotations(namespace)
+    annotated = annotations_in(namespace)
     return {name: annotation for name, annotation in candidates.items() if name not in annotated}
 
 
@@ -83,14 +82,6 @@ def _fields(base: type[object]) -> dict[str, Any]:
 
 def _is_method(value: Any) -> bool:
     return inspect.isroutine(value) or isinstance(value, (property, staticmethod, classmethod))
-
-
-def _annotations(namespace: dict[str, Any]) -> dict[str, object]:
-    annotate = namespace.get("__annotate_func__") or namespace.get("__annotate__")
-    if sys.version_info >= (3, 14) and "__annotations__" not in namespace and annotate is not None:
-        annotationlib: object = load("annotationlib")
-        return dict(annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF))
-    return dict(namespace.get("__annotations__", {}))
 
 
 _APPROVAL = "require_approval"

@@ -1,11 +1,12 @@
 """Conversion of tools to and from LangChain, whose packages are imported only when a tool is converted."""
 
 from collections.abc import Awaitable, Callable
-from inspect import Parameter, isfunction, signature
+from inspect import Parameter, isfunction
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, create_model
 
+from crewgraph.annotations import signature_of
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
@@ -126,7 +127,7 @@ def _only_parameter(tool: Any) -> str:
     """Return the name of the only argument of LangChain's `Tool`, whose schema describes its own `_run` instead."""
     function = tool.func or tool.coroutine
     named = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = () if function is None else signature(function).parameters.values()
+    parameters = () if function is None else signature_of(function).parameters.values()
     return next((one.name for one in parameters if one.kind in named), "tool_input")
 
 

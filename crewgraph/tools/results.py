@@ -9,6 +9,7 @@ from typing import Any, cast, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 
+from crewgraph.annotations import annotations_of
 from crewgraph.core.plain import plain
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.schema import PlainDict, PlainMapping
@@ -40,7 +41,7 @@ def result_schema_of(function: Callable[..., Any]) -> type[BaseModel] | None:
     while isinstance(inner, partial):
         inner = inspect.unwrap(cast("Callable[..., Any]", inner.func))
     inner = getattr(inner, "__func__", inner)
-    annotation = getattr(inner, "__annotations__", {}).get("return")
+    annotation = annotations_of(inner).get("return")
     if isinstance(annotation, str):
         try:
             annotation = get_type_hints(inner).get("return")

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from crewgraph.annotations import signature_of
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError, LimitReached, ToolFailed
@@ -110,7 +111,7 @@ class InvalidArguments(ToolFailed, ValueError):
 
 def keyword_names(function: Callable[..., Any]) -> frozenset[str] | None:
     """Return the parameter names of a function; None if it accepts any keyword."""
-    parameters = inspect.signature(function).parameters
+    parameters = signature_of(function).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return None
     return frozenset(parameters)
@@ -325,7 +326,7 @@ class CrewStructuredTool:
 
 def _check_parameters(name: str, func: Callable[..., object], schema: type[BaseModel]) -> None:
     known = set(schema.model_fields) | {field.alias for field in schema.model_fields.values()}
-    for parameter in inspect.signature(func).parameters.values():
+    for parameter in signature_of(func).parameters.values():
         is_variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         if parameter.default is parameter.empty and not is_variable and parameter.name not in known:
             raise DefinitionError(

@@ -6,6 +6,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import processes
 import pytest
 from cli.conftest import Python
 
@@ -36,7 +37,7 @@ def test_a_new_project_passes_its_test_and_tells_which_key_is_missing(python: Py
         "--basetemp",
         str(tmp_path / "temporary"),
     )  # other sessions clean up the common folder
-    tested = python("-m", "pytest", "-p", "no:cacheprovider", "-W", "error", *own, str(folder))
+    tested = python("-m", "pytest", "-p", "no:cacheprovider", *processes.STRICT, *own, str(folder))
     assert tested.returncode == 0 and "passed" in tested.stdout, tested.stdout + tested.stderr
     source = str(folder / "src")
     for program in (("-m", "latest_news.main"), (str(folder / "src" / "latest_news" / "main.py"), "the", "moon")):

@@ -6,13 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
+
 ROOT = Path(__file__).parents[2]
 
 
 def python(program: str) -> str:
     env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'compat'}"}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
+        [sys.executable, *processes.STRICT, "-c", program],
         capture_output=True,
         text=True,
         env=env,

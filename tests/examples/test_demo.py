@@ -17,7 +17,7 @@ DEMO = ROOT / "examples" / "demo.py"
 
 def demo(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return processes.run(
-        [sys.executable, "-W", "error", str(DEMO), *arguments],
+        [sys.executable, *processes.STRICT, str(DEMO), *arguments],
         env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment},
         cwd=folder,
         capture_output=True,

@@ -22,7 +22,10 @@ from typing import Any, cast
 
 from .launcher import begin
 
-__all__ = ["Popen", "command", "run"]
+__all__ = ["STRICT", "Popen", "command", "run"]
+
+STRICT = ("-W", "error", "-W", "ignore:'asyncio.iscoroutinefunction' is deprecated:DeprecationWarning")
+"""Options with which warnings are errors, but for what langsmith causes on Python 3.14."""
 
 _HERE = Path(__file__).parent
 

@@ -353,7 +353,7 @@ def office(tmp_path: Path) -> Path:
 def run(folder: Path, *program: str, **more: str) -> "subprocess.CompletedProcess[str]":
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
     return processes.run(
-        [sys.executable, "-W", "error", "-m", "crewgraph", "run", *program],
+        [sys.executable, *processes.STRICT, "-m", "crewgraph", "run", *program],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": path, **more},
         capture_output=True,

@@ -221,7 +221,7 @@ result = crew.resume("t")
 print([one.raw for one in result.tasks_output], len(llm.requests))
 """
     done = processes.run(
-        [sys.executable, "-W", "error", "-c", program],
+        [sys.executable, *processes.STRICT, "-c", program],
         env={**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,

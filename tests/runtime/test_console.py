@@ -33,7 +33,7 @@ Crew(agents=[worker], tasks=[Task(name="explore", description="d", expected_outp
 
 def shown(program: str) -> str:
     done = processes.run(
-        [sys.executable, "-W", "error", "-c", program],
+        [sys.executable, *processes.STRICT, "-c", program],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,

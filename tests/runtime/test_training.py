@@ -517,7 +517,7 @@ crew.train(2, "x.json", feedback=None if sys.argv[1] == "terminal" else ask)
 
 def python(*args: str, **more: Any) -> "subprocess.CompletedProcess[str]":
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", *args]
+    command = [sys.executable, *processes.STRICT, *args]
     return processes.run(command, env=env, capture_output=True, text=True, check=False, timeout=250, **more)
 
 
@@ -544,7 +544,7 @@ def test_somebody_at_a_terminal_is_shown_each_answer_and_asked(folder: Path):
     Path("team.py").write_text(_PROGRAM)
     ours, theirs = os.openpty()
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", "team.py", "terminal"]
+    command = [sys.executable, *processes.STRICT, "team.py", "terminal"]
     with processes.Popen(command, stdin=theirs, stdout=subprocess.PIPE, text=True, env=env) as process:
         os.write(ours, b"deeper\n\nslower\n\n")
         printed = process.communicate(timeout=250)[0]

@@ -14,6 +14,7 @@ from crewgraph_compat.surface.absent import reason
 from crewgraph_compat.surface.reexports import origin, target
 from crewgraph_compat.surface.table import TABLE
 
+from crewgraph.annotations import annotations_of
 from surface.manifest import VERSIONS, ClassNames, manifest
 
 __all__ = ["GAP", "REPORT", "Name", "members", "names", "report", "table"]
@@ -79,7 +80,7 @@ def _judged(path: str, fault: str) -> Name:
 def _has(ours: Any, name: str) -> bool:
     if hasattr(ours, name) or name in getattr(ours, "model_fields", {}):
         return True
-    return any(name in vars(cls).get("__annotations__", {}) for cls in getattr(ours, "__mro__", ()))
+    return any(name in annotations_of(cls) for cls in getattr(ours, "__mro__", ()))
 
 
 def _field_fault(ours: Any, name: str, default: str | None) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from crewgraph.annotations import annotations_of
+
 __all__ = [
     "Feature",
     "FeatureKind",
@@ -131,7 +133,7 @@ def known_attributes(target: str) -> frozenset[str]:
     """Return the attribute names of a class's objects."""
     built = crewgraph_class(target)
     kinds: tuple[type, ...] = getattr(built, "__mro__", ())
-    annotated: list[dict[str, Any]] = [vars(kind).get("__annotations__", {}) for kind in kinds]
+    annotated: list[dict[str, Any]] = [annotations_of(kind) for kind in kinds]
     assigned = (name for kind in kinds for name in _assigned_by_init(kind))
     names = (name for item in annotated for name in item)
     return frozenset({*dir(built), *getattr(built, "model_fields", ()), *names, *assigned})

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from crewgraph.annotations import annotations_of
 from crewgraph.compiler.flow.record import RESERVED
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.errors import StorageError
@@ -134,8 +135,7 @@ def _is_data(kind: type[object]) -> bool:
 
 
 def _annotations(function: Any) -> list[object]:
-    annotations: dict[str, object] = getattr(function, "__annotations__", {})
-    return [part for item in annotations.values() for part in _parts(item)]
+    return [part for item in annotations_of(function).values() for part in _parts(item)]
 
 
 def _parts(annotation: object) -> list[object]:

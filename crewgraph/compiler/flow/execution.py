@@ -14,6 +14,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.types import Command, Send
 from pydantic import BaseModel
 
+from crewgraph.annotations import signature_of
 from crewgraph.compiler.flow.algebra import Execution
 from crewgraph.compiler.flow.asking import interrupts, pending_feedback, request_feedback, restore_question
 from crewgraph.compiler.flow.completion import method_of
@@ -130,7 +131,7 @@ def unknown_inputs(definition: FlowDefinition, state: object, inputs: Inputs) ->
 
 @lru_cache(10_000)
 def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
-    parameters = tuple(inspect.signature(function).parameters.values())
+    parameters = tuple(signature_of(function).parameters.values())
     return parameters if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL else parameters[1:]
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from inspect import get_annotations
 from typing import Any, ClassVar, cast, get_origin
 
 from pydantic.fields import FieldInfo, ModelPrivateAttr
 from pydantic_core import PydanticUndefined
 
+from crewgraph.annotations import annotations_of
 from crewgraph.errors import DefinitionError
 
 __all__ = ["declared_fields", "set_declared_fields"]
@@ -19,7 +19,7 @@ def declared_fields(flow: type, base: type) -> frozenset[str]:
     return frozenset(
         name
         for kind in own
-        for name, annotation in get_annotations(kind).items()
+        for name, annotation in annotations_of(kind).items()
         if not hasattr(base, name) and not _is_class_variable(annotation)
     )
 

@@ -204,7 +204,7 @@ def _values_from_jumps(instructions: list[dis.Instruction], offset: int) -> Iter
 def _loaded_constant(instruction: dis.Instruction) -> object:
     if instruction.opname == "JUMP_FORWARD":  # this path continues elsewhere
         return None
-    return instruction.argval if instruction.opname == "LOAD_CONST" else _UNKNOWN
+    return instruction.argval if instruction.opname in ("LOAD_CONST", "LOAD_SMALL_INT") else _UNKNOWN
 
 
 def _text_constants(code: CodeType) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args, get_origin
 
 from pydantic import BaseModel, Field, TypeAdapter, field_validator, model_validator
 
+from crewgraph.annotations import is_unresolved, signature_of
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable, override_of
@@ -105,7 +106,7 @@ def validate_guardrail(value: Any) -> Any:
     if not callable(value):
         raise ValueError(f"a guardrail is a function of the task's output or a text, not {_describe(value)}")
     try:
-        signature = inspect.signature(value)
+        signature = signature_of(value)
     except (TypeError, ValueError):  # builtins have none
         return value
     required = [
@@ -118,7 +119,7 @@ def validate_guardrail(value: Any) -> Any:
     if len(required) > 1 or not (positional or accepts_any):
         raise ValueError(f"a guardrail takes one argument, the task's output; `{_name(value)}` takes {len(required)}")
     declared = signature.return_annotation
-    if declared is not signature.empty and not isinstance(declared, str) and not _is_pair(declared):
+    if declared is not signature.empty and not is_unresolved(declared) and not _is_pair(declared):
         raise ValueError(
             f"a guardrail returns `tuple[bool, Any]`; `{_name(value)}` declares to return `{inspect.formatannotation(declared)}`"
         )

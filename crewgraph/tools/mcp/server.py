@@ -1,7 +1,6 @@
 """Descriptions of MCP servers and tool filters, and parsing of `mcps=[...]`: descriptions, dicts of fields, or addresses."""
 
 import hashlib
-import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
+from crewgraph.annotations import signature_of
 from crewgraph.errors import DefinitionError
 from crewgraph.redaction import RedactedModel, redact_text
 from crewgraph.schema import PlainDict, PlainMapping
@@ -98,7 +98,7 @@ def is_offered(tool_filter: ToolFilter | None, context: ToolFilterContext, tool:
 
 
 def _accepts_two(function: Callable[..., Any]) -> bool:
-    parameters = inspect.signature(function).parameters.values()
+    parameters = signature_of(function).parameters.values()
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     required = [p for p in positional if p.default is p.empty]
     return len(required) == 2 or any(p.kind is p.VAR_POSITIONAL for p in parameters)

@@ -354,6 +354,6 @@ def test_one_that_was_not_closed_leaves_no_warning(tmp_path: Path):
     )
     root = Path(__file__).parents[3]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "tests"), *sys.path])}
-    command = [sys.executable, "-X", "dev", "-W", "error", "-c", code, str(tmp_path / "s.db")]
+    command = [sys.executable, "-X", "dev", *processes.STRICT, "-c", code, str(tmp_path / "s.db")]
     done = processes.run(command, env=environment, capture_output=True, text=True, timeout=250)
     assert (done.returncode, done.stderr) == (0, "")

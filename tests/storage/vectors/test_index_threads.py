@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 from storage.vectors.clusters import clustered
 
@@ -158,7 +159,7 @@ index.add(np.arange(19_000), np.random.default_rng(1).standard_normal((19_000, 6
 print("added")
 """
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=250, check=False
+        [sys.executable, *processes.STRICT, "-c", program], capture_output=True, text=True, timeout=250, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "added\n", "")
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import update_wrapper
-from inspect import signature
 from types import MethodType
 from typing import Any, Generic, Literal, NewType, NotRequired, ParamSpec, Protocol, Required, TypedDict, TypeVar
 
 from pydantic import BaseModel, Field
 
+from crewgraph.annotations import signature_of
 from crewgraph.definitions.flow.method import FlowCondition, MethodMetadata, get_metadata
 
 __all__ = [
@@ -156,7 +156,7 @@ class FlowMethod(Generic[P, _Returned], metaclass=_OfNotes):
     def __init__(self, meth: Callable[P, _Returned], instance: Any = None) -> None:
         self._meth, self._instance = meth, instance
         update_wrapper(self, meth)
-        self.__signature__ = signature(meth)
+        self.__signature__ = signature_of(meth)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> _Returned:
         if self._instance is None:

@@ -11,6 +11,7 @@ from typing import Any, TypedDict, cast
 
 from pydantic import BaseModel
 
+from crewgraph.annotations import annotations_of
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
@@ -125,7 +126,7 @@ def get_crew_instance(module_attr: Any) -> Crew | None:
         return make().crew() if getattr(module_attr, "is_crew_class", False) else None
     if isinstance(module_attr, Crew):
         return module_attr
-    annotation = inspect.get_annotations(module_attr).get("return") if inspect.isfunction(module_attr) else None
+    annotation = annotations_of(module_attr).get("return") if inspect.isfunction(module_attr) else None
     return module_attr() if annotation is Crew or annotation == "Crew" else None
 
 

@@ -1,0 +1,92 @@
+"""Signatures and annotations of users' functions and classes.
+
+Since Python 3.14, annotations are evaluated when they are read. Names in them that are imported for type checkers only would
+raise NameError there; here they are forward references.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, ForwardRef
+
+__all__ = ["annotations_in", "annotations_of", "is_unresolved", "signature_of", "signature_text"]
+
+
+def is_unresolved(annotation: object) -> bool:
+    """Whether an annotation is not evaluated: text, or a forward reference."""
+    return isinstance(annotation, (str, ForwardRef))
+
+
+if sys.version_info >= (3, 14):
+    import annotationlib
+
+    def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+        """Return a signature.
+
+        Raises:
+            TypeError: The object cannot be called.
+            ValueError: It is built in and has no signature.
+        """
+        return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
+
+    def _written_signature(function: Callable[..., Any]) -> inspect.Signature:
+        return inspect.signature(function, annotation_format=annotationlib.Format.STRING)
+
+    def annotations_of(owner: Any) -> dict[str, Any]:
+        """Return the annotations of a function, or those in the body of a class."""
+        return annotationlib.get_annotations(owner, format=annotationlib.Format.FORWARDREF)
+
+    def annotations_in(body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the annotations in the body of a class that is being created."""
+        annotate = annotationlib.get_annotate_from_class_namespace(body)
+        if "__annotations__" in body or annotate is None:
+            return dict(body.get("__annotations__", {}))
+        return annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
+
+else:
+
+    def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+        """Return a signature.
+
+        Raises:
+            TypeError: The object cannot be called.
+            ValueError: It is built in and has no signature.
+        """
+        return inspect.signature(function)
+
+    def _written_signature(function: Callable[..., Any]) -> inspect.Signature:
+        return inspect.signature(function)
+
+    def annotations_of(owner: Any) -> dict[str, Any]:
+        """Return the annotations of a function, or those in the body of a class."""
+        return inspect.get_annotations(owner)
+
+    def annotations_in(body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the annotations in the body of a class that is being created."""
+        return dict(body.get("__annotations__", {}))
+
+
+def signature_text(method: Callable[..., Any]) -> str:
+    """Return the signature of a method as it is written, without the first parameter, to be shown to people.
+
+    Raises:
+        TypeError: The object cannot be called.
+        ValueError: It is built in and has no signature.
+    """
+    signature = _written_signature(method)
+    parameters = [one.replace(annotation=_Text.of(one.annotation)) for one in list(signature.parameters.values())[1:]]
+    return str(signature.replace(parameters=parameters, return_annotation=_Text.of(signature.return_annotation)))
+
+
+class _Text:
+    """An annotation that is shown without quotes."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    @classmethod
+    def of(cls, annotation: object) -> object:
+        return cls(annotation) if isinstance(annotation, str) else annotation
