@@ -9,6 +9,7 @@ from crewgraph.memory.items import EntityMemoryItem
 from crewgraph.memory.short_term import StoredMemory
 from crewgraph.memory.storage import resolve_storage
 from crewgraph.schema import Metadata
+from crewgraph.tracebacks import raised_by_signal
 
 __all__ = ["EntityMemory"]
 
@@ -53,7 +54,9 @@ class EntityMemory(StoredMemory):
         for item in items:
             try:
                 call(self.storage.save, _entity_text(item), item.metadata)
-            except Exception as error:  # noqa: BLE001 - raised once the others are saved
+            except Exception as error:  # raised once the others are saved
+                if raised_by_signal(error):
+                    raise
                 errors.append(f"{item.name}: {error}")
         if errors:
             raise StorageError(f"{len(errors)} of {len(items)} entities could not be saved: {'; '.join(errors)}")

@@ -1,6 +1,7 @@
 """Handlers of signals that raise, as the time limits of Celery and RQ do: they end the run, which can be resumed."""
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,13 +12,26 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from langgraph.types import interrupt
 from modes import Mode
 from waiting import wait_until
 
 from crewgraph import ScriptedLLM, ToolUse
+from crewgraph.contrib.evaluation import (
+    AgentEvaluator,
+    BaseEvaluator,
+    EvaluationScore,
+    ExperimentRunner,
+    MetricCategory,
+)
+from crewgraph.contrib.evaluation.results import ExecutionState
 from crewgraph.events import ToolUsageStartedEvent, crewai_event_bus
+from crewgraph.flow import ConversationConfig, ConversationState, Flow, RouterConfig, listen
 from crewgraph.hooks import before_llm_call, unregister_before_llm_call_hook
 from crewgraph.memory import Memory
+from crewgraph.memory.entity import EntityMemory
+from crewgraph.memory.items import EntityMemoryItem
+from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
@@ -123,6 +137,72 @@ def test_the_model_of_a_memory_may_be_interrupted(limit: Limit) -> None:
         Memory(llm=ScriptedLLM(reply), embedder=vectors).remember("Tea is hot.")
 
 
+def test_a_storage_of_a_memory_may_be_interrupted(mode: Mode, limit: Limit) -> None:
+    class Interrupted:
+        def save(self, value: object, metadata: object) -> None:
+            limit.strike()
+
+        def search(self, query: str, limit: int = 3, score_threshold: float = 0.0) -> list[Any]:
+            strike()
+            return []
+
+        def reset(self) -> None: ...
+
+    strike = limit.strike
+    llm = ScriptedLLM(["answered"])
+    remembering = crew(
+        task("answer", agent(llm)), memory=True, short_term_memory=ShortTermMemory(storage=Interrupted())
+    )
+    with pytest.raises(TimeIsUp):
+        mode.kickoff(remembering, checkpointer=False)
+    assert not llm.requests
+
+    limit.has_struck = False
+    memory = EntityMemory(storage=Interrupted())
+    with pytest.raises(TimeIsUp):
+        memory.save([EntityMemoryItem(name, "drink", "hot", "") for name in ("Tea", "Coffee")])
+
+
+def test_a_cache_may_be_interrupted(mode: Mode, limit: Limit) -> None:
+    class Interrupted:
+        def read(self, tool: str, input: str) -> None:
+            limit.strike()
+
+        def add(self, tool: str, input: str, output: object) -> None: ...
+
+    @tool
+    def look() -> str:
+        """Look."""
+        raise AssertionError("called after the limit")
+
+    looking = agent(ScriptedLLM([ToolUse("look"), "looked"]), tools=[look], cache_handler=Interrupted())
+    with pytest.raises(TimeIsUp):
+        mode.kickoff(crew(task("look", looking)), checkpointer=False)
+
+
+def test_no_further_call_is_made_in_turn(mode: Mode, limit: Limit) -> None:
+    asked: list[str] = []
+
+    @tool
+    def dig(where: str) -> str:
+        """Dig."""
+        asked.append(where)
+        interrupt(f"May I dig {where}?")
+        limit.strike()
+        return "dug"
+
+    llm = ScriptedLLM(
+        [[ToolUse("dig", {"where": "here"}), ToolUse("dig", {"where": "there"})], "done"], native_tools=True
+    )
+    digging = crew(task("dig", agent(llm, tools=[dig])))
+    mode.kickoff(digging, thread_id="job")
+    assert sorted(asked) == ["here", "there"]
+    asked.clear()
+    with pytest.raises(TimeIsUp):
+        mode.resume(digging, "job", answer="yes")
+    assert len(asked) == 1
+
+
 def test_no_other_model_is_asked(mode: Mode, limit: Limit) -> None:
     other = ScriptedLLM(["answered by another model"])
     with pytest.raises(TimeIsUp):
@@ -184,6 +264,44 @@ def test_no_further_inputs_are_begun(limit: Limit) -> None:
     assert len(llm.requests) == 1
 
 
+def test_no_further_case_of_an_experiment_is_run(mode: Mode, limit: Limit) -> None:
+    llm = model(limit, "the model")
+    runner = ExperimentRunner([{"inputs": {"x": x}, "expected_score": 5} for x in (1, 2)])
+    team = crew(task("answer {x}", agent(llm)))
+    with pytest.raises(TimeIsUp):
+        mode.run(partial(runner.run, team), partial(runner.arun, team))
+    assert len(llm.requests) == 1
+
+
+def test_no_further_metric_is_evaluated(limit: Limit) -> None:
+    class Striking(BaseEvaluator):
+        @property
+        def metric_category(self) -> MetricCategory:
+            return MetricCategory.GOAL_ALIGNMENT
+
+        def evaluate(self, *_: object, **__: object) -> EvaluationScore:
+            assert not limit.has_struck
+            limit.strike()
+            return EvaluationScore(score=5.0)
+
+    evaluator = AgentEvaluator([clerk := agent(ScriptedLLM([]))], [Striking(), Striking()])
+    with pytest.raises(TimeIsUp):
+        evaluator.evaluate(clerk, {}, "done", ExecutionState())
+
+
+def test_the_choice_of_a_route_may_be_interrupted(limit: Limit) -> None:
+    @ConversationConfig(llm=model(limit, "the model"), router=RouterConfig(fallback_intent="order"))
+    class Desk(Flow[ConversationState]):
+        conversational = True
+
+        @listen("order")
+        def look_up(self) -> str:
+            raise AssertionError("called after the limit")
+
+    with pytest.raises(TimeIsUp):
+        Desk().handle_turn("where is it?")
+
+
 def test_what_threads_finish_in_the_meantime_is_recorded(limit: Limit, tmp_path: Path) -> None:
     calls: list[str] = []
 
@@ -214,11 +332,12 @@ def test_what_threads_finish_in_the_meantime_is_recorded(limit: Limit, tmp_path:
 
 
 def test_it_may_come_while_a_thread_starts(limit: Limit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begin: Callable[..., object] = vars(threading)["_start_new_thread"]
+    starts = "_start_joinable_thread" if sys.version_info >= (3, 13) else "_start_new_thread"
+    begin: Callable[..., object] = vars(threading)[starts]
     starting: dict[object, object] = vars(threading)["_limbo"]
 
-    def begin_and_strike(*args: object) -> object:
-        name = begin(*args)
+    def begin_and_strike(*args: object, **more: object) -> object:
+        name = begin(*args, **more)
         wait_until(lambda: not starting)
         limit.strike()
         return name
@@ -229,7 +348,7 @@ def test_it_may_come_while_a_thread_starts(limit: Limit, tmp_path: Path, monkeyp
     )
     with closing(SqliteCheckpointer(tmp_path / "runs.db")) as saver:
         with monkeypatch.context() as patched, pytest.raises(TimeIsUp):
-            patched.setattr(threading, "_start_new_thread", begin_and_strike)
+            patched.setattr(threading, starts, begin_and_strike)
             both.kickoff(thread_id="job", checkpointer=saver)
         assert both.resume("job", checkpointer=saver).raw == "done"
 

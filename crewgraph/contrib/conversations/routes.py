@@ -25,6 +25,7 @@ from crewgraph.events.flow import ConversationRouteSelectedEvent
 from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict, PlainMapping, model_outline
 from crewgraph.text import extract_json
+from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
     "answer_from_history",
@@ -101,7 +102,9 @@ def _model_route(flow: Any, router: RouterConfig, context: Mapping[str, object])
     ]
     try:
         reply = ask_model(llm, prompt)
-    except Exception as error:  # noqa: BLE001 - the fallback route handles the turn
+    except Exception as error:  # the fallback route handles the turn
+        if raised_by_signal(error):
+            raise
         _warn(f"the model could not choose a route of flow `{flow.flow_name}`: {type(error).__name__}: {error}")
         return router.fallback_intent or _CONVERSE
     name = _parse_route(reply, router)

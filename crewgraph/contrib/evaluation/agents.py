@@ -40,6 +40,7 @@ from crewgraph.events import (
 from crewgraph.events.bus import EventBus, is_replaying
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
+from crewgraph.tracebacks import raised_by_signal
 
 __all__ = ["AgentEvaluator", "EventSubscriptions", "create_default_evaluator"]
 
@@ -187,7 +188,9 @@ class AgentEvaluator:
                 score = evaluator.evaluate(
                     agent=agent, task=task, execution_trace=execution_trace, final_output=final_output
                 )
-            except Exception as error:  # noqa: BLE001 - reported, and the other metrics are evaluated
+            except Exception as error:  # reported, and the other metrics are evaluated
+                if raised_by_signal(error):
+                    raise
                 _log.warning(
                     "%s of agent `%s` could not be evaluated: %s", category.title(), subject["agent_role"], error
                 )

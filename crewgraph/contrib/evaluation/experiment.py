@@ -21,6 +21,7 @@ from crewgraph.errors import RunError
 from crewgraph.observe.progress import progress
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping, fault_text
+from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
     "ExperimentRunner",
@@ -121,7 +122,9 @@ class ExperimentRunner:
             passed = is_passing(case.expected_score, scores)
             update = {"score": _single_or_all(scores), "passed": passed, "agent_evaluations": dict(evaluations)}
             return case.model_copy(update=update)
-        except Exception as error:  # noqa: BLE001 - logged, and the other cases are run
+        except Exception as error:  # logged, and the other cases are run
+            if raised_by_signal(error):
+                raise
             _log.warning("the case `%s` could not be run: %s: %s", case.identifier, type(error).__name__, error)
             return case
 
