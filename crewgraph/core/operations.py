@@ -6,9 +6,7 @@ A *program* is a generator that yields operations and receives their results. It
 import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +18,7 @@ from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread, wait_on_loop
+from crewgraph.core.loops.threads import TrackingThreadPool
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached
@@ -280,15 +279,14 @@ class Parallel(Operation):
                 return error
 
         # A separate pool: a shared one deadlocks when a branch holds branches.
-        pool = ThreadPoolExecutor(len(self.programs), thread_name_prefix="crewgraph-branch")
-        started: list[Future[Any]] = []
+        pool = TrackingThreadPool(len(self.programs), "crewgraph-branch")
         try:
             with giving_up():
-                started += (pool.submit(copy_context().run, branch, program) for program in self.programs)
+                started = [pool.submit(branch, program) for program in self.programs]
                 results = [future.result() for future in started]
         except BaseException as error:
             if cause := interrupt_in(error):
-                leave_threads(pool, started, self.claim, cause)
+                leave_threads(pool, pool.unfinished(), self.claim, cause)
             else:
                 pool.shutdown()
             raise

@@ -21,7 +21,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple, copy_checkpoint
 from langgraph.constants import START
 from langgraph.graph.state import CompiledStateGraph
@@ -37,6 +36,7 @@ else:
 from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim, claim_in, keeper_of
 from crewgraph.core.interruption import interrupt_in, leave_threads
+from crewgraph.core.loops.threads import TrackingThreadPool
 from crewgraph.core.pregel import trace_on_demand, with_loops_above
 from crewgraph.core.supersteps import LeanLoop, NodeRunner, with_globals
 from crewgraph.schema import PlainMapping
@@ -170,14 +170,12 @@ class _PoolOnDemand(BackgroundExecutor):
         self._config = config
 
     @cached_property
-    def executor(self) -> Any:
-        pool = ContextThreadPoolExecutor(self._config.get("max_concurrency"), thread_name_prefix="crewgraph-node")
-        return self.stack.enter_context(pool)
+    def executor(self) -> TrackingThreadPool:
+        return self.stack.enter_context(TrackingThreadPool(self._config.get("max_concurrency"), "crewgraph-node"))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool | None:
         if "executor" in vars(self) and (cause := interrupt_in(error)):
-            left = {task for task in cast("dict[Future[Any], Any]", self.tasks) if not task.done()}
-            leave_threads(self.executor, left, claim_in(self._config), cause)
+            leave_threads(self.executor, self.executor.unfinished(), claim_in(self._config), cause)
             return None
         return super().__exit__(kind, error, trace)
 

@@ -96,6 +96,7 @@ _NO_VARIABLES = {
         "LOAD_ATTR",
         "LOAD_CONST",
         "LOAD_METHOD",
+        "LOAD_SMALL_INT",
         "RETURN_CONST",
         "RETURN_VALUE",
     ),  # Python's instructions

@@ -331,10 +331,15 @@ def test_what_threads_finish_in_the_meantime_is_recorded(limit: Limit, tmp_path:
     assert calls == ["work"]
 
 
-def test_it_may_come_while_a_thread_starts(limit: Limit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("at_once", ["tasks", "calls"])
+def test_it_may_come_while_a_thread_starts(
+    limit: Limit, at_once: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ThreadPoolExecutor` then does not know what the thread works on."""
     starts = "_start_joinable_thread" if sys.version_info >= (3, 13) else "_start_new_thread"
     begin: Callable[..., object] = vars(threading)[starts]
     starting: dict[object, object] = vars(threading)["_limbo"]
+    calls: list[str] = []
 
     def begin_and_strike(*args: object, **more: object) -> object:
         name = begin(*args, **more)
@@ -342,15 +347,29 @@ def test_it_may_come_while_a_thread_starts(limit: Limit, tmp_path: Path, monkeyp
         limit.strike()
         return name
 
-    llm = ScriptedLLM(lambda _: "done")
-    both = crew(
-        task("a", agent(llm), async_execution=True), task("b", agent(llm), async_execution=True), task("c", agent(llm))
-    )
+    @tool
+    def work(at: str) -> str:
+        """Work."""
+        calls.append(at)
+        time.sleep(0.3)
+        return "worked"
+
+    def worker(*places: str) -> Any:
+        uses = [ToolUse("work", {"at": place}) for place in places]
+        llm = ScriptedLLM(lambda messages: "done" if "worked" in str(messages[-1]) else uses, native_tools=True)
+        return agent(llm, f"worker at {places}", tools=[work])
+
+    if at_once == "tasks":
+        tasks = [task(place, worker(place), async_execution=True) for place in "ab"]
+        team = crew(*tasks, task("c", agent(ScriptedLLM(["done"]))))
+    else:
+        team = crew(task("both", worker("a", "b")))
     with closing(SqliteCheckpointer(tmp_path / "runs.db")) as saver:
         with monkeypatch.context() as patched, pytest.raises(TimeIsUp):
             patched.setattr(threading, starts, begin_and_strike)
-            both.kickoff(thread_id="job", checkpointer=saver)
-        assert both.resume("job", checkpointer=saver).raw == "done"
+            team.kickoff(thread_id="job", checkpointer=saver)
+        assert team.resume("job", checkpointer=saver).raw == "done"
+    assert sorted(calls) == ["a", "b"]
 
 
 def use_once(name: str, messages: Any) -> Any:

@@ -8,14 +8,15 @@ import threading
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from itertools import count
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from crewgraph.core.cancellation import when_given_up
 from crewgraph.core.interruption import interrupt_in
 
-__all__ = ["GrowingThreadPool", "LoopThread", "ThreadPool", "start_loop"]
+__all__ = ["GrowingThreadPool", "LoopThread", "ThreadPool", "TrackingThreadPool", "start_loop"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -109,6 +110,43 @@ class ThreadPool(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Accept no further calls."""
         self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+
+class TrackingThreadPool(ThreadPoolExecutor):
+    """A pool of one run, whose calls see the context of their `submit`; it knows them before their threads start.
+
+    An interruption while `ThreadPoolExecutor` starts a thread takes the place of the future, but the thread begins to work.
+
+    Args:
+        most: the maximum number of threads; by default, as many as `ThreadPoolExecutor` has.
+        name: the prefix of their names.
+    """
+
+    def __init__(self, most: int | None, name: str) -> None:
+        super().__init__(most, thread_name_prefix=name)
+        self._works = set[Future[Any]]()
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Run a function in a thread."""
+        work = Future[T]()
+        self._works.add(work)
+        work.add_done_callback(self._works.discard)
+        super().submit(_perform, work, partial(copy_context().run, fn, *args, **kwargs))
+        return work
+
+    def unfinished(self) -> list[Future[Any]]:
+        """Return the calls that have not ended, begun or not."""
+        return list(self._works)
+
+
+def _perform(work: Future[T], call: Callable[[], T]) -> None:
+    try:
+        if work.set_running_or_notify_cancel():
+            work.set_result(call())
+    except BaseException as error:  # noqa: BLE001 - raised by `result`
+        work.set_exception(error)
+    finally:
+        del work, call  # the exception refers to this frame
 
 
 class GrowingThreadPool(Executor):
