@@ -25,7 +25,7 @@ __all__ = ["main"]
 HERE = Path(__file__).parent
 _REQUIRED = {
     OLD: Environment(name=OLD, package="crewai", requirement="crewai==1.2.1", variable="PARITY_CREWAI_121"),
-    NEW: Environment(name=NEW, package="crewai", requirement="crewai==1.15.17", variable="PARITY_CREWAI_115"),
+    NEW: Environment(name=NEW, package="crewai", requirement="crewai==1.15.30", variable="PARITY_CREWAI_115"),
 }
 _MARKS = {"both": "=", NEW: NEW, OLD: OLD, "neither": "≠"}
 
@@ -34,7 +34,7 @@ def main() -> int:
     """Record and compare; 1 where a difference is not in the table, or one in the table is not there."""
     asked = _asked()
     names: list[str] = asked.programs or programs()
-    versions = [] if asked.compare else [OLD, NEW]
+    versions: list[str] = [] if asked.compare else asked.releases
     folder = Path(os.environ.get("PARITY_ENVIRONMENTS", ".venv-parity"))
     them = {name: Implementation(name, (_REQUIRED[name].python(folder.absolute()),)) for name in versions}
     (HERE / "recordings").mkdir(exist_ok=True)
@@ -51,6 +51,9 @@ def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("programs", nargs="*", help="some of them; without any, all, and results.md is written")
     parser.add_argument("--compare", action="store_true", help="leave the recordings of CrewAI as they are")
+    parser.add_argument(
+        "--releases", nargs="+", choices=[OLD, NEW], default=[OLD, NEW], help="those of CrewAI to record anew"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     return parser.parse_args()
 
