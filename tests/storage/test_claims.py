@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from servers.postgres import Postgres
 from waiting import wait_until, wait_until_async
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.core.claims import ClaimThread
+from crewgraph.core.claims import ClaimThread, Holder
 from crewgraph.errors import StorageError, ThreadBusy
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.claims.files import file_claims
@@ -394,6 +395,21 @@ def test_a_role_that_may_create_no_table_has_claims_without_names(postgres: Post
         with pytest.raises(ThreadBusy, match="is being run by another process"):
             other.claim("poor")
     other.claim("poor").close()
+
+
+def test_processes_that_start_at_once_on_a_new_database_all_have_claims(postgres: Postgres, server: "Connection[Any]"):
+    for attempt in range(5):
+        server.execute("DROP TABLE IF EXISTS crewgraph_claims")
+        together = threading.Barrier(4)
+
+        def claim(claims: PostgresClaims, thread_id: str, together: threading.Barrier = together) -> Holder | None:
+            together.wait()
+            claims.claim(thread_id).close()
+            return claims.holder(thread_id)
+
+        with ThreadPoolExecutor(4) as pool:
+            work = [pool.submit(claim, PostgresClaims(postgres.dsn), f"{attempt}-{number}") for number in range(4)]
+            assert [one.result() for one in work] == [None] * 4
 
 
 def test_a_server_that_is_gone_is_named():

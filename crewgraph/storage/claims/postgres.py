@@ -199,6 +199,8 @@ class PostgresClaims(ProcessClaims):
                 connection.execute(_TABLE)
             except psycopg.errors.InsufficientPrivilege:
                 self._notes = False
+            except (psycopg.errors.DuplicateTable, psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+                pass  # another process has just created it, which IF NOT EXISTS does not see
         for thread_id in self._tokens:  # reacquire those of the old connection, unless another process was faster
             self._lock_key(connection, thread_id)
         return connection
