@@ -154,7 +154,13 @@ class DatabaseSchema(NamedTuple):
         Raises:
             StorageError: the file belongs to another program or to a newer crewgraph.
         """
-        if self._version_of(connection, path) == self.version:
+        connection.execute("BEGIN")  # else another process may create the tables between two of the reads
+        try:
+            version = self._version_of(connection, path)
+        finally:
+            if connection.in_transaction:  # an error may have ended it
+                connection.execute("COMMIT")
+        if version == self.version:
             return
         connection.execute("BEGIN IMMEDIATE")  # another process may be doing the same: check again inside
         for migration in self.migrations[self._version_of(connection, path) :]:

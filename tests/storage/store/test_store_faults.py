@@ -272,6 +272,24 @@ def test_a_database_of_another_program_is_not_touched(tmp_path: Path):
         opened(tmp_path / "other.db")
 
 
+def test_a_store_that_another_process_creates_between_two_reads_is_opened(tmp_path: Path):
+    path = str(tmp_path / "s.db")
+    others: list[sqlite3.Connection] = []
+
+    class Slow(sqlite3.Connection):
+        def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
+            if sql == "PRAGMA user_version" and not others:
+                others.append(sqlite3.connect(path, isolation_level=None))
+                STORE_SCHEMA.prepare(others[0], path)
+            return super().execute(sql, *given)
+
+    with closing(sqlite3.connect(path, isolation_level=None, factory=Slow)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        STORE_SCHEMA.prepare(connection, path)
+        assert connection.execute(STORE_SCHEMA.probe).fetchone() is None
+    others[0].close()
+
+
 def test_the_checkpoints_of_runs_are_no_store(tmp_path: Path):
     from crewgraph.storage.checkpoints import SqliteCheckpointer
 
