@@ -1,18 +1,28 @@
 """Signatures and annotations of users' functions and classes.
 
-Since Python 3.14, annotations are evaluated when they are read. Names in them that are imported for type checkers only would
-raise NameError there; here they are forward references.
+Annotations may use names that are imported for type checkers only. Since Python 3.14, annotations are evaluated when they are
+read, and such a name would raise NameError; here it is a forward reference.
 """
 
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, ForwardRef
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, ForwardRef, cast, get_type_hints
 
 if sys.version_info >= (3, 14):
     import annotationlib
 
-__all__ = ["annotations_in", "annotations_of", "is_unresolved", "signature_of", "signature_text"]
+__all__ = [
+    "annotations_in",
+    "annotations_of",
+    "argument_types",
+    "is_unresolved",
+    "return_type",
+    "signature_of",
+    "signature_text",
+]
 
 
 def is_unresolved(annotation: object) -> bool:
@@ -21,7 +31,7 @@ def is_unresolved(annotation: object) -> bool:
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
-    """Return a signature.
+    """Return the signature of a function; see `is_unresolved` for its annotations.
 
     Raises:
         TypeError: The object cannot be called.
@@ -62,7 +72,7 @@ class _Text:
 
 
 def annotations_of(owner: Any) -> dict[str, Any]:
-    """Return the annotations of a function, or those in the body of a class."""
+    """Return the annotations of a function, or those in the body of a class; see `is_unresolved`."""
     if sys.version_info >= (3, 14):
         return annotationlib.get_annotations(owner, format=annotationlib.Format.FORWARDREF)
     return inspect.get_annotations(owner)
@@ -75,3 +85,41 @@ def annotations_in(body: Mapping[str, Any]) -> dict[str, Any]:
         if annotate is not None:
             return annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
     return dict(body.get("__annotations__", {}))
+
+
+def argument_types(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the evaluated annotations of a function's parameters, with what `Annotated` adds.
+
+    Raises:
+        NameError, AttributeError, TypeError, SyntaxError: An annotation cannot be evaluated.
+    """
+    inner = _inner(function)
+    annotations = {name: value for name, value in annotations_of(inner).items() if name != "return"}
+    return _evaluated(inner, annotations, include_extras=True)
+
+
+def return_type(function: Callable[..., Any]) -> Any:
+    """Return the evaluated annotation of what a function returns; None if there is none, or it cannot be evaluated."""
+    inner = _inner(function)
+    annotations = annotations_of(inner)
+    if "return" not in annotations:
+        return None
+    try:
+        return _evaluated(inner, {"return": annotations["return"]}, include_extras=False)["return"]
+    except (NameError, AttributeError, TypeError, SyntaxError):
+        return None
+
+
+def _inner(function: Callable[..., Any]) -> Any:
+    """Return the function behind decorators, partial functions, methods and objects that can be called."""
+    inner: object = inspect.unwrap(function)
+    while isinstance(inner, partial):
+        inner = inspect.unwrap(cast("Callable[..., Any]", inner.func))
+    if not inspect.isroutine(inner):
+        inner = type(inner).__call__
+    return getattr(inner, "__func__", inner)
+
+
+def _evaluated(inner: Any, annotations: dict[str, Any], *, include_extras: bool) -> dict[str, Any]:
+    holder = SimpleNamespace(__annotations__=annotations)
+    return get_type_hints(holder, globalns=getattr(inner, "__globals__", {}), include_extras=include_extras)

@@ -6,9 +6,8 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from functools import partial
-from types import FunctionType, MethodType, NoneType, SimpleNamespace
-from typing import Annotated, Any, Optional, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
+from types import FunctionType, MethodType, NoneType
+from typing import Annotated, Any, Optional, TypeAlias, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
@@ -16,7 +15,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from pydantic_core import ErrorDetails
 
-from crewgraph.annotations import annotations_of, signature_of
+from crewgraph.annotations import argument_types, signature_of
 from crewgraph.errors import DefinitionError
 from crewgraph.functions import by_name, check_importable
 
@@ -328,19 +327,8 @@ def _is_receiver(parameter: inspect.Parameter, position: int) -> bool:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, object]:
-    inner: object = inspect.unwrap(function)
-    while isinstance(inner, partial):
-        inner = inspect.unwrap(cast(Callable[..., Any], inner.func))
-    if not inspect.isroutine(inner):
-        inner = type(inner).__call__
-    inner = getattr(inner, "__func__", inner)
-    annotations = {n: a for n, a in annotations_of(inner).items() if n != "return"}
     try:
-        return get_type_hints(
-            SimpleNamespace(__annotations__=annotations),
-            globalns=getattr(inner, "__globals__", {}),
-            include_extras=True,
-        )
+        return argument_types(function)
     except (NameError, AttributeError, TypeError, SyntaxError) as error:
         where = getattr(function, "__qualname__", repr(function))
         raise DefinitionError(

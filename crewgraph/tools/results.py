@@ -1,15 +1,13 @@
 """Renders tool results for models: plain data, results with a schema, and content blocks of MCP and LangChain tools."""
 
-import inspect
 import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any, cast, get_type_hints
+from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.annotations import annotations_of
+from crewgraph.annotations import return_type
 from crewgraph.core.plain import plain
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.schema import PlainDict, PlainMapping
@@ -37,17 +35,8 @@ def observation(result: Any) -> str:
 
 def result_schema_of(function: Callable[..., Any]) -> type[BaseModel] | None:
     """Return the pydantic model in the return annotation of a function, if there is one."""
-    inner: object = inspect.unwrap(function)
-    while isinstance(inner, partial):
-        inner = inspect.unwrap(cast("Callable[..., Any]", inner.func))
-    inner = getattr(inner, "__func__", inner)
-    annotation = annotations_of(inner).get("return")
-    if isinstance(annotation, str):
-        try:
-            annotation = get_type_hints(inner).get("return")
-        except (NameError, AttributeError, TypeError, SyntaxError):
-            return None  # the annotation cannot be resolved
-    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+    returned = return_type(function)
+    return returned if isinstance(returned, type) and issubclass(returned, BaseModel) else None
 
 
 def result_text(tool: str, schema: type[BaseModel] | None, result: Any) -> str:

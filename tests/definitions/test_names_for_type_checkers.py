@@ -1,4 +1,4 @@
-"""Annotations may use names that are imported for type checkers only; Python 3.14 evaluates them late, earlier ones keep text."""
+"""Annotations may use names that are imported for type checkers only: unquoted on Python 3.14, as text on earlier ones."""
 
 import sys
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 import processes
 import pytest
 
-ROOT = Path(__file__).parents[2]
 FUTURE = "" if sys.version_info >= (3, 14) else "from __future__ import annotations\n"
 IMPORTS = """
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from crewgraph import Agent, BaseLLM, ConditionalTask, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.definitions.flow.method import returned_labels
 from crewgraph.events import CrewKickoffStartedEvent, crewai_event_bus
 from crewgraph.flow import Flow, listen, router, start
 from crewgraph.hooks import before_llm_call
@@ -76,11 +76,12 @@ class Way(Flow):
     @start()
     def begin(self) -> Thing: return "one"
     @router(begin)
-    def turn(self, found: Thing) -> Thing: return "left"
+    def turn(self, found: Thing) -> Literal["left", "right"]: return found.replace("one", "left")
     @listen("left")
     def end(self, found: Thing) -> list[Thing]: return [found]
 
 assert Way().kickoff() == ["left"]
+assert returned_labels(Way.turn) == {"left", "right"}
 Way().plot("way")
 assert "def end(found: Thing) -&gt; list[Thing]" in Path("way.html").read_text("utf-8")
 """,

@@ -52,7 +52,7 @@ def executed(notebook: Path, folder: Path) -> dict[str, Any]:
     # Jupyter's own packages warn of each other: only ours is held to be without warnings, in the other tests.
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     # Since 3.12, Python itself warns of IPython's `!`, which forks a kernel that has threads.
-    warnings = f"default,ignore::DeprecationWarning:pty,{processes.STRICT[-1]}"
+    warnings = f"default,ignore::DeprecationWarning:pty,{processes.KNOWN_WARNING}"
     own = {"PYTHONWARNINGS": warnings, "JUPYTER_PLATFORM_DIRS": "1", "HOME": str(folder), "PATH": programs}
     done = processes.run(
         [sys.executable, "-c", _EXECUTE, str(notebook), str(path)],

@@ -52,7 +52,11 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("programs", nargs="*", help="some of them; without any, all, and results.md is written")
     parser.add_argument("--compare", action="store_true", help="leave the recordings of CrewAI as they are")
     parser.add_argument(
-        "--releases", nargs="+", choices=[OLD, NEW], default=[OLD, NEW], help="those of CrewAI to record anew"
+        "--releases",
+        nargs="+",
+        choices=[OLD, NEW],
+        default=[OLD, NEW],
+        help="the releases of CrewAI to record; other recordings are kept",
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     return parser.parse_args()

@@ -29,7 +29,7 @@ _EVENTS = {
     "LLMCallFailedEvent": "model failed",
     "LLMGuardrailStartedEvent": "guardrail started",
     "LLMGuardrailCompletedEvent": "guardrail completed",
-    "LLMGuardrailFailedEvent": "guardrail completed",  # a class of its own, for handlers of both
+    "LLMGuardrailFailedEvent": "guardrail completed",  # handlers of completed checks receive it, too
     "AgentReasoningStartedEvent": "reasoning started",
     "AgentReasoningCompletedEvent": "reasoning completed",
     "MethodExecutionStartedEvent": "method started",

@@ -22,10 +22,13 @@ from typing import Any, cast
 
 from .launcher import begin
 
-__all__ = ["STRICT", "Popen", "command", "run"]
+__all__ = ["KNOWN_WARNING", "STRICT", "Popen", "command", "run"]
 
-STRICT = ("-W", "error", "-W", "ignore:'asyncio.iscoroutinefunction' is deprecated:DeprecationWarning")
-"""Options with which warnings are errors, but for what langsmith causes on Python 3.14."""
+KNOWN_WARNING = "ignore:'asyncio.iscoroutinefunction' is deprecated:DeprecationWarning"
+"""A filter for what langsmith causes on Python 3.14."""
+
+STRICT = ("-W", "error", "-W", KNOWN_WARNING)
+"""Options that make all other warnings errors."""
 
 _HERE = Path(__file__).parent
 

@@ -138,6 +138,13 @@ class TrackingThreadPool(ThreadPoolExecutor):
         """Return the calls that have not ended, begun or not."""
         return list(self._works)
 
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Accept no further calls."""
+        if cancel_futures:
+            for work in self.unfinished():
+                work.cancel()
+        super().shutdown(wait, cancel_futures=cancel_futures)
+
 
 def _perform(work: Future[T], call: Callable[[], T]) -> None:
     try:

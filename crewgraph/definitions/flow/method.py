@@ -4,7 +4,6 @@ An event is the name of a completed method, or a label: a value that a router re
 """
 
 import dis
-import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from itertools import pairwise
 from types import CodeType
 from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_origin
 
+from crewgraph.annotations import return_type
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import PlainMapping
 
@@ -219,10 +219,7 @@ def _text_constants(code: CodeType) -> Iterator[str]:
 
 def _annotated_labels(function: Callable[..., Any]) -> set[str] | None:
     """Return the labels in an annotation of Literals or Enums; None without such an annotation."""
-    try:
-        hint: object = typing.get_type_hints(function).get("return")
-    except (NameError, TypeError):  # it names imports made for type checkers only
-        return None
+    hint = return_type(function)
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {label_of(member) for member in hint}
     parts = get_args(hint)

@@ -1,12 +1,12 @@
 """The edges of a flow: what methods pass on, which connections are edges, and the lines that add them."""
 
 import ast
-import inspect
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cached_property
-from typing import Any, get_type_hints
+from typing import Any
 
+from crewgraph.annotations import return_type
 from crewgraph.definitions.flow.definition import FlowDefinition
 from crewgraph.definitions.flow.method import AndCondition, OrCondition, events_of, returned_labels
 from crewgraph.text import slug
@@ -364,11 +364,8 @@ def _listed(names: list[str]) -> str:
 
 
 def _is_enum(function: Any) -> bool:
-    try:
-        hint = get_type_hints(inspect.unwrap(function)).get("return")
-    except (NameError, TypeError):
-        return False
-    return isinstance(hint, type) and issubclass(hint, Enum)
+    returned = return_type(function)
+    return isinstance(returned, type) and issubclass(returned, Enum)
 
 
 def _acts(returned: ast.Return) -> bool:

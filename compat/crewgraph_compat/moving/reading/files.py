@@ -213,20 +213,20 @@ def parse_python(text: str | bytes) -> ast.Module:
         warnings.simplefilter("ignore")
         try:
             tree = ast.parse(text)
-        except (MemoryError, RecursionError):  # Python's own limits, up to 3.13
+        except (MemoryError, RecursionError):  # Python's own limits
             raise SyntaxError(TOO_DEEP) from None
-    if _is_deeper(tree, _DEEPEST):
+    if _is_too_deep(tree):
         raise SyntaxError(TOO_DEEP)
     return tree
 
 
-_DEEPEST = 3000
-"""Most levels of a syntax tree: about what Python could read before 3.14. At about 10,000, libcst ends the process."""
+_MAX_DEPTH = 3000
+"""Levels of a syntax tree. Python 3.14 reads trees of any depth; from about 10,000 levels, libcst ends the process."""
 
 
-def _is_deeper(tree: ast.AST, most: int) -> bool:
+def _is_too_deep(tree: ast.AST) -> bool:
     level = [tree]
-    for _ in range(most):
+    for _ in range(_MAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return False
@@ -248,7 +248,12 @@ def read_error(error: Exception, data: bytes = b"") -> tuple[int, str]:
     if is_utf16(data):
         return 1, _ENCODING.format(encoding="UTF-8")
     if isinstance(error, SyntaxError):
-        error = _decode_error(data) or error  # the texts of a syntax error differ among releases of Python
+        try:
+            python_text(data)
+        except UnicodeDecodeError as undecodable:  # Python's own words for it differ among its releases
+            error = undecodable
+        except SyntaxError:  # of an unknown encoding, as the error says
+            pass
     if isinstance(error, UnicodeDecodeError):
         return data[: error.start].count(b"\n") + 1, _ENCODING.format(encoding=error.encoding.upper())
     if isinstance(error, RecursionError):
@@ -259,21 +264,6 @@ def read_error(error: Exception, data: bytes = b"") -> tuple[int, str]:
         return error.lineno, f"the file is not valid JSON: {error.msg}"
     line: Any = getattr(error, "lineno", None)
     return line or 1, str(error) or type(error).__name__
-
-
-def _decode_error(data: bytes) -> UnicodeDecodeError | None:
-    """Return why a source file is not in its declared encoding, by default UTF-8; None if it is."""
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    except SyntaxError as error:
-        if "unknown encoding" in str(error):
-            return None
-        encoding = "utf-8"
-    try:
-        data.decode(encoding)
-    except UnicodeDecodeError as error:
-        return error
-    return None
 
 
 def is_utf16(data: bytes) -> bool:
