@@ -104,7 +104,8 @@ def crew_tool(crew: Crew, name: str | None, description: str | None) -> Structur
 def flow_tool(flow: Flow, name: str | None, description: str | None) -> StructuredTool:
     """Return a flow as a tool; see `Flow.as_tool`."""
     title = flow.flow_name
-    text = description or inspect.getdoc(type(flow)) or f"Run the flow {title}."
+    own = inspect.getdoc(type(flow))  # of the class, or inherited
+    text = description or (own if own != inspect.getdoc(Flow) else None) or f"Run the flow {title}."
 
     def run(**inputs: Any) -> tuple[str, Any]:
         return _result_of(title, flow.detached().kickoff(inputs))

@@ -242,6 +242,16 @@ class Report(Flow[Request]):
         return f"{tone}: {self.state.topic} in {self.state.words} words"
 
 
+@pytest.mark.parametrize("base", [Flow, Flow[Request]], ids=["plain", "typed"])
+def test_a_flow_without_a_docstring_is_described_by_its_name(base: Any):
+    class Tides(base):
+        @start()
+        def look(self) -> str:
+            return "high"
+
+    assert Tides().as_tool().description == "Run the flow Tides."
+
+
 def test_a_flow_is_a_tool_with_its_state_and_parameters_as_arguments(mode: Mode):
     made = Report().as_tool()
     assert (made.name, made.description) == ("report", "Write a report.")
