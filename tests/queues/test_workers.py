@@ -69,7 +69,7 @@ def test_a_living_worker_that_loses_its_job_still_makes_the_run_alone(queue: Que
 def test_a_living_worker_that_loses_its_job_and_then_dies_leaves_it_to_the_other(queue: Queue, workers: Workers):
     (job,) = _enqueue(queue, "a")
     with workers.held():
-        first = workers.start()
+        first = workers.start("--concurrency", "1")  # else it may take the job again itself
         wait_until(lambda: workers.effects().get("a"))
         workers.start("--stalled-after", "0", seconds=0.1)
         wait_until(lambda: "is being run by" in workers.output(1))
