@@ -4,7 +4,7 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,6 +22,7 @@ from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.openai_clients import (
     UNPARSED,
     across_event_loops,
+    client_of_loops,
     with_own_connections,
     with_plain_requests,
     with_streamed_usage,
@@ -266,14 +267,15 @@ class ChatModel:
                 self._bindings.clear()
             source = _map_model(self.source, with_streamed_usage)
             source = _map_model(source, with_own_connections)
-            source = _map_model(source, across_event_loops) if across_loops else source
+            source = _map_model(source, _across_event_loops) if across_loops else source
             source = _map_model(source, with_plain_requests)
-            self._bindings[key] = _unbound(self._bind(source, tools))
+            self._bindings[key] = _unbound(self._bind(source, tools, across_loops))
         return self._bindings[key]
 
-    def _bind(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
+    def _bind(self, source: Any, tools: Sequence[ToolSpec], across_loops: bool) -> Any:
         if tools:
-            return _map_model(source, _tool_binder(tools, self._settings))
+            bind = _tool_binder(tools, self._settings)
+            return _map_model(source, _bound_across_event_loops(bind) if across_loops else bind)
         if self._settings:
             settings = {name: value for name, value in self._settings.items() if name != "tool_choice"}
             source = _map_model(source, lambda model: model.bind(**settings))
@@ -529,6 +531,45 @@ def _map_model(source: Any, transform: Callable[[Any], Any]) -> object:
         bound = _map_model(source.bound, transform)
         return source.model_copy(update={"bound": bound, "kwargs": _with_tools_of(bound, source.kwargs)})
     return transform(source)
+
+
+def _across_event_loops(model: Any) -> object:
+    """Return a copy of a model that works on several event loops; so do the models that a configurable one makes for requests."""
+    transform = partial(across_event_loops, make_client=cache(client_of_loops))  # they share its connections
+    if isinstance(model, load("langchain_core.runnables.configurable").DynamicRunnable):
+        changed: PlainDict = {"default": _map_model(model.default, transform)}
+        alternatives: PlainMapping | None = getattr(model, "alternatives", None)
+        if alternatives is not None:
+            runnable = load("langchain_core.runnables").Runnable
+            changed["alternatives"] = {
+                name: _map_model(other, transform) if isinstance(other, runnable) else other
+                for name, other in alternatives.items()
+            }
+        return model.model_copy(update=changed)
+    if not _is_made_for_each_request(model):
+        return transform(model)
+
+    def made(config: "RunnableConfig | None" = None) -> object:
+        return _map_model(model._model(config), transform)
+
+    copied: Any = object.__new__(cast("type[object]", type(model)))
+    vars(copied).update(vars(model), _model=made)
+    return copied
+
+
+def _bound_across_event_loops(bind: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Return a function that binds tools to a model, and changes a configurable one again: it returns a new object for them."""
+
+    def bound(model: Any) -> object:
+        result = bind(model)
+        return _across_event_loops(result) if _is_made_for_each_request(result) else result
+
+    return bound
+
+
+def _is_made_for_each_request(model: object) -> bool:
+    attributes: PlainMapping = getattr(model, "__dict__", {})
+    return "_configurable_fields" in attributes and callable(getattr(type(model), "_model", None))
 
 
 def _with_tools_of(bound: object, keywords: PlainDict) -> PlainDict:

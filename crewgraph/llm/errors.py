@@ -104,7 +104,7 @@ _FOREIGN_LOOP = (
     "everything on one event loop, call `kickoff()` instead, or give the model an `http_async_client` that keeps no connections: "
     "`httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0))`"
 )
-"""LangChain has one client for all event loops. That of a model can be replaced, but not that of one made for each request."""
+"""The user gave the model a client that keeps connections, or LangChain has one for all models of a provider."""
 
 
 def _is_not_found(error: Exception, bases: set[str]) -> bool:

@@ -18,21 +18,37 @@ from crewgraph.core.loops.transport import LoopTransport, client_of_fork
 from crewgraph.extras import load
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["UNPARSED", "across_event_loops", "with_own_connections", "with_plain_requests", "with_streamed_usage"]
+__all__ = [
+    "UNPARSED",
+    "across_event_loops",
+    "client_of_loops",
+    "with_own_connections",
+    "with_plain_requests",
+    "with_streamed_usage",
+]
 
 
-def across_event_loops(model: object) -> object:
+def across_event_loops(model: object, make_client: Callable[[], object]) -> object:
     """Return a copy of a LangChain model that works on several event loops, even at the same time.
 
     Only models based on the openai package are changed, and only if the user did not configure an HTTP client. The
     model itself is not modified.
+
+    Args:
+        model: The model.
+        make_client: Returns the HTTP client to use, such as `client_of_loops`.
     """
     chat = _openai_model(model)
     if chat is None or chat.http_async_client is not None or chat.root_async_client is None:
         return model
-    make_client = load("openai").DefaultAsyncHttpxClient
-    client = chat.root_async_client.with_options(http_client=make_client(transport=LoopTransport(make_client)))
+    client = chat.root_async_client.with_options(http_client=make_client())
     return chat.model_copy(update={"root_async_client": client, "async_client": client.chat.completions})
+
+
+def client_of_loops() -> object:
+    """Return an HTTP client that works on several event loops."""
+    make_client = load("openai").DefaultAsyncHttpxClient
+    return make_client(transport=LoopTransport(make_client))
 
 
 def with_own_connections(model: object) -> object:

@@ -1,5 +1,6 @@
 """Crews at an OpenAI-compatible endpoint on loopback: what it answers, how it misbehaves, and what of it reaches the caller."""
 
+import asyncio
 import sys
 import threading
 import time
@@ -9,6 +10,8 @@ import openai
 import processes
 import pytest
 from langchain.chat_models import init_chat_model
+from langchain_core.runnables import ConfigurableField
+from langchain_openai import ChatOpenAI
 from modes import Mode
 from pydantic import BaseModel
 from servers.openai_api import (
@@ -268,11 +271,11 @@ from crewgraph import Agent, Crew, Task
 
 def crew_with(**options):
     where = {"model_provider": "openai", "base_url": sys.argv[1], "api_key": "k"}
-    model = init_chat_model("small", configurable_fields="any", **where, **options)
+    model = init_chat_model("small", configurable_fields="any", max_retries=0, **where, **options)
     worker = Agent(role="worker", goal="g", backstory="b", llm=model, max_retry_limit=0)
     return Crew(agents=[worker], tasks=[Task(description="d", expected_output="e", agent=worker)], checkpointer=False)
 
-team = crew_with(max_retries=0)
+team = crew_with(http_async_client=httpx.AsyncClient())
 print(asyncio.run(team.akickoff()).raw)
 try:
     asyncio.run(team.akickoff())
@@ -283,7 +286,7 @@ print(*[asyncio.run(team.akickoff()).raw for _ in range(2)])
 """
 
 
-def test_a_configurable_model_on_a_second_event_loop_fails_with_advice_that_works():
+def test_a_client_that_keeps_connections_fails_on_a_second_event_loop_with_advice_that_works():
     with OpenAIServer(["done"] * 9) as server:
         ran = processes.run([sys.executable, "-c", TWO_LOOPS, server.url], capture_output=True, text=True, timeout=250)
     assert ran.returncode == 0, ran.stderr
@@ -295,6 +298,38 @@ def test_a_configurable_model_on_a_second_event_loop_fails_with_advice_that_work
     assert failed.endswith(
         "keeps no connections: `httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0))`"
     )
+
+
+def _configurable(kind: str, url: str) -> Any:
+    where: Any = {"base_url": url, "api_key": "k", "max_retries": 0}
+    make: Any = init_chat_model
+    if kind in ("any", "model"):
+        fields = "any" if kind == "any" else ("model",)
+        return make("small", model_provider="openai", configurable_fields=fields, **where)
+    chat: Any = ChatOpenAI(model="small", **where)
+    if kind == "fields":
+        return chat.configurable_fields(model_name=ConfigurableField(id="model"))
+    return chat.configurable_alternatives(
+        ConfigurableField(id="model"), default_key="small", large=ChatOpenAI(model="large", **where)
+    )
+
+
+@pytest.mark.parametrize("kind", ["any", "model", "fields", "alternatives"])
+def test_a_configurable_model_works_on_several_event_loops(kind: str):
+    @tool
+    def look(town: str) -> str:
+        """Look."""
+        return "rain"
+
+    with OpenAIServer(["done"] * 4 + [call("look", {"town": "Ulm"}), "done"] * 2) as server:
+        model = _configurable(kind, server.url)
+        team = crew(task("a", agent(model, max_retry_limit=0)))
+        for name in ("small", "large", "large", "small"):
+            config: Any = {} if name == "small" else {"configurable": {"model": name}}
+            assert asyncio.run(team.akickoff(config=config, checkpointer=False)).raw == "done"
+        assert [body["model"] for body in server.bodies] == ["small", "large", "large", "small"]
+        team = crew(task("a", agent(model, tools=[look], max_retry_limit=0)))
+        assert [asyncio.run(team.akickoff(checkpointer=False)).raw for _ in range(2)] == ["done"] * 2
 
 
 @pytest.mark.parametrize("fields", ["any", ("model", "temperature")])
