@@ -267,15 +267,15 @@ class ChatModel:
                 self._bindings.clear()
             source = _map_model(self.source, with_streamed_usage)
             source = _map_model(source, with_own_connections)
-            source = _map_model(source, _across_event_loops) if across_loops else source
+            if across_loops:
+                source = _map_model(source, partial(across_event_loops, make_client=cache(client_of_loops)))
             source = _map_model(source, with_plain_requests)
-            self._bindings[key] = _unbound(self._bind(source, tools, across_loops))
+            self._bindings[key] = _unbound(self._bind(source, tools))
         return self._bindings[key]
 
-    def _bind(self, source: Any, tools: Sequence[ToolSpec], across_loops: bool) -> Any:
+    def _bind(self, source: Any, tools: Sequence[ToolSpec]) -> Any:
         if tools:
-            bind = _tool_binder(tools, self._settings)
-            return _map_model(source, _bound_across_event_loops(bind) if across_loops else bind)
+            return _map_model(source, _tool_binder(tools, self._settings))
         if self._settings:
             settings = {name: value for name, value in self._settings.items() if name != "tool_choice"}
             source = _map_model(source, lambda model: model.bind(**settings))
@@ -530,41 +530,38 @@ def _map_model(source: Any, transform: Callable[[Any], Any]) -> object:
     if isinstance(source, load("langchain_core.runnables.base").RunnableBindingBase):
         bound = _map_model(source.bound, transform)
         return source.model_copy(update={"bound": bound, "kwargs": _with_tools_of(bound, source.kwargs)})
-    return transform(source)
+    if isinstance(source, load("langchain_core.runnables.configurable").DynamicRunnable):
+        return _map_choice(source, transform)
+    return _map_made(source, transform) if _is_made_for_each_request(source) else transform(source)
 
 
-def _across_event_loops(model: Any) -> object:
-    """Return a copy of a model that works on several event loops; so do the models that a configurable one makes for requests."""
-    transform = partial(across_event_loops, make_client=cache(client_of_loops))  # they share its connections
-    if isinstance(model, load("langchain_core.runnables.configurable").DynamicRunnable):
-        changed: PlainDict = {"default": _map_model(model.default, transform)}
-        alternatives: PlainMapping | None = getattr(model, "alternatives", None)
-        if alternatives is not None:
-            runnable = load("langchain_core.runnables").Runnable
-            changed["alternatives"] = {
-                name: _map_model(other, transform) if isinstance(other, runnable) else other
-                for name, other in alternatives.items()
-            }
-        return model.model_copy(update=changed)
-    if not _is_made_for_each_request(model):
-        return transform(model)
+def _map_choice(source: Any, transform: Callable[[Any], Any]) -> object:
+    """Apply a function to all models that one made by `configurable_fields` or `configurable_alternatives` chooses among."""
+    runnables = load("langchain_core.runnables")
+    default: Any = _map_model(source.default, transform)
+    if hasattr(source, "alternatives"):
+        mapped = {
+            name: _map_model(other, transform) if isinstance(other, runnables.Runnable) else other
+            for name, other in source.alternatives.items()
+        }
+        return source.model_copy(update={"default": default, "alternatives": mapped})
+    if isinstance(default, type(source.default)):
+        return source.model_copy(update={"default": default})
+    # The fields are the model's own, not those of what it is wrapped in.
+    if isinstance(default, runnables.RunnableBinding) and isinstance(default.bound, type(source.default)):
+        return source.model_copy(update={"default": default.bound}).bind(**default.kwargs)
+    return default
+
+
+def _map_made(source: Any, transform: Callable[[Any], Any]) -> object:
+    """Apply a function to each model that one of `init_chat_model(configurable_fields=...)` makes for a request."""
 
     def made(config: "RunnableConfig | None" = None) -> object:
-        return _map_model(model._model(config), transform)
+        return _map_model(source._model(config), transform)
 
-    copied: Any = object.__new__(cast("type[object]", type(model)))
-    vars(copied).update(vars(model), _model=made)
+    copied: Any = object.__new__(cast("type[object]", type(source)))
+    vars(copied).update(vars(source), _model=made)
     return copied
-
-
-def _bound_across_event_loops(bind: Callable[[Any], object]) -> Callable[[Any], object]:
-    """Return a function that binds tools to a model, and changes a configurable one again: it returns a new object for them."""
-
-    def bound(model: Any) -> object:
-        result = bind(model)
-        return _across_event_loops(result) if _is_made_for_each_request(result) else result
-
-    return bound
 
 
 def _is_made_for_each_request(model: object) -> bool:

@@ -321,15 +321,25 @@ def test_a_configurable_model_works_on_several_event_loops(kind: str):
         """Look."""
         return "rain"
 
-    with OpenAIServer(["done"] * 4 + [call("look", {"town": "Ulm"}), "done"] * 2) as server:
-        model = _configurable(kind, server.url)
-        team = crew(task("a", agent(model, max_retry_limit=0)))
-        for name in ("small", "large", "large", "small"):
-            config: Any = {} if name == "small" else {"configurable": {"model": name}}
-            assert asyncio.run(team.akickoff(config=config, checkpointer=False)).raw == "done"
-        assert [body["model"] for body in server.bodies] == ["small", "large", "large", "small"]
-        team = crew(task("a", agent(model, tools=[look], max_retry_limit=0)))
-        assert [asyncio.run(team.akickoff(checkpointer=False)).raw for _ in range(2)] == ["done"] * 2
+    names = ["small", "large", "large", "small"]
+    for tools, answers in (([], ["done"]), ([look], [call("look", {"town": "Ulm"}), "done"])):
+        with OpenAIServer(answers * 4) as server:
+            team = crew(task("a", agent(_configurable(kind, server.url), tools=tools, max_retry_limit=0)))
+            for name in names:
+                config: Any = {} if name == "small" else {"configurable": {"model": name}}
+                assert asyncio.run(team.akickoff(config=config, checkpointer=False)).raw == "done"
+            assert [body["model"] for body in server.bodies] == [name for name in names for _ in answers]
+            assert all(("tools" in body) == bool(tools) for body in server.bodies)
+
+
+@pytest.mark.parametrize("kind", ["any", "model", "fields", "alternatives"])
+@pytest.mark.parametrize("choice", ["small", "large"])
+def test_a_configurable_model_gives_structures(mode: Mode, kind: str, choice: str):
+    with OpenAIServer(['{"town": "Ulm", "degrees": 7}']) as server:
+        team = crew(task("a", agent(_configurable(kind, server.url)), output_pydantic=Weather))
+        done = mode.kickoff(team, config={"configurable": {"model": choice}})
+        assert done.pydantic == Weather(town="Ulm", degrees=7)
+        assert [(body["model"], "response_format" in body) for body in server.bodies] == [(choice, True)]
 
 
 @pytest.mark.parametrize("fields", ["any", ("model", "temperature")])
