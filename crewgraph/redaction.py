@@ -1,7 +1,8 @@
 """Redaction of secrets in data that is shown or stored: reprs, events, logs, JSON dumps and documents.
 
 A secret is found by the name of its holder (`api_key`, `headers`, `env` ...) or by its shape (a bearer token, `sk-...`, a
-password in a URL ...). A secret that has neither, such as a word in a prompt, is not found.
+password in a URL ...). A secret that has neither, such as a word in a prompt, is not found. A path, a word, a number or a URL
+without credentials is no secret, whatever the environment variable is called that holds it: `PWD`, `TOKEN_AUTH=required`.
 """
 
 import logging
@@ -27,6 +28,7 @@ __all__ = [
     "redact",
     "redact_text",
     "redacted_logger",
+    "secret_variables",
 ]
 
 
@@ -41,29 +43,41 @@ _KINDS_OF_KEYS = (
     "|subscription"
 )
 _SECRET_NAME = re.compile(
-    rf"(?<![a-z])((({_KINDS_OF_KEYS})_?key|secret|passw(or)?d|passphrase|credential|cookie)s?|pwd|token|authorization|auth"
+    rf"(?<![a-z])((({_KINDS_OF_KEYS})_?key|secret|(pg)?passw(or)?d|passphrase|credential|cookie)s?|pwd|token|authorization|auth"
     r"|(access|api|auth|bearer|id|refresh|session)_?tokens|connection_string|dsn|jwt)$"
 )
 _MAPPING_OF_SECRETS = re.compile(r"(?<![a-z])(headers|env|environment|environ|cookies|default_query)$")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-. ]")
 
+# No base64 is a path: one that begins with a slash hardly has a word before the next, and none has a dot.
+_PATH = r"(?:/(?:\.?[A-Z]?[a-z]{2,14}\d{0,2}(?:/|(?![^\s;,]))|(?=[\s;,]|\Z))|~(?:/|\Z)|\.{1,2}/|\$HOME\b|[A-Za-z]:[\\/]|\\\\\w)"
+_PLAIN = re.compile(
+    rf"""
+    {_PATH}.*
+    | [\w./-]+\.(?:cer|cfg|conf|crt|der|env|ini|json|jwk|key|p12|pem|pfx|pub|sock|toml|txt|ya?ml)  # a relative path
+    | (?=.{{,15}}\Z) (?: [a-z]+(?:[-_.][a-z]+)* | [A-Z]+(?:[-_.][A-Z]+)* | [A-Z][a-z]+ | [\d.,:_+-]+ )  # words, a number
+    | [A-Za-z][A-Za-z0-9+.-]*://.*                                             # if it has no credentials
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
 _SHAPES = re.compile(
-    r"""
+    rf"""
     -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
-    | \beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?                                   # JSON web token
-    | \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}\b                                 # AWS
-    | \b(?:sk|rk|pk)[-_](?=[\w-]{0,100}\d)[\w-]{8,}                                  # OpenAI, Anthropic, Stripe ...
-    | \b(?:gh[pousr]_|github_pat_|glpat-|hf_|gsk_|npm_|r8_|lsv2_|nvapi-|pplx-|tvly-|xai-|xox[a-z]-)[\w-]{10,}
-    | \bAIza[\w-]{20,} | \bya29\.[\w-]{10,} | \bSG\.[\w-]{10,}\.[\w-]{10,}     # Google, SendGrid
+    | \beyJ[\w-]{{8,}}\.[\w-]{{8,}}(?:\.[\w-]*)?                                   # JSON web token
+    | \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{12,}}\b                                 # AWS
+    | \b(?:sk|rk|pk)[-_](?=[\w-]{{0,100}}\d)[\w-]{{8,}}                                  # OpenAI, Anthropic, Stripe ...
+    | \b(?:gh[pousr]_|github_pat_|glpat-|hf_|gsk_|npm_|r8_|lsv2_|nvapi-|pplx-|tvly-|xai-|xox[a-z]-)[\w-]{{10,}}
+    | \bAIza[\w-]{{20,}} | \bya29\.[\w-]{{10,}} | \bSG\.[\w-]{{10,}}\.[\w-]{{10,}}     # Google, SendGrid
     | (?P<before>
-        (?i:\bbearer\s+)(?=[\w.~+/=-]{0,100}\d|[\w.~+/=-]{24})
-        | (?i:\bbasic\s+)(?=[A-Za-z0-9+/]{0,100}[a-z][A-Z0-9+/=])(?=[A-Za-z0-9+/=]{12})
-        | [?&](?i:(?:[\w.-]{0,40}[_.-])?(?:key|apikey|token|secret|password|pwd|sig|signature))=(?=[^&\#\s])
-        | \b(?i:(?:\w{0,40}_)?(?:password|passwd|pwd|api_?key|secret|token|accountkey|sharedaccesskey))
-          =(?=["']?[\w+/.~!@\#%^*-]{6})
+        (?i:\bbearer\s+)(?=[\w.~+/=-]{{0,100}}\d|[\w.~+/=-]{{24}})
+        | (?i:\bbasic\s+)(?=[A-Za-z0-9+/]{{0,100}}[a-z][A-Z0-9+/=])(?=[A-Za-z0-9+/=]{{12}})
+        | [?&](?i:(?:[\w.-]{{0,40}}[_.-])?(?:key|apikey|token|secret|password|pwd|sig|signature))=(?=[^&\#\s])
+        | \b(?i:(?:\w{{0,40}}_)?(?:password|passwd|pwd|api_?key|secret|token|accountkey|sharedaccesskey))
+          =(?=["']?[\w+/.~!@\#%^*-]{{6}})(?!["']?{_PATH}|(?<=\bPWD=)/)
       )["']?[^\s&;,\#"'<>]+
-    | (?P<user>\b[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/?\#@:]{0,200}:)[^\s/?\#]{1,500}(?=@)  # a password in a URL
-    | (?P<scheme>\bhttps?://)[^\s/?\#:@]{1,500}(?=@)                                 # a token in a URL
+    | (?P<user>\b[A-Za-z][A-Za-z0-9+.-]{{0,30}}://[^\s/?\#@:]{{0,200}}:)[^\s/?\#]{{1,500}}(?=@)  # a password in a URL
+    | (?P<scheme>\bhttps?://)[^\s/?\#:@]{{1,500}}(?=@)                                 # a token in a URL
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -184,12 +198,23 @@ def _redact_items(
         follows_secret_option = is_secret_option and not equals
 
 
+def secret_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Return the names and values of the environment variables that hold secrets, by their names and values.
+
+    A path, a short value, a word, a number and a URL without credentials is in ordinary texts, too, and no secret.
+    """
+    for name, value in environment.items():
+        if len(value) < _MIN_LENGTH or name == "PWD" or not is_secret_name(name):
+            continue
+        if _PLAIN.fullmatch(value) is None or ("://" in value and redact_text(value) != value):
+            yield name, value
+
+
 class SecretRedactor:
-    """Redacts parts of texts that have the shape of a secret, and values of environment variables that are named like secrets."""
+    """Redacts parts of texts that have the shape of a secret, and values of environment variables that hold secrets."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        variables = (os.environ if environment is None else environment).items()
-        secrets = {value for name, value in variables if len(value) >= _MIN_LENGTH and is_secret_name(name)}
+        secrets = {value for _, value in secret_variables(os.environ if environment is None else environment)}
         longest_first = sorted(secrets, key=len, reverse=True)
         self._secrets = re.compile("|".join(map(re.escape, longest_first))) if secrets else None
 

@@ -16,6 +16,7 @@ from crewgraph.redaction import (
     redact,
     redact_text,
     redacted_logger,
+    secret_variables,
 )
 from crewgraph.tools.mcp.server import MCPServerHTTP
 
@@ -52,6 +53,8 @@ SHAPES = {
     "https://t0ken@host.example/x": "https://***@host.example/x",
     "https://host.example/x?a=1&api_key=abc&b=2#end": "https://host.example/x?a=1&api_key=***&b=2#end",
     "host=db password=hunter22 user=me": "host=db password=*** user=me",
+    "UID=me;PWD=hunter22;E=x": "UID=me;PWD=***;E=x",
+    "secret=/yB3dEfGhIjKlMnOpQr/sTuVwXyZ01": "secret=***",
     "AccountName=a;AccountKey=abcdefgh==;E=x": "AccountName=a;AccountKey=***;E=x",
     "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\nend": "***\nend",
 }
@@ -59,6 +62,7 @@ NO_SECRETS = (
     "a plain text", "the bearer of news", "Bearer certificates", "basic information", "Basic Introduction to x",
     "sk-learn-documentation",
     "https://host.example/a@b?page=2", "ssh://git@host.example/x", "mailto:me@host.example", "api_key={api_key}", "token=$TOKEN",
+    "PWD=/w0rk/x", "cd $PWD; OLDPWD=/home/me PWD=/home/me/project make", "password=/run/secrets/desk", "x token=~/token",
     "token=5", "x == y", "max_tokens=100000", "a-b_c", "", "task-key", "tel:+49-30",
 )  # fmt: skip
 
@@ -111,6 +115,54 @@ def test_data_keeps_its_form():
 def test_texts_lose_the_values_of_the_environment():
     redactor = SecretRedactor({"DESK_PASSWORD": "open sesame", "HOME": "/home/me", "API_KEY": "short"})
     assert redactor.redact("open sesame in /home/me, short sk-abc12345678") == "*** in /home/me, short ***"
+
+
+PLAIN_VALUES = (
+    "/home/me/project", "/", "/Volumes/Data 2/x", "/mnt/c/Users/me", "~/.config/desk", "./secrets/desk", "C:\\Users\\me",
+    "\\\\server\\share", "$HOME/key", "/run/secrets/desk", "/.dockerenv", "/data1/x", "secrets/desk.json", "desk-key.pem",
+    "postgres", "required", "DISABLED", "Anonymous", "lm-studio", "not-needed", "NOT_REQUIRED", "no-key-required",
+    "12345678", "2026-01-01", "1700000000.5", "127.0.0.1:8080", "https://login.example/oauth/token", "short", "",
+    "unix:///run/desk", "postgresql://localhost/desk",
+)  # fmt: skip
+SECRET_VALUES = (
+    "hunter22", "Tr0ub4dor", "open sesame", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "/yB3dEfGhIjKlMnOpQr/sTuVwXyZ01",
+    "sk-proj-abc123def456", "0123456789abcdef", "correct-horse-battery-staple", "AbCdEfGhIjKl",
+    "12345678-1234-1234-1234-123456789012",
+    "postgresql://me:pa55@db.example/runs", "https://t0ken@sentry.example/1",
+)  # fmt: skip
+
+
+def test_paths_words_numbers_and_addresses_are_no_secrets_whatever_their_variable_is_called():
+    for name in ("DESK_TOKEN", "DESK_API_KEY", "PGPASSWORD", "DESK_PWD", "AUTH", "SENTRY_DSN"):
+        assert dict(secret_variables({name + str(n): value for n, value in enumerate(PLAIN_VALUES)})) == {}
+        assert [value for value in PLAIN_VALUES if dict(secret_variables({name: value}))] == []
+        assert [value for value in SECRET_VALUES if not dict(secret_variables({name: value}))] == []
+
+
+ORDINARY = {
+    "PWD": "/w0rk-1/s p/x", "OLDPWD": "/home/me", "SSH_AUTH_SOCK": "/tmp/ssh-XYZ123/agent.99", "SSH_ASKPASS": "/usr/bin/askpass",
+    "SSH_CONNECTION": "10.0.0.1 50000 10.0.0.2 22", "SSH_CLIENT": "10.0.0.1 50000 22", "SSH_TTY": "/dev/pts/0",
+    "SSH_AGENT_PID": "12345678", "GIT_ASKPASS": "/usr/share/code/askpass.sh", "GPG_TTY": "/dev/pts/0",
+    "GPG_AGENT_INFO": "/run/user/1000/gnupg/S.gpg-agent:0:1", "GNOME_KEYRING_CONTROL": "/run/user/1000/keyring",
+    "XAUTHORITY": "/run/user/1000/.Xauthority", "XDG_SESSION_ID": "c2345678", "XDG_SESSION_PATH": "/org/freedesktop/Session1",
+    "XDG_RUNTIME_DIR": "/run/user/1000", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/user/1000/bus,guid=0a1b2c3d4e5f",
+    "LS_COLORS": "rs=0:di=01;34:ln=01;36", "SESSION_MANAGER": "local/desk:@/tmp/.ICE-unix/1234", "KEY_REPEAT": "25 millis",
+    "STARSHIP_SESSION_KEY": "1234567890123456", "TERM_SESSION_ID": "w0t0p0:0A1B2C3D", "SECURITYSESSIONID": "186a7abcd",
+    "CONDA_PREFIX": "/opt/conda/envs/desk", "CONDA_DEFAULT_ENV": "desk-env-1", "VIRTUAL_ENV": "/home/me/project/.venv",
+    "VSCODE_GIT_ASKPASS_NODE": "/usr/share/code/code", "VSCODE_GIT_IPC_HANDLE": "/run/user/1000/vscode-git-1a2b3c4d5e.sock",
+    "WSL_INTEROP": "/run/WSL/11_interop", "WSLENV": "VSCODE_WSL_EXT_LOCATION/up", "CI_JOB_STAGE": "test-linux",
+    "GITHUB_WORKSPACE": "/home/runner/work/desk/desk", "GITHUB_SHA": "0123456789abcdef0123456789abcdef01234567",
+    "GITHUB_ENV": "/home/runner/work/_temp/set_env_1", "GITHUB_AUTHOR": "somebody-1", "RUNNER_TRACKING_ID": "github_1a2b3c4d",
+    "AWS_WEB_IDENTITY_TOKEN_FILE": "/var/run/secrets/token", "GOOGLE_APPLICATION_CREDENTIALS": "/home/me/key.json",
+    "ANSIBLE_PRIVATE_KEY": "keys/desk.pem", "SUDO_COMMAND": "/usr/bin/env x", "INVOCATION_ID": "0123456789abcdef0123456789abcdef",
+    "HISTFILE": "/home/me/.bash_history", "KUBERNETES_SERVICE_HOST": "10.0.0.1", "npm_config_auth": "required",
+    "HYDRA_TOKEN": "disabled", "OPENAI_API_KEY": "lm-studio",
+}  # fmt: skip
+"""Variables of shells, desktops, sessions over ssh, editors, CI systems, conda and WSL."""
+
+
+def test_no_value_of_an_ordinary_login_environment_is_a_secret():
+    assert dict(secret_variables(ORDINARY)) == {}
 
 
 def test_an_object_is_made_again_of_its_dump_and_neither_shows_a_secret():

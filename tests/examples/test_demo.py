@@ -1,15 +1,23 @@
 """The demonstration: it works on real files, and what it says is computed from them."""
 
 import csv
+import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import processes
+import pytest
 from servers.openai_api import Answer, OpenAIServer, Request, call
+from test_redaction import ORDINARY
+
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "examples" / "demo.py"
@@ -108,3 +116,57 @@ def test_what_the_demonstration_kept_is_in_the_storage_folder_it_names(tmp_path:
     assert after("Kept in", done.stdout) == str(storage / "checkpoints.db")
     assert (storage / "checkpoints.db").exists()
     assert re.fullmatch(r"[0-9a-f-]{36}", after("Thread", done.stdout).split()[0])
+
+
+LOGGED = """
+import logging
+import sys
+from examples import demo
+
+logging.basicConfig(level=logging.INFO, filename="log", format="%(message)s")
+crew = demo.crew_for(demo.model())
+crew.output_log_file = "run.json"
+print(crew.kickoff({"file": demo.FILE}, thread_id="t"))
+"""
+
+
+def everything_of(folder: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+    """What the demonstration's crew prints, logs and stores in an environment, without times."""
+    folder.mkdir()
+    shutil.copy(ROOT / "examples" / "data" / "sales.csv", folder / "sales.csv")
+    own = {"PYTHONPATH": str(ROOT), "CREWGRAPH_STORAGE_DIR": str(folder / "storage"), "LANGSMITH_TRACING": "false"}
+    done = processes.run(
+        [sys.executable, "-c", LOGGED, str(folder / "sales.csv")],
+        env={**environment, **own, "COLUMNS": "200", "HOME": str(folder)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=True,
+    )
+    with SqliteCheckpointer(folder / "storage" / "checkpoints.db") as saver:
+        stored = [(saved.checkpoint["channel_values"], saved.pending_writes) for saved in saver.list(None)]
+    entries = [{**entry, "timestamp": ""} for entry in json.loads((folder / "run.json").read_text("utf-8"))]
+    everything: dict[str, Any] = {
+        "printed": re.sub(r" \(\d+ ms\)|\(\d+ ms\)", "", done.stdout),
+        "logged": [done.stderr, entries, (folder / "log").read_text("utf-8")],
+        "stored": re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|\d+", "", repr(stored)),  # ids and times
+    }
+    shutil.rmtree(folder)
+    return everything
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_the_environment_of_a_login_changes_nothing_that_is_printed_logged_or_stored(tmp_path: Path):
+    folder = tmp_path / "desk-1"
+    shell = subprocess.run(
+        ["bash", "-lic", "env -0"], cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    login = dict(line.split("=", 1) for line in shell.stdout.split("\0") if "=" in line)
+    ours = [name for name in login if name.startswith(("PYTHON", "OPENAI", "LANG", "CREW"))]
+    empty = everything_of(folder, {})
+    assert f"Measure the file {folder}/sales.csv with your tool." in empty["printed"]
+    assert f"Measure the file {folder}/sales.csv with your tool." in str(empty["logged"][1])
+    for environment in (login, {**login, **ORDINARY}):
+        kept = {name: value for name, value in environment.items() if name not in ours and name != "OPENAI_API_KEY"}
+        assert everything_of(folder, {**kept, "PWD": str(folder), "OLDPWD": str(tmp_path)}) == empty

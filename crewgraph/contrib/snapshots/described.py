@@ -19,7 +19,7 @@ from crewgraph.definitions.placeholders import TemplatedDefinition
 from crewgraph.errors import DefinitionError
 from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM
-from crewgraph.redaction import is_secret_name, redact, redact_text
+from crewgraph.redaction import is_secret_name, redact, redact_text, secret_variables
 from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["describe_definition", "recreate_definition"]
@@ -127,10 +127,11 @@ def _secret_described(value: str, where: str) -> PlainDict:
 
 def _variables_in(secret: str) -> list[tuple[str, str]]:
     """Return the values and names of the environment variables that a secret is made of, the longest first."""
+    named = dict(secret_variables(os.environ))
     found = [
         (value, name)
         for name, value in os.environ.items()
-        if len(value) >= _MIN_LENGTH and value in secret and (is_secret_name(name) or secret.split(" ")[-1] == value)
+        if len(value) >= _MIN_LENGTH and value in secret and (name in named or secret.split(" ")[-1] == value)
     ]
     return sorted(found, key=lambda item: (-len(item[0]), item))
 
