@@ -130,7 +130,7 @@ _failed_once: set[str] = set()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: Any) -> Generator[None, Any, Any]:
-    """Forget the first failure of a shared fixture, so that the next test, or the same one repeated, sets it up again.
+    """Forget the first failure of a shared fixture, so that the next test sets it up again.
 
     Otherwise a server that could not start once fails every test that uses it.
     """
@@ -159,10 +159,3 @@ def pytest_collection_finish() -> None:
     """Leave what was collected out of garbage collections: it stays, and looking at it costs more than most tests."""
     gc.collect()
     gc.freeze()
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Report first failures also if the test passed when hypothesis replayed it."""
-    for report in terminalreporter.stats.get("rerun", []):
-        terminalreporter.section(f"played once more: {report.nodeid}")
-        terminalreporter.write_line(report.longreprtext)

@@ -16,6 +16,7 @@ from uuid import uuid4
 import processes
 import pytest
 from modes import Mode
+from permissions import permissions_hold
 from runtime.parts import agent, crew, task
 from typer.testing import CliRunner
 
@@ -417,19 +418,15 @@ def test_a_checkpointer_reports_half_a_character_in_any_id(mode: Mode, tmp_path:
 
 @contextmanager
 def only_reading(folder: Path) -> Generator[None]:
-    """No file in a folder, nor the folder, can be written; root becomes somebody else for that time."""
+    """No file in a folder, nor the folder, can be written."""
     places = [folder, *folder.iterdir()]
     modes = [place.stat().st_mode for place in places]
     for place in places:
         place.chmod(0o555 if place.is_dir() else 0o444)
-    is_root = os.geteuid() == 0
-    if is_root:
-        os.seteuid(65534)
     try:
-        yield
+        with permissions_hold():
+            yield
     finally:
-        if is_root:
-            os.seteuid(0)
         for place, before in zip(places, modes, strict=True):
             place.chmod(before)
 

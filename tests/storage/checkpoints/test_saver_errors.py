@@ -12,6 +12,7 @@ from typing import Any
 
 import processes
 import pytest
+from permissions import permissions_hold
 from storage.checkpoints.saver_graphs import Mode, chain, describe, on, run
 
 from crewgraph.errors import StorageError
@@ -247,34 +248,17 @@ def test_a_write_that_fails_in_the_middle_harms_nothing(tmp_path: Path):
         assert chain(3, saver).get_state(on("t")).values["inputs"] == "i"
 
 
-READ_ONLY = """
-import os, sys
-from crewgraph.storage.checkpoints import SqliteCheckpointer
-from crewgraph.errors import StorageError
-if os.getuid() == 0:
-    os.setuid(65534)
-for path in sys.argv[1:]:
-    try:
-        saver = SqliteCheckpointer(path)
-        saver.put_writes({"configurable": {"thread_id": "t", "checkpoint_id": "1"}}, [("c", 1)], "task")
-    except StorageError as error:
-        assert path in str(error) and "CREWGRAPH_STORAGE_DIR" in str(error), error
-    else:
-        raise AssertionError(path)
-"""
-
-
 def test_a_folder_and_a_file_that_may_not_be_written_are_reported(tmp_path: Path):
     folder = tmp_path / "folder"
     folder.mkdir()
     SqliteCheckpointer(folder / "runs.sqlite").close()
     os.chmod(folder / "runs.sqlite", 0o444)
     os.chmod(folder, 0o555)
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        os.chmod(parent, 0o755)
-    paths = [folder / "runs.sqlite", folder / "new.sqlite", folder / "sub" / "new.sqlite"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        processes.run([sys.executable, "-c", READ_ONLY, *paths], env=environment, check=True)
+        with permissions_hold():
+            for path in (folder / "runs.sqlite", folder / "new.sqlite", folder / "sub" / "new.sqlite"):
+                with pytest.raises(StorageError, match=f"{path}.*CREWGRAPH_STORAGE_DIR"):
+                    saver = SqliteCheckpointer(path)
+                    saver.put_writes({"configurable": {"thread_id": "t", "checkpoint_id": "1"}}, [("c", 1)], "task")
     finally:
         os.chmod(folder, 0o755)
