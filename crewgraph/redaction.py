@@ -8,7 +8,7 @@ without credentials is no secret, whatever the environment variable is called th
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -26,9 +26,11 @@ __all__ = [
     "UnshownText",
     "is_secret_name",
     "redact",
+    "redact_error",
     "redact_text",
     "redacted_logger",
     "secret_variables",
+    "secrets_of",
 ]
 
 
@@ -204,23 +206,83 @@ def secret_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str]
     A path, a short value, a word, a number and a URL without credentials is in ordinary texts, too, and no secret.
     """
     for name, value in environment.items():
-        if len(value) < _MIN_LENGTH or name == "PWD" or not is_secret_name(name):
-            continue
-        if _PLAIN.fullmatch(value) is None or ("://" in value and redact_text(value) != value):
+        if name != "PWD" and is_secret_name(name) and _is_telling(value):
             yield name, value
 
 
-class SecretRedactor:
-    """Redacts parts of texts that have the shape of a secret, and values of environment variables that hold secrets."""
+def _is_telling(value: str) -> bool:
+    """Whether a value that is named like a secret would not be in ordinary texts."""
+    if len(value) < _MIN_LENGTH:
+        return False
+    return _PLAIN.fullmatch(value) is None or ("://" in value and redact_text(value) != value)
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        secrets = {value for _, value in secret_variables(os.environ if environment is None else environment)}
+
+def secrets_of(holder: object) -> set[str]:
+    """Return the secrets in the attributes of an object, such as the key and the headers of a model."""
+    found: set[str] = set()
+    _collect(getattr(holder, "__dict__", None), False, found)
+    return found
+
+
+def _collect(value: object, is_secret: bool, found: set[str], depth: int = 0) -> None:
+    if isinstance(value, SecretStr):
+        value, is_secret = value.get_secret_value(), True
+    if isinstance(value, str):
+        if is_secret and _is_telling(value):
+            found.add(value)
+    elif isinstance(value, Mapping) and depth < _DEEPEST:
+        for key, item in cast("Mapping[object, object]", value).items():
+            name = str(key)
+            _collect(item, is_secret or is_secret_name(name) or _holds_secrets(name), found, depth + 1)
+
+
+class SecretRedactor:
+    """Redacts parts of texts that have the shape of a secret, and values of environment variables that hold secrets.
+
+    Args:
+        environment: the variables; those of the process by default.
+        secrets: further values to redact.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None, secrets: Iterable[str] = ()) -> None:
+        variables = os.environ if environment is None else environment
+        secrets = {*secrets, *(value for _, value in secret_variables(variables))}
         longest_first = sorted(secrets, key=len, reverse=True)
         self._secrets = re.compile("|".join(map(re.escape, longest_first))) if secrets else None
 
     def redact(self, text: str) -> str:
         """Return a text with the secrets replaced."""
         return redact_text(text if self._secrets is None else self._secrets.sub(REDACTED, text))
+
+    def redact_data(self, value: object, depth: int = 0) -> Any:
+        """Return plain data with the secrets in its texts replaced; other objects are unchanged."""
+        if isinstance(value, str):
+            return self.redact(value)
+        if depth < _DEEPEST and isinstance(value, dict):
+            items = cast("dict[object, object]", value).items()
+            return {key: self.redact_data(item, depth + 1) for key, item in items}
+        if depth < _DEEPEST and (isinstance(value, list) or type(value) is tuple):
+            redacted = [self.redact_data(item, depth + 1) for item in cast("Sequence[object]", value)]
+            return redacted if isinstance(value, list) else tuple(redacted)
+        return value
+
+
+def redact_error(error: BaseException, redactor: SecretRedactor) -> None:
+    """Replace the secrets in the texts of an error, and of those that led to it, whoever shows or stores it later."""
+    errors, seen = [error], set[int]()
+    while errors:
+        one = errors.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        one.args = redactor.redact_data(one.args)
+        if isinstance(one, OSError):
+            one.strerror = redactor.redact_data(one.strerror)
+        fields: dict[str, object] = vars(one)  # with what its text is made of, and its notes
+        fields.update((name, shown) for name, value in fields.items() if (shown := redactor.redact_data(value)) != value)
+        errors += [cause for cause in (one.__cause__, one.__context__) if cause is not None]
+        if isinstance(one, BaseExceptionGroup):
+            errors += cast("Sequence[BaseException]", one.exceptions)
 
 
 class _Redaction(logging.Filter):

@@ -34,6 +34,7 @@ from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.questions import question_id
 from crewgraph.core.replay import REPORTED, is_traced, report_once
 from crewgraph.errors import RunError
+from crewgraph.redaction import SecretRedactor
 from crewgraph.schema import PlainDict
 from crewgraph.text import shorten
 from crewgraph.tracebacks import raised_by_signal
@@ -171,7 +172,7 @@ def _as_effect_failure(error: Exception) -> EffectFailed:
         return error
     kind = type(error)
     module = "langchain_core" if raised_by_handler(error) else kind.__module__
-    failure = EffectFailed(kind.__name__, str(error), module.partition(".")[0])
+    failure = EffectFailed(kind.__name__, SecretRedactor().redact(str(error)), module.partition(".")[0])
     failure.__cause__ = error
     return failure
 

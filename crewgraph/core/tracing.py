@@ -7,6 +7,7 @@ a parallel task failed, the time is up or the reader of a stream left. LangChain
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import Context, copy_context
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from langchain_core.callbacks import (
     BaseCallbackHandler,
     BaseCallbackManager,
 )
+from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import (
     get_async_callback_manager_for_config,
@@ -28,9 +30,19 @@ from langchain_core.runnables.config import (
 from crewgraph.core.otel import enter_span_of_config
 from crewgraph.core.replay import is_traced
 from crewgraph.lazy import lazy
+from crewgraph.redaction import SecretRedactor, redact_error
 from crewgraph.schema import PlainDict
 
-__all__ = ["ConfigContext", "Documents", "aretrieved", "aspanned", "closing_runs", "retrieved", "spanned"]
+__all__ = [
+    "ConfigContext",
+    "Documents",
+    "aretrieved",
+    "aspanned",
+    "callbacks_with_redaction",
+    "closing_runs",
+    "retrieved",
+    "spanned",
+]
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -113,6 +125,39 @@ async def aretrieved(
         raise
     await run.on_retriever_end(_as_documents(documents(result)))
     return result
+
+
+class _Redaction(BaseCallbackHandler):
+    """Takes secrets out of a failed request's error and response before handlers behind it, such as LangSmith's, get them."""
+
+    run_inline = True
+    ignore_chat_model = True  # type: ignore[assignment]
+
+    def __init__(self, redactor: Callable[[], SecretRedactor]) -> None:
+        self._redactor = redactor
+
+    def on_llm_error(self, error: BaseException, *, response: LLMResult | None = None, **_: Any) -> None:
+        """Change the error and the response, in which LangChain repeats the server's."""
+        redactor = self._redactor()
+        redact_error(error, redactor)
+        for generation in chain.from_iterable(response.generations if response else ()):
+            if isinstance(generation, ChatGeneration):
+                metadata = generation.message.response_metadata
+                metadata.update(redactor.redact_data(metadata))
+
+
+def callbacks_with_redaction(
+    config: RunnableConfig, redactor: Callable[[], SecretRedactor]
+) -> BaseCallbackManager | list[BaseCallbackHandler]:
+    """Return the callbacks of a config behind one that takes the secrets out of the errors of requests."""
+    around = var_child_runnable_config.get() or {}  # LangChain takes the callbacks of the context if the config has none
+    given, first = config.get("callbacks") or around.get("callbacks"), _Redaction(redactor)
+    if not isinstance(given, BaseCallbackManager):
+        return [first, *(given or ())]
+    own = given.copy()
+    own.handlers.insert(0, first)
+    own.inheritable_handlers.insert(0, first)
+    return own
 
 
 def _as_documents(found: Sequence[tuple[str, PlainDict]]) -> list["Document"]:

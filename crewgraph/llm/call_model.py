@@ -25,6 +25,7 @@ from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, 
 from crewgraph.llm.current_call import CALLER, ONGOING, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
+from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
@@ -281,6 +282,10 @@ class CallModel:
             known["response_format"] = self._response_model.model_json_schema()
         return {**known, "class": type(self.source).__name__, "model": self.name}
 
+    def redactor(self) -> SecretRedactor:
+        """Return what replaces the secrets of the wrapped object in an error."""
+        return SecretRedactor(secrets=secrets_of(self.source))
+
     def for_structure(self, structure: type[BaseModel]) -> "CallModel | None":
         """Return a copy that asks for an instance of a pydantic model; None if `call` has no parameter `response_model`."""
         if not accepted_arguments(
@@ -418,8 +423,9 @@ class _Call:
         if error is None:
             return False
         if self._run is not None:
+            redact_error(error, self._model.redactor())
             self._run.fail(error)
-        return ProviderErrors(self._model.name).__exit__(kind, error, trace)
+        return ProviderErrors(self._model.name, self._model.redactor).__exit__(kind, error, trace)
 
     def read(self, returned: object, stop: Sequence[str]) -> Reply:
         """Convert the returned value to a reply, truncated at the first stop word."""

@@ -13,8 +13,10 @@ from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
+from crewgraph.core.replay import is_traced
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
+from crewgraph.lazy import lazy
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_bytes
 from crewgraph.llm.capabilities import has_strict_api, supports_stop_words, without_blank
 from crewgraph.llm.conversation import openai_tool, text_of
@@ -31,12 +33,16 @@ from crewgraph.llm.strict_schema import strict_schema
 from crewgraph.llm.tool_schemas import tools_for
 from crewgraph.llm.usage import read_langchain_usage, read_usage
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
-from crewgraph.redaction import redacted_logger
+from crewgraph.redaction import SecretRedactor, redacted_logger, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+    from crewgraph.core.tracing import callbacks_with_redaction
+else:
+    callbacks_with_redaction = lazy("crewgraph.core.tracing:callbacks_with_redaction")
 
 __all__ = ["ChatModel"]
 
@@ -157,6 +163,10 @@ class ChatModel:
         max_retries = getattr(self._base, "max_retries", self._extra_parameters.get("max_retries"))
         return max_retries if isinstance(max_retries, int) else _RETRIES
 
+    def redactor(self) -> SecretRedactor:
+        """Return what replaces the secrets of the model, and of those that it falls back to, in an error."""
+        return SecretRedactor(secrets=set[str]().union(*map(secrets_of, _models_of(self.source))))
+
     def with_response_format(self, response_format: type[BaseModel] | PlainMapping | None) -> "ChatModel":
         """Return a copy with another response format."""
         return self._copy(response_format, self._settings)
@@ -202,13 +212,13 @@ class ChatModel:
         if request is not None and (reply := answer_of_watcher(request)) is not None:
             return reply
         name, (runnable, bound) = self.name, self._runnable_for(tools)
-        with ProviderErrors(name):
+        with ProviderErrors(name, self.redactor):
             sent = expanded(messages)
             if self._user_must_begin:
                 sent = _user_first(sent)
             answer = runnable.invoke(
                 _message_cache.convert(sent),
-                _named(config, name, self._takes_settings),
+                _named(config, name, self._takes_settings, self.redactor),
                 **bound,
                 **self._stop_keywords(stop),
             )
@@ -227,13 +237,13 @@ class ChatModel:
         if request is not None and (reply := answer_of_watcher(request)) is not None:
             return reply
         name, (runnable, bound) = self.name, self._runnable_for(tools, across_loops=True)
-        with ProviderErrors(name):
+        with ProviderErrors(name, self.redactor):
             sent = await aexpanded(messages)
             if self._user_must_begin:
                 sent = _user_first(sent)
             answer = await runnable.ainvoke(
                 _message_cache.convert(sent),
-                _named(config, name, self._takes_settings),
+                _named(config, name, self._takes_settings, self.redactor),
                 **bound,
                 **self._stop_keywords(stop),
             )
@@ -340,8 +350,13 @@ def _user_first(messages: Sequence[Message]) -> Sequence[Message]:
     return [*kept[:first], {"role": "user", "content": "Begin."}, *kept[first:]]
 
 
-def _named(config: "RunnableConfig", name: str, takes_settings: bool) -> "RunnableConfig":
+def _named(
+    config: "RunnableConfig", name: str, takes_settings: bool, redactor: Callable[[], SecretRedactor]
+) -> "RunnableConfig":
     run_config: RunnableConfig = {**config, "run_name": name}  # traces show the model, not its class
+    # In a graph's run callbacks are known; a request outside of one may get LangSmith's by the environment.
+    if is_traced(config) or "configurable" not in config:
+        run_config["callbacks"] = callbacks_with_redaction(config, redactor)
     if takes_settings:
         settings: PlainMapping = config.get("configurable") or {}
         run_config["configurable"] = {key: settings[key] for key in settings if not _is_of_graph(key)}

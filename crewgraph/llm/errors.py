@@ -3,12 +3,14 @@
 import json
 import re
 import sys
+from collections.abc import Callable
 from functools import cache
 from types import TracebackType
 from typing import Any, Literal
 
 from crewgraph.errors import ModelError, PicklableError, unconstructed
 from crewgraph.extras import load
+from crewgraph.redaction import SecretRedactor, redact_error
 from crewgraph.tracebacks import note_once
 
 __all__ = [
@@ -43,17 +45,21 @@ class UnreadableAnswer(ModelError):
 
 
 class ProviderErrors:
-    """Context manager around a request that unifies the errors of all providers.
+    """Context manager around a request that unifies the errors of all providers, and takes secrets out of them.
 
     Errors about the context window become `ContextLengthExceeded`, answers that the client library cannot parse become
     `UnreadableAnswer`, each with the original error as its cause. Other exceptions stay instances of their type, so that retry
     policies see what they expect; those of providers can be pickled. An unreachable server is also a `ConnectionError`, an
     unknown model also a `ValueError`; their messages name the model, and the server's address. The end of an iterator is a
     `RuntimeError`. A connection of an event loop that has ended gets a note that says what to do.
+
+    Args:
+        model: the name of the model.
+        redactor: returns what replaces the secrets of the model, since servers quote keys that they refuse.
     """
 
-    def __init__(self, model: str) -> None:
-        self._model = model
+    def __init__(self, model: str, redactor: Callable[[], SecretRedactor]) -> None:
+        self._model, self._redactor = model, redactor
 
     def __enter__(self) -> None:
         return None
@@ -61,7 +67,10 @@ class ProviderErrors:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
-        if not isinstance(error, Exception) or isinstance(error, ModelError):
+        if not isinstance(error, Exception):
+            return False
+        redact_error(error, self._redactor())
+        if isinstance(error, ModelError):
             return False
         if isinstance(error, (StopIteration, StopAsyncIteration)):  # generators cannot carry them
             raise RuntimeError(f"{type(error).__name__} was raised by the model `{self._model}`: {error}") from error

@@ -39,6 +39,8 @@ class Codec:
     def __init__(self, serde: SerializerProtocol, path: str) -> None:
         self._serde = serde
         self._path = path
+        self.dumps = serde.dumps_typed
+        """Serializes a value that is not None; raises TypeError if that cannot be done."""
 
     def encode_checkpoint(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
@@ -56,21 +58,17 @@ class Codec:
             checkpoint["versions_seen"],
             checkpoint["channel_values"],
             None if run is None else str(run),
-            self._serde.dumps_typed(tuple(head)),
+            self.dumps(tuple(head)),
         )
 
     def values(self, checkpoint: Checkpoint, channels: Iterable[str]) -> dict[str, Typed]:
         """Encode the values of those of the channels that have one."""
         values = checkpoint["channel_values"]
-        return {channel: self.typed(values[channel]) for channel in channels if channel in values}
-
-    def typed(self, value: object) -> Typed:
-        """Serialize a value.
-
-        Raises:
-            TypeError: it cannot be serialized.
-        """
-        return None if value is None else self._serde.dumps_typed(value)
+        return {
+            channel: None if (value := values[channel]) is None else self.dumps(value)
+            for channel in channels
+            if channel in values
+        }
 
     def metadata(self, kind: str, head: bytes) -> PlainMapping:
         """Decode the metadata of a stored checkpoint."""

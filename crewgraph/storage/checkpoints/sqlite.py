@@ -286,7 +286,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     ) -> WriteRows | None:
         thread, ns, id = parse_config(config)
         rows = [
-            Write(WRITES_IDX_MAP.get(channel, position), channel, self._codec.typed(value))
+            Write(WRITES_IDX_MAP.get(channel, position), channel, None if value is None else self._codec.dumps(value))
             for position, (channel, value) in enumerate(writes)
         ]
         return WriteRows(Key(thread, ns, id or ""), task_id, task_path, rows) if rows else None

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.constants import START
 
+from crewgraph.redaction import SecretRedactor
+
 if TYPE_CHECKING:
     from crewgraph.storage.checkpoints.versions import Chains
 
@@ -206,6 +208,10 @@ class StrictSerializer(JsonPlusSerializer):
         """Return a strict serializer with the allow-list of another one, if that has a list."""
         listed = serde._allowed_msgpack_modules
         return cls(allowed=() if isinstance(listed, bool) or listed is None else listed)
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """Serialize a value to its kind and its bytes. Of an error the text is stored, without secrets."""
+        return super().dumps_typed(SecretRedactor().redact(repr(obj)) if isinstance(obj, BaseException) else obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """Deserialize a value.
