@@ -58,7 +58,7 @@ class ProviderErrors:
         redactor: returns what replaces the secrets of the model, since servers quote keys that they refuse.
     """
 
-    def __init__(self, model: str, redactor: Callable[[], SecretRedactor]) -> None:
+    def __init__(self, model: str, redactor: Callable[[], SecretRedactor] = SecretRedactor) -> None:
         self._model, self._redactor = model, redactor
 
     def __enter__(self) -> None:

@@ -7,16 +7,23 @@ import os
 import sqlite3
 import threading
 import time
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
+from langgraph.checkpoint.base import CheckpointTuple
+
+from crewgraph.core.journal import CHANNEL
+from crewgraph.core.pregel import ERROR, has_next, leads_on
+from crewgraph.core.questions import ANSWER
+from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.threads import Threads, latest_id
 from crewgraph.storage.checkpoints.versions import Versions
 from crewgraph.storage.database import MEMORY, Database
 
-__all__ = ["Removal", "apply_retention"]
+__all__ = ["Removal", "apply_retention", "is_open", "tells_the_end"]
 
 
 _COUNTERS = "counters_since_delta_snapshot"
@@ -221,16 +228,27 @@ _retained_files: set[str] = set()
 _lock = threading.Lock()
 
 
+_CLOCK_JUMP = _DAY  # seconds
+
+
 def apply_retention(
     database: Database,
     removal: Removal,
     days: float | None,
     max_bytes: int | None,
-    is_running: Callable[[str], bool],
+    finished: Callable[[Sequence[str]], Collection[str]],
 ) -> None:
-    """Delete threads not written for some days, then the oldest ones while the database exceeds a size.
+    """Delete finished threads not written for some days, then the oldest ones while the database exceeds a size.
 
-    Runs once per process and file. Neither the most recently written thread nor one that some process runs is deleted.
+    Runs once per process and file. The most recently written thread is not deleted, nor is any by its age if nothing was
+    written in the last day: then the clock of this process may be ahead.
+
+    Args:
+        database: the database.
+        removal: removes its threads.
+        days: the greatest age; None or 0 for none.
+        max_bytes: the greatest size; None or 0 for none.
+        finished: returns those of some threads whose runs have ended, and need no answer.
     """
     if database.path == MEMORY or not (days or max_bytes):
         return
@@ -239,18 +257,50 @@ def apply_retention(
         if file in _retained_files:
             return
         _retained_files.add(file)
-    ages = database.read(_ages)
-    limit = time.time() - days * _DAY if days else 0
-    old = [thread for thread, touched in ages if touched < limit and not is_running(thread)]
-    removal.delete(old)
-    recent = [thread for thread, touched in ages if touched >= limit]
+    ages, now = database.read(_ages), time.time()
+    in_step = any(now - _CLOCK_JUMP <= touched for _, touched in ages if touched <= now + _CLOCK_JUMP)
+    limit = now - days * _DAY if days and in_step else 0
+    old = finished([thread for thread, touched in ages if touched < limit])
+    removal.delete(list(old))
     removed = bool(old)
-    while max_bytes and len(recent) > 1 and database.used_bytes() > max_bytes:
-        if not is_running(oldest := recent.pop(0)):
+    if max_bytes and database.used_bytes() > max_bytes:
+        left = [thread for thread, _ in ages if thread not in old]
+        ended = finished(left[:-1])
+        for oldest in (thread for thread in left if thread in ended):
             removal.delete([oldest])
             removed = True
+            if database.used_bytes() <= max_bytes:
+                break
+        else:
+            if len(left) > len(ended) + 1:
+                warnings.warn(
+                    f"the database `{database.path}` is larger than {max_bytes} bytes, but all that is left are runs that are "
+                    "open or wait for an answer, which are only deleted on request: `crewgraph runs --status open` lists them, "
+                    "`delete_thread` of the checkpointer deletes one",
+                    stacklevel=user_stacklevel(),
+                )
     if removed:
         database.shrink(fully=True)
+
+
+_OPEN_FLOW = ("progress", "parked", "unsaved")
+"""Channels of a flow that say what is in flight, waits for a person, or is to be saved again."""
+
+
+def tells_the_end(channel: str) -> bool:
+    """Whether `is_open` reads a channel's value or writes."""
+    return leads_on(channel) or channel in (*_OPEN_FLOW, CHANNEL, ANSWER, ERROR)
+
+
+def is_open(stored: CheckpointTuple) -> bool:
+    """Whether the run with this latest checkpoint has not ended: it failed, was abandoned, or waits for an answer."""
+    values = stored.checkpoint["channel_values"]
+    progress, parked, unsaved = map(values.get, _OPEN_FLOW)
+    if bool(stored.pending_writes) or has_next(values) or (isinstance(parked, dict) and bool(parked)):
+        return True
+    if not (isinstance(progress, dict) and "inflight" in progress):
+        return False
+    return bool(progress["inflight"]) or (isinstance(unsaved, dict) and unsaved.get("run") == progress.get("run"))
 
 
 def _ages(connection: sqlite3.Connection) -> list[tuple[str, int]]:

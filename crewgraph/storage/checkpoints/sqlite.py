@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from crewgraph.schema import PlainDict
 from crewgraph.storage.checkpoints.codec import Codec, config_for_key, parse_config
 from crewgraph.storage.checkpoints.listing import CheckpointListing, LatestCheckpoint, LatestCheckpoints, NameFilter
-from crewgraph.storage.checkpoints.removal import Removal, apply_retention
+from crewgraph.storage.checkpoints.removal import Removal, apply_retention, is_open, tells_the_end
 from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
 from crewgraph.storage.checkpoints.threads import CheckpointRows, Key, Threads, WriteRows, channel_histories
 from crewgraph.storage.checkpoints.values import StrictSerializer, Write
@@ -77,9 +77,9 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         Args:
             path: the file, or `":memory:"` for a database that ends with this object.
             synchronous: SQLite's setting of that name: `OFF`, `NORMAL`, `FULL` or `EXTRA`.
-            retention_days: on opening, delete threads not written for this many days; None or 0 keeps all. Threads that
-                are being run are kept.
-            max_bytes: on opening, delete the oldest threads while the file is larger; None or 0 sets no limit.
+            retention_days: on opening, delete threads not written for this many days whose runs have ended; None or 0 keeps
+                all. Runs that failed, were abandoned, wait for an answer or are being run are kept.
+            max_bytes: on opening, delete the oldest such threads while the file is larger; None or 0 sets no limit.
             busy_timeout: seconds to wait while another process writes.
             serde: the serializer of values.
 
@@ -99,7 +99,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         if self.path is not None:
             self.claims = file_claims(self.path)
             self.claims.enter(self._database)
-        apply_retention(self._database, self._removal, retention_days, max_bytes, self._is_running)
+        apply_retention(self._database, self._removal, retention_days, max_bytes, self._finished)
 
     @property
     def path(self) -> str | None:
@@ -263,10 +263,20 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             return False
         return True
 
-    def _is_running(self, thread_id: str) -> bool:
-        """Whether some process runs a thread, or the thread `a` of `a/b`: runs inside a run have no claims of their own."""
-        parts = thread_id.split("/")
-        return any(self.claims.holder("/".join(parts[:length])) for length in range(len(parts), 0, -1))
+    def _finished(self, thread_ids: Sequence[str]) -> set[str]:
+        """Return those of some threads that no process runs, and whose runs, and the runs around them, have ended."""
+        around = {thread_id: _enclosing(thread_id) for thread_id in thread_ids}
+        needed = {name for names in around.values() for name in names}
+        is_kept = {
+            latest.checkpoint.config.get("configurable", {}).get("thread_id")
+            for latest in (self.latest(threads=needed.__contains__, channels=tells_the_end) if needed else ())
+            if is_open(latest.checkpoint)
+        }
+        return {
+            thread_id
+            for thread_id, names in around.items()
+            if is_kept.isdisjoint(names) and not any(map(self.claims.holder, names))
+        }
 
     def _encode_put(
         self,
@@ -411,3 +421,9 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     ) -> Mapping[str, DeltaChannelHistory]:
         """Async version of `get_delta_channel_history`."""
         return await self._database.run_in_thread(self.get_delta_channel_history, config=config, channels=channels)
+
+
+def _enclosing(thread_id: str) -> list[str]:
+    """Return the ids of a thread and of those around it: runs inside the run of `a` have threads `a/b`, and no claims."""
+    parts = thread_id.split("/")
+    return ["/".join(parts[:length]) for length in range(1, len(parts) + 1)]

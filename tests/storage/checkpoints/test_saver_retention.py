@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import processes
+import pytest
 from storage.checkpoints.saver_graphs import chain, on, run
 
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.definitions.crew.pending import RunFilter
+from crewgraph.flow import Flow, human_feedback, listen, start
+from crewgraph.runtime.runs.index import all_runs
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.claims.files import file_claims
 
@@ -124,3 +129,125 @@ def test_deleting_most_of_a_database_gives_the_space_back_at_once(tmp_path: Path
             saver.delete_thread(str(i))
         assert threads(saver) == ["5"]
     assert file.stat().st_size < before / 3
+
+
+def of_age(file: Path, days: float, newest: str) -> None:
+    """All threads but one were written so many days ago."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        touched = int(time.time() - days * DAY)
+        connection.execute("UPDATE lineages SET touched = ? WHERE thread != ?", (touched, newest))
+
+
+class Approved(Flow[dict[str, Any]]):
+    @start()
+    @human_feedback("Is it good?", emit=["yes", "no"], llm=ScriptedLLM(["yes"]), default_outcome="no")
+    def draft(self) -> str:
+        return "a draft"
+
+
+class Nesting(Flow[dict[str, Any]]):
+    inner: Any = None
+
+    @start()
+    def first(self) -> str:
+        return self.inner.kickoff().raw
+
+    @listen(first)
+    def second(self) -> str:
+        if self.state.get("fails"):
+            raise ConnectionError("down")
+        return "second"
+
+
+def crew_of(*answers: Any, asks: bool = False) -> Crew:
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(list(answers)), max_retry_limit=0)
+    tasks = [
+        Task(name=name, description="d", expected_output="e", agent=clerk, human_input=asks) for name in ("one", "two")
+    ]
+    return Crew(agents=[clerk], tasks=tasks, name="desk")
+
+
+def filled_with_runs(file: Path) -> dict[str, str]:
+    """Runs of all kinds in a database; the status of each."""
+    with SqliteCheckpointer(file) as saver:
+        crew_of("a", "b").kickoff(thread_id="crew done", checkpointer=saver)
+        with pytest.raises(ConnectionError):
+            crew_of("a", ConnectionError("down")).kickoff(thread_id="crew failed", checkpointer=saver)
+        graph = crew_of("a", "b", asks=True).compile(checkpointer=saver)
+        graph.invoke({"inputs": {}}, on("crew waiting"))
+        Nesting.inner = crew_of("a", "b")
+        with pytest.warns(UserWarning, match="starting a new one"):
+            Nesting(checkpointer=saver).kickoff({"id": "flow done"})
+        Nesting.inner = crew_of("a", "b")
+        with pytest.raises(ConnectionError), pytest.warns(UserWarning, match="starting a new one"):
+            Nesting(checkpointer=saver).kickoff({"id": "flow failed", "fails": True})
+        Approved(checkpointer=saver).compile(checkpointer=saver).invoke({"id": "flow waiting"}, on("flow waiting"))
+        chain(3, saver).invoke({"inputs": "x"}, on("graph done"))
+        chain(3, saver).invoke({"inputs": "x"}, on("graph stopped"), interrupt_before=["n1"])
+        crew_of("a", "b").kickoff(thread_id="new", checkpointer=saver)
+        return {run.thread_id: run.status for run in all_runs(saver, RunFilter())}
+
+
+STATUSES = {
+    "crew done": "done", "crew failed": "failed", "crew waiting": "waiting",
+    "flow done": "done", "flow failed": "failed", "flow waiting": "waiting", "new": "done",
+}  # fmt: skip
+
+
+def without_nested(saver: SqliteCheckpointer) -> list[str]:
+    return [thread for thread in threads(saver) if "/" not in thread]
+
+
+def test_only_runs_that_have_ended_go_whatever_their_age(tmp_path: Path):
+    assert filled_with_runs(tmp_path / "runs") == STATUSES
+    of_age(tmp_path / "runs", 400, "new")
+    with SqliteCheckpointer(tmp_path / "runs", retention_days=30) as saver:
+        assert without_nested(saver) == [
+            "crew failed",
+            "crew waiting",
+            "flow failed",
+            "flow waiting",
+            "graph stopped",
+            "new",
+        ]
+        assert [thread.partition("/")[0] for thread in threads(saver) if "/" in thread] == ["flow failed"]
+        Nesting.inner = crew_of()  # not asked again
+        resumed = Nesting(checkpointer=saver)
+        with pytest.raises(ConnectionError):
+            resumed.resume("flow failed")
+
+
+def test_a_database_of_open_runs_that_is_too_large_keeps_them_and_warns(tmp_path: Path):
+    filled_with_runs(tmp_path / "runs")
+    with pytest.warns(UserWarning, match=r"larger than 1 bytes, but all that is left are runs that are open or wait"):
+        saver = SqliteCheckpointer(tmp_path / "runs", max_bytes=1)
+    with saver:
+        assert without_nested(saver) == [
+            "crew failed",
+            "crew waiting",
+            "flow failed",
+            "flow waiting",
+            "graph stopped",
+            "new",
+        ]
+
+
+AHEAD = """
+import sys, time
+now = time.time
+time.time = lambda: now() + 40 * 86_400
+from crewgraph.runtime.runs.storage import default_checkpointer
+print(len(list(default_checkpointer().threads())))
+"""
+
+
+def test_a_clock_that_is_ahead_of_the_database_removes_nothing(storage: Path):
+    file = storage / "checkpoints.db"
+    filled_with_runs(file)
+    with SqliteCheckpointer(file) as saver:
+        before = threads(saver)
+    for _ in range(2):
+        done = processes.run([sys.executable, "-c", AHEAD], capture_output=True, text=True, check=True)
+        assert int(done.stdout) == len(before)
+    with SqliteCheckpointer(file) as saver:
+        assert threads(saver) == before
