@@ -18,6 +18,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from crewgraph.errors import StorageError
 from crewgraph.lazy import lazy
+from crewgraph.storage.checkpoints.reconnecting import Reconnecting, on_postgres
 from crewgraph.storage.checkpoints.values import StrictSerializer
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def saver_of_host(saver: _Saver) -> _Saver:
 def strictly_reading(saver: _Saver) -> _Saver:
     """Return a saver that runs no code from its database: the given one if it does not, otherwise a view of it.
 
-    A saver has one view while it is in use.
+    A saver on PostgreSQL always has a view, which repeats what a lost connection did not do. A saver has one view while it is in use.
 
     Raises:
         StorageError: the saver has a serializer of a class that crewgraph does not know.
@@ -82,7 +83,7 @@ def strictly_reading(saver: _Saver) -> _Saver:
     if view is not None:
         return view
     names = _names_of_readers(saver)
-    if not names:
+    if not names and not on_postgres(type(saver)):
         return saver
     with _lock:
         view = _views.get(id(saver))
@@ -138,7 +139,7 @@ def _view_class(kind: type[_Saver], names: tuple[str, ...]) -> type[_Saver]:
     fields: dict[str, Any] = {name: _reader(name) for name in names}
     fields |= {"__slots__": ("readers", "viewed"), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
     metaclass: Any = type(kind)
-    return metaclass(kind.__name__, (_View, kind), fields)
+    return metaclass(kind.__name__, (_View, Reconnecting, kind) if on_postgres(kind) else (_View, kind), fields)
 
 
 def _reader(name: str) -> property:

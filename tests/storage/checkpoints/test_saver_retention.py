@@ -189,8 +189,8 @@ def filled_with_runs(file: Path) -> dict[str, str]:
 
 
 STATUSES = {
-    "crew done": "done", "crew failed": "failed", "crew waiting": "waiting",
-    "flow done": "done", "flow failed": "failed", "flow waiting": "waiting", "new": "done",
+    "crew done": "done", "crew failed": "failed",
+    "flow done": "done", "flow failed": "failed", "new": "done",
 }  # fmt: skip
 
 
