@@ -25,7 +25,6 @@ __all__ = [
     "EventTypes",
     "ExecutionPlan",
     "HandlerGraph",
-    "LLMThinkingChunkEvent",
     "MCPConfigFetchFailedEvent",
     "SkillDownloadCompletedEvent",
     "SkillDownloadStartedEvent",
@@ -93,18 +92,6 @@ for _name in (
     *("template_installed_span", "test_execution_span", "tool_repeated_usage", "tool_usage", "tool_usage_error"),
 ):
     setattr(Telemetry, _name, _do_nothing)
-
-
-class LLMThinkingChunkEvent(LLMEventBase):
-    """A chunk of a model's reasoning."""
-
-    type: str = "llm_thinking_chunk"
-
-    chunk: str
-    """The text of the chunk."""
-
-    response_id: str | None = None
-    """The id of the response."""
 
 
 class MCPConfigFetchFailedEvent(BaseEvent):

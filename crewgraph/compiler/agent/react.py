@@ -295,6 +295,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         if reply["tool_calls"] and context.structure is not None:
             parsed = _structure_as_answer(context, reply, context.structure) or parsed
         if isinstance(parsed, FinalAnswer):
+            dialogue.note_answer(reply)
             yield from _report_step(
                 context, AgentFinish(thought=parsed.thought, output=parsed.output, text=parsed.text), step
             )
@@ -307,6 +308,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
                     f"{context.where}: the model `{context.model.name}` replied with nothing {empty_replies} times in a "
                     f"row.{reason} Check the model and its limits (reasoning models may need a larger `max_tokens`)."
                 )
+            dialogue.note_answer(reply)
             _request_correction(context, dialogue, parsed)
             continue
         empty_replies = 0
@@ -349,7 +351,9 @@ def _force_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSp
 
 
 def _request_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
-    return final_text((yield from _request_reply(context, dialogue, specs, context.stop)))
+    reply = yield from _request_reply(context, dialogue, specs, context.stop)
+    dialogue.note_answer(reply)
+    return final_text(reply)
 
 
 def _request_reply(
@@ -430,7 +434,7 @@ def _former_request(
 
 def _request_correction(context: ReActContext, dialogue: Dialogue, malformed: Malformed) -> None:
     if malformed.text.strip():
-        dialogue.add({"role": "assistant", "content": malformed.text})
+        dialogue.add_answer(malformed.text)
     error = context.book.error(malformed.error, tool_names=context.tools.listed)
     dialogue.add({"role": "user", "content": error})
 
