@@ -133,8 +133,10 @@ def read_answer(returned: object, usage: Usage | None = None) -> Reply:
         usage: The usage of the call, if known.
     """
     message = _read_returned(returned)
-    numbered = [_with_id(request, number) for number, request in enumerate(message.get("tool_calls", ()))]
-    return {"content": message["content"], "tool_calls": numbered, "usage": usage, "extra": message.get("extra", {})}
+    requests = message.get("tool_calls", [])
+    if requests:
+        requests = [_with_id(request, number) for number, request in enumerate(requests)]
+    return {"content": message["content"], "tool_calls": requests, "usage": usage, "extra": message.get("extra", {})}
 
 
 def _read_returned(returned: object) -> Message:

@@ -39,7 +39,7 @@ _PIECES = (*_TEXTS, "data")
 
 def read_part(message: Any) -> PlainDict | None:
     """Return the fields of a message or of a chunk, as a dict or as the openai package has it; None if there are none."""
-    held = message if isinstance(message, dict) else {**(message.model_extra or {}), "tool_calls": message.tool_calls}
+    held = message if isinstance(message, dict) else {**_unknown(message), "tool_calls": message.tool_calls}
     fields = cast("PlainDict", held)
     requested = fields.get("tool_calls")
     if not requested and _NAMES.isdisjoint(fields):
@@ -47,11 +47,16 @@ def read_part(message: Any) -> PlainDict | None:
     own = {name: fields[name] for name in MESSAGE_FIELDS if fields.get(name)}
     calls: list[list[object]] = []
     for number, call in enumerate(requested or ()):
-        parts: PlainMapping = call if isinstance(call, dict) else {**(call.model_extra or {}), "id": call.id}
+        parts: PlainMapping = call if isinstance(call, dict) else {**_unknown(call), "id": call.id}
         if not _CALL_NAMES.isdisjoint(parts):
             found = {name: parts[name] for name in _CALL_FIELDS if parts.get(name)}
             calls.append([parts.get("index", number), parts.get("id"), found])
     return {"message": own, "calls": calls} if own or calls else None
+
+
+def _unknown(model: object) -> PlainMapping:
+    """Return the fields of a model of the openai package that are not part of its types."""
+    return getattr(model, "model_extra", None) or {}
 
 
 def join_parts(parts: Sequence[PlainMapping], requests: Sequence[ToolRequest]) -> PlainDict:

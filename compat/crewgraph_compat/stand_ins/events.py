@@ -11,7 +11,6 @@ from crewgraph.definitions.agent.agent import Agent
 from crewgraph.events.a2a import AboutConversation
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import CircularDependencyError, Depends, EventBus, Handler, call_handler, event_bus
-from crewgraph.events.llm import LLMEventBase
 from crewgraph.events.skill import SkillEvent
 from crewgraph.prompts.i18n import I18N
 

@@ -10,7 +10,7 @@ from crewgraph.core.messages import Hooked, Message, Reply
 from crewgraph.llm.conversation import plain_messages
 from crewgraph.llm.provider_fields import KEY
 from crewgraph.prompts.book import Book
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
 __all__ = ["Condenser", "Dialogue", "is_refused", "is_too_long"]
@@ -67,7 +67,9 @@ class Dialogue:
         self._opening, self._context, self._summary = opening, context, ""
         self._part_size: int | None = None
         self._closing: Message | None = None
-        self._wanted_back: PlainDict = {}
+        self.answer_extra: PlainMapping = {}
+        """The `extra` of the reply that holds the latest answer."""
+
         self._reset(())
 
     def _reset(self, rest: Sequence[Message]) -> None:
@@ -81,16 +83,11 @@ class Dialogue:
         """Append a message."""
         self.transcript.add(message)
 
-    def note_answer(self, reply: Reply) -> None:
-        """Remember what the provider wants back with the answer in a reply."""
-        fields = reply["extra"].get(KEY)
-        self._wanted_back = {KEY: fields} if fields else {}
-
     def add_answer(self, answer: str) -> None:
         """Append the answer to the conversation, which goes on."""
         message: Message = {"role": "assistant", "content": answer}
-        if self._wanted_back:
-            message["extra"], self._wanted_back = self._wanted_back, {}
+        if KEY in self.answer_extra:
+            message["extra"] = {KEY: self.answer_extra[KEY]}
         self.add(message)
 
     def close(self, message: Message) -> None:

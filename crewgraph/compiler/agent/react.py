@@ -294,8 +294,8 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         parsed = parse_reply(reply, tools_offered=has_tools or bool(reply["tool_calls"]), natively=bool(specs))
         if reply["tool_calls"] and context.structure is not None:
             parsed = _structure_as_answer(context, reply, context.structure) or parsed
+        dialogue.answer_extra = reply["extra"]
         if isinstance(parsed, FinalAnswer):
-            dialogue.note_answer(reply)
             yield from _report_step(
                 context, AgentFinish(thought=parsed.thought, output=parsed.output, text=parsed.text), step
             )
@@ -308,13 +308,12 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
                     f"{context.where}: the model `{context.model.name}` replied with nothing {empty_replies} times in a "
                     f"row.{reason} Check the model and its limits (reasoning models may need a larger `max_tokens`)."
                 )
-            dialogue.note_answer(reply)
             _request_correction(context, dialogue, parsed)
             continue
         empty_replies = 0
         for outcome in (yield from run_tools(context, dialogue, reply, parsed, step)):
             if outcome["final"]:
-                answer = outcome["text"]
+                answer, dialogue.answer_extra = outcome["text"], {}
                 finish = AgentFinish(thought=parsed.thought, output=answer, text=answer)
                 yield from _report_step(context, finish, step)
                 return answer
@@ -352,7 +351,7 @@ def _force_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSp
 
 def _request_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
     reply = yield from _request_reply(context, dialogue, specs, context.stop)
-    dialogue.note_answer(reply)
+    dialogue.answer_extra = reply["extra"]
     return final_text(reply)
 
 
