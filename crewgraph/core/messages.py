@@ -88,6 +88,9 @@ class Reply(TypedDict):
     ended: NotRequired[str]
     """Why the reply is empty, if the provider said so: `content_filter`, `length`, or the words of a refusal."""
 
+    reasoning: NotRequired[str]
+    """The reasoning that stood in the text, for events; it is not recorded."""
+
     hooked: NotRequired[Hooked]
     """The change that hooks made to the conversation, if any."""
 

@@ -82,6 +82,7 @@ from crewgraph.events.llm import LLMCallType as LLMCallType
 from crewgraph.events.llm import LLMEventBase as LLMEventBase
 from crewgraph.events.llm import LLMFallbackEvent as LLMFallbackEvent
 from crewgraph.events.llm import LLMStreamChunkEvent as LLMStreamChunkEvent
+from crewgraph.events.llm import LLMThinkingChunkEvent as LLMThinkingChunkEvent
 from crewgraph.events.llm import ToolCall as ToolCall
 from crewgraph.events.mcp import MCPConnectionCompletedEvent as MCPConnectionCompletedEvent
 from crewgraph.events.mcp import MCPConnectionFailedEvent as MCPConnectionFailedEvent

@@ -22,6 +22,7 @@ __all__ = [
     "LLMEventBase",
     "LLMFallbackEvent",
     "LLMStreamChunkEvent",
+    "LLMThinkingChunkEvent",
     "ToolCall",
 ]
 
@@ -190,6 +191,18 @@ class LLMStreamChunkEvent(LLMEventBase):
 
     call_type: LLMCallType | None = None
     """The kind of answer that the chunk belongs to: a text or a tool call."""
+
+    response_id: str | None = None
+    """The provider's id of the answer."""
+
+
+class LLMThinkingChunkEvent(LLMEventBase):
+    """A chunk of a model's reasoning has arrived; all of it at once if the answer is not streamed."""
+
+    type: str = "llm_thinking_chunk"
+
+    chunk: str
+    """The chunk of text."""
 
     response_id: str | None = None
     """The provider's id of the answer."""

@@ -24,6 +24,8 @@ from crewgraph.llm.base import BaseLLM, accepted_arguments
 from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
 from crewgraph.llm.current_call import CALLER, ONGOING, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
+from crewgraph.llm.provider_fields import MESSAGE_FIELDS, add_fields
+from crewgraph.llm.reasoning import without_reasoning
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
 from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping
@@ -131,34 +133,35 @@ def read_answer(returned: object, usage: Usage | None = None) -> Reply:
             other objects converted with `str()`.
         usage: The usage of the call, if known.
     """
-    content, requests = _read_returned(returned)
-    numbered = [_with_id(request, number) for number, request in enumerate(requests)]
-    return {"content": content, "tool_calls": numbered, "usage": usage, "extra": {}}
+    message = _read_returned(returned)
+    requests = message.get("tool_calls", [])
+    if requests:
+        requests = [_with_id(request, number) for number, request in enumerate(requests)]
+    return {"content": message["content"], "tool_calls": requests, "usage": usage, "extra": message.get("extra", {})}
 
 
-def _read_returned(returned: object) -> tuple[Content, list[ToolRequest]]:
+def _read_returned(returned: object) -> Message:
     if returned is None or isinstance(returned, str):
-        return returned or "", []
+        return {"role": "assistant", "content": returned or ""}
     if isinstance(returned, Sequence) and not isinstance(returned, (bytes, bytearray)):
-        items = list(cast("Sequence[object]", returned))
+        items = cast("Sequence[object]", returned)
         if items and all(_is_call(entry) for entry in items):
-            return "", _requests(items)
-        return _as_text(items), []
+            return _as_message({"tool_calls": items})
+        return {"role": "assistant", "content": _as_text(list(items))}
     if _is_call(returned):
-        return "", _requests([returned])
+        return _as_message({"tool_calls": [returned]})
     if _is_message(returned):
-        fields = {name: get_field(returned, name) for name in ("content", "tool_calls")}
-        message = read_messages([{"role": "assistant", **fields}])[0]
-        return message["content"], message.get("tool_calls", [])
-    return _as_text(returned), []
+        wanted = {name: as_plain_data(get_field(returned, name)) for name in MESSAGE_FIELDS}
+        return _as_message({**wanted, **{name: get_field(returned, name) for name in ("content", "tool_calls")}})
+    return {"role": "assistant", "content": _as_text(returned)}
+
+
+def _as_message(fields: PlainMapping) -> Message:
+    return read_messages([{"role": "assistant", **fields}])[0]
 
 
 def _is_answer(returned: object) -> bool:
     return returned is None or isinstance(returned, (str, Mapping, Sequence, BaseModel)) or _is_message(returned)
-
-
-def _requests(calls: list[object]) -> list[ToolRequest]:
-    return read_messages([{"role": "assistant", "tool_calls": calls}])[0].get("tool_calls", [])
 
 
 def _is_call(entry: object) -> bool:
@@ -351,7 +354,11 @@ class CallModel:
         return await in_thread(partial(self.source.call, self._conversation(messages), **arguments))
 
     def _conversation(self, messages: Sequence[Message]) -> list[dict[str, object]]:
-        return openai_messages(messages) if self.native_tools else plain_messages(messages)
+        if not self.native_tools:
+            return plain_messages(messages)
+        entries = openai_messages(messages)
+        add_fields(entries, [message.get("extra", {}) for message in messages], self.name, lambda: (self.name, ""))
+        return entries
 
     def _arguments(self, method: str, tools: Sequence[ToolSpec], stop: Sequence[str]) -> dict[str, object]:
         agent, task = CALLER.get()
@@ -429,7 +436,7 @@ class _Call:
 
     def read(self, returned: object, stop: Sequence[str]) -> Reply:
         """Convert the returned value to a reply, truncated at the first stop word."""
-        reply = read_answer(returned, self._ongoing.usage if self._ongoing.used else None)
+        reply = without_reasoning(read_answer(returned, self._ongoing.usage if self._ongoing.used else None))
         if stop:
             reply["content"] = cut_at(reply["content"], stop)
         if self._run is not None:

@@ -27,8 +27,11 @@ from crewgraph.llm.openai_clients import (
     client_of_loops,
     with_own_connections,
     with_plain_requests,
+    with_provider_fields,
     with_streamed_usage,
 )
+from crewgraph.llm.provider_fields import KEY, join_parts
+from crewgraph.llm.reasoning import without_reasoning
 from crewgraph.llm.strict_schema import strict_schema
 from crewgraph.llm.tool_schemas import tools_for
 from crewgraph.llm.usage import read_langchain_usage, read_usage
@@ -279,6 +282,7 @@ class ChatModel:
             source = _map_model(source, with_own_connections)
             if across_loops:
                 source = _map_model(source, partial(across_event_loops, make_client=cache(client_of_loops)))
+            source = _map_model(source, with_provider_fields)
             source = _map_model(source, with_plain_requests)
             self._bindings[key] = _unbound(self._bind(source, tools))
         return self._bindings[key]
@@ -315,7 +319,7 @@ class ChatModel:
     def _reply(self, answer: Any, stop: Sequence[str], *, structured: bool) -> Reply:
         raw = cast("PlainDict", answer).get("raw") if isinstance(answer, dict) else None
         message = cast("Any", answer) if raw is None else raw
-        reply = _read_message(message)
+        reply = without_reasoning(_read_message(message))
         # langchain-openai adds the model's name and the finish reason to the last part of a stream.
         if (reply["content"] or reply["tool_calls"]) and getattr(message, "response_metadata", None) == _WITHOUT_END:
             _log.warning(
@@ -659,9 +663,12 @@ def _read_message(answer: Any) -> Reply:
     extra = {
         name: as_plain_data(value) for name, value in answer.additional_kwargs.items() if name not in _HANDLED_KEYS
     }
+    requests = [_request(call, number) for number, call in enumerate(calls)]
+    if isinstance(parts := extra.get(KEY), list):
+        extra[KEY] = join_parts(cast("list[PlainDict]", parts), requests)
     return {
         "content": as_plain_data(answer.content),
-        "tool_calls": [_request(call, number) for number, call in enumerate(calls)],
+        "tool_calls": requests,
         "usage": usage,
         "extra": {name: value for name, value in extra.items() if value is not None},
         "metadata": answer.response_metadata,

@@ -108,9 +108,9 @@ class AsyncInterceptingTransport:
 
 
 if TYPE_CHECKING:
-    from crewgraph.llm.responses_model import chaining_class
+    from crewgraph.llm.openai_models import chaining_class
 else:
-    chaining_class = lazy("crewgraph.llm.responses_model:chaining_class")
+    chaining_class = lazy("crewgraph.llm.openai_models:chaining_class")
 
 _AZURE_VERSION = "2024-06-01"
 _NO_KEY = "none"  # the client requires a key that the server ignores

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from crewgraph.core.messages import Content, Message, ToolRequest, ToolSpec
 from crewgraph.errors import ModelError
 from crewgraph.llm.errors import InvalidMessage
+from crewgraph.llm.provider_fields import KEY, join_parts, read_part
 from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
@@ -91,12 +92,21 @@ def _read_message(entry: object, number: int) -> Message:
         "role": _ROLES.get(role, role),
         "content": cast("Content", content if content is not None else ""),
     }
-    if requests := [_request(call) for call in cast("list[object]", get_field(entry, "tool_calls") or [])]:
+    calls = cast("list[object]", get_field(entry, "tool_calls") or [])
+    if requests := [_request(call) for call in calls]:
         message["tool_calls"] = requests
+    if message["role"] == "assistant" and (extra := _extra(entry, calls, requests)):
+        message["extra"] = extra
     for key in ("tool_call_id", "name"):
         if value := get_field(entry, key):
             message[key] = str(value)
     return message
+
+
+def _extra(entry: object, calls: Sequence[object], requests: Sequence[ToolRequest]) -> PlainDict:
+    """Return what a provider wants back with a message, as the program has it from its answer."""
+    part = read_part({**cast("PlainMapping", entry)}) if isinstance(entry, Mapping) else None
+    return getattr(calls, "extra", {}) if part is None else {KEY: join_parts([part], requests)}
 
 
 def _lacks_content(entry: object) -> bool:

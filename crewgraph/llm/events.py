@@ -23,6 +23,7 @@ from crewgraph.events.stream_context import SINKS
 from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool_calls, text_of
 from crewgraph.llm.current_call import CALLER
+from crewgraph.llm.reasoning import ReasoningSplitter, message_reasoning
 from crewgraph.llm.usage import LEDGERS
 from crewgraph.llm.wrapper import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         LLMCallStartedEvent,
         LLMCallType,
         LLMStreamChunkEvent,
+        LLMThinkingChunkEvent,
         ToolCall,
     )
     from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
@@ -47,6 +49,7 @@ else:
     LLMCallStartedEvent = lazy("crewgraph.events.llm:LLMCallStartedEvent")
     LLMCallType = lazy("crewgraph.events.llm:LLMCallType")
     LLMStreamChunkEvent = lazy("crewgraph.events.llm:LLMStreamChunkEvent")
+    LLMThinkingChunkEvent = lazy("crewgraph.events.llm:LLMThinkingChunkEvent")
     ToolCall = lazy("crewgraph.events.llm:ToolCall")
     ToolUsageErrorEvent = lazy("crewgraph.events.tool:ToolUsageErrorEvent")
     ToolUsageFinishedEvent = lazy("crewgraph.events.tool:ToolUsageFinishedEvent")
@@ -90,19 +93,19 @@ def function_events(
 
 def with_chunk_events(
     config: RunnableConfig, source: object, agent: object, task: object, call_id: str = ""
-) -> RunnableConfig:
-    """Return a config with a handler that emits an event per chunk of an answer, if anything listens to those.
+) -> "tuple[RunnableConfig, _ChunkHandler | None]":
+    """Return a config with a handler that emits an event per chunk of an answer, and the handler, if anything listens to those.
 
     Args:
         config: The config of the request.
         source: The source of the events.
         agent: The calling agent, if any.
         task: The task it works on, if any.
-        call_id: The id of the request.
+        call_id: The id of the request; the handler has a new one if it is empty.
     """
-    if not crewai_event_bus.wants(LLMStreamChunkEvent):
-        return config
-    handler = (StreamingChunkHandler if SINKS.get() else _ChunkHandler)(source, agent, task, call_id)
+    if not (crewai_event_bus.wants(LLMStreamChunkEvent) or crewai_event_bus.wants(LLMThinkingChunkEvent)):
+        return config, None
+    handler = (StreamingChunkHandler if SINKS.get() else _ChunkHandler)(source, agent, task, call_id or new_id())
     callbacks: object = ensure_config(config).get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
@@ -110,7 +113,7 @@ def with_chunk_events(
     else:
         manager = CallbackManager.configure(inheritable_callbacks=[*(callbacks or ()), handler])
     run_config: RunnableConfig = {**config, "callbacks": manager}
-    return run_config
+    return run_config, handler
 
 
 class _ChunkHandler(BaseCallbackHandler):
@@ -119,14 +122,43 @@ class _ChunkHandler(BaseCallbackHandler):
     run_inline = True  # on the thread or loop of the request, so that chunks stay in order
 
     def __init__(self, source: object, agent: object, task: object, call_id: str) -> None:
-        self._source, self._agent, self._task, self._call_id = source, agent, task, call_id
+        self._source, self._agent, self._task, self.call_id = source, agent, task, call_id
         self._calls: dict[tuple[UUID, object], ToolCall] = {}
+        self._splitters: dict[UUID | None, ReasoningSplitter] = {}
+        self.has_shown_reasoning = False
 
     def on_llm_new_token(self, token: Any, *, chunk: object = None, run_id: "UUID", **kwargs: object) -> None:
+        message: Any = getattr(chunk, "message", None)
+        if message is not None and (reasoning := message_reasoning(message.content, message.additional_kwargs)):
+            self._emit_reasoning(reasoning)
         if text := text_of(token):
-            self.emit(text, None)
-        for tool_call_chunk in getattr(getattr(chunk, "message", None), "tool_call_chunks", ()):
-            self.emit(tool_call_chunk.get("args") or "", self._merge_tool_call(run_id, tool_call_chunk))
+            self.text(text, run_id)
+        for tool_call_chunk in getattr(message, "tool_call_chunks", ()):
+            self._emit(tool_call_chunk.get("args") or "", self._merge_tool_call(run_id, tool_call_chunk))
+
+    def on_llm_end(self, response: object, *, run_id: "UUID", **kwargs: object) -> None:
+        self.finish(run_id)
+
+    def on_llm_error(self, error: BaseException, *, run_id: "UUID", **kwargs: object) -> None:
+        self.finish(run_id)
+
+    def text(self, text: str, run_id: "UUID | None" = None) -> None:
+        """Take a chunk of text, which may hold reasoning as well."""
+        if run_id not in self._splitters:
+            self._splitters[run_id] = ReasoningSplitter()
+        self._emit_pieces(self._splitters[run_id].feed(text))
+
+    def finish(self, run_id: "UUID | None" = None) -> None:
+        """Emit what was held back of a text that has ended."""
+        if (splitter := self._splitters.pop(run_id, None)) is not None:
+            self._emit_pieces(splitter.end())
+
+    def _emit_pieces(self, pieces: Iterator[tuple[bool, str]]) -> None:
+        for is_reasoning, piece in pieces:
+            if is_reasoning:
+                self._emit_reasoning(piece)
+            else:
+                self._emit(piece, None)
 
     def _merge_tool_call(self, run_id: "UUID", tool_call_chunk: PlainDict) -> "ToolCall":
         """Return the tool call so far; providers send its name and id with the first chunk only."""
@@ -147,14 +179,23 @@ class _ChunkHandler(BaseCallbackHandler):
         self._calls[run_id, index] = merged
         return merged
 
-    def emit(self, text: str, tool_call: "ToolCall | None") -> None:
-        """Emit an event for a chunk of text, or of a tool call."""
+    def _emit_reasoning(self, text: str) -> None:
+        self.has_shown_reasoning = True
+        if crewai_event_bus.wants(LLMThinkingChunkEvent):
+            event = LLMThinkingChunkEvent(
+                from_agent=self._agent, from_task=self._task, chunk=text, call_id=self.call_id
+            )
+            crewai_event_bus.emit(self._source, event)
+
+    def _emit(self, text: str, tool_call: "ToolCall | None") -> None:
+        if not crewai_event_bus.wants(LLMStreamChunkEvent):
+            return
         event = LLMStreamChunkEvent(
             from_agent=self._agent,
             from_task=self._task,
             chunk=text,
             tool_call=tool_call,
-            call_id=self._call_id,
+            call_id=self.call_id,
             call_type=LLMCallType.LLM_CALL if tool_call is None else LLMCallType.TOOL_CALL,
         )
         crewai_event_bus.emit(self._source, event)
@@ -190,9 +231,10 @@ class EventModel(ModelWrapper[Model]):
         name = self.name
         check_limits(name)
         call_id = self._emit_started(messages, tools)
+        config, chunks = with_chunk_events(config, self.source, self.agent, self.task, call_id)
+        call_id = call_id if chunks is None else chunks.call_id
         asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
-            config = with_chunk_events(config, self.source, self.agent, self.task, call_id)
             reply = self.model.complete(messages, tools, stop, config)
         except BaseException as error:  # reported whatever it is, also a cancellation
             self._emit_failed(error, call_id)
@@ -200,7 +242,7 @@ class EventModel(ModelWrapper[Model]):
         finally:
             ASKING.reset(asking_token)
             CALLER.reset(caller_token)
-        return self._emit_completed(messages, reply, name, call_id)
+        return self._emit_completed(messages, reply, name, call_id, chunks)
 
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
@@ -208,9 +250,10 @@ class EventModel(ModelWrapper[Model]):
         name = self.name
         check_limits(name)
         call_id = self._emit_started(messages, tools)
+        config, chunks = with_chunk_events(config, self.source, self.agent, self.task, call_id)
+        call_id = call_id if chunks is None else chunks.call_id
         asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
-            config = with_chunk_events(config, self.source, self.agent, self.task, call_id)
             reply = await self.model.acomplete(messages, tools, stop, config)
         except BaseException as error:  # reported whatever it is, also a cancellation
             self._emit_failed(error, call_id)
@@ -218,7 +261,7 @@ class EventModel(ModelWrapper[Model]):
         finally:
             ASKING.reset(asking_token)
             CALLER.reset(caller_token)
-        return self._emit_completed(messages, reply, name, call_id)
+        return self._emit_completed(messages, reply, name, call_id, chunks)
 
     def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
         if crewai_event_bus.wants(LLMCallStartedEvent):
@@ -235,11 +278,15 @@ class EventModel(ModelWrapper[Model]):
             )
             crewai_event_bus.emit(self.source, event)
             return call_id
-        return new_id() if crewai_event_bus.wants(LLMStreamChunkEvent) else ""
+        return ""
 
-    def _emit_completed(self, messages: Sequence[Message], reply: Reply, name: str, call_id: str) -> Reply:
-        metadata = reply.pop("metadata", None)
+    def _emit_completed(
+        self, messages: Sequence[Message], reply: Reply, name: str, call_id: str, chunks: _ChunkHandler | None
+    ) -> Reply:
+        metadata, reasoning = reply.pop("metadata", None), reply.pop("reasoning", "")
         reply = _plain_reply(reply)
+        if chunks is not None and not chunks.has_shown_reasoning:
+            self._emit_reasoning(reasoning or message_reasoning(reply["content"], reply["extra"]), call_id)
         if (meter := METER.get()) is not None:
             meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", name), reply["usage"])
         for ledger in LEDGERS.get():
@@ -259,6 +306,14 @@ class EventModel(ModelWrapper[Model]):
             )
             crewai_event_bus.emit(self.source, event)
         return reply
+
+    def _emit_reasoning(self, text: str, call_id: str) -> None:
+        """Emit an event for the reasoning of an answer that was not streamed."""
+        if text and crewai_event_bus.wants(LLMThinkingChunkEvent):
+            event = LLMThinkingChunkEvent(
+                from_agent=self.agent, from_task=self.task, model=self.name, chunk=text, call_id=call_id or new_id()
+            )
+            crewai_event_bus.emit(self.source, event)
 
     def _emit_failed(self, error: BaseException, call_id: str) -> None:
         if crewai_event_bus.wants(LLMCallFailedEvent):

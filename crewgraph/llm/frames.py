@@ -4,7 +4,6 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
-from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -60,10 +59,11 @@ def call_frames(llm: Any, messages: Any, arguments: PlainDict) -> StreamSession[
         crewai_event_bus.emit(
             llm, LLMCallStartedEvent(**fields, messages=request_messages, tools=arguments.get("tools"))
         )
-        token = ONGOING.set(OngoingCall(on_text=partial(handler.emit, tool_call=None)))
+        token = ONGOING.set(OngoingCall(on_text=handler.text))
         try:
             call_arguments = {**arguments, "callbacks": [*(arguments.get("callbacks") or ()), handler]}
             answer = llm.call(messages, **accepted_arguments(llm, "call", call_arguments))
+            handler.finish()
         except BaseException as error:  # reported whatever it is, also a cancellation
             crewai_event_bus.emit(llm, LLMCallFailedEvent(**fields, error=f"{type(error).__name__}: {error}"))
             raise

@@ -125,7 +125,7 @@ class _Request:
             _log.warning("a hook replaced `context.messages`, which has no effect: change the list in place")
             self.context.messages = self._visible
         unchanged = self._unchanged_count
-        return [*self._messages[:unchanged], *read_messages(self._visible[unchanged:])]
+        return [*self._messages[:unchanged], *self._read(unchanged)]
 
     def is_answered(self, reply: Reply) -> bool:
         """Return whether the reply is an answer to pass to the hooks, and not a request for tools."""
@@ -139,8 +139,16 @@ class _Request:
             reply["content"] = response
         if self._visible != self._original:
             unchanged = self._unchanged_count
-            reply["hooked"] = {"kept": unchanged, "then": read_messages(self._visible[unchanged:])}
+            reply["hooked"] = {"kept": unchanged, "then": self._read(unchanged)}
         return reply
+
+    def _read(self, start: int) -> list[Message]:
+        """Return the messages from a position as the hooks left them; an untouched one keeps what its provider wants back."""
+        pairs = list(zip(self._original, self._messages, strict=True))[start:]
+        read: list[Message] = []
+        for entry, message in zip(self._visible[start:], read_messages(self._visible[start:]), strict=True):
+            read.append(next((own for original, own in pairs if original == entry and "extra" in own), message))
+        return read
 
     @property
     def _unchanged_count(self) -> int:

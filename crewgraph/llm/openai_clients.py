@@ -1,8 +1,8 @@
 """Copies of LangChain's OpenAI models with changes to their clients.
 
 `across_event_loops` lets one model work on several event loops, `with_own_connections` in forked processes.
-`with_streamed_usage` reports usage while streaming, and `with_plain_requests` leaves out work that the openai package does
-for typed parameters and results.
+`with_streamed_usage` reports usage while streaming, `with_provider_fields` sends back what a provider wants back, and
+`with_plain_requests` leaves out work that the openai package does for typed parameters and results.
 """
 
 import sys
@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from crewgraph.core.loops.transport import LoopTransport, client_of_fork
 from crewgraph.extras import load
+from crewgraph.llm.provider_fields import MESSAGE_FIELDS
 from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "client_of_loops",
     "with_own_connections",
     "with_plain_requests",
+    "with_provider_fields",
     "with_streamed_usage",
 ]
 
@@ -90,6 +92,20 @@ def with_streamed_usage(model: object) -> object:
     if chat is None or chat.stream_usage is not None or chat.streaming:
         return model
     return chat.model_copy(update={"stream_usage": True})
+
+
+def with_provider_fields(model: object) -> object:
+    """Return a copy of a LangChain model that keeps the fields of answers which its provider wants back, and sends them.
+
+    langchain-openai and its descendants leave them out: reasoning, its details, and signatures. The model is not modified.
+    """
+    chat = _openai_model(model)
+    if chat is None or not issubclass(type(chat), BaseModel):  # a mock claims to be a model
+        return model
+    kept = chat.model_copy()
+    # Only methods are added, so that the instance stays as it is: its clients, private attributes and set fields.
+    object.__setattr__(kept, "__class__", load("crewgraph.llm.openai_models").keeping_class(type(chat)))
+    return kept
 
 
 def with_plain_requests(model: object) -> object:
@@ -234,12 +250,15 @@ def _is_plain_answer(body: object) -> bool:
     )
 
 
+_PLAIN_FIELDS = {"role", "content", "tool_calls", *MESSAGE_FIELDS}
+
+
 def _is_plain_choice(choice: object) -> bool:
     message: object = cast("PlainDict", choice).get("message") if isinstance(choice, dict) else None
     if not isinstance(message, dict):
         return False
     fields = {name: value for name, value in cast("PlainDict", message).items() if value is not None}
-    if not fields.keys() <= {"role", "content", "tool_calls"} or fields.get("role") != "assistant":
+    if not fields.keys() <= _PLAIN_FIELDS or fields.get("role") != "assistant":
         return False
     calls = fields.get("tool_calls", [])
     if not isinstance(fields.get("content", ""), str) or not isinstance(calls, list):

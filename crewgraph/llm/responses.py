@@ -51,13 +51,22 @@ class RequestedToolCall(NamedTuple):
     type: str = "function"
 
 
-def tool_calls(reply: Reply) -> list[RequestedToolCall]:
+class RequestedToolCalls(list[RequestedToolCall]):
+    """The tool calls of an answer, to be passed on as the `tool_calls` of its message."""
+
+    extra: PlainDict
+    """What the provider wants back with them, such as the model's reasoning."""
+
+
+def tool_calls(reply: Reply) -> RequestedToolCalls:
     """Return the tool calls of a reply in OpenAI's format."""
     written = openai_messages([{"role": "assistant", "content": "", "tool_calls": reply["tool_calls"]}])[0]
-    return [
+    calls = RequestedToolCalls(
         RequestedToolCall(call["id"], RequestedFunction(call["function"]["name"], call["function"]["arguments"]))
         for call in written.get("tool_calls", ())
-    ]
+    )
+    calls.extra = reply["extra"]
+    return calls
 
 
 class WebSearchResult(TypedDict):

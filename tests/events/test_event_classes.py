@@ -99,6 +99,7 @@ KINDS = {
     "LLMGuardrailFailedEvent": "llm_guardrail_failed",
     "LLMGuardrailStartedEvent": "llm_guardrail_started",
     "LLMStreamChunkEvent": "llm_stream_chunk",
+    "LLMThinkingChunkEvent": "llm_thinking_chunk",
     "LiteAgentExecutionCompletedEvent": "lite_agent_execution_completed",
     "LiteAgentExecutionErrorEvent": "lite_agent_execution_error",
     "LiteAgentExecutionStartedEvent": "lite_agent_execution_started",

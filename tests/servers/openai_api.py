@@ -261,6 +261,8 @@ def _chunks(asked: dict[str, Any], answer: Answer) -> Iterator[dict[str, Any]]:
 
     if answer.choices:
         yield chunk({"role": "assistant", "content": ""})
+        for name in message.keys() - {"role", "content", "tool_calls", "refusal"}:
+            yield from (chunk({name: part}) for part in _parts(message[name]))
         words = (message.get("content") or "").split(" ") if message.get("content") else []
         for number, word in enumerate(words):
             yield chunk({"content": word if number == 0 else f" {word}"})
@@ -273,6 +275,22 @@ def _chunks(asked: dict[str, Any], answer: Answer) -> Iterator[dict[str, Any]]:
         yield chunk({}, answer.reason)
     if asked.get("stream_options", {}).get("include_usage"):
         yield {**frame, "choices": [], "usage": _usage(asked, answer)}
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    """A field of a message as a stream has it: a text in halves, each element of a list by itself, its text in halves, too."""
+    if isinstance(value, str):
+        return [value[: len(value) // 2], value[len(value) // 2 :]]
+    if not isinstance(value, list):
+        return [value]
+    parts: list[Any] = []
+    for element in cast("list[dict[str, Any]]", value):
+        name = next((name for name in ("text", "summary") if name in element), None)
+        halves = [element] if name is None else [{**element, name: half} for half in _parts(element[name])]
+        for half in halves[:-1]:
+            half.pop("signature", None)
+        parts += [[half] for half in halves]
+    return parts
 
 
 def _usage(asked: dict[str, Any], answer: Answer) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from crewgraph.definitions.agent.agent import Agent
 from crewgraph.events.a2a import AboutConversation
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import CircularDependencyError, Depends, EventBus, Handler, call_handler, event_bus
-from crewgraph.events.llm import LLMEventBase
 from crewgraph.events.skill import SkillEvent
 from crewgraph.prompts.i18n import I18N
 
@@ -25,7 +24,6 @@ __all__ = [
     "EventTypes",
     "ExecutionPlan",
     "HandlerGraph",
-    "LLMThinkingChunkEvent",
     "MCPConfigFetchFailedEvent",
     "SkillDownloadCompletedEvent",
     "SkillDownloadStartedEvent",
@@ -93,18 +91,6 @@ for _name in (
     *("template_installed_span", "test_execution_span", "tool_repeated_usage", "tool_usage", "tool_usage_error"),
 ):
     setattr(Telemetry, _name, _do_nothing)
-
-
-class LLMThinkingChunkEvent(LLMEventBase):
-    """A chunk of a model's reasoning."""
-
-    type: str = "llm_thinking_chunk"
-
-    chunk: str
-    """The text of the chunk."""
-
-    response_id: str | None = None
-    """The id of the response."""
 
 
 class MCPConfigFetchFailedEvent(BaseEvent):

@@ -8,7 +8,9 @@ from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, EffectFailed
 from crewgraph.core.messages import Hooked, Message, Reply
 from crewgraph.llm.conversation import plain_messages
+from crewgraph.llm.provider_fields import KEY
 from crewgraph.prompts.book import Book
+from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
 __all__ = ["Condenser", "Dialogue", "is_refused", "is_too_long"]
@@ -65,6 +67,9 @@ class Dialogue:
         self._opening, self._context, self._summary = opening, context, ""
         self._part_size: int | None = None
         self._closing: Message | None = None
+        self.answer_extra: PlainMapping = {}
+        """The `extra` of the reply that holds the latest answer."""
+
         self._reset(())
 
     def _reset(self, rest: Sequence[Message]) -> None:
@@ -77,6 +82,13 @@ class Dialogue:
     def add(self, message: Message) -> None:
         """Append a message."""
         self.transcript.add(message)
+
+    def add_answer(self, answer: str) -> None:
+        """Append the answer to the conversation, which goes on."""
+        message: Message = {"role": "assistant", "content": answer}
+        if KEY in self.answer_extra:
+            message["extra"] = {KEY: self.answer_extra[KEY]}
+        self.add(message)
 
     def close(self, message: Message) -> None:
         """Append our last message, which stays last and unchanged when the conversation is condensed."""

@@ -179,7 +179,7 @@ class _Kickoff:
 
     def _record_answer(self, answer: str) -> Body[_Output]:
         assert self.dialogue is not None
-        self.dialogue.add({"role": "assistant", "content": answer})
+        self.dialogue.add_answer(answer)
         yield Notify(partial(self.binding.agent.record_messages, tuple(self.dialogue.transcript.messages)))
         return (yield from self.to_output(answer))
 
@@ -229,7 +229,7 @@ def continue_body(
     dialogue = Dialogue(partial(_continued_opening, messages, book), "")
     yield from runner.prepare()
     answer = yield from runner.run_with_timeout(partial(runner.reply, dialogue), messages)
-    dialogue.add({"role": "assistant", "content": answer})
+    dialogue.add_answer(answer)
     all_messages = list(dialogue.transcript.messages)
     result = {
         "answer": answer,

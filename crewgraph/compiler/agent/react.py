@@ -294,6 +294,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         parsed = parse_reply(reply, tools_offered=has_tools or bool(reply["tool_calls"]), natively=bool(specs))
         if reply["tool_calls"] and context.structure is not None:
             parsed = _structure_as_answer(context, reply, context.structure) or parsed
+        dialogue.answer_extra = reply["extra"]
         if isinstance(parsed, FinalAnswer):
             yield from _report_step(
                 context, AgentFinish(thought=parsed.thought, output=parsed.output, text=parsed.text), step
@@ -312,7 +313,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         empty_replies = 0
         for outcome in (yield from run_tools(context, dialogue, reply, parsed, step)):
             if outcome["final"]:
-                answer = outcome["text"]
+                answer, dialogue.answer_extra = outcome["text"], {}
                 finish = AgentFinish(thought=parsed.thought, output=answer, text=answer)
                 yield from _report_step(context, finish, step)
                 return answer
@@ -349,7 +350,9 @@ def _force_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSp
 
 
 def _request_answer(context: ReActContext, dialogue: Dialogue, specs: tuple[ToolSpec, ...]) -> Body[str]:
-    return final_text((yield from _request_reply(context, dialogue, specs, context.stop)))
+    reply = yield from _request_reply(context, dialogue, specs, context.stop)
+    dialogue.answer_extra = reply["extra"]
+    return final_text(reply)
 
 
 def _request_reply(
@@ -430,7 +433,7 @@ def _former_request(
 
 def _request_correction(context: ReActContext, dialogue: Dialogue, malformed: Malformed) -> None:
     if malformed.text.strip():
-        dialogue.add({"role": "assistant", "content": malformed.text})
+        dialogue.add_answer(malformed.text)
     error = context.book.error(malformed.error, tool_names=context.tools.listed)
     dialogue.add({"role": "user", "content": error})
 

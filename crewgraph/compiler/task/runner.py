@@ -261,7 +261,7 @@ class TaskRunner:
         """Continue the conversation of an answer with feedback on it."""
         dialogue = self._dialogue
         assert dialogue is not None  # there is an answer to improve
-        dialogue.add({"role": "assistant", "content": answer})
+        dialogue.add_answer(answer)
         message = self._book.slice("human_feedback", human_feedback=feedback)
         dialogue.reopen({"role": "user", "content": message})
         reply = partial(self.agent.reply, dialogue, self._briefing.context)

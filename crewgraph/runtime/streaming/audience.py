@@ -13,7 +13,7 @@ from crewgraph.core.cancellation import ABANDONED, check_cancelled
 from crewgraph.definitions.stream import Custom, StreamItem, TaskItem
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import SuspendedLineage
-from crewgraph.events.llm import LLMStreamChunkEvent
+from crewgraph.events.llm import LLMStreamChunkEvent, LLMThinkingChunkEvent
 from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS, ContextListener
 from crewgraph.runtime.streaming.items import ItemFields
 
@@ -106,7 +106,7 @@ class Audience(ABC):
             return self._taken + len(self._items)
 
     def _on_event(self, source: object, event: BaseEvent) -> None:
-        if isinstance(event, LLMStreamChunkEvent):
+        if isinstance(event, LLMStreamChunkEvent | LLMThinkingChunkEvent):
             check_cancelled()
         item = self.item(source, event)
         if item is None:

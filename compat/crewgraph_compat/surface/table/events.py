@@ -195,7 +195,8 @@ _LLM = rows(
     "LLMCallType",
     "LLMEventBase",
     "LLMStreamChunkEvent",
-) | rows("crewgraph_compat.stand_ins.events", "LLMThinkingChunkEvent")
+    "LLMThinkingChunkEvent",
+)
 _MODEL_CALLS = rows("crewgraph.events.llm", "FunctionCall", "ToolCall")
 _MCP = rows(
     "crewgraph.events.mcp",
