@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.limits import ASKING, METER, check_limits
-from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec
+from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.plain import plain
 from crewgraph.core.protocols import Model
 from crewgraph.events.base import new_id
@@ -23,6 +23,7 @@ from crewgraph.events.stream_context import SINKS
 from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool_calls, text_of
 from crewgraph.llm.current_call import CALLER
+from crewgraph.llm.errors import UnfinishedReply
 from crewgraph.llm.usage import LEDGERS
 from crewgraph.llm.wrapper import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping
@@ -195,6 +196,8 @@ class EventModel(ModelWrapper[Model]):
             config = with_chunk_events(config, self.source, self.agent, self.task, call_id)
             reply = self.model.complete(messages, tools, stop, config)
         except BaseException as error:  # reported whatever it is, also a cancellation
+            if isinstance(error, UnfinishedReply):  # it is paid all the same
+                self._count(name, error.usage)
             self._emit_failed(error, call_id)
             raise
         finally:
@@ -213,6 +216,8 @@ class EventModel(ModelWrapper[Model]):
             config = with_chunk_events(config, self.source, self.agent, self.task, call_id)
             reply = await self.model.acomplete(messages, tools, stop, config)
         except BaseException as error:  # reported whatever it is, also a cancellation
+            if isinstance(error, UnfinishedReply):  # it is paid all the same
+                self._count(name, error.usage)
             self._emit_failed(error, call_id)
             raise
         finally:
@@ -240,10 +245,7 @@ class EventModel(ModelWrapper[Model]):
     def _emit_completed(self, messages: Sequence[Message], reply: Reply, name: str, call_id: str) -> Reply:
         metadata = reply.pop("metadata", None)
         reply = _plain_reply(reply)
-        if (meter := METER.get()) is not None:
-            meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", name), reply["usage"])
-        for ledger in LEDGERS.get():
-            ledger.answered(self, reply)
+        self._count(reply.get("model", name), reply["usage"])
         if crewai_event_bus.wants(LLMCallCompletedEvent):
             event = LLMCallCompletedEvent(
                 from_agent=self.agent,
@@ -259,6 +261,12 @@ class EventModel(ModelWrapper[Model]):
             )
             crewai_event_bus.emit(self.source, event)
         return reply
+
+    def _count(self, model: str, usage: Usage | None) -> None:
+        if (meter := METER.get()) is not None:
+            meter.answered(str(getattr(self.agent, "role", "")), model, usage)
+        for ledger in LEDGERS.get():
+            ledger.count(model, usage)
 
     def _emit_failed(self, error: BaseException, call_id: str) -> None:
         if crewai_event_bus.wants(LLMCallFailedEvent):
