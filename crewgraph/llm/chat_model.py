@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
+from crewgraph.core.plain import unstorable
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_bytes
@@ -653,10 +654,15 @@ def _read_message(answer: Any) -> Reply:
         usage = read_usage(metadata.get("token_usage")) or read_usage(metadata.get("usage"))
     calls = [*answer.tool_calls, *answer.invalid_tool_calls]
     extra = {
-        name: as_plain_data(value) for name, value in answer.additional_kwargs.items() if name not in _HANDLED_KEYS
+        name: as_plain_data(value)
+        for name, value in answer.additional_kwargs.items()
+        if name not in _HANDLED_KEYS and unstorable(value) is None
     }
+    content = answer.content
+    if isinstance(content, list):  # some repeat the arguments of a tool call, which `tool_calls` holds
+        content = [block for block in cast("list[object]", content) if unstorable(block) is None]
     return {
-        "content": as_plain_data(answer.content),
+        "content": as_plain_data(content),
         "tool_calls": [_request(call, number) for number, call in enumerate(calls)],
         "usage": usage,
         "extra": {name: value for name, value in extra.items() if value is not None},
@@ -669,9 +675,7 @@ def _request(call: PlainMapping, number: int) -> ToolRequest:
     return {
         "id": call.get("id") or f"call_{number}",
         "name": call.get("name") or "",
-        "args": as_plain_data(cast("PlainDict", args))
-        if isinstance(args, dict)
-        else str(args or "").removeprefix(UNPARSED),
+        "args": cast("PlainDict", args) if isinstance(args, dict) else str(args or "").removeprefix(UNPARSED),
     }
 
 

@@ -3,6 +3,7 @@
 Replies that are replayed from the journal emit no events.
 """
 
+import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
-from crewgraph.core.plain import plain
+from crewgraph.core.plain import plain, unstorable
 from crewgraph.core.protocols import Model
 from crewgraph.events.base import new_id
 from crewgraph.events.bus import crewai_event_bus
@@ -291,7 +292,18 @@ def _plain_reply(reply: Reply) -> Reply:
         and all(map(_is_ascii, reply["tool_calls"]))
     ):
         return reply
-    return cast(Reply, plain(reply))
+    calls: list[ToolRequest] = [{**call, "args": _storable(call["args"])} for call in reply["tool_calls"]]
+    return cast(Reply, plain({**reply, "tool_calls": calls}))
+
+
+def _storable(args: PlainDict | str) -> PlainDict | str:
+    """Return arguments that can be stored and sent back: others as text, which is refused with the reason when it is read."""
+    if isinstance(args, str) or unstorable(args) is None:
+        return args
+    try:
+        return json.dumps(args, default=str)
+    except (RecursionError, TypeError, ValueError) as error:
+        return f"{{unreadable: {type(error).__name__}"
 
 
 def _is_ascii(call: ToolRequest) -> bool:
