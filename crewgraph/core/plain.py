@@ -21,10 +21,12 @@ class NotPlain(TypeError, ValueError):
     """A value has no plain form. The message continues a sentence that names the value: "... is bytes, which ..."."""
 
 
-def unstorable(written: object) -> str | None:
+def unstorable(written: object, *, exact: bool = False) -> str | None:
     """Return why data that a model wrote can be neither stored nor sent back: "it is nested ..."; None if it can be.
 
-    Whatever its depth, the data is not descended into by recursion.
+    Args:
+        written: The data, of any depth.
+        exact: Whether numbers are to stay numbers; `plain` makes texts of whole numbers of more than 64 bits.
     """
     level: list[object] = [written]
     for _ in range(_DEEPEST_PART):
@@ -41,6 +43,8 @@ def unstorable(written: object) -> str | None:
                 below.extend(cast("Sequence[object]", value))
             elif isinstance(value, float) and not isfinite(value):
                 return f"it holds {value}, which is not JSON"
+            elif exact and isinstance(value, int) and not -_INT_LIMIT <= value < _INT_LIMIT:
+                return "it holds a whole number of more than 64 bits"
         if not below:
             return None
         level = below

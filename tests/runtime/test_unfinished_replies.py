@@ -140,9 +140,9 @@ def test_a_structured_answer_that_is_not_whole_uses_the_attempts(mode: Mode, rea
 
 
 def test_a_refusal_is_an_error_with_the_words_of_the_model(mode: Mode):
-    with OpenAIServer([null(refusal="I will not do that.")]) as server:
-        with pytest.raises(ReplyRefused, match="refused to answer in task `a`: I will not do that"):
-            mode.kickoff(solo(server.url))
+    said = "refused to answer in task `a`: I will not do that"
+    with OpenAIServer([null(refusal="I will not do that.")]) as server, pytest.raises(ReplyRefused, match=said):
+        mode.kickoff(solo(server.url))
 
 
 def test_events_report_a_reply_that_is_not_whole_as_failed(mode: Mode):

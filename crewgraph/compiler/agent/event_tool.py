@@ -232,7 +232,8 @@ class EventTool:
         args = self.tool.prepare(raw_args)
         if isinstance(args, Refusal) and self.hooks:
             parsed = extract_json(raw_args) if isinstance(raw_args, str) else raw_args
-            return cast("PlainDict", parsed) if isinstance(parsed, dict) and unstorable(parsed) is None else args
+            fields = cast("PlainDict", parsed) if isinstance(parsed, dict) else None
+            return args if fields is None or unstorable(fields) else fields
         return args
 
     def effect(self, args: PlainDict) -> Effect:

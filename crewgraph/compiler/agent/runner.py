@@ -349,7 +349,9 @@ class AgentRunner:
             source, tool if found_tool is None else found_tool.name, self._agent, self._task, self._binding.crew
         )
         parsed = extract_json(args) if isinstance(args, str) else args
-        if isinstance(parsed, dict) and unstorable(parsed) is None:  # else the text of the model, which can be
+        if (
+            isinstance(parsed, dict) and unstorable(cast("PlainDict", parsed)) is None
+        ):  # else the model's text, which can be
             args = cast("PlainDict", parsed)
         record = failing.record(args, failure)
         if record is None:

@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from crewgraph.core.plain import NotPlain
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.schema import damaged_checkpoints
 from crewgraph.storage.checkpoints.threads import ChannelHistory, Key, NewCheckpoint, StoredCheckpoint
@@ -68,9 +69,15 @@ class Codec:
         """Serialize a value.
 
         Raises:
-            TypeError: it cannot be serialized.
+            NotPlain: it cannot be serialized.
         """
-        return None if value is None else self._serde.dumps_typed(value)
+        try:
+            return None if value is None else self._serde.dumps_typed(value)
+        except TypeError as error:
+            raise NotPlain(
+                f"a value of type `{type(value).__name__}` cannot be stored in a checkpoint: {error}. Checkpoints hold data "
+                "nested up to 255 deep, whole numbers of up to 64 bits, and objects that LangGraph's serializer knows."
+            ) from error
 
     def metadata(self, kind: str, head: bytes) -> PlainMapping:
         """Decode the metadata of a stored checkpoint."""
