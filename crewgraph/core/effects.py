@@ -24,7 +24,7 @@ from crewgraph.core.protocols import AgentTool, Model
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import Documents, aretrieved, aspanned, retrieved, spanned
 from crewgraph.errors import RunError
-from crewgraph.schema import Metadata, PlainDict
+from crewgraph.schema import Metadata, PlainDict, PlainMapping
 
 __all__ = [
     "Ask",
@@ -367,12 +367,14 @@ class EffectFailed(RunError):
     `__cause__` holds the original exception where it happened in this process.
     """
 
-    def __init__(self, type_name: str, text: str, package: str = "") -> None:
+    def __init__(self, type_name: str, text: str, package: str = "", spent: PlainMapping | None = None) -> None:
         super().__init__(f"{type_name}: {text}")
         self.type_name = type_name
         self.text = text
         self.package = package
         """The package of the exception's type, or LangChain's if a callback handler raised it: whether a retry makes sense."""
+        self.spent = spent or {}
+        """What models used for it all the same, as records hold it."""
 
 
 class OutcomeUnknown(EffectFailed):

@@ -28,7 +28,7 @@ from crewgraph.core.effects import (
     Together,
 )
 from crewgraph.core.journal import Journal, JournalError, Record
-from crewgraph.core.limits import Stopped
+from crewgraph.core.limits import SPENT, Stopped
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.questions import question_id
@@ -141,8 +141,7 @@ def _run(body: Body[T], frame: _Frame, path: str) -> Program[T]:
                 raise
             except Exception as error:  # noqa: BLE001 - thrown into the body as an EffectFailed
                 value, send = (failure := _as_effect_failure(error)), body.throw
-                record: Record = {"error": [failure.type_name, failure.text, failure.package]}
-                failed = (here, effect, record) if isinstance(effect, Recorded) else None
+                failed = (here, effect, _failure_record(failure)) if isinstance(effect, Recorded) else None
     except EffectFailed as failure:
         # The body did not handle it: raise the original, whose type says whether a retry makes sense.
         if failure.__cause__ is not None and not isinstance(failure, OutcomeUnknown):
@@ -150,6 +149,11 @@ def _run(body: Body[T], frame: _Frame, path: str) -> Program[T]:
         raise
     finally:
         body.close()
+
+
+def _failure_record(failure: EffectFailed) -> Record:
+    error = [failure.type_name, failure.text, failure.package]
+    return {"error": error, SPENT: failure.spent} if failure.spent else {"error": error}
 
 
 def _enter(effect: Enter, frame: _Frame) -> Program[None]:
@@ -203,7 +207,7 @@ def _find_record(effect: Recorded, frame: _Frame, here: str) -> Program[Record |
         counted(frame.config, record)
         journal.spent.count(record)
         if "error" in record:
-            raise EffectFailed(*record["error"])
+            raise EffectFailed(*record["error"], spent=record.get(SPENT))
     return record
 
 
@@ -227,10 +231,15 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     performing = Perform(effect, own, frame.deadline, recorded=journal.saver is not None)
     try:
         value = yield performing
-    except Exception:  # what the failed effect has spent counts, whatever failed it
+    except Exception as error:  # what the failed effect has spent counts, whatever failed it
         journal.spent.count(performing.spent)
         performing.raise_delayed()
-        raise
+        spent: PlainDict = performing.spent.get(SPENT, {})
+        if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError)):
+            raise
+        failure = _as_effect_failure(error)
+        failure.spent = spent
+        raise failure from failure.__cause__
     record = {"value": value, **used(), **performing.spent}
     journal.spent.count(record)
     yield from journal.write(here, effect, record)

@@ -4,7 +4,7 @@ from typing import Any, NotRequired, TypedDict
 
 from crewgraph.schema import PlainDict, PlainMapping
 
-__all__ = ["Content", "Hooked", "Message", "Reply", "ToolRequest", "ToolSpec", "Usage"]
+__all__ = ["Content", "Cut", "Hooked", "Message", "Reply", "ToolRequest", "ToolSpec", "Usage"]
 
 Content = str | list[str | dict[str, Any]]
 """Text, or a list of text and provider blocks as LangChain messages hold them."""
@@ -71,6 +71,16 @@ class Hooked(TypedDict):
     """The messages after them."""
 
 
+class Cut(TypedDict):
+    """How a text was cut off."""
+
+    reason: str
+    """The provider's word for it, such as `length`."""
+
+    limited: bool
+    """Whether the program has set a limit for answers."""
+
+
 class Reply(TypedDict):
     """A model's answer."""
 
@@ -85,8 +95,11 @@ class Reply(TypedDict):
     model: NotRequired[str]
     """The model that answered, if it is not the one that was asked."""
 
-    ended: NotRequired[str]
-    """Why the reply is empty, if the provider said so: `content_filter`, `length`, or the words of a refusal."""
+    before: NotRequired[list[tuple[str, Usage | None]]]
+    """Models asked before it whose answers were not whole, and what they used."""
+
+    cut: NotRequired[Cut]
+    """Set if the end of the text is missing."""
 
     reasoning: NotRequired[str]
     """The reasoning that stood in the text, for events; it is not recorded."""

@@ -4,18 +4,51 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from enum import Enum
+from math import isfinite
 from typing import Any, cast
 
 from pydantic import BaseModel
 
-__all__ = ["NotPlain", "plain"]
+__all__ = ["NotPlain", "plain", "unstorable"]
 
 _DEEPEST = 100
+_DEEPEST_PART = 80
+"""For what a model wrote, which becomes a part of records and requests."""
 _INT_LIMIT = 1 << 63
 
 
 class NotPlain(TypeError, ValueError):
     """A value has no plain form. The message continues a sentence that names the value: "... is bytes, which ..."."""
+
+
+def unstorable(written: object, *, exact: bool = False) -> str | None:
+    """Return why data that a model wrote can be neither stored nor sent back: "it is nested ..."; None if it can be.
+
+    Args:
+        written: The data, of any depth.
+        exact: Whether numbers are to stay numbers; `plain` makes texts of whole numbers of more than 64 bits.
+    """
+    level: list[object] = [written]
+    for _ in range(_DEEPEST_PART):
+        below: list[object] = []
+        for value in level:
+            if isinstance(value, Mapping):
+                entries = cast("Mapping[object, object]", value)
+                if len(
+                    {str(key).encode("utf-16", "surrogatepass").decode("utf-16", "replace") for key in entries}
+                ) < len(entries):
+                    return "it has names that are the same once they are stored"
+                below.extend(entries.values())
+            elif isinstance(value, (list, tuple)):
+                below.extend(cast("Sequence[object]", value))
+            elif isinstance(value, float) and not isfinite(value):
+                return f"it holds {value}, which is not JSON"
+            elif exact and isinstance(value, int) and not -_INT_LIMIT <= value < _INT_LIMIT:
+                return "it holds a whole number of more than 64 bits"
+        if not below:
+            return None
+        level = below
+    return f"it is nested more than {_DEEPEST_PART} deep"
 
 
 def plain(value: Any) -> Any:

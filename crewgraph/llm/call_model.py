@@ -26,6 +26,7 @@ from crewgraph.llm.current_call import CALLER, ONGOING, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.provider_fields import MESSAGE_FIELDS, add_fields
 from crewgraph.llm.reasoning import without_reasoning
+from crewgraph.llm.replies import Limit, said_ending, whole_reply
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
 from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping
@@ -388,6 +389,11 @@ class CallModel:
         return self._traced
 
 
+def _limit_of(source: object) -> Limit | None:
+    limit: object = getattr(source, "max_tokens", None)
+    return ("max_tokens", limit) if isinstance(limit, int) else None
+
+
 def _attribute_sources(source: object) -> list[Mapping[str, object]]:
     """Return the attributes of an object and of its classes, except those of `BaseLLM`."""
     classes = [vars(base) for base in type(source).__mro__ if base is not BaseLLM]
@@ -437,6 +443,8 @@ class _Call:
     def read(self, returned: object, stop: Sequence[str]) -> Reply:
         """Convert the returned value to a reply, truncated at the first stop word."""
         reply = without_reasoning(read_answer(returned, self._ongoing.usage if self._ongoing.used else None))
+        if not (returned is None or isinstance(returned, (str, list))):
+            reply = whole_reply(reply, said_ending(returned), self._model.name, limit=_limit_of(self._model.source))
         if stop:
             reply["content"] = cut_at(reply["content"], stop)
         if self._run is not None:

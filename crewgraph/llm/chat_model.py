@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
+from crewgraph.core.plain import unstorable
 from crewgraph.core.replay import is_traced
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
@@ -32,13 +33,13 @@ from crewgraph.llm.openai_clients import (
 )
 from crewgraph.llm.provider_fields import KEY, join_parts
 from crewgraph.llm.reasoning import without_reasoning
+from crewgraph.llm.replies import Limit, Turn, joined, message_in, structure_errors, whole_reply
 from crewgraph.llm.strict_schema import strict_schema
 from crewgraph.llm.tool_schemas import tools_for
 from crewgraph.llm.usage import read_langchain_usage, read_usage
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
 from crewgraph.redaction import SecretRedactor, redacted_logger, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping
-from crewgraph.text import shorten
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -52,9 +53,6 @@ __all__ = ["ChatModel"]
 
 _log = redacted_logger(__name__)
 
-_WITHOUT_END = {"model_provider": "openai"}
-"""What langchain-openai says of a stream that ended without a finish reason."""
-
 _PROBE: ToolSpec = {
     "name": "probe",
     "description": "probe",
@@ -62,6 +60,7 @@ _PROBE: ToolSpec = {
 }
 _CACHED_BINDINGS = 64
 _RETRIES = 2
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "max_new_tokens")
 _CACHED_MESSAGES = 512
 _HANDLED_KEYS = {"tool_calls", "function_call", "parsed", "refusal"}
 _EXCLUDED_PARAMETERS = (  # parts of parameter names that do not affect answers, or that are secret
@@ -105,7 +104,7 @@ class ChatModel:
         self._offers_tools = native_tools
         self._response_format = response_format
         self._on_answer = on_answer
-        self._extra_parameters = parameters or {}
+        self._parameters = parameters
         self._settings = settings or {}
         base, kwargs = _base_of(source)
         self._takes_settings = any(map(_takes_any_setting, _models_of(source)))
@@ -122,6 +121,9 @@ class ChatModel:
         self._user_must_begin = self._is_strict_api or _has_class(
             self._base, ("ChatGoogleGenerativeAI", "ChatVertexAI")
         )
+        # Ollama's messages do not say where they come from when their stream has no end.
+        is_ollama = any(kind.__module__.startswith("langchain_ollama.") for kind in type(self._base).__mro__)
+        self._protocol = "ollama" if is_ollama else ""
         self._bindings: dict[tuple[str, bool], tuple[Any, PlainDict]] = {}
         self._latest: tuple[Sequence[ToolSpec], bool, tuple[Any, PlainDict]] | None = None
         self._process = os.getpid()
@@ -142,7 +144,7 @@ class ChatModel:
         return self._identity
 
     def _build_identity(self) -> PlainMapping:
-        parameters = {**self._extra_parameters, **_parameters(self._base), **_base_of(self.source)[1]}
+        parameters = {**(self._parameters or {}), **_parameters(self._base), **_base_of(self.source)[1]}
         identity = {key: as_plain_data(value) for key, value in parameters.items() if not _is_excluded(key)}
         identity = {key: value for key, value in identity.items() if value not in (None, [], {})}
         if self._stop:
@@ -163,7 +165,7 @@ class ChatModel:
     @property
     def retries(self) -> int:
         """How often the client retries a failed request."""
-        max_retries = getattr(self._base, "max_retries", self._extra_parameters.get("max_retries"))
+        max_retries = getattr(self._base, "max_retries", (self._parameters or {}).get("max_retries"))
         return max_retries if isinstance(max_retries, int) else _RETRIES
 
     def redactor(self) -> SecretRedactor:
@@ -185,7 +187,7 @@ class ChatModel:
             stop=self._stop,
             response_format=response_format,
             on_answer=self._on_answer,
-            parameters=self._extra_parameters,
+            parameters=self._parameters,
             settings=settings,
             strict=self._strict,
         )
@@ -217,15 +219,15 @@ class ChatModel:
         name, (runnable, bound) = self.name, self._runnable_for(tools)
         with ProviderErrors(name, self.redactor):
             sent = expanded(messages)
-            if self._user_must_begin:
-                sent = _user_first(sent)
-            answer = runnable.invoke(
-                _message_cache.convert(sent),
-                _named(config, name, self._takes_settings, self.redactor),
-                **bound,
-                **self._stop_keywords(stop),
-            )
-        reply = self._reply(answer, stop, structured=not tools)
+            turn = Turn(_message_cache.convert(_user_first(sent) if self._user_must_begin else sent), self._protocol)
+            run_config = _named(config, name, self._takes_settings, self.redactor)
+            keywords = {**bound, **self._stop_keywords(stop)}
+            while turn.goes_on:
+                try:
+                    turn.add(runnable.invoke(turn.messages, run_config, **keywords))
+                except structure_errors() as error:
+                    turn.add(message_in(error))
+        reply = self._reply(turn, stop, structured=not tools)
         return reply if request is None else self._notified(request, reply)
 
     async def acomplete(
@@ -242,15 +244,15 @@ class ChatModel:
         name, (runnable, bound) = self.name, self._runnable_for(tools, across_loops=True)
         with ProviderErrors(name, self.redactor):
             sent = await aexpanded(messages)
-            if self._user_must_begin:
-                sent = _user_first(sent)
-            answer = await runnable.ainvoke(
-                _message_cache.convert(sent),
-                _named(config, name, self._takes_settings, self.redactor),
-                **bound,
-                **self._stop_keywords(stop),
-            )
-        reply = self._reply(answer, stop, structured=not tools)
+            turn = Turn(_message_cache.convert(_user_first(sent) if self._user_must_begin else sent), self._protocol)
+            run_config = _named(config, name, self._takes_settings, self.redactor)
+            keywords = {**bound, **self._stop_keywords(stop)}
+            while turn.goes_on:
+                try:
+                    turn.add(await runnable.ainvoke(turn.messages, run_config, **keywords))
+                except structure_errors() as error:
+                    turn.add(message_in(error))
+        reply = self._reply(turn, stop, structured=not tools)
         return reply if request is None else self._notified(request, reply)
 
     def _watched_request(
@@ -316,29 +318,39 @@ class ChatModel:
             stop_words = without_blank(stop_words)
         return {"stop": stop_words} if stop and stop_words and self._accepts_stop else {}
 
-    def _reply(self, answer: Any, stop: Sequence[str], *, structured: bool) -> Reply:
-        raw = cast("PlainDict", answer).get("raw") if isinstance(answer, dict) else None
-        message = cast("Any", answer) if raw is None else raw
-        reply = without_reasoning(_read_message(message))
-        # langchain-openai adds the model's name and the finish reason to the last part of a stream.
-        if (reply["content"] or reply["tool_calls"]) and getattr(message, "response_metadata", None) == _WITHOUT_END:
-            _log.warning(
-                "the stream of model `%s` ended without a finish reason, so its answer may be cut off: %r",
-                self.name,
-                shorten(text_of(reply["content"]), 200),
-            )
-        content = reply["content"]
-        said = (content if isinstance(content, str) else text_of(content)).strip()
-        if not (said or reply["tool_calls"]) and (reason := _end_reason(message)):
-            reply["ended"] = reason
-        if len(self._names) > 1 and (answered_by := _answering_model(message, self._names)) != self.name:
-            reply["model"] = answered_by
-        if structured and isinstance(self._response_format, type):
-            reply = _structured_reply(reply, self._response_format)
+    def _reply(self, turn: Turn, stop: Sequence[str], *, structured: bool) -> Reply:
+        parts = [_read_message(message) for message in turn.answers]
         if self._on_answer is not None:
-            self._on_answer(message, reply["usage"])
-        stop_words = [*self._stop, *stop]  # not every server that takes them keeps to them
+            for message, part in zip(turn.answers, parts, strict=True):
+                self._on_answer(message, part["usage"])
+        reply = without_reasoning(parts[0] if len(parts) == 1 else joined(parts))
+        if len(self._names) > 1 and (answered_by := _answering_model(turn.answers[-1], self._names)) != self.name:
+            reply["model"] = answered_by
+        structure = self._response_format if structured and isinstance(self._response_format, type) else None
+        stop_words = [
+            *self._stop,
+            *stop,
+        ]  # not every server that takes them keeps to them; what comes before one is whole
+        if turn.ending.verdict != "whole" and not _ends_before(reply, stop_words):
+            name = reply.get("model", self.name)
+            reply = whole_reply(reply, turn.ending, name, limit=self._limit(), structured=structure is not None)
+        if structure is not None:
+            reply = _structured_reply(reply, structure)
         return {**reply, "content": cut_at(reply["content"], stop_words)} if stop_words else reply
+
+    def _limit(self) -> Limit | None:
+        """Return the setting by which the program limits the length of answers, if it has one."""
+        own: object = getattr(self._base, "model_fields_set", None) if self._parameters is None else None
+        given = {
+            name: getattr(self._base, name) for name in _LIMITS if isinstance(own, (set, frozenset)) and name in own
+        }
+        limits = {**given, **(self._parameters or {}), **_base_of(self.source)[1], **self._settings}
+        return next(((name, limits[name]) for name in _LIMITS if limits.get(name)), None)
+
+
+def _ends_before(reply: Reply, stop_words: Sequence[str]) -> bool:
+    """Whether a reply is a text that goes on after a stop word."""
+    return not reply["tool_calls"] and bool(stop_words) and cut_at(reply["content"], stop_words) != reply["content"]
 
 
 def _has_class(model: object, names: Sequence[str]) -> bool:
@@ -661,13 +673,18 @@ def _read_message(answer: Any) -> Reply:
         usage = read_usage(metadata.get("token_usage")) or read_usage(metadata.get("usage"))
     calls = [*answer.tool_calls, *answer.invalid_tool_calls]
     extra = {
-        name: as_plain_data(value) for name, value in answer.additional_kwargs.items() if name not in _HANDLED_KEYS
+        name: as_plain_data(value)
+        for name, value in answer.additional_kwargs.items()
+        if name not in _HANDLED_KEYS and unstorable(value) is None
     }
+    content = answer.content
+    if isinstance(content, list):  # some repeat the arguments of a tool call, which `tool_calls` holds
+        content = [block for block in cast("list[object]", content) if unstorable(block) is None]
     requests = [_request(call, number) for number, call in enumerate(calls)]
     if isinstance(parts := extra.get(KEY), list):
         extra[KEY] = join_parts(cast("list[PlainDict]", parts), requests)
     return {
-        "content": as_plain_data(answer.content),
+        "content": as_plain_data(content),
         "tool_calls": requests,
         "usage": usage,
         "extra": {name: value for name, value in extra.items() if value is not None},
@@ -675,28 +692,12 @@ def _read_message(answer: Any) -> Reply:
     }
 
 
-_USUAL_ENDS = {"end_turn", "stop"}
-
-
-def _end_reason(message: Any) -> str | None:
-    """Return why a model stopped: the words of its refusal, or the provider's reason unless it is the usual one."""
-    refusal = getattr(message, "additional_kwargs", {}).get("refusal")
-    if refusal:
-        return shorten(str(refusal), 200)
-    metadata: PlainMapping = getattr(message, "response_metadata", None) or {}
-    reasons = (metadata.get(name) for name in ("finish_reason", "stop_reason", "stopReason", "done_reason"))
-    reason = next((reason for reason in reasons if isinstance(reason, str)), "")
-    return None if reason.lower() in _USUAL_ENDS else reason or None
-
-
 def _request(call: PlainMapping, number: int) -> ToolRequest:
     args = call.get("args")
     return {
         "id": call.get("id") or f"call_{number}",
         "name": call.get("name") or "",
-        "args": as_plain_data(cast("PlainDict", args))
-        if isinstance(args, dict)
-        else str(args or "").removeprefix(UNPARSED),
+        "args": cast("PlainDict", args) if isinstance(args, dict) else str(args or "").removeprefix(UNPARSED),
     }
 
 

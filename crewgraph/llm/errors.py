@@ -8,6 +8,7 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Literal
 
+from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError, PicklableError, unconstructed
 from crewgraph.extras import load
 from crewgraph.redaction import SecretRedactor, redact_error
@@ -18,6 +19,10 @@ __all__ = [
     "InvalidMessage",
     "MissingKey",
     "ProviderErrors",
+    "ReplyCut",
+    "ReplyFiltered",
+    "ReplyRefused",
+    "UnfinishedReply",
     "UnknownModel",
     "UnreadableAnswer",
     "is_context_length",
@@ -42,6 +47,27 @@ class UnknownModel(ModelError, ValueError):
 
 class UnreadableAnswer(ModelError):
     """A provider's answer is not JSON, has no choices, or does not match the requested format."""
+
+
+class UnfinishedReply(ModelError):
+    """A model's reply is not whole, so it is neither recorded as an answer, nor acted on."""
+
+    def __init__(self, text: str, usage: Usage | None = None) -> None:
+        super().__init__(text)
+        self.usage = usage
+        """What the provider reported that it used, which is paid all the same."""
+
+
+class ReplyCut(UnfinishedReply):
+    """A reply ended before its end: at a limit, with its stream, or by a failure of the provider."""
+
+
+class ReplyFiltered(UnfinishedReply):
+    """The provider has filtered a reply, or the prompt; the message names its reason."""
+
+
+class ReplyRefused(UnfinishedReply):
+    """The model refused to answer; the message has its words."""
 
 
 class ProviderErrors:

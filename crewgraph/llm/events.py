@@ -3,6 +3,7 @@
 Replies that are replayed from the journal emit no events.
 """
 
+import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.limits import ASKING, METER, check_limits
-from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec
-from crewgraph.core.plain import plain
+from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
+from crewgraph.core.plain import plain, unstorable
 from crewgraph.core.protocols import Model
 from crewgraph.events.base import new_id
 from crewgraph.events.bus import crewai_event_bus
@@ -23,6 +24,7 @@ from crewgraph.events.stream_context import SINKS
 from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool_calls, text_of
 from crewgraph.llm.current_call import CALLER
+from crewgraph.llm.errors import UnfinishedReply
 from crewgraph.llm.reasoning import ReasoningSplitter, message_reasoning
 from crewgraph.llm.usage import LEDGERS
 from crewgraph.llm.wrapper import ModelWrapper
@@ -237,6 +239,8 @@ class EventModel(ModelWrapper[Model]):
         try:
             reply = self.model.complete(messages, tools, stop, config)
         except BaseException as error:  # reported whatever it is, also a cancellation
+            if isinstance(error, UnfinishedReply):  # it is paid all the same
+                self._count(name, error.usage)
             self._emit_failed(error, call_id)
             raise
         finally:
@@ -256,6 +260,8 @@ class EventModel(ModelWrapper[Model]):
         try:
             reply = await self.model.acomplete(messages, tools, stop, config)
         except BaseException as error:  # reported whatever it is, also a cancellation
+            if isinstance(error, UnfinishedReply):  # it is paid all the same
+                self._count(name, error.usage)
             self._emit_failed(error, call_id)
             raise
         finally:
@@ -287,10 +293,7 @@ class EventModel(ModelWrapper[Model]):
         reply = _plain_reply(reply)
         if chunks is not None and not chunks.has_shown_reasoning:
             self._emit_reasoning(reasoning or message_reasoning(reply["content"], reply["extra"]), call_id)
-        if (meter := METER.get()) is not None:
-            meter.answered(str(getattr(self.agent, "role", "")), reply.get("model", name), reply["usage"])
-        for ledger in LEDGERS.get():
-            ledger.answered(self, reply)
+        self._count(reply.get("model", name), reply["usage"])
         if crewai_event_bus.wants(LLMCallCompletedEvent):
             event = LLMCallCompletedEvent(
                 from_agent=self.agent,
@@ -315,6 +318,12 @@ class EventModel(ModelWrapper[Model]):
             )
             crewai_event_bus.emit(self.source, event)
 
+    def _count(self, model: str, usage: Usage | None) -> None:
+        if (meter := METER.get()) is not None:
+            meter.answered(str(getattr(self.agent, "role", "")), model, usage)
+        for ledger in LEDGERS.get():
+            ledger.count(model, usage)
+
     def _emit_failed(self, error: BaseException, call_id: str) -> None:
         if crewai_event_bus.wants(LLMCallFailedEvent):
             event = LLMCallFailedEvent(
@@ -338,7 +347,18 @@ def _plain_reply(reply: Reply) -> Reply:
         and all(map(_is_ascii, reply["tool_calls"]))
     ):
         return reply
-    return cast(Reply, plain(reply))
+    calls: list[ToolRequest] = [{**call, "args": _storable(call["args"])} for call in reply["tool_calls"]]
+    return cast(Reply, plain({**reply, "tool_calls": calls}))
+
+
+def _storable(args: PlainDict | str) -> PlainDict | str:
+    """Return arguments that can be stored and sent back: others as text, which is refused with the reason when it is read."""
+    if isinstance(args, str) or unstorable(args) is None:
+        return args
+    try:
+        return json.dumps(args, default=str)
+    except (RecursionError, TypeError, ValueError) as error:
+        return f"{{unreadable: {type(error).__name__}"
 
 
 def _is_ascii(call: ToolRequest) -> bool:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from crewgraph.core.cancellation import raised_by_handler
-from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.messages import Message, Reply, ToolSpec, Usage
 from crewgraph.core.protocols import Model
 from crewgraph.errors import CrewgraphError, ModelError
-from crewgraph.llm.errors import ContextLengthExceeded
+from crewgraph.llm.errors import ContextLengthExceeded, UnfinishedReply
 from crewgraph.llm.retry import status_of
 from crewgraph.llm.structure import structured_model
 from crewgraph.redaction import redacted_logger
@@ -103,8 +103,9 @@ class FallbackModel:
 
     def _attempts(self) -> "Generator[_Attempt]":
         failed: list[str] = []
+        used: list[tuple[str, Usage | None]] = []
         for model, following in zip(self.models, [*self.models[1:], None], strict=True):
-            yield _Attempt(model, following, self.on_fallback, failed, is_first=model is self.models[0])
+            yield _Attempt(model, following, self.on_fallback, failed, used, is_first=model is self.models[0])
 
 
 @dataclass(frozen=True)
@@ -115,10 +116,15 @@ class _Attempt:
     next_model: Model | None
     on_fallback: OnFallback | None
     failures: list[str]
+    used: list[tuple[str, Usage | None]]
     is_first: bool
 
     def named(self, reply: Reply) -> Reply:
-        return reply if self.is_first else {**reply, "model": reply.get("model") or self.model.name}
+        """Return the reply with the name of the model, and what the models before have used, whose answers are not whole."""
+        if self.is_first:
+            return reply
+        reply = {**reply, "model": reply.get("model") or self.model.name}
+        return {**reply, "before": self.used} if self.used else reply
 
     def __enter__(self) -> None:
         return None
@@ -133,6 +139,8 @@ class _Attempt:
                 error.add_note(f"`{self.model.name}` was called because {'; '.join(self.failures)}")
             return False
         reason = f"{type(error).__name__}: {error}"
+        if isinstance(error, UnfinishedReply):
+            self.used.append((self.model.name, error.usage))
         self.failures.append(f"`{self.model.name}` failed ({reason})")
         _log.warning("model `%s` failed, falling back to `%s`: %s", self.model.name, self.next_model.name, reason)
         if self.on_fallback is not None:

@@ -189,9 +189,6 @@ def _without_blocks(text: str, reasoning: list[str], calls_tools: bool) -> str:
     return text
 
 
-_NOTHING_ELSE = "the reply held nothing but reasoning"
-
-
 def without_reasoning(reply: Reply) -> Reply:
     """Return a reply whose content holds no reasoning; its field `reasoning` has it, for events."""
     content, calls_tools = reply["content"], bool(reply["tool_calls"])
@@ -203,10 +200,7 @@ def without_reasoning(reply: Reply) -> Reply:
         reasoning, answer = _split_blocks(content, calls_tools)
     if answer == content:
         return reply
-    split: Reply = {**reply, "content": answer, "reasoning": reasoning}
-    if not answer and not calls_tools:
-        split["ended"] = _NOTHING_ELSE
-    return split
+    return {**reply, "content": answer, "reasoning": reasoning}
 
 
 def _split_blocks(content: Sequence[str | PlainDict], calls_tools: bool) -> tuple[str, Content]:

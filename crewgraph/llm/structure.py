@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar, cast, runtime_checkable
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.core.messages import Reply
+from crewgraph.core.plain import unstorable
 from crewgraph.core.protocols import Model
 from crewgraph.schema import fault_text
 from crewgraph.text import extract_json
@@ -52,6 +53,9 @@ def read_structure(text: str, schema: type[_M]) -> tuple[_M | None, str]:
     """
     problem = "it holds no JSON"
     for data in _candidates(text):
+        if unfit := unstorable(data, exact=True):
+            problem = unfit
+            continue
         try:  # validated as JSON, so that strict mode applies and errors mention objects and arrays
             return schema.model_validate_json(json.dumps(data)), ""
         except ValidationError as error:

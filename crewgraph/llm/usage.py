@@ -192,8 +192,14 @@ class UsageLedger:
 
     def answered(self, model: Model, reply: Reply) -> None:
         """Add a request that a model or one of its fallbacks answered."""
+        for before, usage in reply.get("before", ()):
+            self.count(before, usage)
         name = reply.get("model")
         self._counter.add([request_entry("", model.name if name is None else name, reply["usage"])])
+
+    def failed(self, spent: PlainMapping) -> None:
+        """Add what a failed request used all the same, as `EffectFailed.spent`: an answer that is not whole is paid, too."""
+        self._counter.add([("", model, tokens) for _, model, tokens in spent.get("used", ())])
 
     def add(self, usage_by_model: Mapping[str, object]) -> None:
         """Add usage by model name, as metrics or as plain data."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from crewgraph.core.messages import ToolSpec
+from crewgraph.core.plain import unstorable
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping, fault_text, schema_outline, validated
 from crewgraph.text import extract_json, shorten
@@ -19,6 +20,9 @@ _log = redacted_logger("crewgraph")
 
 _QUOTED_CHARACTERS = 200
 """Maximum number of characters of an invalid value that are quoted."""
+
+
+_FLAT = frozenset((str, int, bool, type(None)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,8 @@ def read_arguments(
     arguments = _read(spec["parameters"], written)
     if isinstance(arguments, Refusal):
         return _refusal(spec, [arguments.text])
+    if not _FLAT.issuperset(map(type, arguments.values())) and (problem := unstorable(arguments)):
+        return _refusal(spec, [f"the argument object cannot be taken: {problem}"])
     missing, unknown = _missing(spec["parameters"], arguments), _unknown(spec["parameters"], arguments)
     if missing or (unknown and spec["parameters"].get("additionalProperties") is False):
         return _refusal(spec, [*missing, *(f"there is no argument `{name}`" for name in unknown)])
@@ -60,6 +66,8 @@ def read_arguments(
         return arguments
     if errors := _validation_errors(schema, arguments):
         arguments = _repaired(arguments, errors, spec["parameters"].get("required", []))
+        if problem := unstorable(arguments):  # text that held it was read as JSON
+            return _refusal(spec, [f"the argument object cannot be taken: {problem}"])
         errors = _validation_errors(schema, arguments)
     return _refusal(spec, [_describe(error) for error in errors]) if errors else arguments
 

@@ -15,7 +15,6 @@ import openai
 import processes
 import pytest
 from pydantic import BaseModel
-from servers.answers import Answer
 from servers.openai_api import OpenAIServer, Script, call, calls, cut, empty, error, garbage, hang, null, text
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
@@ -193,16 +192,6 @@ def test_a_dropped_connection_raises_the_providers_error(serve: Serve, mode: str
 
     with pytest.raises(openai.APIConnectionError):
         ask(mode, model_at(serve([cut()])))
-
-
-def test_a_stream_that_ends_without_a_finish_reason_warns_that_the_answer_may_be_cut_off(
-    serve: Serve, mode: str, caplog: pytest.LogCaptureFixture
-):
-    piece = {"index": 0, "delta": {"role": "assistant", "content": "Pay the"}, "finish_reason": None}
-    part = json.dumps({"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "test", "choices": [piece]})
-    half = Answer(body=f"data: {part}\n\n".encode(), headers={"Content-Type": "text/event-stream"})
-    assert ask(mode, model_at(serve([half]), stream=True))["content"] == "Pay the"
-    assert "the stream of model `test` ended without a finish reason" in caplog.text
 
 
 @pytest.mark.parametrize("kind", [openai.APIConnectionError, ConnectionError])

@@ -30,7 +30,7 @@ from servers.openai_api import (
 from waiting import LONG
 
 from crewgraph import Crew
-from crewgraph.errors import OutputInvalid
+from crewgraph.errors import ModelError, OutputInvalid
 from crewgraph.llm.errors import UnreadableAnswer
 from crewgraph.tools import tool
 
@@ -186,15 +186,15 @@ def test_a_null_content_is_requested_again_and_then_reported(mode: Mode):
 @pytest.mark.parametrize(
     ("answer", "reason", "stream"),
     [
-        (null(finish_reason="content_filter"), "The last reason given: content_filter.", False),
-        (null(finish_reason="length"), "The last reason given: length.", True),
-        (null(refusal="I cannot help with that."), "The last reason given: I cannot help with that.", False),
+        (null(finish_reason="content_filter"), "was filtered by its provider in task `a` (content_filter)", False),
+        (null(finish_reason="length"), "is not whole in task `a`: `length`. Raise `max_tokens`", True),
+        (null(refusal="I cannot help with that."), "refused to answer in task `a`: I cannot help with that.", False),
         (null(), "in a row. Check the model", False),
         (null(), "in a row. Check the model", True),
     ],
 )
 def test_an_empty_reply_is_reported_with_its_reason(mode: Mode, answer: Answer, reason: str, stream: bool):
-    with OpenAIServer(lambda _: answer) as server, pytest.raises(OutputInvalid) as empty:
+    with OpenAIServer(lambda _: answer) as server, pytest.raises((OutputInvalid, ModelError)) as empty:
         mode.kickoff(solo(server.url, stream=stream))
     assert reason in str(empty.value)
 

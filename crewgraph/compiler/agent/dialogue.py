@@ -13,7 +13,7 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainMapping
 from crewgraph.text import shorten
 
-__all__ = ["Condenser", "Dialogue", "is_refused", "is_too_long"]
+__all__ = ["Condenser", "Dialogue", "is_refused", "is_too_long", "is_unfinished"]
 
 
 _MIN_LENGTH = 200
@@ -52,6 +52,14 @@ def is_too_long(failure: EffectFailed) -> bool:
 def is_refused(failure: EffectFailed) -> bool:
     """Return whether a request failed because the server does not understand it, such as its response format."""
     return failure.type_name.endswith(_REFUSED_REQUESTS)
+
+
+_UNFINISHED = ("ReplyCut", "ReplyFiltered", "RemoteProtocolError", "ReadError")
+
+
+def is_unfinished(failure: EffectFailed) -> bool:
+    """Return whether an answer did not arrive whole, for which no client asks again: the next one may."""
+    return failure.type_name in _UNFINISHED
 
 
 class Dialogue:

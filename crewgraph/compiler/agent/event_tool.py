@@ -14,7 +14,7 @@ from crewgraph.compiler.agent.cached_tool import CachedTool, is_cacheable
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.core.effects import Effect, ToolCallEffect
 from crewgraph.core.messages import ToolSpec
-from crewgraph.core.plain import plain
+from crewgraph.core.plain import plain, unstorable
 from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -232,7 +232,8 @@ class EventTool:
         args = self.tool.prepare(raw_args)
         if isinstance(args, Refusal) and self.hooks:
             parsed = extract_json(raw_args) if isinstance(raw_args, str) else raw_args
-            return cast("PlainDict", parsed) if isinstance(parsed, dict) else args
+            fields = cast("PlainDict", parsed) if isinstance(parsed, dict) else None
+            return args if fields is None or unstorable(fields) else fields
         return args
 
     def effect(self, args: PlainDict) -> Effect:

@@ -207,6 +207,7 @@ def _write_query(lookup: KnowledgeQuery) -> Body[str]:
     except EffectFailed as failure:
         if failure.type_name == "TimeLimitReached":
             raise
+        lookup.usage.failed(failure.spent)
         yield Notify(partial(lookup.report.query_failed, str(failure)))
         return lookup.text
     lookup.usage.answered(model, reply)

@@ -15,7 +15,7 @@ from langchain_core.messages import convert_to_messages
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding
-from crewgraph.compiler.agent.dialogue import Dialogue, is_refused, is_too_long
+from crewgraph.compiler.agent.dialogue import Dialogue, is_refused, is_too_long, is_unfinished
 from crewgraph.compiler.agent.inbox import read_inbox_reply
 from crewgraph.compiler.agent.models import llm_of
 from crewgraph.compiler.agent.people import APPROVAL, Asker
@@ -42,13 +42,13 @@ from crewgraph.core.effects import (
     Together,
     ToolCallEffect,
 )
-from crewgraph.core.messages import Content, Message, Reply, ToolSpec
+from crewgraph.core.messages import Content, Cut, Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid, ToolFailed
 from crewgraph.llm.capabilities import context_window_of
 from crewgraph.llm.conversation import openai_messages
-from crewgraph.llm.errors import ContextLengthExceeded
+from crewgraph.llm.errors import ContextLengthExceeded, ReplyCut
 from crewgraph.llm.structure import reply_structure
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
@@ -163,9 +163,10 @@ def repair_arguments(
     except EffectFailed as failure:
         if failure.type_name == "TimeLimitReached":
             raise
+        usage.failed(failure.spent)
         return None  # the agent is shown the error and may correct the arguments itself
     usage.answered(model, reply)
-    parsed = extract_json(final_text(reply))
+    parsed = None if "cut" in reply else extract_json(final_text(reply))
     args = tool.prepare(cast(PlainDict, parsed)) if isinstance(parsed, dict) else None
     return None if args is None or isinstance(args, Refusal) else PreparedCall(tool, args)
 
@@ -180,6 +181,9 @@ _RETRIES_HANDLED_BY = (
     *("ollama", "openai", "requests"),
 )
 
+
+_OBSERVATION = "\nObservation:"
+"""Where a model stops that calls tools by text."""
 
 _MISWRITTEN_CALL = "failed_generation"
 """In errors of Groq about a tool call of the model that it cannot read: the next answer may be better."""
@@ -287,7 +291,7 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
     """
     has_tools = bool(context.tools)
     specs = context.tools.specs if context.native_tools and has_tools else ()
-    stop = (*(("\nObservation:",) if has_tools and not specs else ()), *context.stop)
+    stop = (*((_OBSERVATION,) if has_tools and not specs else ()), *context.stop)
     empty_replies = 0
     for step in range(1, context.max_iter + 1):
         reply = yield from _request_reply(context, dialogue, specs, stop)
@@ -303,10 +307,9 @@ def react_loop(context: ReActContext, dialogue: Dialogue) -> Body[str]:
         if isinstance(parsed, Malformed):
             empty_replies = empty_replies + 1 if parsed.error == "empty_reply" else 0
             if empty_replies > _MAX_EMPTY_REPLIES:
-                reason = f" The last reason given: {reply['ended'].rstrip('.')}." if "ended" in reply else ""
                 raise OutputInvalid(
                     f"{context.where}: the model `{context.model.name}` replied with nothing {empty_replies} times in a "
-                    f"row.{reason} Check the model and its limits (reasoning models may need a larger `max_tokens`)."
+                    "row. Check the model and its limits (reasoning models may need a larger `max_tokens`)."
                 )
             _request_correction(context, dialogue, parsed)
             continue
@@ -379,7 +382,30 @@ def _request_reply(
         else:
             if "hooked" in reply:
                 dialogue.apply_hooks(reply["hooked"])
-            return reply
+            cut = reply.get("cut")
+            if cut is None or _is_accepted(context, reply, cut, by_text=_OBSERVATION in stop):
+                return reply
+            context.retries_left -= 1
+
+
+def _is_accepted(context: ReActContext, reply: Reply, cut: Cut, *, by_text: bool) -> bool:
+    """Whether a text that was cut off is taken as the answer: at the limit of the program, or when it stays so.
+
+    Raises:
+        ReplyCut: it is no answer, and may not be requested again.
+    """
+    parsed = parse_reply(reply, tools_offered=by_text)
+    # Where tools are called by text, only a labelled answer is one; a part of a structure is of no use.
+    is_answer = isinstance(parsed, FinalAnswer) and (not by_text or parsed.output != parsed.text.strip())
+    is_answer = is_answer and context.structure is None
+    if context.retries_left > 0:
+        return is_answer and cut["limited"]
+    if is_answer:
+        return True
+    raise ReplyCut(
+        f"{context.where}: the answer of the model `{context.model.name}` was cut off before its end, so what it was about to do "
+        "was not done. Raise `max_tokens`, or ask for less at once."
+    )
 
 
 def _condense(context: ReActContext, dialogue: Dialogue, cause: EffectFailed) -> Body[bool]:
@@ -406,7 +432,12 @@ def request_reply(
         try:
             reply: Reply = yield ModelCall(model=model, transcript=transcript, tools=specs, stop=stop, former=former)
         except EffectFailed as failure:
-            is_handled = failure.package.startswith(_RETRIES_HANDLED_BY) and _MISWRITTEN_CALL not in failure.text
+            context.usage.failed(failure.spent)
+            is_handled = (
+                failure.package.startswith(_RETRIES_HANDLED_BY)
+                and not is_unfinished(failure)
+                and _MISWRITTEN_CALL not in failure.text
+            )
             if context.retries_left < 1 or is_handled:
                 raise
             context.retries_left -= 1

@@ -20,6 +20,7 @@ from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.messages import Message
+from crewgraph.core.plain import unstorable
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
@@ -348,7 +349,10 @@ class AgentRunner:
             source, tool if found_tool is None else found_tool.name, self._agent, self._task, self._binding.crew
         )
         parsed = extract_json(args) if isinstance(args, str) else args
-        args = cast("PlainDict", parsed) if isinstance(parsed, dict) else args
+        if (
+            isinstance(parsed, dict) and unstorable(cast("PlainDict", parsed)) is None
+        ):  # else the model's text, which can be
+            args = cast("PlainDict", parsed)
         record = failing.record(args, failure)
         if record is None:
             return

@@ -7,6 +7,7 @@ from typing import Any, Protocol, cast
 
 from pydantic import BaseModel, ValidationError
 
+from crewgraph.compiler.agent.dialogue import is_unfinished
 from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
@@ -202,7 +203,10 @@ def _convert_with_model(
         try:
             reply: Reply = yield ModelCall(model=model, transcript=transcript)
         except EffectFailed as failure:
+            usage.failed(failure.spent)
             problem = f"the model could not be asked: {failure}"
+            if is_unfinished(failure):
+                continue
             if model is plain:
                 # The answer matters more than its structure: the task continues with the text.
                 return None, problem
@@ -210,7 +214,7 @@ def _convert_with_model(
             continue
         usage.answered(model, reply)
         answer = reply_structure(reply, schema, any_name=True) or reply_text(reply["content"])
-        instance, problem = read_structure(answer, schema)
+        instance, problem = (None, "it was cut off") if "cut" in reply else read_structure(answer, schema)
         if instance is not None:
             return instance, ""
         transcript.add({"role": "assistant", "content": answer})

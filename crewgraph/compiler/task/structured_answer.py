@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.agent.dialogue import is_refused
+from crewgraph.compiler.agent.dialogue import is_refused, is_unfinished
 from crewgraph.compiler.agent.protocol import final_text
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, EffectFailed, ModelCall
@@ -64,13 +64,17 @@ def request_structured(
         try:
             reply: Reply = yield _in_its_own_way(request, structured)
         except EffectFailed as failure:
+            usage.failed(failure.spent)
+            if is_unfinished(failure):
+                problem = failure.text
+                continue
             if structured is None or not is_refused(failure):
                 raise
             structured = None  # not every server knows response formats
             reply = yield request
         usage.answered(model, reply)
         text = final_text(reply)
-        value, problem = read_structure(text, schema)
+        value, problem = (None, "it was cut off") if "cut" in reply else read_structure(text, schema)
         if value is not None:
             return StructuredReply(value, text, "")
         if text:

@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from crewgraph.core.plain import NotPlain
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.schema import damaged_checkpoints
 from crewgraph.storage.checkpoints.threads import ChannelHistory, Key, NewCheckpoint, StoredCheckpoint
@@ -64,11 +65,21 @@ class Codec:
     def values(self, checkpoint: Checkpoint, channels: Iterable[str]) -> dict[str, Typed]:
         """Encode the values of those of the channels that have one."""
         values = checkpoint["channel_values"]
-        return {
-            channel: None if (value := values[channel]) is None else self.dumps(value)
-            for channel in channels
-            if channel in values
-        }
+        return {channel: self.typed(values[channel]) for channel in channels if channel in values}
+
+    def typed(self, value: object) -> Typed:
+        """Serialize a value.
+
+        Raises:
+            NotPlain: it cannot be serialized.
+        """
+        try:
+            return None if value is None else self.dumps(value)
+        except TypeError as error:
+            raise NotPlain(
+                f"a value of type `{type(value).__name__}` cannot be stored in a checkpoint: {error}. Checkpoints hold data "
+                "nested up to 255 deep, whole numbers of up to 64 bits, and objects that LangGraph's serializer knows."
+            ) from error
 
     def metadata(self, kind: str, head: bytes) -> PlainMapping:
         """Decode the metadata of a stored checkpoint."""

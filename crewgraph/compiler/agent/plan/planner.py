@@ -137,6 +137,7 @@ def make_plan(planner: Planner) -> Body[AgentPlan | None]:
         except EffectFailed as failure:
             if failure.type_name == "TimeLimitReached":
                 raise
+            planner.usage.failed(failure.spent)
             yield Notify(partial(planner.report.planning_failed, attempt, str(failure)))
             return plan
         planner.usage.answered(planner.model, reply)
