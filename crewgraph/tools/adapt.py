@@ -183,6 +183,14 @@ class AdaptedTool(ABC):
         return None if cache_function is keep_always else cache_function
 
     @property
+    def asks_for_cache(self) -> bool:
+        """Whether it asks for its results to be reused: by a `cache_function`, or as read-only by MCP's annotations."""
+        if self.cache_function is not None:
+            return True
+        annotations: object = getattr(self.source, "metadata", None)  # where LangChain's adapters for MCP put them
+        return isinstance(annotations, dict) and cast("PlainDict", annotations).get("readOnlyHint") is True
+
+    @property
     def name(self) -> str:
         """The name that models use."""
         return self.spec["name"]

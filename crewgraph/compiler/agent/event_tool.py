@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
-from crewgraph.compiler.agent.cached_tool import CachedTool, is_cacheable
+from crewgraph.compiler.agent.cached_tool import CachedTool
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.core.effects import Effect, ToolCallEffect
 from crewgraph.core.messages import ToolSpec
@@ -222,11 +222,6 @@ class EventTool:
         """Whether calls need a person's approval, or a function that decides by the arguments."""
         return self.tool.tool.require_approval
 
-    @property
-    def is_cacheable(self) -> bool:
-        """Whether its results could be cached if calls need no approval."""
-        return is_cacheable(self.tool, self.agent, self.crew)
-
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
         """Return the validated arguments, or what is wrong with them; hooks may still correct invalid ones."""
         args = self.tool.prepare(raw_args)
@@ -294,6 +289,8 @@ class EventTool:
         )
         if result.get("blocked"):
             outcome["blocked"] = True
+        if result.get("from_cache"):
+            outcome["from_cache"] = True
         if "failure" in result:
             outcome["failure"] = result["failure"]
         return {**outcome, "shown": shown} if shown else outcome

@@ -92,14 +92,7 @@ def approve_tool_call(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
     """Ask a person to approve a call, if its tool requires that; the model is shown a refusal as the result."""
     if not (yield from _needs_approval(call)):
         return RequestedCall(call)
-    if call.tool.is_cacheable:
-        # Nothing is looked up, but waiting runs of earlier versions have counted this step.
-        yield Call(function=_no_outcome, args=(call.args,), name=call.tool.name, kind="cache", about=call.args)
     return (yield from _request_approval(call, asker))
-
-
-def _no_outcome(_args: PlainDict) -> None:
-    return None
 
 
 def _request_approval(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
@@ -460,6 +453,7 @@ def run_tools(
             text=actions.text,
             result=outcome["text"],
             failed=outcome["failed"],
+            from_cache=outcome.get("from_cache", False),
         )
         yield from _report_step(context, finished, step)
     return outcomes

@@ -33,6 +33,9 @@ class ToolOutcome(TypedDict):
     final: bool
     """Whether the text is the answer to the task."""
 
+    from_cache: NotRequired[bool]
+    """Whether the result is that of an earlier call: the tool did not run."""
+
     blocked: NotRequired[bool]
     """Whether a hook blocked the call; neither the model nor the tool is at fault then."""
 
@@ -59,11 +62,6 @@ class PreparedTool(AgentTool, Protocol):
     @property
     def require_approval(self) -> bool | Callable[..., object]:
         """Whether calls need a person's approval, or a function that decides by the arguments."""
-        ...
-
-    @property
-    def is_cacheable(self) -> bool:
-        """Whether its results could be cached if calls need no approval."""
         ...
 
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
