@@ -97,7 +97,9 @@ def test_a_compiled_crew_gives_no_user_the_results_of_another(mode: Mode):
         """Look up the balance of the user's account."""
         return f"the balance of {owner.get()}"
 
-    graph = mode.compile(caching(task("a", agent(ScriptedLLM([ToolUse("balance")], repeat_last=True), tools=[balance]))))
+    graph = mode.compile(
+        caching(task("a", agent(ScriptedLLM([ToolUse("balance")], repeat_last=True), tools=[balance])))
+    )
     given: list[str] = []
     for user in ("Ann", "Bo"):
         owner.set(user)
