@@ -5,11 +5,12 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextvars import Context
-from copy import copy
+from copy import copy, deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from pydantic import BaseModel
+from pydantic import AliasChoices, BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import acall, call, in_thread, wait_for
@@ -220,6 +221,43 @@ class AdaptedTool(ABC):
         """Parse the arguments that a model wrote; return valid plain data, or a refusal."""
         return read_arguments(self.spec, self.schema, written)
 
+    def resolved(self, args: PlainDict) -> PlainDict:
+        """Return valid arguments as the tool gets them: converted, with defaults, by its own names; as plain data.
+
+        Raises:
+            pydantic.ValidationError: They are not valid.
+        """
+        if not isinstance(self.schema, type) or not self.schema.model_fields:  # a JSON schema
+            properties: dict[str, Any] = self.spec["parameters"].get("properties", {})
+            defaults = {name: one["default"] for name, one in properties.items() if one.get("default") is not None}
+            return {**deepcopy(defaults), **args}
+        return {name: _plain_argument(value, args.get(name)) for name, value in self._values(self.schema, args).items()}
+
+    def as_written(self, arguments: PlainDict) -> PlainDict:
+        """Return arguments by the names that models write, where these are others than those of the tool."""
+        fields = self.schema.model_fields if isinstance(self.schema, type) else {}
+        known = self.spec["parameters"].get("properties", {})
+        names = {name: _written_name(name, field) for name, field in fields.items() if name not in known}
+        return {names.get(name, name): value for name, value in arguments.items()}
+
+    def giving(self, arguments: PlainDict, written: PlainDict) -> PlainDict:
+        """Return what a model would write for the tool to get these arguments.
+
+        Args:
+            arguments: As `resolved` returns them, changed.
+            written: What it wrote, of which is kept what already gives them; so are defaults.
+        """
+        try:
+            before = self.as_written(self.resolved(written))
+        except ValidationError:
+            before = written
+        named = self.as_written(arguments)
+        changed = {name: value for name, value in named.items() if name not in before or before[name] != value}
+        return {**{name: value for name, value in written.items() if name in named}, **changed}
+
+    def _values(self, schema: type[BaseModel], args: PlainDict) -> PlainDict:
+        return call_arguments(validated(schema, args))
+
     @abstractmethod
     def run(self, args: PlainDict, config: "RunnableConfig") -> Any:
         """Execute the tool and return plain data.
@@ -305,13 +343,16 @@ class _FunctionTool(AdaptedTool):
         return await acall(self._function, **arguments)
 
     def _claim_arguments(self, args: PlainDict) -> dict[str, object]:
-        arguments = call_arguments(validated(self._model, args))
-        if self._accepted_names is not None:  # drop defaults that the function does not accept
-            arguments = {
-                name: value for name, value in arguments.items() if name in self._accepted_names or name in args
-            }
+        arguments = self._values(self._model, args)
         claim_use(self._counter)
         return arguments
+
+    def _values(self, schema: type[BaseModel], args: PlainDict) -> PlainDict:
+        arguments = super()._values(schema, args)
+        if self._accepted_names is None:
+            return arguments
+        # drop defaults that the function does not accept
+        return {name: value for name, value in arguments.items() if name in self._accepted_names or name in args}
 
 
 class _LangChainTool(AdaptedTool):
@@ -367,6 +408,19 @@ def _overrides_arun(source: object) -> bool:
     """Return whether a LangChain tool implements `_arun` itself, instead of LangChain's default with a small thread pool."""
     owner = next((c for c in type(source).__mro__ if "_arun" in vars(c)), None)
     return owner is not None and not owner.__module__.startswith("langchain_core.tools")
+
+
+def _plain_argument(value: object, written: object) -> object:
+    try:
+        return plain(value)
+    except NotPlain:  # an object that only the tool knows: people see what it was made of
+        return written or f"<{type(value).__qualname__}>"
+
+
+def _written_name(name: str, field: FieldInfo) -> str:
+    alias: object = field.validation_alias or field.alias
+    choices = cast("list[object]", alias.choices) if isinstance(alias, AliasChoices) else [alias]
+    return next((one for one in choices if isinstance(one, str)), name)
 
 
 def as_tool(value: Any) -> AdaptedTool:

@@ -16,7 +16,7 @@ from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import unknown_tool_message
 
-__all__ = ["PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox"]
+__all__ = ["CheckedArguments", "PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox"]
 
 
 _ALMOST = 0.85
@@ -46,6 +46,22 @@ class ToolOutcome(TypedDict):
     """Further content blocks for the model, such as images."""
 
 
+class CheckedArguments(TypedDict):
+    """The arguments of a call as the hooks before it leave them, as plain data."""
+
+    args: PlainDict
+    """As the tool gets them: validated, with defaults, by its own names."""
+
+    given: PlainDict
+    """The same as a model writes them."""
+
+    blocked: NotRequired[str]
+    """The text for the model if a hook blocked the call."""
+
+    refused: NotRequired[str]
+    """The text for the model if the arguments are invalid."""
+
+
 class PreparedTool(AgentTool, Protocol):
     """A tool that validates the arguments a model wrote; its results are `ToolOutcome`s."""
 
@@ -68,6 +84,26 @@ class PreparedTool(AgentTool, Protocol):
         """Return the validated arguments, or what is wrong with them."""
         ...
 
+    def resolved(self, args: PlainDict) -> PlainDict:
+        """Return arguments as the tool gets them: validated, with defaults, by its own names; invalid ones unchanged."""
+        ...
+
+    def as_written(self, arguments: PlainDict) -> PlainDict:
+        """Return arguments by the names that models write."""
+        ...
+
+    def check(self, args: PlainDict) -> CheckedArguments:
+        """Run the hooks before a call; return the arguments that the tool is to get."""
+        ...
+
+    async def acheck(self, args: PlainDict) -> CheckedArguments:
+        """Async version of `check`."""
+        ...
+
+    def checked_as(self, checked: CheckedArguments) -> "PreparedTool":
+        """Return the tool for a call whose arguments have been checked: the hooks before it do not run again."""
+        ...
+
     def effect(self, args: PlainDict) -> Effect:
         """Return the effect of calling the tool; its result is a `ToolOutcome`."""
         ...
@@ -75,7 +111,7 @@ class PreparedTool(AgentTool, Protocol):
 
 @dataclass(frozen=True)
 class PreparedCall:
-    """A tool with the validated arguments of one call."""
+    """A tool with the arguments of one call, as they were written."""
 
     tool: PreparedTool
     args: PlainDict
