@@ -203,13 +203,13 @@ class CrewProgram:
         return self.tasks[-1]
 
     def result(self) -> str:
-        """Return the expression for the result in `state`: the last text that is not empty."""
+        """Return the expression for the result in `state`: the text of the last task that was not skipped."""
         if self.is_finished:
             return 'state["result"]'
         if not self.last.is_optional:
             return self.last.read_from("state")
-        read = ", ".join(task.read_from("state") for task in reversed(self.tasks))
-        return f"next(text for text in ({read}) if text)"
+        read = ", ".join(f'state.get("{task.slug}")' for task in reversed(self.tasks))
+        return f"next(text for text in ({read}) if text is not None)"
 
 
 class CrewWriter:
