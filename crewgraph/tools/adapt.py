@@ -7,16 +7,18 @@ from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextvars import Context
 from copy import copy, deepcopy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, cast
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Self, Union, cast, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from crewgraph.annotations import return_type
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import acall, call, in_thread, wait_for
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.otel import enter_span_of_run
-from crewgraph.core.plain import NotPlain, plain
+from crewgraph.core.plain import NotPlain, SteersGraph, plain
 from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.lazy import lazy
@@ -40,12 +42,13 @@ from crewgraph.tools.structured import (
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["AdaptedTool", "as_tool", "as_tools", "atraced", "traced"]
+__all__ = ["AdaptedTool", "CommandReturned", "as_tool", "as_tools", "atraced", "traced"]
 
 
 if TYPE_CHECKING:
     from langchain_core.messages import ToolMessage
     from langchain_core.runnables import RunnableConfig
+    from langgraph.types import Command
     from langchain_core.runnables.config import (
         get_async_callback_manager_for_config,
         get_callback_manager_for_config,
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
     from crewgraph.core.tracing import ConfigContext
 else:
     ToolMessage = lazy("langchain_core.messages:ToolMessage")
+    Command = lazy("langgraph.types:Command")
     ConfigContext = lazy("crewgraph.core.tracing:ConfigContext")
     get_async_callback_manager_for_config = lazy(
         "langchain_core.runnables.config:get_async_callback_manager_for_config"
@@ -72,6 +76,51 @@ _FOR_RETRIEVERS = (
     ' Pass it as a tool, `create_retriever_tool(retriever, "search_docs", "Search the documents.")` of `langchain_core.tools`, '
     "which the agent calls when needed, or as `knowledge_sources=[retriever]`, which is searched for each task."
 )
+
+
+class CommandReturned(ToolFailed):
+    """A tool ran and returned a LangGraph `Command`, which nothing obeys.
+
+    Args:
+        tool: Its name.
+    """
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(
+            f"the tool `{tool}` returned a LangGraph `Command`, which an agent's tools cannot use to steer a graph: the tool "
+            f"has run, and the command was not obeyed. The run ends, and resuming it does not call the tool again. {_NO_COMMANDS} "
+            "Then start a new run, or fork this one from before the task."
+        )
+
+
+_NO_COMMANDS = (
+    "Let the tool return data, and decide what comes next from it: with a conditional edge of the graph around the crew, a "
+    "router of a flow, or `allow_delegation`."
+)
+
+
+def _refuse_commands(title: str, function: object) -> None:
+    """Refuse a function that is annotated to return commands.
+
+    Raises:
+        DefinitionError: It is.
+    """
+    returned: object = return_type(function) if callable(function) else None
+    if any(_is_command(kind) for kind in (returned, *get_args(returned))) and not _may_be_data(returned):
+        raise DefinitionError(
+            f"the tool `{title}` returns a LangGraph `Command` by its annotation, and an agent's tools cannot steer a graph. "
+            f"{_NO_COMMANDS}"
+        )
+
+
+def _is_command(kind: object) -> bool:
+    kind = get_origin(kind) or kind
+    return isinstance(kind, type) and kind.__name__ == "Command" and kind.__module__ == "langgraph.types"
+
+
+def _may_be_data(returned: object) -> bool:
+    is_union = get_origin(returned) in (Union, UnionType)
+    return is_union and not all(_is_command(kind) for kind in get_args(returned))
 
 
 class _AnyArguments(BaseModel, extra="allow"):
@@ -282,6 +331,8 @@ class AdaptedTool(ABC):
             raise ReportedFailure(value)
         try:
             return plain(value)
+        except SteersGraph as error:
+            raise CommandReturned(self.title) from error
         except NotPlain as error:
             raise ToolFailed(f"`{self.title}` returned {error}") from error
 
@@ -305,6 +356,7 @@ class _FunctionTool(AdaptedTool):
         else:
             self._function = source.func
         self._accepted_names = keyword_names(self._function)
+        _refuse_commands(self.title, self._function)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> object:
         arguments = self._claim_arguments(args)
@@ -363,6 +415,7 @@ class _LangChainTool(AdaptedTool):
         self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
         self._injected = InjectedArguments.of(source)
+        _refuse_commands(self.title, getattr(source, "func", None) or getattr(source, "coroutine", None) or source._run)
         if unfilled := unfilled_arguments(source):
             names = ", ".join(f"`{name}`" for name in unfilled)
             raise DefinitionError(
@@ -398,7 +451,14 @@ class _LangChainTool(AdaptedTool):
         return {"type": "tool_call", "name": self.title, "args": args, "id": call_id}
 
     def _unwrap(self, returned: Any) -> object:
-        return self._plain(returned.content if isinstance(returned, ToolMessage) else returned)
+        if not isinstance(returned, ToolMessage):
+            return self._plain(returned)
+        if isinstance(returned.artifact, Command) or (
+            isinstance(returned.artifact, list)
+            and any(isinstance(item, Command) for item in cast("list[object]", returned.artifact))
+        ):
+            raise CommandReturned(self.title)
+        return self._plain(returned.content)
 
     def shown(self, result: Any) -> Rendered:
         return render_blocks(result) if is_blocks(result) else super().shown(result)

@@ -327,6 +327,8 @@ class EventTool:
         )
         if result.get("blocked"):
             outcome["blocked"] = True
+        if "disobeyed" in result:
+            outcome["disobeyed"] = result["disobeyed"]
         if result.get("from_cache"):
             outcome["from_cache"] = True
         if "failure" in result:

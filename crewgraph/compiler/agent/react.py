@@ -29,7 +29,14 @@ from crewgraph.compiler.agent.protocol import (
     parse_reply,
     reply_text,
 )
-from crewgraph.compiler.agent.toolbox import CheckedArguments, PreparedCall, PreparedTool, Toolbox, ToolOutcome
+from crewgraph.compiler.agent.toolbox import (
+    CheckedArguments,
+    PreparedCall,
+    PreparedTool,
+    Toolbox,
+    ToolOutcome,
+    refuse_commands,
+)
 from crewgraph.compiler.agent.verdict import parse_verdict
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import (
@@ -495,6 +502,7 @@ def run_tools(
         calls = _with_state(context, dialogue, calls)
     results = iter((yield from _run_calls(context, calls)))
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
+    refuse_commands(outcomes)
     yield from _record_failures(context, actions, requests, outcomes)
     _append_results(dialogue, reply, actions, outcomes)
     for action, outcome in zip(actions.actions, outcomes, strict=True):

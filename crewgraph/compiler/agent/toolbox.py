@@ -10,13 +10,14 @@ from typing import NotRequired, Protocol, TypedDict
 from crewgraph.core.effects import Effect
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.protocols import AgentTool
+from crewgraph.errors import ToolFailed
 from crewgraph.schema import PlainDict
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import unknown_tool_message
 
-__all__ = ["CheckedArguments", "PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox"]
+__all__ = ["CheckedArguments", "PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox", "refuse_commands"]
 
 
 _ALMOST = 0.85
@@ -42,8 +43,22 @@ class ToolOutcome(TypedDict):
     failure: NotRequired[PlainDict]
     """The `ToolFailure` as plain data, if the call failed."""
 
+    disobeyed: NotRequired[str]
+    """If the tool returned a command of LangGraph: the text of the error that ends the run, also a resumed one."""
+
     shown: NotRequired[list[dict[str, object]]]
     """Further content blocks for the model, such as images."""
+
+
+def refuse_commands(outcomes: Iterable[ToolOutcome]) -> None:
+    """End the run if a tool returned a command of LangGraph. What it did is recorded before.
+
+    Raises:
+        ToolFailed: one did.
+    """
+    for outcome in outcomes:
+        if "disobeyed" in outcome:
+            raise ToolFailed(outcome["disobeyed"])
 
 
 class CheckedArguments(TypedDict):

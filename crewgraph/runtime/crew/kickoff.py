@@ -325,7 +325,9 @@ def stored_crew_output(crew: Crew, thread_id: str, saver: Any) -> Program[CrewOu
         return pending_crew(crew, done, compiled.tasks, questions)
     output = crew_output(compiled.tasks, state.values, thread_id, notes, compiled.planning)
     if not output.tasks_output:
-        raise OutputInvalid(f"the run of thread `{thread_id}` has no output: none of its tasks has completed. Resume it.")
+        raise OutputInvalid(
+            f"the run of thread `{thread_id}` has no output: none of its tasks has completed. Resume it."
+        )
     return output
 
 
