@@ -28,7 +28,7 @@ from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
 from crewgraph.tools.injected import InjectedArguments, unfilled_arguments
-from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, wants_call_id
+from crewgraph.tools.langchain import arguments_of, function_of, is_async_only, is_langchain_tool, wants_call_id
 from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
 from crewgraph.tools.structured import (
     CrewStructuredTool,
@@ -48,13 +48,13 @@ __all__ = ["AdaptedTool", "CommandReturned", "as_tool", "as_tools", "atraced", "
 if TYPE_CHECKING:
     from langchain_core.messages import ToolMessage
     from langchain_core.runnables import RunnableConfig
-    from langgraph.types import Command
     from langchain_core.runnables.config import (
         get_async_callback_manager_for_config,
         get_callback_manager_for_config,
         patch_config,
         set_config_context,
     )
+    from langgraph.types import Command
 
     from crewgraph.core.tracing import ConfigContext
 else:
@@ -88,8 +88,8 @@ class CommandReturned(ToolFailed):
     def __init__(self, tool: str) -> None:
         super().__init__(
             f"the tool `{tool}` returned a LangGraph `Command`, which an agent's tools cannot use to steer a graph: the tool "
-            f"has run, and the command was not obeyed. The run ends, and resuming it does not call the tool again. {_NO_COMMANDS} "
-            "Then start a new run, or fork this one from before the task."
+            f"has run, and the command was not obeyed. The run ends, and resuming it does not call the tool again. "
+            f"{_NO_COMMANDS} Then start a new run, or fork this one from before the task."
         )
 
 
@@ -415,7 +415,7 @@ class _LangChainTool(AdaptedTool):
         self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
         self._injected = InjectedArguments.of(source)
-        _refuse_commands(self.title, getattr(source, "func", None) or getattr(source, "coroutine", None) or source._run)
+        _refuse_commands(self.title, function_of(source) or getattr(source, "_run", None))
         if unfilled := unfilled_arguments(source):
             names = ", ".join(f"`{name}`" for name in unfilled)
             raise DefinitionError(

@@ -56,11 +56,15 @@ class Wipe(BaseModel):
     mode: Literal["soft", "hard"] = "hard"
 
 
+def for_real(args: dict[str, Any]) -> bool:
+    return not args["dry_run"]
+
+
 class WipeTool(BaseTool):
     name: str = "wipe"
     description: str = "Delete."
     args_schema: type[BaseModel] = Wipe
-    require_approval: Any = staticmethod(lambda args: not args["dry_run"])  # pyright: ignore[reportUnknownLambdaType]
+    require_approval: Any = staticmethod(for_real)
 
     def _run(self, dry_run: bool = False, mode: str = "hard") -> str:
         done.append((dry_run, mode))
@@ -115,7 +119,7 @@ def of_langchain(kind: str, approval: Any) -> Any:
 def test_so_it_is_for_tools_of_langchain(mode: Mode, kind: str):
     for number, written in enumerate([{"dry_run": "false"}, {}]):
         done.clear()
-        made = desk(of_langchain(kind, lambda args: not args["dry_run"]), written)  # pyright: ignore[reportUnknownLambdaType]
+        made = desk(of_langchain(kind, for_real), written)
         assert asked(mode.kickoff(made, thread_id=str(number))).args == {"dry_run": False}
         assert mode.resume(made, str(number), answer=True).raw == "done"
         assert done == [False]

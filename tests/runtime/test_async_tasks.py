@@ -252,7 +252,11 @@ def blank(output: TaskOutput) -> tuple[bool, TaskOutput]:
 
 def test_the_text_of_the_last_task_is_the_crews_also_where_it_is_empty(mode: Mode):
     worker = agent(ScriptedLLM(lambda _: "draft with a secret"))
-    skipped = maybe("skipped", worker, lambda _: False)
+
+    def never(_: TaskOutput) -> bool:
+        return False
+
+    skipped = maybe("skipped", worker, never)
     for tasks in (
         [task("b", worker, guardrail=blank)],
         [task("b", worker, guardrail=blank), skipped],

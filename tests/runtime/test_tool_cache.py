@@ -559,7 +559,8 @@ def test_a_program_asks_for_all_tools_by_writing_the_field_however_it_does():
 @pytest.mark.parametrize("written", [True, False])
 def test_an_agent_alone_reuses_results_within_a_kickoff_if_it_asks(mode: Mode, written: bool):
     depth = Depth()
-    one = worker([depth], BREST, BREST, "a", BREST, **({"cache": True} if written else {}))
+    fields: dict[str, Any] = {"cache": True} if written else {}
+    one = worker([depth], BREST, BREST, "a", BREST, **fields)
     for _ in range(2):
         mode.run(one.kickoff, one.akickoff, "How deep?")
     assert len(depth.used) == (2 if written else 3)
@@ -576,7 +577,11 @@ def test_a_cache_function_asks_for_an_agent_alone(mode: Mode):
 
 
 def test_tools_that_people_approve_or_that_must_run_once_each_are_never_reused(mode: Mode):
-    for fields in ({"require_approval": lambda args: False}, {"once": True}):  # pyright: ignore[reportUnknownVariableType, reportUnknownLambdaType]
+    def nobody(args: dict[str, Any]) -> bool:
+        return False
+
+    kinds: list[dict[str, Any]] = [{"require_approval": nobody}, {"once": True}]
+    for fields in kinds:
         depth = Depth(cache_function=always, **fields)
         mode.kickoff(caching(task("a", worker([depth], BREST, BREST)), cache_handler=Shelf()))
         assert depth.used == ["Brest", "Brest"]

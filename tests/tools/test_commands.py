@@ -8,11 +8,11 @@ from langchain_core.tools import InjectedToolCallId
 from langchain_core.tools import tool as langchain_tool
 from langgraph.types import Command
 from modes import Mode
+from runtime.parts import agent, crew, task
 
 from crewgraph import Crew, ScriptedLLM, ToolUse
 from crewgraph.errors import ToolFailed
 from crewgraph.tools import BaseTool, tool
-from runtime.parts import agent, crew, task
 
 ran: list[str] = []
 
