@@ -145,6 +145,9 @@ class ToolCallEffect(Recorded):
     asks: ClassVar[bool] = True
     tool: AgentTool
     args: PlainDict
+    approved: PlainDict | None = None
+    """The arguments as the tool gets them, if a person may have approved them: a record of others is not used."""
+
     former_name: str = ""
     """The name that earlier versions gave the tool, if it differs."""
 
@@ -164,11 +167,15 @@ class ToolCallEffect(Recorded):
         return {"what": self.label, "tool": self.tool.name, "args": self.args}
 
     def key(self) -> str:
-        return digest(self.kind, self.tool.name, self.args)
+        return self._key(self.tool.name)
 
     @property
     def former_key(self) -> str | None:
-        return digest(self.kind, self.former_name, self.args) if self.former_name else None
+        return self._key(self.former_name) if self.former_name else None
+
+    def _key(self, name: str) -> str:
+        approved = () if self.approved in (None, self.args) else (self.approved,)
+        return digest(self.kind, name, self.args, *approved)
 
     def perform(self, config: RunnableConfig) -> Any:
         return self.tool.run(self.args, config if self.configure is None else self.configure(config))

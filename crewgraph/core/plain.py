@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-__all__ = ["NotPlain", "plain", "unstorable"]
+__all__ = ["NotPlain", "SteersGraph", "plain", "unstorable"]
 
 _DEEPEST = 100
 _DEEPEST_PART = 80
@@ -19,6 +19,10 @@ _INT_LIMIT = 1 << 63
 
 class NotPlain(TypeError, ValueError):
     """A value has no plain form. The message continues a sentence that names the value: "... is bytes, which ..."."""
+
+
+class SteersGraph(NotPlain):
+    """A value is a LangGraph `Command` or `Send`, which would steer a graph."""
 
 
 def unstorable(written: object, *, exact: bool = False) -> str | None:
@@ -85,7 +89,7 @@ def _plain(value: Any, depth: int) -> object:
 
 def _refuse_commands(value: object) -> None:
     if type(value).__module__.startswith("langgraph."):
-        raise NotPlain(
+        raise SteersGraph(
             f"a LangGraph `{type(value).__name__}`, but what runs inside an agent cannot steer the graph around it. Return "
             "the data itself."
         )

@@ -26,6 +26,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
+from crewgraph.annotations import annotations_of
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.hooks.registry import copy_hooks
 from crewgraph.redaction import RedactedModel
@@ -271,6 +272,11 @@ class UnknownKeyword(UserWarning):
 
 
 @lru_cache(maxsize=4096)
+def _is_redeclared(definition: type[BaseModel], field: str) -> bool:
+    return sum(field in annotations_of(base) for base in definition.__mro__) > 1
+
+
+@lru_cache(maxsize=4096)
 def content_key(*parts: str) -> str:
     """Return a digest of texts that is the same in every process."""
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
@@ -353,6 +359,10 @@ class Definition(RedactedModel):
 
     def __hash__(self) -> int:
         return object.__hash__(self)
+
+    def is_written(self, field: str) -> bool:
+        """Return whether the program wrote a field: as an argument, by an assignment, or as the default of a subclass."""
+        return field in self.model_fields_set or _is_redeclared(type(self), field)
 
     def _copy_with(self, *, without: Container[str] = (), **overrides: Any) -> Self:
         """Return a copy with a new identity, and copies of lists, dicts and sets with the same items.

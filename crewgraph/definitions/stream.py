@@ -197,6 +197,9 @@ class ToolFinished(TaskItem):
     failed: bool
     """Whether the call failed."""
 
+    from_cache: bool = False
+    """Whether the result is that of an earlier call: the tool did not run."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Step(TaskItem):

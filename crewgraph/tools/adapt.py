@@ -5,17 +5,20 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextvars import Context
-from copy import copy
+from copy import copy, deepcopy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, cast
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Self, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import AliasChoices, BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
+from crewgraph.annotations import return_type
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import acall, call, in_thread, wait_for
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.otel import enter_span_of_run
-from crewgraph.core.plain import NotPlain, plain
+from crewgraph.core.plain import NotPlain, SteersGraph, plain
 from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.lazy import lazy
@@ -25,7 +28,7 @@ from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
 from crewgraph.tools.injected import InjectedArguments, unfilled_arguments
-from crewgraph.tools.langchain import arguments_of, is_async_only, is_langchain_tool, wants_call_id
+from crewgraph.tools.langchain import arguments_of, function_of, is_async_only, is_langchain_tool, wants_call_id
 from crewgraph.tools.results import Rendered, is_blocks, observation, render_blocks
 from crewgraph.tools.structured import (
     CrewStructuredTool,
@@ -39,7 +42,7 @@ from crewgraph.tools.structured import (
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["AdaptedTool", "as_tool", "as_tools", "atraced", "traced"]
+__all__ = ["AdaptedTool", "CommandReturned", "as_tool", "as_tools", "atraced", "traced"]
 
 
 if TYPE_CHECKING:
@@ -51,10 +54,12 @@ if TYPE_CHECKING:
         patch_config,
         set_config_context,
     )
+    from langgraph.types import Command
 
     from crewgraph.core.tracing import ConfigContext
 else:
     ToolMessage = lazy("langchain_core.messages:ToolMessage")
+    Command = lazy("langgraph.types:Command")
     ConfigContext = lazy("crewgraph.core.tracing:ConfigContext")
     get_async_callback_manager_for_config = lazy(
         "langchain_core.runnables.config:get_async_callback_manager_for_config"
@@ -71,6 +76,51 @@ _FOR_RETRIEVERS = (
     ' Pass it as a tool, `create_retriever_tool(retriever, "search_docs", "Search the documents.")` of `langchain_core.tools`, '
     "which the agent calls when needed, or as `knowledge_sources=[retriever]`, which is searched for each task."
 )
+
+
+class CommandReturned(ToolFailed):
+    """A tool ran and returned a LangGraph `Command`, which nothing obeys.
+
+    Args:
+        tool: Its name.
+    """
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(
+            f"the tool `{tool}` returned a LangGraph `Command`, which an agent's tools cannot use to steer a graph: the tool "
+            f"has run, and the command was not obeyed. The run ends, and resuming it does not call the tool again. "
+            f"{_NO_COMMANDS} Then start a new run, or fork this one from before the task."
+        )
+
+
+_NO_COMMANDS = (
+    "Let the tool return data, and decide what comes next from it: with a conditional edge of the graph around the crew, a "
+    "router of a flow, or `allow_delegation`."
+)
+
+
+def _refuse_commands(title: str, function: object) -> None:
+    """Refuse a function that is annotated to return commands.
+
+    Raises:
+        DefinitionError: It is.
+    """
+    returned: object = return_type(function) if callable(function) else None
+    if any(_is_command(kind) for kind in (returned, *get_args(returned))) and not _may_be_data(returned):
+        raise DefinitionError(
+            f"the tool `{title}` returns a LangGraph `Command` by its annotation, and an agent's tools cannot steer a graph. "
+            f"{_NO_COMMANDS}"
+        )
+
+
+def _is_command(kind: object) -> bool:
+    kind = get_origin(kind) or kind
+    return isinstance(kind, type) and kind.__name__ == "Command" and kind.__module__ == "langgraph.types"
+
+
+def _may_be_data(returned: object) -> bool:
+    is_union = get_origin(returned) in (Union, UnionType)
+    return is_union and not all(_is_command(kind) for kind in get_args(returned))
 
 
 class _AnyArguments(BaseModel, extra="allow"):
@@ -183,6 +233,14 @@ class AdaptedTool(ABC):
         return None if cache_function is keep_always else cache_function
 
     @property
+    def asks_for_cache(self) -> bool:
+        """Whether it asks for its results to be reused: by a `cache_function`, or as read-only by MCP's annotations."""
+        if self.cache_function is not None:
+            return True
+        annotations: object = getattr(self.source, "metadata", None)  # where LangChain's adapters for MCP put them
+        return isinstance(annotations, dict) and cast("PlainDict", annotations).get("readOnlyHint") is True
+
+    @property
     def name(self) -> str:
         """The name that models use."""
         return self.spec["name"]
@@ -212,6 +270,43 @@ class AdaptedTool(ABC):
         """Parse the arguments that a model wrote; return valid plain data, or a refusal."""
         return read_arguments(self.spec, self.schema, written)
 
+    def resolved(self, args: PlainDict) -> PlainDict:
+        """Return valid arguments as the tool gets them: converted, with defaults, by its own names; as plain data.
+
+        Raises:
+            pydantic.ValidationError: They are not valid.
+        """
+        if not isinstance(self.schema, type) or not self.schema.model_fields:  # a JSON schema
+            properties: dict[str, Any] = self.spec["parameters"].get("properties", {})
+            defaults = {name: one["default"] for name, one in properties.items() if one.get("default") is not None}
+            return {**deepcopy(defaults), **args}
+        return {name: _plain_argument(value, args.get(name)) for name, value in self._values(self.schema, args).items()}
+
+    def as_written(self, arguments: PlainDict) -> PlainDict:
+        """Return arguments by the names that models write, where these are others than those of the tool."""
+        fields = self.schema.model_fields if isinstance(self.schema, type) else {}
+        known = self.spec["parameters"].get("properties", {})
+        names = {name: _written_name(name, field) for name, field in fields.items() if name not in known}
+        return {names.get(name, name): value for name, value in arguments.items()}
+
+    def giving(self, arguments: PlainDict, written: PlainDict) -> PlainDict:
+        """Return what a model would write for the tool to get these arguments.
+
+        Args:
+            arguments: As `resolved` returns them, changed.
+            written: What it wrote, of which is kept what already gives them; so are defaults.
+        """
+        try:
+            before = self.as_written(self.resolved(written))
+        except ValidationError:
+            before = written
+        named = self.as_written(arguments)
+        changed = {name: value for name, value in named.items() if name not in before or before[name] != value}
+        return {**{name: value for name, value in written.items() if name in named}, **changed}
+
+    def _values(self, schema: type[BaseModel], args: PlainDict) -> PlainDict:
+        return call_arguments(validated(schema, args))
+
     @abstractmethod
     def run(self, args: PlainDict, config: "RunnableConfig") -> Any:
         """Execute the tool and return plain data.
@@ -236,6 +331,8 @@ class AdaptedTool(ABC):
             raise ReportedFailure(value)
         try:
             return plain(value)
+        except SteersGraph as error:
+            raise CommandReturned(self.title) from error
         except NotPlain as error:
             raise ToolFailed(f"`{self.title}` returned {error}") from error
 
@@ -259,6 +356,7 @@ class _FunctionTool(AdaptedTool):
         else:
             self._function = source.func
         self._accepted_names = keyword_names(self._function)
+        _refuse_commands(self.title, self._function)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> object:
         arguments = self._claim_arguments(args)
@@ -297,13 +395,16 @@ class _FunctionTool(AdaptedTool):
         return await acall(self._function, **arguments)
 
     def _claim_arguments(self, args: PlainDict) -> dict[str, object]:
-        arguments = call_arguments(validated(self._model, args))
-        if self._accepted_names is not None:  # drop defaults that the function does not accept
-            arguments = {
-                name: value for name, value in arguments.items() if name in self._accepted_names or name in args
-            }
+        arguments = self._values(self._model, args)
         claim_use(self._counter)
         return arguments
+
+    def _values(self, schema: type[BaseModel], args: PlainDict) -> PlainDict:
+        arguments = super()._values(schema, args)
+        if self._accepted_names is None:
+            return arguments
+        # drop defaults that the function does not accept
+        return {name: value for name, value in arguments.items() if name in self._accepted_names or name in args}
 
 
 class _LangChainTool(AdaptedTool):
@@ -314,6 +415,7 @@ class _LangChainTool(AdaptedTool):
         self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
         self._injected = InjectedArguments.of(source)
+        _refuse_commands(self.title, function_of(source) or getattr(source, "_run", None))
         if unfilled := unfilled_arguments(source):
             names = ", ".join(f"`{name}`" for name in unfilled)
             raise DefinitionError(
@@ -349,7 +451,14 @@ class _LangChainTool(AdaptedTool):
         return {"type": "tool_call", "name": self.title, "args": args, "id": call_id}
 
     def _unwrap(self, returned: Any) -> object:
-        return self._plain(returned.content if isinstance(returned, ToolMessage) else returned)
+        if not isinstance(returned, ToolMessage):
+            return self._plain(returned)
+        if isinstance(returned.artifact, Command) or (
+            isinstance(returned.artifact, list)
+            and any(isinstance(item, Command) for item in cast("list[object]", returned.artifact))
+        ):
+            raise CommandReturned(self.title)
+        return self._plain(returned.content)
 
     def shown(self, result: Any) -> Rendered:
         return render_blocks(result) if is_blocks(result) else super().shown(result)
@@ -359,6 +468,19 @@ def _overrides_arun(source: object) -> bool:
     """Return whether a LangChain tool implements `_arun` itself, instead of LangChain's default with a small thread pool."""
     owner = next((c for c in type(source).__mro__ if "_arun" in vars(c)), None)
     return owner is not None and not owner.__module__.startswith("langchain_core.tools")
+
+
+def _plain_argument(value: object, written: object) -> object:
+    try:
+        return plain(value)
+    except NotPlain:  # an object that only the tool knows: people see what it was made of
+        return written or f"<{type(value).__qualname__}>"
+
+
+def _written_name(name: str, field: FieldInfo) -> str:
+    alias: object = field.validation_alias or field.alias
+    choices = cast("list[object]", alias.choices) if isinstance(alias, AliasChoices) else [alias]
+    return next((one for one in choices if isinstance(one, str)), name)
 
 
 def as_tool(value: Any) -> AdaptedTool:

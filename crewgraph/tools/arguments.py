@@ -3,9 +3,9 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from crewgraph.core.messages import ToolSpec
@@ -62,14 +62,60 @@ def read_arguments(
     if unknown:
         _log.warning("a call of `%s` left out what it does not take: `%s`", spec["name"], "`, `".join(unknown))
         arguments = {name: value for name, value in arguments.items() if name not in unknown}
-    if not isinstance(schema, type):
-        return arguments
+    if not isinstance(schema, type) or not schema.model_fields:
+        return _as_json_schema(spec, arguments)
     if errors := _validation_errors(schema, arguments):
         arguments = _repaired(arguments, errors, spec["parameters"].get("required", []))
         if problem := unstorable(arguments):  # text that held it was read as JSON
             return _refusal(spec, [f"the argument object cannot be taken: {problem}"])
         errors = _validation_errors(schema, arguments)
     return _refusal(spec, [_describe(error) for error in errors]) if errors else arguments
+
+
+_SCALARS: dict[str, TypeAdapter[Any]] = {
+    "boolean": TypeAdapter(bool),
+    "integer": TypeAdapter(int),
+    "number": TypeAdapter(float),
+    "string": TypeAdapter(Annotated[str, Field(coerce_numbers_to_str=True)]),
+}
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str,),
+}
+
+
+def _as_json_schema(spec: ToolSpec, arguments: dict[str, object]) -> PlainDict | Refusal:
+    """Convert the arguments that a JSON schema declares as texts, numbers and truth values, as pydantic does."""
+    parameters = spec["parameters"]
+    problems: list[str] = []
+    result: PlainDict = {}
+    for name, value in arguments.items():
+        kinds = _kinds(parameters.get("properties", {}).get(name, {}))
+        if value is None and kinds and "null" not in kinds and name not in parameters.get("required", []):
+            continue
+        (kind,) = kinds - {"null"} if len(kinds - {"null"}) == 1 else ("",)
+        is_fitting = isinstance(value, _PYTHON_TYPES.get(kind, object)) and (kind == "boolean" or value is not True)
+        if kind not in _SCALARS or (value is None and "null" in kinds) or is_fitting:
+            result[name] = value
+            continue
+        try:
+            result[name] = _SCALARS[kind].validate_python(value)
+        except ValidationError as error:
+            problems += [f"`{name}`: {_describe(one)}" for one in error.errors(include_url=False)]
+    return _refusal(spec, problems) if problems else result
+
+
+def _kinds(schema: PlainMapping) -> set[str]:
+    """Return the JSON types of a schema; none if it is not simple."""
+    kinds: object = schema.get("type")
+    if isinstance(kinds, list):
+        return set(cast("list[str]", kinds))
+    choices: list[PlainMapping] = schema.get("anyOf") or schema.get("oneOf") or []
+    if isinstance(kinds, str):
+        return {kinds}
+    return {str(choice.get("type")) for choice in choices}
 
 
 def refuse_unknown(spec: ToolSpec, arguments: PlainMapping) -> Refusal | None:

@@ -20,6 +20,7 @@ __all__ = [
     "LangChainCall",
     "arguments_of",
     "as_langchain_tool",
+    "function_of",
     "is_async_only",
     "is_langchain_tool",
     "langchain_tool",
@@ -51,11 +52,11 @@ class LangChainCall:
     def arguments(self) -> type[BaseModel] | PlainDict:
         """The arguments of the tool, as `arguments_of` returns them."""
         schema = arguments_of(self.tool)
-        return schema if isinstance(schema, dict) else derived_model(schema, _arguments, self, _function_of(self.tool))
+        return schema if isinstance(schema, dict) else derived_model(schema, _arguments, self, function_of(self.tool))
 
     def __reduce__(self) -> tuple[Any, tuple[object, ...]]:
         tool: Any = self.tool
-        function = _function_of(tool)
+        function = function_of(tool)
         if function is None or not is_importable(function):
             return LangChainCall, (tool,)
         if isfunction(function) and found_by_name(function) is tool:
@@ -76,7 +77,7 @@ def _arguments(call: LangChainCall, _function: object) -> type[BaseModel] | Plai
     return call.arguments
 
 
-def _function_of(tool: Any) -> Any:
+def function_of(tool: Any) -> Any:
     """Return the function that a LangChain tool was made of; None for one of a class of its own."""
     return getattr(tool, "func", None) or getattr(tool, "coroutine", None)
 

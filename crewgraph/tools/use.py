@@ -13,7 +13,7 @@ from crewgraph.lazy import lazy
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
-from crewgraph.tools.adapt import AdaptedTool
+from crewgraph.tools.adapt import AdaptedTool, CommandReturned
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ReportedFailure, ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import UsageLimitReached
@@ -52,6 +52,9 @@ class Outcome(TypedDict):
 
     failure: NotRequired[PlainDict]
     """If it failed: the `ToolFailure` as plain data."""
+
+    disobeyed: NotRequired[str]
+    """If it returned a command of LangGraph: the text of the error that ends the run."""
 
     error: NotRequired[Exception]
     """The exception if it raised one, for events; not recorded."""
@@ -119,6 +122,8 @@ class GuardedTool:
             _log.warning("%s", error)
             reason = ToolFailureReason.MCP_ERROR if isinstance(self.tool.source, MCPTool) else None
             self._failed(outcome, str(error), _failure_of(error, reason), error)
+            if isinstance(error, CommandReturned):
+                outcome["disobeyed"] = str(error)
         except Exception as error:  # whatever a tool raises is shown to the model
             if (
                 isinstance(error, self._passing)

@@ -192,16 +192,20 @@ def test_many_runs_at_once_have_sessions_of_their_own(stdio: MCPServerStdio, not
     assert len({line.split()[0] for line in calls(notes)}) == 3
 
 
-def test_the_cache_of_a_run_answers_for_them_in_all_of_its_tasks(mode: Mode, stdio: MCPServerStdio, notes: Path):
-    note = ToolUse("note", {"text": "a"})
-    one = agent(ScriptedLLM([note, "Final Answer: done"] * 3), mcps=[stdio])
+def test_what_a_server_calls_read_only_is_read_once_in_a_run_and_the_rest_runs_each_time(
+    mode: Mode, stdio: MCPServerStdio, notes: Path
+):
+    note, depth = ToolUse("note", {"text": "a"}), ToolUse("depth", {"place": "Brest"})
+    one = agent(ScriptedLLM([note, depth, "Final Answer: done"] * 3), mcps=[stdio])
     made = crew(task("a", one), task("b", one))
     with record_events() as events:
         mode.kickoff(made)
         made.tasks = made.tasks[:1]
         mode.kickoff(made)
-    assert len(calls(notes)) == 2
-    assert [event.from_cache for event in events if isinstance(event, ToolUsageFinishedEvent)] == [False, True, False]
+    assert len(calls(notes)) == 3
+    used = [(event.tool_name, event.from_cache) for event in events if isinstance(event, ToolUsageFinishedEvent)]
+    assert [cached for name, cached in used if name == "note"] == [False, False, False]
+    assert [cached for name, cached in used if name == "depth"] == [False, True, False]
 
 
 # ------------------------------------------------------------------ content

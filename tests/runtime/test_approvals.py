@@ -64,10 +64,12 @@ ANNA = ToolUse("send_mail", {"to": "anna"})
 def test_a_call_waits_until_a_person_allows_these_very_arguments(mode: Mode, native: bool):
     made, llm = mailing(ANNA, native=native)
     question = asked(mode.kickoff(made, thread_id="t"))
-    assert (question.kind, question.tool, question.args) == ("approval", "send_mail", {"to": "anna"})
-    assert question.summary() == "agent `worker` in task `post` asks whether it may call `send_mail(to='anna')`"
+    assert (question.kind, question.tool, question.args) == ("approval", "send_mail", {"to": "anna", "copies": 1})
+    assert (
+        question.summary() == "agent `worker` in task `post` asks whether it may call `send_mail(to='anna', copies=1)`"
+    )
     assert question.text == (
-        'worker wants to call the tool send_mail with these arguments:\n\n{\n  "to": "anna"\n}\n\n'
+        'worker wants to call the tool send_mail with these arguments:\n\n{\n  "to": "anna",\n  "copies": 1\n}\n\n'
         "Allow it? Answer yes, no (with a reason if you like), or give other arguments as a JSON object."
     )
     assert sent == []
@@ -120,14 +122,14 @@ def test_what_allows_nothing_and_refuses_nothing_is_asked_again(mode: Mode, answ
     mode.kickoff(made, thread_id="t")
     again = asked(mode.resume(made, "t", answer=answer))
     assert again.refused is not None and why in again.refused
-    assert again.args == {"to": "anna"} and sent == []
+    assert again.args == {"to": "anna", "copies": 1} and sent == []
     assert mode.resume(made, "t", answer=True).raw == "done"
 
 
 def test_an_approval_is_for_its_arguments_alone(mode: Mode):
     made, _ = mailing(ANNA, ToolUse("send_mail", {"to": "bert"}))
     mode.kickoff(made, thread_id="t")
-    assert asked(mode.resume(made, "t", answer=True)).args == {"to": "bert"}
+    assert asked(mode.resume(made, "t", answer=True)).args == {"to": "bert", "copies": 1}
     assert sent == [("anna", 1)]
     assert mode.resume(made, "t", answer="no").raw == "done"
     assert sent == [("anna", 1)]
@@ -137,8 +139,8 @@ def test_calls_of_one_reply_are_asked_for_one_after_the_other_before_any_is_made
     calls = [ToolUse("send_mail", {"to": name}) for name in ("anna", "bert", "cleo")]
     made, llm = mailing(calls, native=True)
     mode.kickoff(made, thread_id="t")
-    assert asked(mode.resume(made, "t", answer="yes")).args == {"to": "bert"}
-    assert asked(mode.resume(made, "t", answer="no, not him")).args == {"to": "cleo"}
+    assert asked(mode.resume(made, "t", answer="yes")).args == {"to": "bert", "copies": 1}
+    assert asked(mode.resume(made, "t", answer="no, not him")).args == {"to": "cleo", "copies": 1}
     assert sent == []
     assert mode.resume(made, "t", answer="yes").raw == "done"
     assert sorted(sent) == [("anna", 1), ("cleo", 1)]
@@ -159,7 +161,7 @@ async def amany(args: dict[str, Any]) -> bool:
 
 
 def careless(args: dict[str, Any]) -> bool:
-    return args["copies"] > 2
+    return args["copy"] > 2
 
 
 @pytest.mark.parametrize("rule", [many, amany])
@@ -174,7 +176,7 @@ def test_a_function_says_which_calls_are_to_be_allowed(mode: Mode, rule: Callabl
 
 def test_a_function_that_fails_means_that_somebody_is_asked(mode: Mode, caplog: pytest.LogCaptureFixture):
     made, _ = mailing(ANNA, tools=[mailer(careless)])
-    assert asked(mode.kickoff(made, thread_id="t")).args == {"to": "anna"}
+    assert asked(mode.kickoff(made, thread_id="t")).args == {"to": "anna", "copies": 1}
     assert "`require_approval` of the tool `send_mail` failed, so a person is asked: KeyError" in caplog.text
 
 
@@ -182,7 +184,7 @@ def test_a_function_that_fails_means_that_somebody_is_asked(mode: Mode, caplog: 
 def test_an_equal_call_is_asked_for_again_cache_or_not(mode: Mode, cache: bool):
     made, _ = mailing(ANNA, ANNA, cache=cache, cache_handler=CacheHandler())
     mode.kickoff(made, thread_id="t")
-    assert asked(mode.resume(made, "t", answer=True)).args == {"to": "anna"}
+    assert asked(mode.resume(made, "t", answer=True)).args == {"to": "anna", "copies": 1}
     assert mode.resume(made, "t", answer=True).raw == "done"
     assert sent == [("anna", 1)] * 2
 
@@ -290,7 +292,7 @@ def test_a_coworkers_call_is_asked_for_in_its_name(mode: Mode):
     boss = agent(ScriptedLLM([hand, "all done"]), "Boss", allow_delegation=True)
     made = Crew(agents=[boss, postman], tasks=[task("post", boss)], name="desk")
     question = asked(mode.kickoff(made, thread_id="t"))
-    assert (question.agent, question.args) == ("Postman", {"to": "anna"})
+    assert (question.agent, question.args) == ("Postman", {"to": "anna", "copies": 1})
     assert mode.resume(made, "t", answer="yes").raw == "all done"
     assert sent == [("anna", 1)]
 
@@ -302,7 +304,11 @@ def test_among_the_steps_of_a_task_it_waits_before_its_tools(mode: Mode):
     mode.invoke(graph, {"inputs": {}}, AT)
     step = graph.get_state(AT, subgraphs=True).tasks[0].state
     (effect,) = step.values["pending"]["effects"]
-    assert (step.next, effect["what"], effect["args"]) == (("tools",), "a question to a person", {"to": "anna"})
+    assert (step.next, effect["what"], effect["args"]) == (
+        ("tools",),
+        "a question to a person",
+        {"to": "anna", "copies": 1},
+    )
     graph.update_state(step.config, {"steps": [{"path": effect["path"], "value": True}]}, as_node="tools")
     mode.invoke(graph, None, AT)  # allowed by hand, the call itself is the next step
     assert sent == []
@@ -321,7 +327,7 @@ def test_an_answer_is_never_used_for_other_arguments_than_it_was_given_for(mode:
     first = mode.invoke(post("anna", "kind"), {"inputs": {}}, AT)["__interrupt__"][0]
     edited = post("bert", "cruel")
     second = mode.invoke(edited, Command(resume={first.id: True}), AT)["__interrupt__"][0]
-    assert (second.value["args"], sent) == ({"to": "bert"}, [])
+    assert (second.value["args"], sent) == ({"to": "bert", "copies": 1}, [])
     assert mode.invoke(edited, Command(resume={second.id: "no"}), AT)["post"]["raw"] == "done"
     assert sent == []
 
@@ -333,7 +339,7 @@ def test_the_same_with_an_answer_given_to_the_crew(mode: Mode, storage: Path):
 
     mode.kickoff(post("anna", "kind"), thread_id="t")
     edited = post("bert", "cruel")
-    assert asked(mode.resume(edited, "t", answer=True)).args == {"to": "bert"}
+    assert asked(mode.resume(edited, "t", answer=True)).args == {"to": "bert", "copies": 1}
     assert sent == []
     assert mode.resume(edited, "t", answer=True).raw == "done"
     assert sent == [("bert", 1)]

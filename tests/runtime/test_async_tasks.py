@@ -4,14 +4,13 @@ import asyncio
 import threading
 import time
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from modes import Mode
 from waiting import LONG
 
 from crewgraph import ConditionalTask, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
-from crewgraph.errors import OutputInvalid
-from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
 from .parts import agent, by_prompt, crew, task
@@ -247,10 +246,32 @@ def test_a_condition_is_judged_once_also_when_a_later_task_fails_and_the_run_is_
     assert judged == ["a"]
 
 
-def test_a_run_in_which_every_text_is_empty_is_an_error(mode: Mode):
-    def blank(output: TaskOutput) -> tuple[bool, TaskOutput]:
-        return True, output.model_copy(update={"raw": ""})
+def blank(output: TaskOutput) -> tuple[bool, TaskOutput]:
+    return True, output.model_copy(update={"raw": ""})
 
-    with record_events() as events, pytest.raises(OutputInvalid, match="none of the crew's 1 tasks gave an output"):
-        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), guardrail=blank)))
-    assert events[-1].type == "crew_kickoff_failed"
+
+def test_the_text_of_the_last_task_is_the_crews_also_where_it_is_empty(mode: Mode):
+    worker = agent(ScriptedLLM(lambda _: "draft with a secret"))
+
+    def never(_: TaskOutput) -> bool:
+        return False
+
+    skipped = maybe("skipped", worker, never)
+    for tasks in (
+        [task("b", worker, guardrail=blank)],
+        [task("b", worker, guardrail=blank), skipped],
+        [task("b", worker, guardrail=blank, async_execution=True)],
+    ):
+        made = crew(task("a", worker), *tasks)
+        result = mode.kickoff(made, thread_id=(thread := str(uuid4())))
+        assert (result.raw, str(result), result.pydantic, result.json_dict) == ("", "", None, None)
+        assert [output.was_skipped for output in result.tasks_output] == [one is skipped for one in made.tasks]
+        assert mode.invoke(mode.compile(made), {"inputs": {}})["output"] == ""
+        assert list(mode.stream_items(made))[-1].output.raw == ""  # pyright: ignore[reportAttributeAccessIssue]
+        assert mode.run(made.replay, made.areplay, made.tasks[1], thread_id=thread).raw == ""
+        each = mode.run(made.kickoff_for_each, made.akickoff_for_each, [{}])
+        assert [output.raw for output in each] == [""]
+
+
+def test_a_crew_whose_only_text_is_empty_has_an_empty_output(mode: Mode):
+    assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), guardrail=blank))).raw == ""

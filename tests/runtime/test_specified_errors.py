@@ -113,14 +113,6 @@ def test_a_missing_variable_is_a_value_error_before_anybody_works(mode: Mode):
     assert model.requests == []
 
 
-def test_a_crew_in_which_nobody_gave_anything_is_a_value_error(mode: Mode):
-    def empty(output: TaskOutput) -> tuple[bool, TaskOutput]:
-        return True, output.model_copy(update={"raw": ""})
-
-    with pytest.raises(ValueError, match="none of the crew's 1 tasks gave an output"):
-        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), guardrail=empty), checkpointer=False))
-
-
 def test_a_conditional_task_without_a_condition_is_a_value_error_that_names_it(mode: Mode):
     perhaps = ConditionalTask(description="perhaps", expected_output="e", agent=agent(ScriptedLLM([])))
     with pytest.raises(ValueError, match="`perhaps` has no condition"):

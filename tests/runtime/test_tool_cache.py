@@ -16,7 +16,8 @@ from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from modes import Mode
 from pydantic import ValidationError
 
-from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
+from crewgraph import Agent, Crew, ScriptedLLM, ToolFinished, ToolUse
+from crewgraph.definitions.agent.last_run import AgentAction
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.testing import record_events
 from crewgraph.tools import BaseTool, tool
@@ -51,6 +52,11 @@ def worker(tools: list[Any], *script: Any, role: str = "worker", **more: Any) ->
     return agent(ScriptedLLM([*script, "done"], repeat_last=True), role=role, tools=tools, **more)
 
 
+def caching(*tasks: Any, **more: Any) -> Crew:
+    """A crew whose program asks for the results of all tools to be reused."""
+    return crew(*tasks, cache=True, **more)
+
+
 def from_cache(events: list[Any]) -> list[bool]:
     return [event.from_cache for event in events if isinstance(event, ToolUsageFinishedEvent)]
 
@@ -59,7 +65,7 @@ def test_the_same_call_in_two_tasks_is_made_once_and_the_model_sees_the_same(mod
     depth = Depth(found={"metres": 12})
     one = agent(ScriptedLLM([BREST, "a", BREST, "b"]), tools=[depth])
     with record_events() as events:
-        mode.kickoff(made := crew(task("a", one), task("b", one)))
+        mode.kickoff(made := caching(task("a", one), task("b", one)))
     assert depth.used == ["Brest"] and depth.current_usage_count == 1
     assert from_cache(events) == [False, True]
     assert sum(isinstance(event, ToolUsageStartedEvent) for event in events) == 2
@@ -76,7 +82,7 @@ def again_and_again(*tools: Any, **more: Any) -> Agent:
 
 def test_agents_of_a_crew_share_results_and_its_runs_do_not(mode: Mode):
     depth = Depth(result_as_answer=True, found="12 m")
-    made = crew(task("a", again_and_again(depth)), task("b", again_and_again(depth, role="other")))
+    made = caching(task("a", again_and_again(depth)), task("b", again_and_again(depth, role="other")))
     mode.kickoff(made)
     assert depth.used == ["Brest"]
     mode.kickoff(made)
@@ -91,7 +97,9 @@ def test_a_compiled_crew_gives_no_user_the_results_of_another(mode: Mode):
         """Look up the balance of the user's account."""
         return f"the balance of {owner.get()}"
 
-    graph = mode.compile(crew(task("a", agent(ScriptedLLM([ToolUse("balance")], repeat_last=True), tools=[balance]))))
+    graph = mode.compile(
+        caching(task("a", agent(ScriptedLLM([ToolUse("balance")], repeat_last=True), tools=[balance])))
+    )
     given: list[str] = []
     for user in ("Ann", "Bo"):
         owner.set(user)
@@ -102,7 +110,7 @@ def test_a_compiled_crew_gives_no_user_the_results_of_another(mode: Mode):
 def test_an_answer_from_the_cache_is_a_run_of_the_tool_marked_as_cached(mode: Mode):
     seen = RunCollectorCallbackHandler()
     depth = Depth(found="12 m")
-    graph = mode.compile(crew(task("a", worker([depth], BREST, BREST))))
+    graph = mode.compile(caching(task("a", worker([depth], BREST, BREST))))
     mode.invoke(graph, {"inputs": {}}, {"callbacks": [seen]})
     uses = [run for run in all_runs(seen.traced_runs) if run.run_type == "tool"]
     assert [(run.name, run.outputs, "cached" in (run.tags or [])) for run in uses] == [
@@ -129,7 +137,7 @@ def test_a_cache_function_asks_for_results_of_other_runs(mode: Mode):
 
 def test_a_crew_in_a_tool_of_another_has_results_of_its_own(mode: Mode):
     depth = Depth(result_as_answer=True, found="12 m")
-    inner = crew(task("inner", again_and_again(depth)))
+    inner = caching(task("inner", again_and_again(depth)))
 
     @tool
     def ask_others() -> str:
@@ -137,7 +145,7 @@ def test_a_crew_in_a_tool_of_another_has_results_of_its_own(mode: Mode):
         return inner.kickoff().raw
 
     uses = [ToolUse("ask_others"), BREST, "done"]
-    mode.kickoff(crew(task("a", agent(ScriptedLLM(uses), tools=[ask_others, Depth(found="3 m")]))))
+    mode.kickoff(caching(task("a", agent(ScriptedLLM(uses), tools=[ask_others, Depth(found="3 m")]))))
     assert depth.used == ["Brest"]
 
 
@@ -145,7 +153,7 @@ def test_a_crew_in_a_tool_of_another_has_results_of_its_own(mode: Mode):
 def test_each_item_of_a_kickoff_for_each_begins_with_no_results_and_leaves_none(mode: Mode, at_once: int | None):
     depth = Depth(result_as_answer=True, found="12 m")
     one = agent(ScriptedLLM([BREST], repeat_last=True), tools=[depth])
-    made = crew(task("a", one), task("b", one))
+    made = caching(task("a", one), task("b", one))
     each = partial(made.kickoff_for_each, max_concurrency=at_once)
     mode.run(each, partial(made.akickoff_for_each, max_concurrency=at_once), [{}, {}])
     assert depth.used == ["Brest"] * 2
@@ -166,7 +174,7 @@ def test_parallel_tasks_share_results_with_those_before_them(mode: Mode):
     others = [worker([depth], BREST, role=f"other {n}") for n in range(3)]
     beside = [task(f"t{n}", one, async_execution=True) for n, one in enumerate(others)]
     with record_events() as events:
-        mode.kickoff(crew(task("first", worker([depth], BREST)), *beside, task("last", agent(ScriptedLLM(["x"])))))
+        mode.kickoff(caching(task("first", worker([depth], BREST)), *beside, task("last", agent(ScriptedLLM(["x"])))))
     assert depth.used == ["Brest"]
     assert sorted(from_cache(events)) == [False, True, True, True]
 
@@ -174,8 +182,8 @@ def test_parallel_tasks_share_results_with_those_before_them(mode: Mode):
 def test_crews_do_not_share_results_even_of_the_same_agent(mode: Mode):
     depth = Depth()
     one = agent(ScriptedLLM([BREST, "a", BREST, "b"]), tools=[depth])
-    mode.kickoff(crew(task("a", one)))
-    mode.kickoff(crew(task("b", one)))
+    mode.kickoff(caching(task("a", one)))
+    mode.kickoff(caching(task("b", one)))
     assert depth.used == ["Brest", "Brest"]
 
 
@@ -187,7 +195,7 @@ def test_other_arguments_are_another_call_in_whatever_order_they_are_written(mod
         ToolUse("depth", {"place": "Brest", "unit": "m"}),
         PARIS,
     ]
-    mode.kickoff(crew(task("a", worker([depth], *calls))))
+    mode.kickoff(caching(task("a", worker([depth], *calls))))
     assert depth.used == ["Brest", "Brest", "Paris"]
 
 
@@ -247,34 +255,34 @@ def test_langchain_tools_and_plain_functions_are_cached_too(mode: Mode):
         return "4 Bft"
 
     blows = ToolUse("wind", {"place": "Brest"})
-    mode.kickoff(crew(task("a", worker([depth, wind], BREST, blows, BREST, blows))))
+    mode.kickoff(caching(task("a", worker([depth, wind], BREST, blows, BREST, blows))))
     assert used == ["Brest", "wind"]
 
 
 def test_failures_are_not_kept(mode: Mode):
     depth, nowhere = Depth(), ToolUse("depth", {"place": "nowhere"})
     with record_events() as events:
-        mode.kickoff(crew(task("a", worker([depth], nowhere, nowhere))))
+        mode.kickoff(caching(task("a", worker([depth], nowhere, nowhere))))
     assert depth.used == ["nowhere", "nowhere"]
     assert sum(isinstance(event, ToolUsageErrorEvent) for event in events) == 2
 
 
 def test_a_result_that_is_nothing_is_not_kept(mode: Mode):
     depth = Depth(found=None)
-    mode.kickoff(crew(task("a", worker([depth], BREST, BREST))))
+    mode.kickoff(caching(task("a", worker([depth], BREST, BREST))))
     assert depth.used == ["Brest", "Brest"]
 
 
 def test_a_tool_that_must_not_be_repeated_is_not_answered_for_either(mode: Mode):
     depth = Depth(once=True)
-    mode.kickoff(crew(task("a", worker([depth], BREST, BREST))))
+    mode.kickoff(caching(task("a", worker([depth], BREST, BREST))))
     assert depth.used == ["Brest", "Brest"]
 
 
 def test_an_answer_from_the_cache_is_no_use_of_the_tool(mode: Mode):
     depth = Depth(max_usage_count=2)
     one = worker([depth], BREST, BREST, PARIS, BREST, ToolUse("depth", {"place": "Rome"}))
-    mode.kickoff(crew(task("a", one)))
+    mode.kickoff(caching(task("a", one)))
     assert depth.used == ["Brest", "Paris"] and depth.current_usage_count == 2
     assert isinstance(one.llm, ScriptedLLM)
     assert asked(one.llm)[4] == "Observation: 12"
@@ -283,7 +291,7 @@ def test_an_answer_from_the_cache_is_no_use_of_the_tool(mode: Mode):
 
 def test_a_used_up_tool_works_again_in_a_kickoff_after_its_count_is_reset(mode: Mode):
     depth = Depth(max_usage_count=1)
-    made = crew(task("a", worker([depth], BREST, "a", PARIS, "b", PARIS)))
+    made = caching(task("a", worker([depth], BREST, "a", PARIS, "b", PARIS)))
     mode.kickoff(made)
     mode.kickoff(made)
     assert depth.used == ["Brest"]
@@ -295,7 +303,7 @@ def test_a_used_up_tool_works_again_in_a_kickoff_after_its_count_is_reset(mode: 
 def test_an_answer_from_the_cache_ends_a_task_where_the_result_is_the_answer(mode: Mode):
     depth = Depth(result_as_answer=True, found="12 m")
     one = agent(ScriptedLLM([BREST, BREST]), tools=[depth])
-    result = mode.kickoff(crew(task("a", one), task("b", one)))
+    result = mode.kickoff(caching(task("a", one), task("b", one)))
     assert [output.raw for output in result.tasks_output] == ["12 m", "12 m"]
     assert depth.used == ["Brest"]
 
@@ -303,14 +311,14 @@ def test_an_answer_from_the_cache_ends_a_task_where_the_result_is_the_answer(mod
 def test_a_model_that_repeats_a_call_without_end_comes_to_its_end(mode: Mode):
     depth = Depth()
     one = agent(ScriptedLLM([*[BREST] * 4, "enough"]), tools=[depth], max_iter=4)
-    assert mode.kickoff(crew(task("a", one))).raw == "enough"
+    assert mode.kickoff(caching(task("a", one))).raw == "enough"
     assert depth.used == ["Brest"]
 
 
 def test_two_tools_of_one_name_do_not_answer_for_each_other(mode: Mode):
     shallow, deep = Depth(found="1 m", used=[]), Depth(found="99 m", used=[])
     one, other = worker([shallow], BREST), worker([deep], BREST, role="other")
-    mode.kickoff(crew(task("a", one), task("b", other)))
+    mode.kickoff(caching(task("a", one), task("b", other)))
     assert (shallow.used, deep.used) == (["Brest"], ["Brest"])
     assert isinstance(other.llm, ScriptedLLM)
     assert asked(other.llm)[1] == "Observation: 99 m"
@@ -415,11 +423,11 @@ def test_a_handler_that_cannot_keep_anything_is_refused():
 def test_what_the_cache_answered_is_on_record(mode: Mode):
     depth = Depth()
     script = [BREST, "a", BREST, ConnectionError("down"), "b"]
-    made = crew(task("a", one := agent(ScriptedLLM(script), tools=[depth])), task("b", one))
+    made = caching(task("a", one := agent(ScriptedLLM(script), tools=[depth])), task("b", one))
     with pytest.raises(ConnectionError):
         mode.kickoff(made, thread_id="t")
     # In another process there would be nothing in the cache.
-    again = Crew(agents=made.agents, tasks=made.tasks)
+    again = Crew(agents=made.agents, tasks=made.tasks, cache=True)
     with record_events() as events:
         assert mode.resume(again, "t").raw == "b"
     assert depth.used == ["Brest"] and from_cache(events) == []
@@ -427,7 +435,7 @@ def test_what_the_cache_answered_is_on_record(mode: Mode):
 
 def test_equal_calls_in_one_answer_may_run_at_the_same_time_and_later_ones_are_answered(mode: Mode):
     depth = Depth()
-    mode.kickoff(crew(task("a", worker([depth], [BREST, BREST], BREST))))
+    mode.kickoff(caching(task("a", worker([depth], [BREST, BREST], BREST))))
     assert 1 <= len(depth.used) <= 2
 
 
@@ -457,3 +465,131 @@ def test_copies_share_a_handler_that_was_given_and_begin_with_no_results_of_thei
     again = copied(plain)
     again.kickoff()
     assert again.agents[0].tools[0].used == ["Brest", "Brest"]
+
+
+# ------------------------------------------------------------------ who asks for a cache
+
+
+class Eager(Crew):
+    cache: bool = True
+
+
+class Keen(Agent):
+    cache: bool = True
+
+
+def used_for(made: Crew) -> int:
+    """How often the tool ran for two equal calls, of which the model makes one after the other."""
+    depth = Depth()
+    made.agents[0].tools = [depth]
+    made.kickoff(checkpointer=False)
+    return len(depth.used)
+
+
+def asking_twice(**more: Any) -> Agent:
+    return agent(ScriptedLLM([BREST, BREST, "done"]), **more)
+
+
+def test_nothing_is_reused_where_nobody_asks_for_it(mode: Mode):
+    files: list[str] = []
+    sent: list[str] = []
+
+    @tool
+    def ls() -> str:
+        """List files."""
+        return ",".join(files) or "empty"
+
+    @tool
+    def write(name: str) -> str:
+        """Write a file."""
+        files.append(name)
+        return "ok"
+
+    @langchain_tool
+    def send(text: str) -> str:
+        """Send a message."""
+        sent.append(text)
+        return "sent"
+
+    ping = ToolUse("send", {"text": "ping"})
+    for native in (True, False):
+        files.clear()
+        sent.clear()
+        model = ScriptedLLM(
+            [ToolUse("ls"), ToolUse("write", {"name": "a"}), ToolUse("ls"), ping, ping, "done"], native_tools=native
+        )
+        mode.kickoff(crew(task("a", agent(model, tools=[ls, write, send]))))
+        seen = [str(one["content"]).removeprefix("Observation: ") for one in model.requests[-1].messages]
+        assert [text for text in seen if text in ("empty", "ok", "a", "sent")] == ["empty", "ok", "a", "sent", "sent"]
+        assert sent == ["ping", "ping"]
+
+
+def test_a_program_asks_for_all_tools_by_writing_the_field_however_it_does():
+    assigned = crew(task("a", asking_twice()))
+    assigned.cache = True
+    by_agent = task("a", asking_twice())
+    assert by_agent.agent is not None
+    by_agent.agent.cache = True
+    keen = Keen(role="r", goal="g", backstory="b", llm=ScriptedLLM([BREST, BREST, "done"]))
+    asked_for = {
+        "argument": lambda: crew(task("a", asking_twice()), cache=True),
+        "assignment": lambda: assigned,
+        "an agent's config": lambda: crew(task("a", asking_twice(config={"cache": True}))),
+        "subclass": lambda: Eager(agents=[one := asking_twice()], tasks=[task("a", one)]),
+        "copy": lambda: crew(task("a", asking_twice()), cache=True).copy(),
+        "deep copy": lambda: copy.deepcopy(crew(task("a", asking_twice()), cache=True)),
+        "an agent's argument": lambda: crew(task("a", asking_twice(cache=True))),
+        "an agent's assignment": lambda: crew(by_agent),
+        "an agent's copy": lambda: crew(task("a", asking_twice(cache=True))).copy(),
+        "an agent's class": lambda: crew(task("a", keen)),
+        "a handler": lambda: crew(task("a", asking_twice()), cache_handler=CacheHandler()),
+        "an agent's handler": lambda: crew(task("a", asking_twice(cache_handler=CacheHandler()))),
+    }
+    assert {name: used_for(made()) for name, made in asked_for.items()} == dict.fromkeys(asked_for, 1)
+    not_asked_for = {
+        "nothing": lambda: crew(task("a", asking_twice())),
+        "a copy": lambda: crew(task("a", asking_twice())).copy(),
+        "a deep copy": lambda: copy.deepcopy(crew(task("a", asking_twice()))),
+        "a refusal": lambda: crew(task("a", asking_twice(cache=True)), cache=False),
+        "an agent's refusal": lambda: crew(task("a", asking_twice(cache=False)), cache=True),
+    }
+    assert {name: used_for(made()) for name, made in not_asked_for.items()} == dict.fromkeys(not_asked_for, 2)
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_an_agent_alone_reuses_results_within_a_kickoff_if_it_asks(mode: Mode, written: bool):
+    depth = Depth()
+    fields: dict[str, Any] = {"cache": True} if written else {}
+    one = worker([depth], BREST, BREST, "a", BREST, **fields)
+    for _ in range(2):
+        mode.run(one.kickoff, one.akickoff, "How deep?")
+    assert len(depth.used) == (2 if written else 3)
+
+
+def test_a_cache_function_asks_for_an_agent_alone(mode: Mode):
+    depth = Depth(cache_function=always)
+    one = worker([depth], BREST, BREST)
+    mode.run(one.kickoff, one.akickoff, "How deep?")
+    assert len(depth.used) == 1
+    no = worker([depth := Depth(cache_function=always)], BREST, BREST, cache=False)
+    mode.run(no.kickoff, no.akickoff, "How deep?")
+    assert len(depth.used) == 2
+
+
+def test_tools_that_people_approve_or_that_must_run_once_each_are_never_reused(mode: Mode):
+    def nobody(args: dict[str, Any]) -> bool:
+        return False
+
+    kinds: list[dict[str, Any]] = [{"require_approval": nobody}, {"once": True}]
+    for fields in kinds:
+        depth = Depth(cache_function=always, **fields)
+        mode.kickoff(caching(task("a", worker([depth], BREST, BREST)), cache_handler=Shelf()))
+        assert depth.used == ["Brest", "Brest"]
+
+
+def test_a_reused_result_is_marked_for_the_program(mode: Mode):
+    steps: list[Any] = []
+    one = worker([Depth()], BREST, BREST, step_callback=steps.append)
+    items = list(mode.stream_items(caching(task("a", one))))
+    assert [step.from_cache for step in steps if isinstance(step, AgentAction)] == [False, True]
+    assert [item.from_cache for item in items if isinstance(item, ToolFinished)] == [False, True]

@@ -18,7 +18,7 @@ PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 20).decode()
 
 def _serve(notes: Path, transport: str = "stdio", port: str = "0") -> None:
     from mcp.server.fastmcp import FastMCP
-    from mcp.types import CallToolResult, ImageContent, TextContent
+    from mcp.types import CallToolResult, ImageContent, TextContent, ToolAnnotations
     from pydantic import BaseModel
 
     server: Any = FastMCP("harbour", host="127.0.0.1", port=int(port), log_level="ERROR")
@@ -68,7 +68,8 @@ def _serve(notes: Path, transport: str = "stdio", port: str = "0") -> None:
         os._exit(3)
 
     for tool in (depth, note, register, picture, sound, fail, wait, end):
-        server.tool(structured_output=False if tool is picture else None)(tool)
+        annotations = ToolAnnotations(readOnlyHint=True) if tool is depth else None
+        server.tool(structured_output=False if tool is picture else None, annotations=annotations)(tool)
     server.run(transport=transport)
 
 

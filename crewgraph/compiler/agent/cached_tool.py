@@ -27,25 +27,29 @@ from crewgraph.tracebacks import raised_by_signal
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["CachedTool", "is_cacheable", "with_cache"]
+__all__ = ["CachedTool", "with_cache"]
 
 
 _log = redacted_logger("crewgraph.tools")
 
 
 def with_cache(tool: GuardedTool, agent: BaseAgent, crew: Crew | None) -> "GuardedTool | CachedTool":
-    """Add a cache to a tool, unless the agent, the crew or the tool disables caching, or people approve its calls."""
-    if tool.tool.require_approval or not is_cacheable(tool, agent, crew):
+    """Add a cache to a tool that asks for one, or to any where the program asks: by `cache=True` or a `cache_handler`.
+
+    There is none for tools whose calls people approve or that must not be repeated, nor with `cache=False`.
+    """
+    adapted = tool.tool
+    if adapted.once or adapted.reads_state or adapted.require_approval:
+        return tool
+    if not agent.cache or (crew is not None and not crew.cache):
         return tool
     handler = configured_cache_handler(agent, crew)
-    return CachedTool(tool, _CrewCache(crew, tool.tool) if handler is None and crew is not None else handler)
-
-
-def is_cacheable(tool: "GuardedTool | CachedTool", agent: BaseAgent, crew: Crew | None) -> bool:
-    """Whether there is a cache for a tool, and neither the agent, the crew nor the tool disables it."""
-    if tool.once or tool.tool.reads_state or not agent.cache or (crew is not None and not crew.cache):
-        return False
-    return crew is not None or configured_cache_handler(agent, crew) is not None
+    if handler is not None:
+        return CachedTool(tool, handler)
+    is_asked_for = (
+        adapted.asks_for_cache or agent.is_written("cache") or (crew is not None and crew.is_written("cache"))
+    )
+    return CachedTool(tool, _BuiltinCache(crew or agent, adapted)) if is_asked_for else tool
 
 
 class CachedTool:
@@ -58,7 +62,7 @@ class CachedTool:
 
     def __init__(self, tool: GuardedTool, handler: Any) -> None:
         self._tool, self._handler = tool, handler
-        self._in_memory = isinstance(handler, _CrewCache) or type(handler) is CacheHandler
+        self._in_memory = isinstance(handler, _BuiltinCache) or type(handler) is CacheHandler
 
     @property
     def tool(self) -> AdaptedTool:
@@ -132,14 +136,16 @@ def _cache_key(args: PlainDict) -> str:
     return encoded(args).decode("utf-8", "surrogatepass")
 
 
-class _CrewCache:
+class _BuiltinCache:
     """The built-in cache, restricted to one tool: another tool may have the same name.
 
     Runs share nothing, since they may be of different users, unless the tool has a `cache_function` that decides what is kept.
     """
 
-    def __init__(self, crew: Crew, tool: AdaptedTool) -> None:
-        self._crew, self._tool = crew, tool
+    def __init__(self, owner: BaseAgent | Crew, tool: AdaptedTool) -> None:
+        self._owner, self._tool = owner, tool
+        self._of_this_run = CacheHandler()
+        """For an agent outside of a crew, whose tools are made for each run."""
 
     def read(self, tool: str, input: str) -> object:
         entry = self._handler.read(tool, input)
@@ -150,7 +156,8 @@ class _CrewCache:
 
     @property
     def _handler(self) -> CacheHandler:
-        return builtin_cache_handler(self._crew, across_runs=self._tool.cache_function is not None)
+        across_runs = self._tool.cache_function is not None
+        return builtin_cache_handler(self._owner, across_runs=across_runs) or self._of_this_run
 
 
 class _ToolUse(Operation):

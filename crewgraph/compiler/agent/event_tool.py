@@ -1,17 +1,17 @@
 """Tools that emit events, run hooks and apply the policy for failures.
 
 Results that are replayed from the journal emit no events. Hooks may change the arguments, block the call, or change the
-result.
+result. They see the arguments as the tool gets them: validated, with defaults.
 """
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict, cast
 
-from crewgraph.compiler.agent.cached_tool import CachedTool, is_cacheable
-from crewgraph.compiler.agent.toolbox import ToolOutcome
+from crewgraph.compiler.agent.cached_tool import CachedTool
+from crewgraph.compiler.agent.toolbox import CheckedArguments, ToolOutcome
 from crewgraph.core.effects import Effect, ToolCallEffect
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import plain, unstorable
@@ -106,13 +106,10 @@ class HookedToolUse(TypedDict):
     """What the hooks before a call decided, as plain data."""
 
     args: PlainDict
-    """The arguments to call the tool with."""
+    """The arguments as the tool is to get them."""
 
     blocked: NotRequired[str]
     """The text for the model if a hook blocked the call."""
-
-    refused: NotRequired[str]
-    """The text for the model if the changed arguments are invalid."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +191,8 @@ class EventTool:
     agent: BaseAgent
     task: Task | None
     crew: Crew | None = field(default=None, kw_only=True)
+    checked: CheckedArguments | None = field(default=None, kw_only=True)
+    """The arguments of the call, if the hooks before it have run already: before a person was asked."""
 
     @property
     def name(self) -> str:
@@ -222,11 +221,6 @@ class EventTool:
         """Whether calls need a person's approval, or a function that decides by the arguments."""
         return self.tool.tool.require_approval
 
-    @property
-    def is_cacheable(self) -> bool:
-        """Whether its results could be cached if calls need no approval."""
-        return is_cacheable(self.tool, self.agent, self.crew)
-
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
         """Return the validated arguments, or what is wrong with them; hooks may still correct invalid ones."""
         args = self.tool.prepare(raw_args)
@@ -236,28 +230,63 @@ class EventTool:
             return args if fields is None or unstorable(fields) else fields
         return args
 
+    def resolved(self, args: PlainDict) -> PlainDict:
+        """Return arguments as the tool gets them: validated, with defaults, by its own names; invalid ones unchanged."""
+        prepared = self.tool.prepare(args)
+        return args if isinstance(prepared, Refusal) else self.tool.tool.resolved(prepared)
+
+    def as_written(self, arguments: PlainDict) -> PlainDict:
+        """Return arguments by the names that models write."""
+        return self.tool.tool.as_written(arguments)
+
+    def check(self, args: PlainDict) -> CheckedArguments:
+        """Run the hooks before a call; return the arguments that the tool is to get."""
+        resolved, hooks = self.resolved(args), self.hooks
+        return self._fixed(self.revalidate(args, hooks.before(resolved) if hooks else HookedToolUse(args=resolved)))
+
+    async def acheck(self, args: PlainDict) -> CheckedArguments:
+        """Async version of `check`."""
+        resolved, hooks = self.resolved(args), self.hooks
+        use = await hooks.abefore(resolved) if hooks else HookedToolUse(args=resolved)
+        return self._fixed(self.revalidate(args, use))
+
+    def checked_as(self, checked: CheckedArguments) -> Self:
+        """Return the tool for a call whose arguments have been checked: the hooks before it do not run again."""
+        return replace(self, checked=checked)
+
+    def _fixed(self, checked: CheckedArguments) -> CheckedArguments:
+        """Return the same, with defaults written out where they are made anew for each call."""
+        if "blocked" in checked or "refused" in checked:
+            return checked
+        for given in (checked["given"], {**self.as_written(checked["args"]), **checked["given"]}):
+            if self.resolved(given) == checked["args"]:
+                return {**checked, "given": given}
+        text = f"`{self.name}` was not used: its arguments are others each time they are validated, so nobody can approve them."
+        return {**checked, "refused": text}
+
     def effect(self, args: PlainDict) -> Effect:
         """Return the effect of calling the tool with these arguments."""
-        return ToolCallEffect(tool=self, args=args, former_name=self.tool.tool.former_name)
+        approved = None if self.checked is None else self.checked["args"]
+        return ToolCallEffect(tool=self, args=args, approved=approved, former_name=self.tool.tool.former_name)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
         started, hooks = self.report_start(args), self.hooks
-        if not hooks:
+        if not hooks and self.checked is None:
             return self.raise_if_fatal(args, self.report_end(args, started, self.tool.run(args, config)))
-        checked = self.revalidate(hooks.before(args))
-        args = checked["args"]
+        checked = self.checked or self.revalidate(args, hooks.before(self.resolved(args)))
+        args = checked["given"]
         result = self.blocked_result(checked) or self.tool.run(args, config)
-        outcome = hooks.after(args, self.outcome_of(result), result["result"])
+        outcome = hooks.after(checked["args"], self.outcome_of(result), result["result"])
         return self.raise_if_fatal(args, self.report_end(args, started, result, outcome))
 
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
         started, hooks = self.report_start(args), self.hooks
-        if not hooks:
+        if not hooks and self.checked is None:
             return self.raise_if_fatal(args, self.report_end(args, started, await self.tool.arun(args, config)))
-        checked = self.revalidate(await hooks.abefore(args))
-        args = checked["args"]
+        checked = self.checked or self.revalidate(args, await hooks.abefore(self.resolved(args)))
+        args = checked["given"]
         result = self.blocked_result(checked) or await self.tool.arun(args, config)
-        outcome = await hooks.aafter(args, self.outcome_of(result), result["result"])
+        outcome = await hooks.aafter(checked["args"], self.outcome_of(result), result["result"])
         return self.raise_if_fatal(args, self.report_end(args, started, result, outcome))
 
     @property
@@ -265,14 +294,18 @@ class EventTool:
         """The user's hooks around its calls."""
         return ToolHooks(self.tool.tool, self.agent, self.task, self.crew)
 
-    def revalidate(self, use: HookedToolUse) -> HookedToolUse:
-        """Validate the arguments as the hooks left them."""
+    def revalidate(self, args: PlainDict, use: HookedToolUse) -> CheckedArguments:
+        """Validate the arguments of a call as the hooks left them."""
         if "blocked" in use:
-            return use
-        prepared = self.tool.prepare(use["args"])
-        return {**use, "refused": prepared.text} if isinstance(prepared, Refusal) else {**use, "args": prepared}
+            return {**use, "given": args}
+        if use["args"] != self.resolved(args):
+            args = self.tool.tool.giving(use["args"], args)
+        prepared = self.tool.prepare(args)
+        if isinstance(prepared, Refusal):
+            return {**use, "given": args, "refused": prepared.text}
+        return {"args": self.tool.tool.resolved(prepared), "given": prepared}
 
-    def blocked_result(self, use: HookedToolUse) -> Done | None:
+    def blocked_result(self, use: CheckedArguments) -> Done | None:
         """Return the result of a call that was blocked or refused; None if the call is to be made."""
         if "blocked" in use:
             return Done(ok=False, result=use["blocked"], blocked=True)
@@ -295,6 +328,10 @@ class EventTool:
         )
         if result.get("blocked"):
             outcome["blocked"] = True
+        if "disobeyed" in result:
+            outcome["disobeyed"] = result["disobeyed"]
+        if result.get("from_cache"):
+            outcome["from_cache"] = True
         if "failure" in result:
             outcome["failure"] = result["failure"]
         return {**outcome, "shown": shown} if shown else outcome

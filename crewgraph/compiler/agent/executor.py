@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from pydantic.errors import PydanticUserError
 
 from crewgraph.compiler.agent.event_tool import EventTool
+from crewgraph.compiler.agent.toolbox import ToolOutcome, refuse_commands
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.messages import Message
@@ -274,11 +275,11 @@ def _state_names(runnable: Runnable[object, object]) -> set[str] | None:
 def _as_structured_tool(tool: EventTool) -> StructuredTool:
     def func(**args: Any) -> str:
         prepared = tool.prepare(args)
-        return prepared.text if isinstance(prepared, Refusal) else tool.run(prepared, ensure_config())["text"]
+        return prepared.text if isinstance(prepared, Refusal) else _text_of(tool.run(prepared, ensure_config()))
 
     async def coroutine(**args: Any) -> str:
         prepared = tool.prepare(args)
-        return prepared.text if isinstance(prepared, Refusal) else (await tool.arun(prepared, ensure_config()))["text"]
+        return prepared.text if isinstance(prepared, Refusal) else _text_of(await tool.arun(prepared, ensure_config()))
 
     spec = tool.spec
     return StructuredTool(
@@ -288,6 +289,11 @@ def _as_structured_tool(tool: EventTool) -> StructuredTool:
         func=func,
         coroutine=coroutine,
     )
+
+
+def _text_of(outcome: ToolOutcome) -> str:
+    refuse_commands([outcome])
+    return outcome["text"]
 
 
 def _answer_text(returned: object) -> str | None:

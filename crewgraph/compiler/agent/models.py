@@ -57,8 +57,8 @@ __all__ = [
 
 # Not attributes of the definitions: a copy of a definition must start without them.
 _controllers: WeakKeyDictionary[BaseAgent | Crew, RPMController] = WeakKeyDictionary()
-_handlers: WeakKeyDictionary[Crew | Meter, CacheHandler] = WeakKeyDictionary()
-"""The built-in tool caches: of runs, by their meter, and of crews."""
+_handlers: WeakKeyDictionary[BaseAgent | Crew | Meter, CacheHandler] = WeakKeyDictionary()
+"""The built-in tool caches: of runs, by their meter, and of crews and agents."""
 
 _lock = Lock()
 
@@ -96,15 +96,15 @@ def configured_cache_handler(agent: BaseAgent, crew: Crew | None) -> object:
     return crew.cache_handler
 
 
-def builtin_cache_handler(crew: Crew, *, across_runs: bool) -> CacheHandler:
-    """Return the built-in tool cache of the current run of a crew, or that of all its runs."""
-    meter = METER.get()
-    if across_runs or meter is None:
-        if (isolated := _isolated.get().get(id(crew))) is not None:
+def builtin_cache_handler(owner: BaseAgent | Crew | Meter, *, across_runs: bool) -> CacheHandler | None:
+    """Return the built-in tool cache of all runs of a crew or agent, or that of the current run; None outside of a crew's."""
+    if across_runs:
+        if (isolated := _isolated.get().get(id(owner))) is not None:
             return isolated
-        owner: Crew | Meter = crew
-    else:
+    elif (meter := METER.get()) is not None:
         owner = meter.run
+    else:
+        return None
     with _lock:
         return _handlers.setdefault(owner, CacheHandler())
 

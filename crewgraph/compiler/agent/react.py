@@ -7,6 +7,7 @@ read are repaired by `function_calling_llm`, if there is one.
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, cast
@@ -28,7 +29,14 @@ from crewgraph.compiler.agent.protocol import (
     parse_reply,
     reply_text,
 )
-from crewgraph.compiler.agent.toolbox import PreparedCall, PreparedTool, Toolbox, ToolOutcome
+from crewgraph.compiler.agent.toolbox import (
+    CheckedArguments,
+    PreparedCall,
+    PreparedTool,
+    Toolbox,
+    ToolOutcome,
+    refuse_commands,
+)
 from crewgraph.compiler.agent.verdict import parse_verdict
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import (
@@ -75,6 +83,7 @@ __all__ = [
 
 _log = redacted_logger("crewgraph")
 
+_NOT_AS_SAID = "With these, the call has other arguments than were written: converted, or by defaults or hooks."
 _EXPECTED_VERDICT = 'It is neither yes, nor no and why not, nor other arguments, as {"args": {...}}.'
 
 
@@ -89,30 +98,52 @@ class RequestedCall:
 
 
 def approve_tool_call(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
-    """Ask a person to approve a call, if its tool requires that; the model is shown a refusal as the result."""
-    if not (yield from _needs_approval(call)):
+    """Ask a person to approve a call, if its tool requires that; the model is shown a refusal as the result.
+
+    The hooks before the call run first, so that its rule and the person see the arguments that the tool gets.
+    """
+    if not call.tool.require_approval:
         return RequestedCall(call)
-    if call.tool.is_cacheable:
-        # Nothing is looked up, but waiting runs of earlier versions have counted this step.
-        yield Call(function=_no_outcome, args=(call.args,), name=call.tool.name, kind="cache", about=call.args)
-    return (yield from _request_approval(call, asker))
+    call, checked = yield from _check_arguments(call)
+    if _is_settled(checked) or not (yield from _needs_approval(call, checked["args"])):
+        return RequestedCall(call)
+    return (yield from _request_approval(call, checked["args"], asker))
 
 
-def _no_outcome(_args: PlainDict) -> None:
-    return None
-
-
-def _request_approval(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
-    tool, rejection = call.tool, None
+def _check_arguments(call: PreparedCall, *, again: bool = False) -> Body[tuple[PreparedCall, CheckedArguments]]:
+    """Return a call with its final arguments, which are recorded: they are the same in whatever process it is made."""
+    tool = call.tool
     while True:
-        args_json = json.dumps(call.args, ensure_ascii=False, indent=2)
+        checked: CheckedArguments = yield Call(
+            function=tool.check,
+            afunction=tool.acheck,
+            args=(call.args,),
+            name=tool.name,
+            kind="arguments",
+            about=[call.args, tool.spec["parameters"]],
+            aside=again,
+        )
+        again = True
+        # After a deployment, the recorded ones may have become others: then these are checked, and asked about, anew.
+        if _is_settled(checked) or tool.resolved(checked["given"]) == checked["args"]:
+            return PreparedCall(tool.checked_as(checked), checked["given"]), checked
+
+
+def _is_settled(checked: CheckedArguments) -> bool:
+    return "blocked" in checked or "refused" in checked
+
+
+def _request_approval(call: PreparedCall, args: PlainDict, asker: Asker) -> Body[RequestedCall]:
+    requested, tool, rejection = args, call.tool, None
+    while True:
+        args_json = json.dumps(args, ensure_ascii=False, indent=2)
         ask, former = (
             asker.ask(
                 APPROVAL,
                 asker.book.slice("asking_approval", agent=asker.agent, tool=name, args=args_json),
                 "tools",
                 tool=name,
-                args=call.args,
+                args=args,
                 refused=rejection,
             )
             for name in (tool.name, tool.former_name)
@@ -120,12 +151,20 @@ def _request_approval(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
         reply = yield replace(ask, former=former.question if tool.former_name else None)
         verdict = parse_verdict(read_inbox_reply(reply, tool.name))
         if verdict is True:
-            return RequestedCall(call)
+            return RequestedCall(call, changed=args != requested)
         if isinstance(verdict, dict):
-            args = refuse_unknown(tool.spec, verdict) or tool.prepare(verdict)
-            if not isinstance(args, Refusal):
-                return RequestedCall(PreparedCall(tool, args), changed=args != call.args)
-            rejection = args.text
+            said = tool.as_written(verdict)
+            prepared = refuse_unknown(tool.spec, said) or tool.prepare(said)
+            if isinstance(prepared, Refusal):
+                rejection = prepared.text
+                continue
+            edited, checked = yield from _check_arguments(PreparedCall(tool, prepared), again=True)
+            if "refused" in checked:
+                rejection = checked["refused"]
+            elif "blocked" in checked or _is_as_said(tool, said, args, checked["args"]):
+                return RequestedCall(edited, changed=checked["args"] != requested)
+            else:
+                call, args, rejection = edited, checked["args"], _NOT_AS_SAID
         elif isinstance(verdict, str):
             text = asker.book.slice("approval_refused", reason=verdict or "no")
             return RequestedCall(None, ToolOutcome(text=text, failed=True, final=False))
@@ -133,14 +172,30 @@ def _request_approval(call: PreparedCall, asker: Asker) -> Body[RequestedCall]:
             rejection = f"{reply!r:.200} cannot be taken. {_EXPECTED_VERDICT}"
 
 
-def _needs_approval(call: PreparedCall) -> Body[bool]:
+def _is_as_said(tool: PreparedTool, said: PlainDict, seen: PlainDict, args: PlainDict) -> bool:
+    """Return whether a person knows the arguments that their answer leads to: said so, or saw them in the question."""
+    final = tool.as_written(args)
+    shown = {name: value for name, value in tool.as_written(seen).items() if name in final}
+    return _as_texts({**shown, **said}) == _as_texts(final)
+
+
+def _as_texts(value: object) -> object:
+    """Return plain data with its scalars as texts, so that "90" and 90 are the same."""
+    if isinstance(value, dict):
+        return {name: _as_texts(item) for name, item in cast("PlainDict", value).items()}
+    if isinstance(value, list):
+        return [_as_texts(item) for item in cast("list[object]", value)]
+    return str(value).casefold()
+
+
+def _needs_approval(call: PreparedCall, args: PlainDict) -> Body[bool]:
     tool, rule = call.tool, call.tool.require_approval
     if isinstance(rule, bool):
         return rule
     try:
         return (
             yield Call(
-                function=rule, args=(call.args,), name=tool.name, kind="approval rule", about=call.args, encode=bool
+                function=rule, args=(deepcopy(args),), name=tool.name, kind="approval rule", about=args, encode=bool
             )
         )
     except EffectFailed as failure:  # a rule that fails does not waive the approval
@@ -481,6 +536,7 @@ def run_tools(
         calls = _with_state(context, dialogue, calls)
     results = iter((yield from _run_calls(context, calls)))
     outcomes = [request.outcome or _note_changed_args(context, request, next(results)) for request in requests]
+    refuse_commands(outcomes)
     yield from _record_failures(context, actions, requests, outcomes)
     _append_results(dialogue, reply, actions, outcomes)
     for action, outcome in zip(actions.actions, outcomes, strict=True):
@@ -494,6 +550,7 @@ def run_tools(
             text=actions.text,
             result=outcome["text"],
             failed=outcome["failed"],
+            from_cache=outcome.get("from_cache", False),
         )
         yield from _report_step(context, finished, step)
     return outcomes
@@ -527,7 +584,7 @@ def _note_changed_args(context: ReActContext, request: RequestedCall, outcome: T
     """Tell the model which arguments were used, if a person changed them."""
     if not request.changed or request.call is None or outcome["final"]:
         return outcome
-    args = json.dumps(request.call.args, ensure_ascii=False)
+    args = json.dumps(request.call.tool.resolved(request.call.args), ensure_ascii=False)
     text = context.book.slice("approval_changed", args=args, result=outcome["text"])
     return {**outcome, "text": text}
 

@@ -9,7 +9,7 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Send
 
-from crewgraph.compiler.agent.toolbox import PreparedCall, Toolbox, ToolOutcome
+from crewgraph.compiler.agent.toolbox import PreparedCall, Toolbox, ToolOutcome, refuse_commands
 from crewgraph.core.effects import ToolCallEffect
 from crewgraph.core.messages import Message, Reply
 from crewgraph.core.protocols import Model
@@ -157,6 +157,7 @@ def _as_dict(args: PlainDict | str) -> dict[str, object]:
 
 
 def _tool_update(call: dict[str, object], outcome: ToolOutcome) -> dict[str, object]:
+    refuse_commands([outcome])
     message = ToolMessage(
         outcome["text"],
         tool_call_id=call["id"],

@@ -10,13 +10,14 @@ from typing import NotRequired, Protocol, TypedDict
 from crewgraph.core.effects import Effect
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.protocols import AgentTool
+from crewgraph.errors import ToolFailed
 from crewgraph.schema import PlainDict
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import prompt_text
 from crewgraph.tools.use import unknown_tool_message
 
-__all__ = ["PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox"]
+__all__ = ["CheckedArguments", "PreparedCall", "PreparedTool", "ToolOutcome", "Toolbox", "refuse_commands"]
 
 
 _ALMOST = 0.85
@@ -33,14 +34,47 @@ class ToolOutcome(TypedDict):
     final: bool
     """Whether the text is the answer to the task."""
 
+    from_cache: NotRequired[bool]
+    """Whether the result is that of an earlier call: the tool did not run."""
+
     blocked: NotRequired[bool]
     """Whether a hook blocked the call; neither the model nor the tool is at fault then."""
 
     failure: NotRequired[PlainDict]
     """The `ToolFailure` as plain data, if the call failed."""
 
+    disobeyed: NotRequired[str]
+    """If the tool returned a command of LangGraph: the text of the error that ends the run, also a resumed one."""
+
     shown: NotRequired[list[dict[str, object]]]
     """Further content blocks for the model, such as images."""
+
+
+def refuse_commands(outcomes: Iterable[ToolOutcome]) -> None:
+    """End the run if a tool returned a command of LangGraph. What it did is recorded before.
+
+    Raises:
+        ToolFailed: one did.
+    """
+    for outcome in outcomes:
+        if "disobeyed" in outcome:
+            raise ToolFailed(outcome["disobeyed"])
+
+
+class CheckedArguments(TypedDict):
+    """The arguments of a call as the hooks before it leave them, as plain data."""
+
+    args: PlainDict
+    """As the tool gets them: validated, with defaults, by its own names."""
+
+    given: PlainDict
+    """The same as a model writes them."""
+
+    blocked: NotRequired[str]
+    """The text for the model if a hook blocked the call."""
+
+    refused: NotRequired[str]
+    """The text for the model if the arguments are invalid."""
 
 
 class PreparedTool(AgentTool, Protocol):
@@ -61,13 +95,28 @@ class PreparedTool(AgentTool, Protocol):
         """Whether calls need a person's approval, or a function that decides by the arguments."""
         ...
 
-    @property
-    def is_cacheable(self) -> bool:
-        """Whether its results could be cached if calls need no approval."""
-        ...
-
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
         """Return the validated arguments, or what is wrong with them."""
+        ...
+
+    def resolved(self, args: PlainDict) -> PlainDict:
+        """Return arguments as the tool gets them: validated, with defaults, by its own names; invalid ones unchanged."""
+        ...
+
+    def as_written(self, arguments: PlainDict) -> PlainDict:
+        """Return arguments by the names that models write."""
+        ...
+
+    def check(self, args: PlainDict) -> CheckedArguments:
+        """Run the hooks before a call; return the arguments that the tool is to get."""
+        ...
+
+    async def acheck(self, args: PlainDict) -> CheckedArguments:
+        """Async version of `check`."""
+        ...
+
+    def checked_as(self, checked: CheckedArguments) -> "PreparedTool":
+        """Return the tool for a call whose arguments have been checked: the hooks before it do not run again."""
         ...
 
     def effect(self, args: PlainDict) -> Effect:
@@ -77,7 +126,7 @@ class PreparedTool(AgentTool, Protocol):
 
 @dataclass(frozen=True)
 class PreparedCall:
-    """A tool with the validated arguments of one call."""
+    """A tool with the arguments of one call, as they were written."""
 
     tool: PreparedTool
     args: PlainDict

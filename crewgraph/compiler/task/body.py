@@ -146,7 +146,7 @@ def skipped_output(assignment: TaskBinding, state: Mapping[str, object]) -> Task
     record_task_note(assignment.slug, [])
     skipped = dict(task.get_skipped_task_output())
     skipped.update(description=briefing.description, expected_output=briefing.expected_output, agent=briefing.role)
-    return TaskOutput.model_validate({**skipped, "name": task.name or briefing.description})
+    return TaskOutput.model_validate({**skipped, "name": task.name or briefing.description, "was_skipped": True})
 
 
 def _execution_override(assignment: TaskBinding) -> object:

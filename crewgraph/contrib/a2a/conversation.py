@@ -76,15 +76,18 @@ class BoundRemoteAgent(EventTool):
     ) -> Body[ToolOutcome]:
         yield mark
         started, hooks = (yield Notify(partial(self.report_start, args))), self.hooks
-        if not hooks:
+        if not hooks and self.checked is None:
             done = yield from self._exchange(str(args["message"]), conversation, turn)
             outcome = self.outcome_of(done)
         else:
-            ready = self.revalidate((yield hook("before_tool_call", hooks.before, hooks.abefore, args)))
-            args = ready["args"]
+            ready = self.checked
+            if ready is None:
+                use = yield hook("before_tool_call", hooks.before, hooks.abefore, self.resolved(args))
+                ready = self.revalidate(args, use)
+            args = ready["given"]
             done = self.blocked_result(ready) or (yield from self._exchange(str(args["message"]), conversation, turn))
             outcome = self.outcome_of(done)
-            outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, args, outcome, done["result"])
+            outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, ready["args"], outcome, done["result"])
         finished: ToolOutcome = yield Notify(partial(self.report_end, args, started, done, outcome))
         asks_back = (
             conversation is not None and conversation.last is not None and conversation.last["state"] in _ASKS_BACK

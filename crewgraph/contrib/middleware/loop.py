@@ -378,7 +378,10 @@ def _tool_message(outcome: ToolOutcome, name: str, call_id: str | None) -> ToolM
         tool_call_id=call_id or "",
         name=name,
         status="error" if outcome["failed"] else "success",
-        additional_kwargs={_FINAL: True} if outcome["final"] else {},
+        additional_kwargs={
+            **({_FINAL: True} if outcome["final"] else {}),
+            **({"from_cache": True} if outcome.get("from_cache") else {}),
+        },
         artifact=outcome.get("shown"),
     )
 

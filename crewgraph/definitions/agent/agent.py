@@ -71,7 +71,7 @@ class BaseAgent(
     """The agent's experience and character. May hold `{placeholders}`."""
 
     cache: bool = True
-    """Whether tool results are cached and reused for the same arguments."""
+    """The same as `Crew.cache`, for the tools of this agent, also outside of a crew; False on either means no cache."""
 
     verbose: VerboseField = False
     """Whether the agent's steps are printed to the console."""

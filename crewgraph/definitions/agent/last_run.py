@@ -91,6 +91,9 @@ class AgentAction:
     failed: bool = field(default=False, compare=False, repr=False)
     """Whether the tool failed or could not be called."""
 
+    from_cache: bool = field(default=False, compare=False, repr=False)
+    """Whether the result is that of an earlier call: the tool did not run."""
+
 
 @dataclass
 class AgentFinish:

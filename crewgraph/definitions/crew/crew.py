@@ -85,7 +85,8 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     """Set as `stream=`: whether `kickoff` returns a `CrewStreamingOutput`, an iterator of chunks, instead of the output."""
 
     cache: bool = True
-    """Whether tool results are cached and reused for the same arguments, in this and in later runs."""
+    """Whether tools that ask for it have their results reused: those with a `cache_function`, or that an MCP server calls
+    read-only. Where a program writes `cache=True`, the results of all tools are reused within a run; with False none are."""
 
     cache_handler: CacheHandlerField = None
     """Caches tool results; pass one to share the cache between crews: a `CacheHandler`, or an object with `read` and `add`."""

@@ -219,15 +219,13 @@ class TaskOutput(LegacyOutput):
     structure_error: str | None = Field(default=None, exclude=True, repr=False)
     """Why there is no structured form, if the task asks for one."""
 
+    was_skipped: bool = Field(default=False, exclude=True, repr=False)
+    """Whether the task was skipped, as its condition did not apply."""
+
     @property
     def has_tool_failures(self) -> bool:
         """Whether tools failed."""
         return bool(self.tool_failures)
-
-    @property
-    def was_skipped(self) -> bool:
-        """Whether the task was skipped, as its condition did not apply: there is no text, and no model was asked."""
-        return not self.raw and not self.usage.successful_requests
 
     @property
     def cost(self) -> float | None:
@@ -297,6 +295,7 @@ class TaskOutput(LegacyOutput):
             "tool_failures": tool_failures,
             "messages": messages,
             "structure_error": None,
+            "was_skipped": False,
         }
         return trusted(cls, fields)
 
@@ -328,6 +327,8 @@ class TaskOutput(LegacyOutput):
         plain["pydantic"] = dump_model(self.pydantic)
         if self.structure_error is not None:
             plain["structure_error"] = self.structure_error
+        if self.was_skipped:
+            plain["was_skipped"] = True
         return plain
 
     @classmethod
@@ -455,7 +456,7 @@ class CrewOutput(LegacyOutput):
 
     def _missing_field(self, key: object) -> str:
         """Return why the output has no structured field of a name."""
-        last = next((output for output in reversed(self.tasks_output) if output.raw), None)
+        last = next((output for output in reversed(self.tasks_output) if not output.was_skipped), None)
         if last is None or self.is_structured:
             return f"the output has no structured field `{key}`"
         task = shorten(last.name or last.description, 60)

@@ -408,4 +408,5 @@ class ConditionalTask(Task):
             name=self.name or self.description,
             expected_output=self.expected_output,
             agent=self.agent.role if self.agent else "",
+            was_skipped=True,
         )

@@ -145,7 +145,7 @@ def _run_round(crew: Crew, inputs: Inputs, checkpointer: Checkpointer) -> Progra
 
 
 def _outputs(crew: Crew, output: object) -> list[tuple[Task, TaskOutput]]:
-    """Return the tasks with their outputs; empty texts for skipped ones."""
+    """Return the tasks with their outputs."""
     if isinstance(output, CrewOutput) and len(output.tasks_output) == len(crew.tasks):
         return list(zip(crew.tasks, output.tasks_output, strict=True))
     # An `after_kickoff` function replaced the output.
@@ -167,7 +167,7 @@ class _Judge:
 
     def scores(self, outputs: Sequence[tuple[Task, TaskOutput]], result: CrewTestResult) -> Program[list[TaskScore]]:
         """Return the scores of a round; the usage of the judging model is added to the result."""
-        judged = [(output, self._model_for(task)) for task, output in outputs if output.raw]
+        judged = [(output, self._model_for(task)) for task, output in outputs if not output.was_skipped]
         marks: list[PlainDict] = []
         if judged:
 
@@ -179,7 +179,7 @@ class _Judge:
         remaining_marks, ledger = iter(marks), UsageLedger()
         scores: list[TaskScore] = []
         for task, output in outputs:
-            mark: PlainDict = next(remaining_marks) if output.raw else {}
+            mark: PlainDict = {} if output.was_skipped else next(remaining_marks)
             ledger.add(mark.get("usage") or {})
             scores.append(_score(task, output, mark))
             self._report(task, scores[-1])
@@ -214,8 +214,8 @@ def _score(task: Task, output: TaskOutput, mark: PlainDict) -> TaskScore:
         score=mark.get("quality"),
         reasons=mark.get("reasons") or "",
         error=mark.get("error"),
-        skipped=not output.raw,
-        seconds=(task.execution_duration or 0.0) if output.raw else 0.0,
+        skipped=output.was_skipped,
+        seconds=0.0 if output.was_skipped else task.execution_duration or 0.0,
         usage=output.usage,
         cost=output.cost,
     )

@@ -28,7 +28,7 @@ from crewgraph.definitions.task.task import Task
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy
 from crewgraph.runtime.crew.graphs import graph_of
-from crewgraph.runtime.crew.results import partial_output
+from crewgraph.runtime.crew.results import crew_output
 from crewgraph.runtime.execution import ReadState, Run
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.storage import checkpointer_for
@@ -82,7 +82,7 @@ def _pending(crew: Crew, checkpointer: Checkpointer) -> Program[list[PendingCrew
     for run in (yield from list_crew_runs(crew, RunFilter(status="waiting"), saver)):
         state = yield ReadState(compiled.graph, {"configurable": {"thread_id": run.thread_id}})
         questions = cast("tuple[CrewQuestion, ...]", run.questions)
-        done = partial_output(compiled.tasks, state.values, run.thread_id, RunNotes(), compiled.planning)
+        done = crew_output(compiled.tasks, state.values, run.thread_id, RunNotes(), compiled.planning)
         pending.append(pending_crew(crew, done, compiled.tasks, questions))
     return pending
 

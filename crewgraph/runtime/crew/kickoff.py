@@ -29,7 +29,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, set_fields
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import BudgetExceeded, RunError, UnknownRun
+from crewgraph.errors import BudgetExceeded, OutputInvalid, RunError, UnknownRun
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.lineage import running
@@ -41,7 +41,6 @@ from crewgraph.runtime.crew.results import (
     check_stored,
     crew_output,
     execution_logs,
-    partial_output,
     recorded_files,
     split_files,
     without_files,
@@ -322,9 +321,14 @@ def stored_crew_output(crew: Crew, thread_id: str, saver: Any) -> Program[CrewOu
     check_stored([*compiled.tasks], state.values, thread_id)
     notes = RunNotes(crew=crew)
     if questions := [crew_question(question) for question in state.interrupts]:
-        done = partial_output(compiled.tasks, state.values, thread_id, notes, compiled.planning)
+        done = crew_output(compiled.tasks, state.values, thread_id, notes, compiled.planning)
         return pending_crew(crew, done, compiled.tasks, questions)
-    return crew_output(compiled.tasks, state.values, thread_id, notes, compiled.planning)
+    output = crew_output(compiled.tasks, state.values, thread_id, notes, compiled.planning)
+    if not output.tasks_output:
+        raise OutputInvalid(
+            f"the run of thread `{thread_id}` has no output: none of its tasks has completed. Resume it."
+        )
+    return output
 
 
 def validate_inputs(inputs: object) -> PlainDict:
@@ -528,7 +532,7 @@ class CrewRun:
             if error.output is None:  # set if a nested run of another crew raised it
                 saved = (yield Saving(saver, "get_tuple", self.config)) if saver else None
                 so_far = written_so_far(saved, written)
-                error.output = partial_output(self.tasks, so_far, place.shown_thread, notes, self.planning)
+                error.output = crew_output(self.tasks, so_far, place.shown_thread, notes, self.planning)
             raise
         else:
             yield retention.trim()
@@ -540,7 +544,7 @@ class CrewRun:
             forget(place)
         if run.questions:
             questions = [crew_question(question) for question in run.questions]
-            done = partial_output(self.tasks, written, place.thread_id, notes, self.planning)
+            done = crew_output(self.tasks, written, place.thread_id, notes, self.planning)
             return pending_crew(crew, done, self.tasks, questions)
         output = crew_output(self.tasks, written, place.shown_thread, notes, self.planning)
         crew.publish(output)

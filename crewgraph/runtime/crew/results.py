@@ -18,7 +18,7 @@ from crewgraph.core.pregel import written_since_start
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.definitions.task.task import Task
-from crewgraph.errors import OutputInvalid, RunError, StorageError, UnknownTask
+from crewgraph.errors import RunError, StorageError, UnknownTask
 from crewgraph.extensions import extension
 from crewgraph.llm.usage import total
 from crewgraph.schema import PlainDict, PlainMapping, trusted
@@ -28,7 +28,6 @@ __all__ = [
     "check_stored",
     "crew_output",
     "execution_logs",
-    "partial_output",
     "recorded_files",
     "split_files",
     "task_index",
@@ -48,7 +47,7 @@ def crew_output(
     notes: RunNotes,
     planning: TaskBinding | None = None,
 ) -> CrewOutput:
-    """Return the output of a crew: that of the last task with a text, and all task outputs.
+    """Return the output of a crew, finished or not: that of the last task that was not skipped, and all task outputs.
 
     Args:
         tasks: the crew's tasks in order.
@@ -56,29 +55,22 @@ def crew_output(
         thread_id: the thread that the run is stored under.
         notes: notes on the tasks that ran in this process.
         planning: the planning task, if any; its output is set to the plan.
-
-    Raises:
-        OutputInvalid: no task has a text output.
     """
-    outputs, plan = _outputs(tasks, planning, written, notes)
-    if not any(output.raw for output in outputs):
-        raise OutputInvalid(
-            f"none of the crew's {len(tasks)} tasks gave an output; check the conditions that skipped them and the models' "
-            "replies."
-        )
-    return _as_output(outputs, plan, thread_id)
-
-
-def partial_output(
-    tasks: Sequence[TaskBinding],
-    written: Mapping[str, object],
-    thread_id: str | None,
-    notes: RunNotes,
-    planning: TaskBinding | None = None,
-) -> CrewOutput:
-    """Return the output of an unfinished run: the finished tasks, if any; see `crew_output`."""
-    outputs, plan = _outputs(tasks, planning, written, notes)
-    return _as_output(outputs, plan, thread_id)
+    plan = None
+    if planning is not None and planning.slug in written:
+        plan = planning.task.output = _output(planning, written, notes)
+    outputs = [_output(task, written, notes) for task in tasks if task.slug in written]
+    last = next((output for output in reversed(outputs) if not output.was_skipped), None)
+    fields = {  # in the order of the fields, which is that of dumps
+        "raw": last.raw if last else "",
+        "pydantic": last.pydantic if last else None,
+        "json_dict": last.json_dict if last else None,
+        "tasks_output": outputs,
+        "plan": plan,
+        "token_usage": total(output.usage for output in (outputs if plan is None else [plan, *outputs])),
+        "thread_id": thread_id,
+    }
+    return trusted(CrewOutput, fields)
 
 
 def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, object]) -> dict[str, object]:
@@ -92,30 +84,6 @@ def written_so_far(saved: CheckpointTuple | None, written: Mapping[str, object])
         return dict(written)
     pending = {channel: value for _, channel, value in saved.pending_writes or ()}
     return {**written_since_start(saved), **pending, **written}
-
-
-def _outputs(
-    tasks: Sequence[TaskBinding], planning: TaskBinding | None, written: Mapping[str, object], notes: RunNotes
-) -> tuple[list[TaskOutput], TaskOutput | None]:
-    """Return the task outputs and the plan."""
-    plan = None
-    if planning is not None and planning.slug in written:
-        plan = planning.task.output = _output(planning, written, notes)
-    return [_output(task, written, notes) for task in tasks if task.slug in written], plan
-
-
-def _as_output(outputs: list[TaskOutput], plan: TaskOutput | None, thread_id: str | None) -> CrewOutput:
-    last = next((output for output in reversed(outputs) if output.raw), None)
-    fields = {  # in the order of the fields, which is that of dumps
-        "raw": last.raw if last else "",
-        "pydantic": last.pydantic if last else None,
-        "json_dict": last.json_dict if last else None,
-        "tasks_output": outputs,
-        "plan": plan,
-        "token_usage": total(output.usage for output in (outputs if plan is None else [plan, *outputs])),
-        "thread_id": thread_id,
-    }
-    return trusted(CrewOutput, fields)
 
 
 def _output(task: TaskBinding, written: PlainMapping, notes: RunNotes) -> TaskOutput:

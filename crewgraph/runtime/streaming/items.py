@@ -104,7 +104,14 @@ def _tool_started(event: ToolUsageStartedEvent, fields: ItemFields) -> StreamIte
 
 
 def _tool_finished(event: ToolUsageFinishedEvent, fields: ItemFields) -> StreamItem:
-    return ToolFinished(**fields, tool=event.tool_name, args=event.tool_args, output=str(event.output), failed=False)
+    return ToolFinished(
+        **fields,
+        tool=event.tool_name,
+        args=event.tool_args,
+        output=str(event.output),
+        failed=False,
+        from_cache=event.from_cache,
+    )
 
 
 def _tool_failed(event: ToolUsageErrorEvent, fields: ItemFields) -> StreamItem:

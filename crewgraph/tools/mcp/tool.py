@@ -59,6 +59,9 @@ class MCPTool(BaseTool):
     original_tool_name: str
     """The name of the tool at the server."""
 
+    metadata: PlainDict = Field(default_factory=dict[str, Any])
+    """What the server says of its effects, such as `readOnlyHint`: MCP's annotations."""
+
     def _run(self, **arguments: Any) -> Any:
         """Call the tool at the server.
 
@@ -175,6 +178,7 @@ def _build_tool(server: MCPServer, description: PlainMapping, taken: Container[s
         args_schema=from_json_schema(description.get("inputSchema") or {}, name=f"{name}Arguments"),
         server=server,
         original_tool_name=name,
+        metadata=description.get("annotations") or {},
     )
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.agent.binding import bind_agent
+from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
+from crewgraph.compiler.agent.cached_tool import CachedTool, with_cache
 from crewgraph.compiler.crew.manager import colleagues
 from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.lessons import training_data_of
@@ -17,23 +18,22 @@ from crewgraph.definitions.task.delegated import DelegatedTask
 from crewgraph.schema import model_outline
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.refusals import has_memory, refuse_agent
+from crewgraph_compat.eject.writing.agent_graph import AgentGraph
 from crewgraph_compat.eject.writing.output_methods import output_methods
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, slot_template, string_literal
 
 __all__ = [
-    "TOOLS",
     "AgentCalls",
     "CoworkerTools",
     "coworkers_of",
     "limited",
+    "note_reused_results",
     "plan_suffix",
     "system_prompt_of",
     "with_date",
 ]
 
-
-TOOLS = ("delegate_work_to_coworker", "ask_question_to_coworker")
 
 _RANK = 8
 
@@ -59,8 +59,6 @@ class CoworkerTools:
 
     def read(self) -> None:
         """Add the user's code that the coworkers need."""
-        loop = self._parts.pieces.loop
-        loop.uncached |= dict.fromkeys(TOOLS)
         for member in self._members:
             member.read()
 
@@ -114,6 +112,7 @@ class _Member:
         """Add the user's code that the coworker needs."""
         parts, agent = self._parts, self._agent
         refuse_agent(agent, self._assignment, parts.refusals)
+        note_reused_results(self._assignment, parts.pieces.loop)
         _refuse_templates(agent, parts)
         results = [parts.tools.name(tool, agent.called) for tool in self._assignment.tools.values()]
         self._tools = [name for name in results if name is not None]
@@ -152,6 +151,14 @@ class _Member:
         if remembers:
             answer = f'{parts.pieces.name("store_memories")}({self._model}, request, "", {answer})'
         return f"lambda request: {answer}"
+
+
+def note_reused_results(binding: AgentBinding, loop: AgentGraph) -> None:
+    """Note of which tools of an agent the results are reused."""
+    for name, tool in binding.tools.items():
+        if isinstance(tool.tool.source, CoworkerTool):
+            continue
+        loop.reuse(name, wanted=isinstance(with_cache(tool, binding.agent, binding.crew), CachedTool))
 
 
 def coworkers_of(assignment: TaskBinding) -> Sequence[BaseAgent]:
@@ -271,6 +278,7 @@ class AgentCalls:
         parts, where = self._parts, agent.called
         engagement = bind_agent(agent)
         refuse_agent(agent, engagement, parts.refusals)
+        note_reused_results(engagement, parts.pieces.loop)
         _refuse_templates(agent, parts)
         if agent.guardrail is not None:
             why = "guardrails of agents that are called directly are not supported; turn the call into a task"

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from crewgraph.compiler.task.binding import TaskBinding, bind_tasks
+from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import CrewgraphError
+from crewgraph_compat.eject.crew.agents import note_reused_results
 from crewgraph_compat.eject.crew.callbacks import CallbackInputs, KickoffCallbacks
 from crewgraph_compat.eject.crew.planning import CrewPlanNode
 from crewgraph_compat.eject.crew.task import TaskWriter
@@ -202,13 +203,13 @@ class CrewProgram:
         return self.tasks[-1]
 
     def result(self) -> str:
-        """Return the expression for the result in `state`: the last text that is not empty."""
+        """Return the expression for the result in `state`: the text of the last task that was not skipped."""
         if self.is_finished:
             return 'state["result"]'
         if not self.last.is_optional:
             return self.last.read_from("state")
-        read = ", ".join(task.read_from("state") for task in reversed(self.tasks))
-        return f"next(text for text in ({read}) if text)"
+        read = ", ".join(f'state.get("{task.slug}")' for task in reversed(self.tasks))
+        return f"next(text for text in ({read}) if text is not None)"
 
 
 class CrewWriter:
@@ -239,7 +240,7 @@ class CrewWriter:
         for item in result:
             refuse_task(item.task, parts.refusals)
             refuse_agent(item.agent, item, parts.refusals)
-        parts.pieces.loop.caches_results &= _caches_results(crew, result)
+            note_reused_results(item, parts.pieces.loop)
         inputs = {
             *crew.fetch_inputs(),
             *(name for entry in result for name in entry.task.open_placeholders("output_file")),
@@ -364,8 +365,3 @@ class CrewWriter:
 
 def _key(name: str) -> str:
     return name.replace("-", "_")
-
-
-def _caches_results(crew: Crew, bindings: list[TaskBinding]) -> bool:
-    """Return whether tool results are cached, which holds for all agents or for none."""
-    return crew.cache and all(item.agent.cache for item in bindings)

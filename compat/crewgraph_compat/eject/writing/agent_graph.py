@@ -130,7 +130,10 @@ _REUSE = """\
         elif isinstance(message, ToolMessage) and message.status == "success":
             earlier = calls.get(message.tool_call_id)
             if earlier and (earlier["name"], earlier["args"]) == (call["name"], call["args"])«condition»:
-                return message.model_copy(update={"tool_call_id": call["id"], "id": None})
+                marked = {**message.additional_kwargs, "from_cache": True}
+                return message.model_copy(
+                    update={"tool_call_id": call["id"], "id": None, "additional_kwargs": marked}
+                )
 """
 
 _LIMIT = """\
@@ -161,20 +164,28 @@ class AgentGraph:
     """The properties of a program's tools on which the source of its agents depends."""
 
     def __init__(self) -> None:
-        self.caches_results = True
         self.returns_directly = False
         """Whether the result of any tool is the final answer."""
 
         self.is_async = False
         """Whether any tool is a coroutine function."""
 
-        self.uncached: dict[str, None] = {}
-        """Names of the tools whose results are never reused."""
+        self._reused: dict[str, bool] = {}
+        """Tool names, each with whether results are reused."""
 
         self.cache_conditions: dict[str, str] = {}
         """Tool names, each with the function that decides which of its results may be reused."""
 
         self.max_uses: dict[str, int] = {}
+
+    def reuse(self, tool: str, *, wanted: bool) -> None:
+        """Note whether an agent's results of a tool are reused; those of a tool are only if all agents want it."""
+        self._reused[tool] = wanted and self._reused.get(tool, True)
+
+    @property
+    def caches_results(self) -> bool:
+        """Whether the results of any tool are reused."""
+        return any(self._reused.values())
 
     def plain(self, opening: str) -> str:
         """Return the template of the function for an agent without tools.
@@ -201,10 +212,10 @@ class AgentGraph:
 
     @property
     def _has_conditions(self) -> bool:
-        return self.caches_results and bool(self.cache_conditions)
+        return any(self._reused.get(name) for name in self.cache_conditions)
 
     def _run_tool_call(self) -> str:
-        condition = ' and call["name"] not in $UNCACHED_TOOLS' if self.uncached else ""
+        condition = ' and call["name"] in $REUSED_TOOLS'
         condition += ' and message.additional_kwargs.get("cacheable", True)' if self._has_conditions else ""
         reuse = _REUSE.replace("«condition»", condition)
         summary = (
@@ -229,10 +240,9 @@ class AgentGraph:
     def _constants(self) -> list[str]:
         results: list[str] = []
         if self.caches_results:
-            if self.uncached:
-                names = ", ".join(json.dumps(name) for name in self.uncached)
-                results.append(f'$UNCACHED_TOOLS = {{{names}}}\n"""Tools whose results are never reused."""')
-            if self.cache_conditions:
+            names = ", ".join(json.dumps(name) for name, wanted in self._reused.items() if wanted)
+            results.append(f'$REUSED_TOOLS = {{{names}}}\n"""Tools whose results are reused for the same arguments."""')
+            if self._has_conditions:
                 entries = _entries(self.cache_conditions)
                 message = '"""Whether a result may be reused, by tool: functions of the arguments and the result."""'
                 results.append(f"$CACHE_CONDITIONS: dict[str, Callable[..., Any]] = {{{entries}}}\n{message}")

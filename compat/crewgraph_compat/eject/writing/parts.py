@@ -256,7 +256,6 @@ class ProgramWriters:
     def find_used_fields(self) -> None:
         """Record the fields that the user's functions use, once all of them are known."""
         self.outputs.find_used_fields(self.lifter.sources)
-        self.pieces.loop.caches_results &= self.tools.are_there
 
     def finish(self) -> None:
         """Write the shared parts."""

@@ -39,11 +39,6 @@ class ToolFunctions:
         self._by_content: dict[tuple[object, ...], str] = {}
         """The names of the tools by their content: equal ones are written once."""
 
-    @property
-    def are_there(self) -> bool:
-        """Return whether there are any tools besides those for delegation."""
-        return bool(self._written)
-
     def name(self, guarded: GuardedTool, where: str) -> str | None:
         """Return the name of a tool in the program, or None after recording that it has no translation.
 
