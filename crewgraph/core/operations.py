@@ -23,6 +23,7 @@ from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached
 from crewgraph.schema import PlainDict
+from crewgraph.scoped import give_back
 
 if TYPE_CHECKING:
     from crewgraph.core.claims import ThreadClaim
@@ -180,7 +181,7 @@ class Perform(Operation):
             with self._in_time(of_run):
                 return wait_in_thread(partial(self.effect.perform, self.config), deadline - time.monotonic())
         finally:
-            METER.reset(token)
+            give_back(token)
 
     async def arun(self) -> object:
         token, around = METER.set(self.meter), UNDERWAY.set(self.underway)
@@ -191,8 +192,7 @@ class Perform(Operation):
             with self._in_time(of_run):
                 return await wait_on_loop(self._aperformed(), deadline - time.monotonic())
         finally:
-            METER.reset(token)
-            UNDERWAY.reset(around)
+            give_back(token, around)
 
     def raise_delayed(self) -> None:
         """Raise the cancellation that came while threads worked for the effect, if one came.

@@ -9,7 +9,7 @@ scope it opens or closes still counts for others.
 import logging
 import threading
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
@@ -20,6 +20,7 @@ from crewgraph.errors import CrewgraphError
 from crewgraph.events.base import BaseEvent, new_id, task_id_of
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.scoped import give_back, scoped
 
 __all__ = [
     "ENDINGS",
@@ -340,35 +341,33 @@ def set_lineage(lineage: Lineage) -> None:
     _TRIGGER.set(lineage.trigger)
 
 
-@contextmanager
-def restored_lineage(lineage: Lineage | None = None) -> Generator[None]:
-    """Restore the lineage after a block; inside, use the given one, if any."""
-    before = current_lineage()
-    if lineage is not None:
-        set_lineage(lineage)
-    try:
-        yield
-    finally:
-        set_lineage(before)
+class restored_lineage:
+    """Restores the lineage after a block; inside, the given one counts, if any."""
 
+    __slots__ = ("_lineage", "_tokens")
 
-def _restore(lineage: Lineage, counters: _RunCounters | None, run: str | None) -> None:
-    set_lineage(lineage)
-    _COUNTERS.set(counters)
-    _RUN.set(run)
+    def __init__(self, lineage: Lineage | None = None) -> None:
+        self._lineage = lineage
+
+    def __enter__(self) -> None:
+        scopes, trigger = self._lineage or (_SCOPES.get(), _TRIGGER.get())
+        self._tokens = _SCOPES.set(scopes), _TRIGGER.set(trigger)
+
+    def __exit__(self, *failure: object) -> None:
+        give_back(*self._tokens)
 
 
 class running:
     """Encloses a run of a crew or flow: gives it an id unless it is inside another run, and restores the lineage at its end."""
 
+    __slots__ = ("_tokens",)
+
     def __enter__(self) -> None:
-        self._outer, self._lineage = _RUN.get(), current_lineage()
-        if self._outer is None:
-            _RUN.set(new_id())
+        run = _RUN.get() or new_id()
+        self._tokens = _RUN.set(run), _SCOPES.set(_SCOPES.get()), _TRIGGER.set(_TRIGGER.get())
 
     def __exit__(self, *failure: object) -> None:
-        set_lineage(self._lineage)
-        _RUN.set(self._outer)
+        give_back(*self._tokens)
 
 
 def run_id() -> str | None:
@@ -385,14 +384,13 @@ class SuspendedLineage:
     @contextmanager
     def resumed(self) -> Generator[None]:
         """Enclose a step of the run; afterwards the lineage of the surrounding code is restored."""
-        before = current_lineage(), _COUNTERS.get(), _RUN.get()
-        if self._left is not None:
-            _restore(*self._left)
+        (scopes, trigger), counters, run = self._left or (current_lineage(), _COUNTERS.get(), _RUN.get())
+        tokens = _SCOPES.set(scopes), _TRIGGER.set(trigger), _COUNTERS.set(counters), _RUN.set(run)
         try:
             yield
         finally:
             self._left = current_lineage(), _COUNTERS.get(), _RUN.get()
-            _restore(*before)
+            give_back(*tokens)
 
 
 def open_scopes() -> Scopes:
@@ -440,13 +438,10 @@ def restore_scopes(stack: Scopes) -> None:
 @contextmanager
 def event_scope(event_id: str, event_type: str = "") -> Generator[None]:
     """Open a scope for a block, unless it is already open."""
-    before = _SCOPES.get()
-    if all(opener != event_id for opener, _ in before):
-        push_scope(event_id, event_type)
-    try:
+    with scoped(_SCOPES, _SCOPES.get()):
+        if all(opener != event_id for opener, _ in _SCOPES.get()):
+            push_scope(event_id, event_type)
         yield
-    finally:
-        _SCOPES.set(before)
 
 
 def resume_task_scope(task_id: str) -> bool:
@@ -469,15 +464,9 @@ def set_trigger(event_id: str | None) -> None:
     _TRIGGER.set(event_id)
 
 
-@contextmanager
-def triggered_by(event_id: str) -> Generator[None]:
+def triggered_by(event_id: str) -> AbstractContextManager[None]:
     """Mark a block as triggered by an event."""
-    before = _TRIGGER.get()
-    _TRIGGER.set(event_id)
-    try:
-        yield
-    finally:
-        _TRIGGER.set(before)
+    return scoped(_TRIGGER, event_id)
 
 
 def last_event() -> str | None:

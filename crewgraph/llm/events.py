@@ -26,6 +26,7 @@ from crewgraph.llm.current_call import CALLER
 from crewgraph.llm.usage import LEDGERS
 from crewgraph.llm.wrapper import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.scoped import give_back
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -198,8 +199,7 @@ class EventModel(ModelWrapper[Model]):
             self._emit_failed(error, call_id)
             raise
         finally:
-            ASKING.reset(asking_token)
-            CALLER.reset(caller_token)
+            give_back(asking_token, caller_token)
         return self._emit_completed(messages, reply, name, call_id)
 
     async def acomplete(
@@ -216,8 +216,7 @@ class EventModel(ModelWrapper[Model]):
             self._emit_failed(error, call_id)
             raise
         finally:
-            ASKING.reset(asking_token)
-            CALLER.reset(caller_token)
+            give_back(asking_token, caller_token)
         return self._emit_completed(messages, reply, name, call_id)
 
     def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:

@@ -3,8 +3,8 @@
 The agent's model writes the query; the results go into the prompt.
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +28,7 @@ from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
+from crewgraph.scoped import scoped
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent.delegation_tools import CoworkerTool
@@ -73,14 +74,9 @@ class _LoadedOnce:
 _once: ContextVar[_LoadedOnce | None] = ContextVar("crewgraph_knowledge_once", default=None)
 
 
-@contextmanager
-def load_knowledge_once() -> Generator[None]:
+def load_knowledge_once() -> AbstractContextManager[None]:
     """Load the sources of each knowledge once for all runs in this context."""
-    token = _once.set(_LoadedOnce())
-    try:
-        yield
-    finally:
-        _once.reset(token)
+    return scoped(_once, _LoadedOnce())
 
 
 def _working_agents(bindings: Iterable[AgentBinding]) -> list[tuple[BaseAgent, Crew | None]]:
