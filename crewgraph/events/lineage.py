@@ -227,6 +227,7 @@ Scopes = tuple[tuple[str, str], ...]
 """The open scopes, the innermost last: the id and the type of the event that opened each."""
 
 _TASK = "task_started"
+_TASKS = frozenset({_TASK})
 _ROOTS = frozenset({"crew_kickoff_started", "flow_started"})
 """The types of events that start a run's numbering if no scope is open."""
 
@@ -247,8 +248,8 @@ class _RunCounters:
 
     number: int = 0
     last: str | None = None
-    tasks: dict[str, Scopes] = field(default_factory=dict[str, Scopes])
-    """The open scopes of tasks by task id; a task may continue in another thread."""
+    tasks: dict[str, dict[str, Scopes]] = field(default_factory=dict[str, dict[str, Scopes]])
+    """The open scopes of tasks, by task id and start event: a task may continue in another thread, and several runs execute it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -288,11 +289,11 @@ def assign_lineage(event: BaseEvent | UnemittedEvent) -> None:
 def _scopes_of(event: PlainMapping) -> Scopes:
     """Return the open scopes for an event: those of the running code, or of its task if the code has not opened it."""
     scopes, counters, task_id = _SCOPES.get(), _COUNTERS.get(), event["task_id"]
-    if counters is not None and task_id is not None:
-        begun = counters.tasks.get(task_id, ())
-        for item in reversed(begun):
-            if item[1] == _TASK:
-                return scopes if item in scopes else begun
+    if counters is not None and task_id in counters.tasks:
+        executions = counters.tasks[task_id]
+        if not any(opener in executions for opener, _ in scopes):
+            run = _innermost(scopes, _ROOTS)
+            return next((begun for begun in reversed(executions.values()) if _innermost(begun, _ROOTS) == run), scopes)
     return scopes
 
 
@@ -318,8 +319,18 @@ def _close(event: PlainDict, scopes: Scopes, start: str, counters: _RunCounters)
 
 def _store_scopes(event: PlainMapping, scopes: Scopes, counters: _RunCounters) -> None:
     _SCOPES.set(scopes)
-    if event["task_id"] is not None:
-        counters.tasks[event["task_id"]] = scopes
+    task_id = event["task_id"]
+    if task_id is None:
+        return
+    if event["started_event_id"] is not None and ENDINGS[event["type"]] == _TASK:
+        counters.tasks.get(task_id, {}).pop(event["started_event_id"], None)
+    elif execution := _innermost(scopes, _TASKS):
+        counters.tasks.setdefault(task_id, {})[execution] = scopes
+
+
+def _innermost(scopes: Scopes, kinds: frozenset[str]) -> str:
+    """Return the event that opened the innermost scope of one of these types; empty if there is none."""
+    return next((opener for opener, kind in reversed(scopes) if kind in kinds), "")
 
 
 def _ensure_counters() -> _RunCounters:
@@ -447,10 +458,10 @@ def event_scope(event_id: str, event_type: str = "") -> Generator[None]:
 def resume_task_scope(task_id: str) -> bool:
     """Enter the scope of a running task; False if there is none."""
     counters = _COUNTERS.get()
-    scopes = () if counters is None else counters.tasks.get(task_id, ())
-    if not any(kind == _TASK for _, kind in scopes):
+    executions = {} if counters is None else counters.tasks.get(task_id)
+    if not executions:
         return False
-    _SCOPES.set(scopes)
+    _SCOPES.set(next(reversed(executions.values())))
     return True
 
 

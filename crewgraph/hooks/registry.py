@@ -266,11 +266,15 @@ def _course(
     course, began, aborted = _Course(point, ctx, reducer, verbose), time.perf_counter(), None
     try:
         yield course
+    except GeneratorExit:  # the run is lost, and other code runs here
+        hooks = ()
+        raise
     except HookAborted as error:
         aborted = error
         raise
     finally:
-        _emit_dispatched(course, len(hooks), time.perf_counter() - began, aborted)
+        if hooks:
+            _emit_dispatched(course, len(hooks), time.perf_counter() - began, aborted)
 
 
 def _emit_dispatched(course: _Course, count: int, seconds: float, aborted: HookAborted | None) -> None:

@@ -415,7 +415,7 @@ class _Call:
         give_back(*self._tokens)
         if error is None:
             return False
-        if self._run is not None:
+        if self._run is not None and not isinstance(error, GeneratorExit):
             self._run.fail(error)
         return ProviderErrors(self._model.name).__exit__(kind, error, trace)
 

@@ -14,6 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.limits import ASKING, METER, check_limits
+from crewgraph.core.loops.bridge import awaited
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec
 from crewgraph.core.plain import plain
 from crewgraph.core.protocols import Model
@@ -79,6 +80,8 @@ def function_events(
         crewai_event_bus.emit(source, ToolUsageStartedEvent(**fields))
     try:
         yield results.append
+    except GeneratorExit:
+        raise
     except BaseException as error:  # reported whatever it is, also a cancellation
         if crewai_event_bus.wants(ToolUsageErrorEvent):
             crewai_event_bus.emit(source, ToolUsageErrorEvent(**fields, error=error))
@@ -211,7 +214,9 @@ class EventModel(ModelWrapper[Model]):
         asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
             config = with_chunk_events(config, self.source, self.agent, self.task, call_id)
-            reply = await self.model.acomplete(messages, tools, stop, config)
+            reply = await awaited(self.model.acomplete(messages, tools, stop, config))
+        except GeneratorExit:  # the run is lost
+            raise
         except BaseException as error:  # reported whatever it is, also a cancellation
             self._emit_failed(error, call_id)
             raise

@@ -161,6 +161,9 @@ def configured(config: RunnableConfig | None, program: Program[T]) -> Program[T]
             return stop.value
         try:
             reply, step = (yield operation), program.send
+        except GeneratorExit:
+            program.close()
+            raise
         except BaseException as error:  # noqa: BLE001 - thrown into the program, which decides
             reply, step = error, program.throw
 

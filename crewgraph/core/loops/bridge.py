@@ -18,10 +18,12 @@ from typing import Any, ParamSpec, TypeVar
 from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up, when_given_up
 from crewgraph.core.interruption import PATIENCE, end_with_main_thread, is_interrupted
 from crewgraph.core.loops.threads import GrowingThreadPool, start_loop
+from crewgraph.scoped import HERE, give_back
 
 __all__ = [
     "TimeIsUp",
     "acall",
+    "awaited",
     "call",
     "in_thread",
     "outcome_of",
@@ -76,12 +78,21 @@ def _closed(function: Callable[[], T]) -> T:
         raise _carried(error) from error
 
 
-async def _aclosed(awaitable: Awaitable[T]) -> T:
+async def awaited(awaitable: Awaitable[T]) -> T:
+    """Await code of others; what coroutines cannot carry becomes a RuntimeError.
+
+    Whatever it raises while a lost run is ended, such as a cleanup that awaits, is a GeneratorExit.
+    """
+    here = HERE.set(None)
     # Python itself replaces a StopIteration, and a GeneratorExit is how it closes a coroutine.
     try:
         return await awaitable
-    except StopAsyncIteration as error:
-        raise _carried(error) from error
+    except BaseException as error:
+        if not give_back(here):
+            raise GeneratorExit from None
+        if isinstance(error, StopAsyncIteration):
+            raise _carried(error) from error
+        raise
 
 
 def _carried(error: BaseException) -> RuntimeError:
@@ -183,7 +194,7 @@ async def wait_on_loop(work: Coroutine[object, object, T], seconds: float) -> T:
                     raise
                 underway.is_delayed = True
     finally:
-        if not task.done():
+        if not task.done() and not task.get_loop().is_closed():
             if underway is not None:
                 underway.is_given_up = True
             task.cancel()
@@ -201,16 +212,16 @@ def call(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
 async def acall(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
     """Call a function of either kind, sync or async, in an async run; a sync one runs in a thread."""
     if inspect.iscoroutinefunction(function):
-        return await _aclosed(function(*args, **kwargs))
+        return await awaited(function(*args, **kwargs))
     value = await in_thread(function, *args, **kwargs)
-    return await _aclosed(value) if inspect.isawaitable(value) else value
+    return await awaited(value) if inspect.isawaitable(value) else value
 
 
 def wait_for(awaitable: Awaitable[T]) -> T:
     """Wait for an awaitable from sync code, inside a running event loop or outside of any."""
 
     async def waited() -> T:
-        return await _aclosed(awaitable)
+        return await awaited(awaitable)
 
     loop = _workers.loop
     if _running() is loop:

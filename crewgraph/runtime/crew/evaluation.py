@@ -122,6 +122,8 @@ def _test(
                     scores = yield from judge.scores(outputs, result)
                     result.rounds.append(_round(output, scores, seconds))
                     shown.advance()
+        except GeneratorExit:
+            raise
         except BaseException as error:  # also Ctrl-C: the event of the end is emitted
             emit_crew_event(CrewTestFailedEvent, crew, **fields, error=failure_text(error))
             if result.rounds:

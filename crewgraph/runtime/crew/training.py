@@ -106,6 +106,8 @@ def _train(
             while training_run.training.done < rounds:
                 yield from training_run.round(ask, checkpointer)
             yield from training_run.draw_lessons()
+        except GeneratorExit:
+            raise
         except BaseException as error:  # also Ctrl-C: the event of the end is emitted
             emit_crew_event(CrewTrainFailedEvent, crew, **fields, error=failure_text(error))
             note_once(error, f"the feedback so far is in `{path}`; training again with this file continues from there")
