@@ -59,7 +59,6 @@ __all__ = [
     "running",
     "scope_event",
     "set_last_event",
-    "set_lineage",
     "set_number",
     "set_trigger",
     "trigger",
@@ -344,12 +343,6 @@ def _ensure_counters() -> _RunCounters:
 def current_lineage() -> Lineage:
     """The lineage of the running code."""
     return Lineage(_SCOPES.get(), _TRIGGER.get())
-
-
-def set_lineage(lineage: Lineage) -> None:
-    """Set the lineage of the running code."""
-    _SCOPES.set(lineage.scopes)
-    _TRIGGER.set(lineage.trigger)
 
 
 class restored_lineage:
