@@ -58,6 +58,7 @@ BROAD_EXCEPTS = {
     "crewgraph/tools/mcp/session.py",  # whatever a connection raises is reported with the server's name
     "compat/crewgraph_compat/stand_ins/jobs.py",  # reported with the job
     "compat/crewgraph_compat/stand_ins/models/calls.py",  # raised again, unless it is to be done again
+    "crewgraph/storage/database.py",  # raised again, or done in a thread where nothing may block
     "crewgraph/tools/use.py",  # a failing tool is shown to the model
 }
 

@@ -248,7 +248,7 @@ class _RunCounters:
     number: int = 0
     last: str | None = None
     tasks: dict[str, dict[str, Scopes]] = field(default_factory=dict[str, dict[str, Scopes]])
-    """The open scopes of tasks, by task id and start event: a task may continue in another thread, and several runs execute it."""
+    """The open scopes of tasks, by task id and start event: a task may continue in another thread, and several runs run it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
 

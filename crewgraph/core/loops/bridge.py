@@ -26,7 +26,9 @@ __all__ = [
     "awaited",
     "call",
     "in_thread",
+    "off_loop",
     "outcome_of",
+    "refuses_blocking",
     "start_in_thread",
     "wait_for",
     "wait_in_thread",
@@ -150,6 +152,22 @@ async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
         return work.result()
     finally:
         underway.threads -= 1
+
+
+def off_loop(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function that blocks for a moment; on an event loop, in a thread, for which the loop waits.
+
+    For sync code that async runs reach and that cannot await: a server may refuse to let it block on the loop.
+    """
+    if _running() is None:
+        return function(*args, **kwargs)
+    context = contextvars.copy_context()
+    return _workers.threads.submit(outcome_of, partial(context.run, partial(function, *args, **kwargs))).result().result()
+
+
+def refuses_blocking(error: BaseException) -> bool:
+    """Whether a server has refused a blocking call on its event loop, as `langgraph dev` does with blockbuster."""
+    return any(kind.__name__ == "BlockingError" and kind.__module__.startswith("blockbuster") for kind in type(error).__mro__)
 
 
 def start_in_thread(function: Callable[[], T]) -> Future[T]:
