@@ -12,6 +12,7 @@ from crewgraph.core.digests import encoded
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.core.outages import is_outage
 from crewgraph.core.plain import plain
 from crewgraph.core.replay import is_traced
 from crewgraph.definitions.agent.agent import BaseAgent
@@ -22,7 +23,6 @@ from crewgraph.tools.adapt import AdaptedTool, atraced, traced
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.use import GuardedTool, Outcome
-from crewgraph.tracebacks import raised_by_signal
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -120,7 +120,7 @@ class CachedTool:
         except GraphBubbleUp:
             raise
         except Exception as error:  # logged, and the tool is called without a cache
-            if raised_by_signal(error):
+            if not is_outage(error):
                 raise
             _log.warning(
                 "the tool `%s` is called without a cache: `%s` failed", self.tool.title, operation, exc_info=error

@@ -19,10 +19,10 @@ from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall, Notify
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Reply
 from crewgraph.core.operations import Operation
+from crewgraph.core.outages import may_carry_on
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.errors import SourceError
 from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_knowledge_context
 from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageLedger
@@ -201,7 +201,7 @@ def _write_query(lookup: KnowledgeQuery) -> Body[str]:
     try:
         reply: Reply = yield ModelCall(model=model, transcript=transcript)
     except EffectFailed as failure:
-        if failure.type_name == "TimeLimitReached":
+        if not may_carry_on(failure):
             raise
         yield Notify(partial(lookup.report.query_failed, str(failure)))
         return lookup.text
@@ -233,7 +233,7 @@ def _search(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> B
             documents=_as_documents,
         )
     except EffectFailed as failure:
-        if failure.type_name == "TimeLimitReached" or isinstance(failure.__cause__, SourceError):
+        if not may_carry_on(failure):
             raise
         yield Notify(partial(lookup.report.search_failed, query, str(failure)))
         return ""

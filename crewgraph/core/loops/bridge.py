@@ -162,12 +162,16 @@ def off_loop(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> 
     if _running() is None:
         return function(*args, **kwargs)
     context = contextvars.copy_context()
-    return _workers.threads.submit(outcome_of, partial(context.run, partial(function, *args, **kwargs))).result().result()
+    return (
+        _workers.threads.submit(outcome_of, partial(context.run, partial(function, *args, **kwargs))).result().result()
+    )
 
 
 def refuses_blocking(error: BaseException) -> bool:
     """Whether a server has refused a blocking call on its event loop, as `langgraph dev` does with blockbuster."""
-    return any(kind.__name__ == "BlockingError" and kind.__module__.startswith("blockbuster") for kind in type(error).__mro__)
+    return any(
+        kind.__name__ == "BlockingError" and kind.__module__.startswith("blockbuster") for kind in type(error).__mro__
+    )
 
 
 def start_in_thread(function: Callable[[], T]) -> Future[T]:
