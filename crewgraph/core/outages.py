@@ -3,16 +3,17 @@
 A run that carries on warns and emits an event. Anything else, such as a programming error or a wrong key, ends it with its cause.
 """
 
-import socket
-
 from crewgraph.core.effects import EffectFailed
-from crewgraph.errors import LimitReached
+from crewgraph.errors import LimitReached, SourceError
 
 __all__ = ["is_outage", "may_carry_on", "status_of"]
 
 
 _OUTAGES = {"TransportError", "APIConnectionError", "OperationalError", "PoolTimeout", "EndpointConnectionError"}
 """What clients raise, by the names of its base classes: httpx, OpenAI's and Anthropic's, databases, botocore."""
+
+_CONFIGURATION = (FileNotFoundError, PermissionError, FileExistsError, IsADirectoryError, NotADirectoryError)
+"""Errors of the operating system that nobody but the user can mend; the others are of networks and devices."""
 
 _STATUSES = frozenset({408, 425, 429, *range(500, 600)})
 
@@ -30,9 +31,9 @@ def status_of(error: BaseException) -> int | None:
 def is_outage(error: BaseException | None) -> bool:
     """Whether an exception, or one that it was raised from, says that a service is down, busy or out of reach."""
     while error is not None:
-        if isinstance(error, LimitReached):
+        if isinstance(error, LimitReached | SourceError):
             return False
-        if isinstance(error, ConnectionError | TimeoutError | socket.gaierror) or status_of(error) in _STATUSES:
+        if (isinstance(error, OSError) and not isinstance(error, _CONFIGURATION)) or status_of(error) in _STATUSES:
             return True
         if any(base.__name__ in _OUTAGES for base in type(error).__mro__):
             return True

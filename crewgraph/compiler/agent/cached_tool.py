@@ -23,6 +23,7 @@ from crewgraph.tools.adapt import AdaptedTool, atraced, traced
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.cache import CacheHandler
 from crewgraph.tools.use import GuardedTool, Outcome
+from crewgraph.tracebacks import raised_by_signal
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -114,13 +115,13 @@ class CachedTool:
         return predicate is None or bool((yield from self._call_handler("cache_function", predicate, args, result)))
 
     def _call_handler(self, operation: str, function: Callable[..., Any], *args: Any) -> Program[object]:
-        """Call a function of the cache; None if it fails, since a result matters more than its cache entry."""
+        """Call a function of the cache; None if it is down, or if the tool has run: its result must not be lost."""
         try:
             return plain((yield _HandlerCall(function, args, quick=self._in_memory and operation != "cache_function")))
         except GraphBubbleUp:
             raise
         except Exception as error:  # logged, and the tool is called without a cache
-            if not is_outage(error):
+            if raised_by_signal(error) or (operation == "read" and not is_outage(error)):
                 raise
             _log.warning(
                 "the tool `%s` is called without a cache: `%s` failed", self.tool.title, operation, exc_info=error
