@@ -1,7 +1,7 @@
 """No async entry blocks its event loop: each runs where LangGraph's server makes blocking calls errors."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,8 @@ async def kickoff_for_each() -> object:
 
 
 async def stream() -> object:
-    return [item async for item in answers().astream()][-1].output.raw  # pyright: ignore[reportAttributeAccessIssue]
+    items: list[Any] = [item async for item in answers().astream()]
+    return items[-1].output.raw
 
 
 async def resume() -> object:
@@ -92,7 +93,7 @@ async def memory_and_knowledge() -> object:
 
 async def knowledge_of_an_agent() -> object:
     made = answers()
-    made.agents[0].knowledge_sources = [rain()]  # pyright: ignore[reportAttributeAccessIssue]
+    made.agents[0].knowledge_sources = [rain()]
     return (await made.akickoff()).raw
 
 
@@ -133,7 +134,8 @@ async def flow_with_a_crew() -> object:
 
 
 async def stream_of_a_flow() -> object:
-    return [item async for item in OfCrews().astream()][-1].result  # pyright: ignore[reportAttributeAccessIssue]
+    items: list[Any] = [item async for item in OfCrews().astream()]
+    return items[-1].result
 
 
 async def memory() -> object:
@@ -226,7 +228,7 @@ class Unreachable(InMemoryStore):
         return self.batch(ops)
 
 
-def _kickoff(made: Crew, asynchronous: bool) -> Awaitable[Any] | Any:
+def _kickoff(made: Crew, asynchronous: bool) -> Any:
     return asyncio.run(made.akickoff()) if asynchronous else made.kickoff()
 
 

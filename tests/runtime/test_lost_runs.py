@@ -88,7 +88,7 @@ async def compiled_crew(waiting: Waiting) -> object:
 
 async def crew_with_time_limits(waiting: Waiting) -> object:
     limited = waits(waiting)
-    limited.agents[0].max_execution_time = 60  # pyright: ignore[reportAttributeAccessIssue]
+    limited.agents[0].max_execution_time = 60
     return await limited.akickoff()
 
 
