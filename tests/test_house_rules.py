@@ -58,6 +58,7 @@ BROAD_EXCEPTS = {
     "crewgraph/tools/mcp/session.py",  # whatever a connection raises is reported with the server's name
     "compat/crewgraph_compat/stand_ins/jobs.py",  # reported with the job
     "compat/crewgraph_compat/stand_ins/models/calls.py",  # raised again, unless it is to be done again
+    "crewgraph/storage/database.py",  # raised again, or done in a thread where nothing may block
     "crewgraph/tools/use.py",  # a failing tool is shown to the model
 }
 
@@ -245,6 +246,120 @@ def test_every_exception_is_caught_only_where_it_is_passed_on_or_shown():
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
     }
     assert broad <= BROAD_EXCEPTS
+
+
+KEPT_CONTEXT_VALUES = {
+    "crewgraph/events/lineage.py",  # the open scopes move on with each event of the running code
+    "crewgraph/contrib/evaluation/trace.py",  # so do the open traces
+    "crewgraph/llm/responses.py",  # the last answer in a context, until its next request
+    "crewgraph/compiler/task/events.py",  # the task of a node, whose context ends with it
+    "crewgraph/compiler/task/briefing.py",  # of the context of one effect
+    "crewgraph/compiler/task/structure.py",  # of the context of one effect
+    "crewgraph/compiler/agent/memory.py",  # of the context of one effect
+    "crewgraph/compiler/agent/memory_calls.py",  # of the context of one effect
+    "crewgraph/core/tracing.py",  # of a context that it makes
+    "crewgraph/events/background.py",  # of a task that it starts
+    "crewgraph/events/bus.py",  # `set_runtime_state` and its like are for the user's own context
+    "crewgraph/events/stream_context.py",  # returns the token to the user
+    "crewgraph/compiler/agent/human_review.py",  # returns the token to the user
+    "crewgraph/definitions/task/prompt.py",  # for the user's own context
+    "compat/crewgraph_compat/stand_ins/context.py",  # for the user's own context, or returns the token
+    "compat/crewgraph_compat/stand_ins/console/panels.py",  # returns the token to the user
+    "compat/crewgraph_compat/stand_ins/rag/factory.py",  # for the user's own context
+}
+"""Where context variables are set and not given back."""
+
+
+def test_context_variables_are_given_back_in_their_own_context_only():
+    variables = {"var_child_runnable_config", "_current_config", *_context_variables()}
+    kept: set[str] = set()
+    for path, tree in trees().items():
+        for node, around in _with_scopes(tree):
+            if not isinstance(node, ast.Attribute) or _last_name(node.value) not in variables:
+                continue
+            assert node.attr != "reset" or named(path) == "crewgraph/scoped.py", (
+                f"{named(path)}:{node.lineno}: `give_back` resets"
+            )
+            if node.attr == "set" and not any(_calls(scope, "give_back") for scope in around):
+                kept.add(named(path))
+    assert kept == KEPT_CONTEXT_VALUES
+
+
+def _context_variables() -> Iterator[str]:
+    for tree in trees().values():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+                continue
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            annotation = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else ""
+            if annotation.startswith("ContextVar[") or _calls(node.value, "ContextVar"):
+                yield _last_name(target)
+
+
+def _with_scopes(node: ast.AST, around: tuple[ast.AST, ...] = ()) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
+    """Yield the nodes of a tree, each with the functions and classes around it."""
+    for child in ast.iter_child_nodes(node):
+        yield child, around
+        is_scope = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        yield from _with_scopes(child, (*around, child) if is_scope else around)
+
+
+def _last_name(node: ast.AST) -> str:
+    match node:
+        case ast.Attribute():
+            return node.attr
+        case ast.Name():
+            return node.id
+        case ast.Call():
+            return _last_name(node.func)
+        case _:
+            return ""
+
+
+def _calls(node: ast.AST, name: str) -> bool:
+    return any(isinstance(call, ast.Call) and _last_name(call) == name for call in ast.walk(node))
+
+
+SILENT_CLEANUPS = {
+    "crewgraph/contrib/conversations/crew_chat.py",  # forgets a message
+    "crewgraph/llm/rate_limit.py",  # gives its place in a queue back
+    "crewgraph/events/frames.py",  # remembers the failure
+    "crewgraph/compiler/crew/metered_graph.py",  # removes notes of an exception
+    "crewgraph/core/cancellation.py",  # tells threads to stop
+    "crewgraph/core/saving.py",  # closes what a loop of LangGraph opened
+    "crewgraph/core/operations.py",  # tells a lost run by its context
+    "crewgraph/core/loops/bridge.py",  # tells a lost run by its context
+}
+"""Where whatever ends a coroutine or generator is handled, and nothing is reported that other code could hear of."""
+
+
+def test_what_ends_a_lost_run_is_not_reported():
+    def suspends(block: list[ast.stmt]) -> bool:
+        kinds = (ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.AsyncWith)
+        return any(isinstance(node, kinds) for node in _of_this_function(block))
+
+    reported = {
+        named(path)
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Try) and suspends(node.body)
+        for place, handler in enumerate(node.handlers)
+        if (handler.type is None or _last_name(handler.type) == "BaseException")
+        and not any("GeneratorExit" in ast.unparse(before.type or handler) for before in node.handlers[:place])
+    }
+    assert reported == SILENT_CLEANUPS
+
+
+def _of_this_function(block: list[ast.stmt]) -> Iterator[ast.AST]:
+    left: list[ast.AST] = [*block]
+    while left:
+        node = left.pop()
+        yield node
+        left += [
+            child
+            for child in ast.iter_child_nodes(node)
+            if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        ]
 
 
 EVALUATING = {

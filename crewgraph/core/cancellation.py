@@ -8,8 +8,10 @@ thread's work for an async run happens whether the run is cancelled or not, so t
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from traceback import walk_tb
+
+from crewgraph.scoped import give_back, scoped
 
 __all__ = [
     "ABANDONED",
@@ -63,17 +65,21 @@ class Cancellation:
     @contextmanager
     def abandoning(self) -> Generator[None]:
         """Abandon runs started in this block, or in threads with a copy of its context, together with this run."""
-        self.begin()
+        token = self.begin()
         try:
             yield
         finally:
-            ABANDONED.set(self._around)
+            give_back(token)
 
-    def begin(self) -> None:
-        """Abandon runs started from now on in this context together with this run."""
+    def begin(self) -> Token[Callable[[], bool] | None]:
+        """Abandon runs started from now on in this context together with this run.
+
+        Returns:
+            the token for `give_back`.
+        """
         if (around := ABANDONED.get()) is not self:
             self._around = around
-            ABANDONED.set(self)
+        return ABANDONED.set(self)
 
 
 class Underway:
@@ -135,25 +141,22 @@ def giving_up() -> Generator[None]:
     """Notify the threads that a block starts, in copies of its context, when the block fails."""
     given_up = _GivenUp()
     with when_given_up(given_up.notify):
-        before = _given_up.set(given_up)
+        token = _given_up.set(given_up)
         try:
             yield
         except BaseException:  # also a cancellation
             given_up.notify()
             raise
         finally:
-            _given_up.reset(before)
+            give_back(token)
 
 
 @contextmanager
 def notifying_later() -> Generator[Callable[[], None]]:
     """Yield the function that notifies the threads that a block starts; they may outlive the block."""
     given_up = _GivenUp()
-    before = _given_up.set(given_up)
-    try:
+    with scoped(_given_up, given_up):
         yield given_up.notify
-    finally:
-        _given_up.reset(before)
 
 
 @contextmanager

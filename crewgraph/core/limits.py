@@ -4,15 +4,14 @@ Meters nest: what an effect uses is used by the enclosing runs, too. Each record
 that a resumed run knows what it spent before.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 
 from crewgraph.core.messages import Usage
 from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
 from crewgraph.schema import PlainMapping
 
-__all__ = ["ASKING", "METER", "SPENT", "Meter", "Place", "Stopped", "check_limits", "metering"]
+__all__ = ["ASKING", "METER", "SPENT", "Meter", "Place", "Stopped", "check_limits"]
 
 
 SPENT = "spent"
@@ -74,7 +73,7 @@ class Meter(UsageCounter):
         """The "spent" item for a record or an output; empty if nothing was spent."""
         spent: dict[str, object] = {}
         if used := self.entries:
-            spent["used"] = [[*entry] for entry in used]
+            spent["used"] = list(map(list, used))
         if at := round(self.at, 3):
             spent["at"] = at
         return {SPENT: spent} if spent else {}
@@ -124,16 +123,6 @@ METER: ContextVar[Meter | None] = ContextVar("crewgraph_meter", default=None)
 
 ASKING: ContextVar[bool] = ContextVar("crewgraph_asking", default=False)
 """Whether the running code belongs to a request that is counted as a whole."""
-
-
-@contextmanager
-def metering(meter: Meter | None) -> Generator[None]:
-    """Count the requests of a block with a meter."""
-    token = METER.set(meter)
-    try:
-        yield
-    finally:
-        METER.reset(token)
 
 
 def check_limits(model: str | None = None) -> None:

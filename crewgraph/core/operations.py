@@ -23,6 +23,7 @@ from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached
 from crewgraph.schema import PlainDict
+from crewgraph.scoped import HERE, give_back
 
 if TYPE_CHECKING:
     from crewgraph.core.claims import ThreadClaim
@@ -79,12 +80,17 @@ async def adrive(program: Program[T]) -> T:
     """Run a program on this event loop."""
     reply: Any = None
     step: Callable[[Any], Operation] = program.send
+    here = HERE.set(None)
     try:
         while True:
             operation = step(reply)
             try:
                 reply, step = await operation.arun(), program.send
             except BaseException as error:  # noqa: BLE001 - thrown into the program, which decides
+                if not give_back(here):  # the run is lost
+                    program.close()
+                    raise GeneratorExit from None
+                here = HERE.set(None)
                 reply, step = interrupt_in(error) or error, program.throw
     except StopIteration as stop:
         return stop.value
@@ -180,7 +186,7 @@ class Perform(Operation):
             with self._in_time(of_run):
                 return wait_in_thread(partial(self.effect.perform, self.config), deadline - time.monotonic())
         finally:
-            METER.reset(token)
+            give_back(token)
 
     async def arun(self) -> object:
         token, around = METER.set(self.meter), UNDERWAY.set(self.underway)
@@ -191,8 +197,7 @@ class Perform(Operation):
             with self._in_time(of_run):
                 return await wait_on_loop(self._aperformed(), deadline - time.monotonic())
         finally:
-            METER.reset(token)
-            UNDERWAY.reset(around)
+            give_back(token, around)
 
     def raise_delayed(self) -> None:
         """Raise the cancellation that came while threads worked for the effect, if one came.

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TypeVar
 
+from crewgraph.scoped import scoped
+
 __all__ = ["REPORTED", "is_replayed", "is_traced", "report_once"]
 
 
@@ -26,12 +28,12 @@ def is_replayed() -> bool:
 
 def report_once(notify: Callable[[], T], place: str, reported: set[str]) -> T:
     """Run the notification of a place in a body; during it, `is_replayed` tells whether it ran before."""
-    token = _AGAIN.set(place in reported)
+    again = place in reported
     reported.add(place)
-    try:
+    if again is _AGAIN.get():
         return notify()
-    finally:
-        _AGAIN.reset(token)
+    with scoped(_AGAIN, again):
+        return notify()
 
 
 # Here and not in `tracing.py`, which imports LangChain: models and tools are declared without it.

@@ -7,8 +7,9 @@ from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 from crewgraph.errors import RunError
+from crewgraph.scoped import give_back
 
-__all__ = ["RunResources", "closing_resources", "enclosing_resources"]
+__all__ = ["RESOURCES", "RunResources", "closing_resources"]
 
 
 class _Closable(Protocol):
@@ -21,7 +22,8 @@ class _Closable(Protocol):
 
 _C = TypeVar("_C", bound=_Closable)
 
-_around: ContextVar["RunResources | None"] = ContextVar("crewgraph_resources", default=None)
+RESOURCES: ContextVar["RunResources | None"] = ContextVar("crewgraph_resources", default=None)
+"""The resources of the enclosing run; None outside of runs."""
 
 
 class RunResources:
@@ -57,31 +59,17 @@ class RunResources:
         for resource in closing:
             resource.close()
 
-    @contextmanager
-    def used(self) -> Generator[None]:
-        """Make these the enclosing resources of a block."""
-        before = _around.get()
-        _around.set(self)
-        try:
-            yield
-        finally:
-            _around.set(before)  # not by a token: a generator may resume in another context
-
-
-def enclosing_resources() -> RunResources | None:
-    """Return the resources of the enclosing run; None outside of runs."""
-    return _around.get()
-
 
 @contextmanager
 def closing_resources() -> Generator[None]:
     """Close at the end of a block what it opened, unless it belongs to an enclosing run."""
-    if _around.get() is not None:
+    if RESOURCES.get() is not None:
         yield
         return
     opened = RunResources()
+    token = RESOURCES.set(opened)
     try:
-        with opened.used():
-            yield
+        yield
     finally:
+        give_back(token)
         opened.close()

@@ -40,6 +40,7 @@ from langgraph.runtime import ExecutionInfo, Runtime
 from langgraph.types import PregelExecutableTask
 
 from crewgraph.core.channels import ResultChannel
+from crewgraph.core.loops.bridge import awaited
 from crewgraph.core.pregel import OWN_KEY
 from crewgraph.schema import PlainMapping
 
@@ -433,7 +434,9 @@ async def _arun_once(
         return await _arun_with_retry(task, retry_policy, stream, configurable)
     task.writes.clear()
     try:
-        return await cast("Any", task.proc).ainvoke(task.input, config)
+        return await awaited(cast("Any", task.proc).ainvoke(task.input, config))
+    except GeneratorExit:  # the run is lost
+        raise
     except BaseException as error:  # noqa: BLE001 - raised by LangGraph's own function, if it does not handle it
         failed = replace(task, proc=_Raising(task, error))
     return await _arun_with_retry(failed, retry_policy, stream, configurable)

@@ -120,6 +120,8 @@ async def aretrieved(
     run = await get_async_callback_manager_for_config(config).on_retriever_start({"name": name}, query, name=name)
     try:
         result = await search(patch_config(config, callbacks=run.get_child()))
+    except GeneratorExit:  # the run is lost: nothing can be awaited
+        raise
     except BaseException as error:  # the run in the trace ends with whatever was raised
         await run.on_retriever_error(error)
         raise
@@ -186,6 +188,8 @@ async def closing_runs(config: RunnableConfig) -> AsyncGenerator[RunnableConfig]
     try:
         own: RunnableConfig = {**config, "callbacks": manager}
         yield own
+    except GeneratorExit:
+        raise
     except BaseException as error:  # the runs in the trace end with whatever was raised
         await runs.end(manager, error)
         raise

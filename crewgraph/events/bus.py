@@ -26,6 +26,7 @@ from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage, unemit
 from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS
 from crewgraph.lazy import loaded
 from crewgraph.redaction import redacted_logger
+from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
@@ -422,14 +423,13 @@ class EventBus:
         scope = HandlerScope(outer)
         with self._lock:
             self._scopes.append(scope)
-        self._scope.set(scope)
         try:
-            yield
+            with scoped(self._scope, scope):
+                yield
         finally:
             with self._lock:
                 scope.closed = True
                 self._scopes.remove(scope)
-            self._scope.set(outer)  # no token: the block of an async fixture is left in another context
 
     def wants(self, event_type: type[BaseEvent]) -> bool:
         """Whether a class of events has listeners; an event without listeners need not be created.
@@ -481,11 +481,8 @@ class EventBus:
 
     def replay(self, source: object, event: BaseEvent) -> Future[None] | None:
         """Deliver an earlier event again, in its original place; `is_replaying` is true in the handlers."""
-        token = _REPLAYING.set(True)
-        try:
+        with scoped(_REPLAYING, True):
             return self.emit(source, event)
-        finally:
-            _REPLAYING.reset(token)
 
     @property
     def runtime_state(self) -> Any:

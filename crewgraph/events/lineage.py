@@ -9,7 +9,7 @@ scope it opens or closes still counts for others.
 import logging
 import threading
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
@@ -20,6 +20,7 @@ from crewgraph.errors import CrewgraphError
 from crewgraph.events.base import BaseEvent, new_id, task_id_of
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.scoped import give_back, scoped
 
 __all__ = [
     "ENDINGS",
@@ -58,7 +59,6 @@ __all__ = [
     "running",
     "scope_event",
     "set_last_event",
-    "set_lineage",
     "set_number",
     "set_trigger",
     "trigger",
@@ -226,6 +226,7 @@ Scopes = tuple[tuple[str, str], ...]
 """The open scopes, the innermost last: the id and the type of the event that opened each."""
 
 _TASK = "task_started"
+_TASKS = frozenset({_TASK})
 _ROOTS = frozenset({"crew_kickoff_started", "flow_started"})
 """The types of events that start a run's numbering if no scope is open."""
 
@@ -246,8 +247,8 @@ class _RunCounters:
 
     number: int = 0
     last: str | None = None
-    tasks: dict[str, Scopes] = field(default_factory=dict[str, Scopes])
-    """The open scopes of tasks by task id; a task may continue in another thread."""
+    tasks: dict[str, dict[str, Scopes]] = field(default_factory=dict[str, dict[str, Scopes]])
+    """The open scopes of tasks, by task id and start event: a task may continue in another thread, and several runs run it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -287,11 +288,11 @@ def assign_lineage(event: BaseEvent | UnemittedEvent) -> None:
 def _scopes_of(event: PlainMapping) -> Scopes:
     """Return the open scopes for an event: those of the running code, or of its task if the code has not opened it."""
     scopes, counters, task_id = _SCOPES.get(), _COUNTERS.get(), event["task_id"]
-    if counters is not None and task_id is not None:
-        begun = counters.tasks.get(task_id, ())
-        for item in reversed(begun):
-            if item[1] == _TASK:
-                return scopes if item in scopes else begun
+    if counters is not None and task_id in counters.tasks:
+        executions = counters.tasks[task_id]
+        if not any(opener in executions for opener, _ in scopes):
+            run = _innermost(scopes, _ROOTS)
+            return next((begun for begun in reversed(executions.values()) if _innermost(begun, _ROOTS) == run), scopes)
     return scopes
 
 
@@ -317,8 +318,18 @@ def _close(event: PlainDict, scopes: Scopes, start: str, counters: _RunCounters)
 
 def _store_scopes(event: PlainMapping, scopes: Scopes, counters: _RunCounters) -> None:
     _SCOPES.set(scopes)
-    if event["task_id"] is not None:
-        counters.tasks[event["task_id"]] = scopes
+    task_id = event["task_id"]
+    if task_id is None:
+        return
+    if event["started_event_id"] is not None and ENDINGS[event["type"]] == _TASK:
+        counters.tasks.get(task_id, {}).pop(event["started_event_id"], None)
+    elif execution := _innermost(scopes, _TASKS):
+        counters.tasks.setdefault(task_id, {})[execution] = scopes
+
+
+def _innermost(scopes: Scopes, kinds: frozenset[str]) -> str:
+    """Return the event that opened the innermost scope of one of these types; empty if there is none."""
+    return next((opener for opener, kind in reversed(scopes) if kind in kinds), "")
 
 
 def _ensure_counters() -> _RunCounters:
@@ -334,41 +345,33 @@ def current_lineage() -> Lineage:
     return Lineage(_SCOPES.get(), _TRIGGER.get())
 
 
-def set_lineage(lineage: Lineage) -> None:
-    """Set the lineage of the running code."""
-    _SCOPES.set(lineage.scopes)
-    _TRIGGER.set(lineage.trigger)
+class restored_lineage:
+    """Restores the lineage after a block; inside, the given one counts, if any."""
 
+    __slots__ = ("_lineage", "_tokens")
 
-@contextmanager
-def restored_lineage(lineage: Lineage | None = None) -> Generator[None]:
-    """Restore the lineage after a block; inside, use the given one, if any."""
-    before = current_lineage()
-    if lineage is not None:
-        set_lineage(lineage)
-    try:
-        yield
-    finally:
-        set_lineage(before)
+    def __init__(self, lineage: Lineage | None = None) -> None:
+        self._lineage = lineage
 
+    def __enter__(self) -> None:
+        scopes, trigger = self._lineage or (_SCOPES.get(), _TRIGGER.get())
+        self._tokens = _SCOPES.set(scopes), _TRIGGER.set(trigger)
 
-def _restore(lineage: Lineage, counters: _RunCounters | None, run: str | None) -> None:
-    set_lineage(lineage)
-    _COUNTERS.set(counters)
-    _RUN.set(run)
+    def __exit__(self, *failure: object) -> None:
+        give_back(*self._tokens)
 
 
 class running:
     """Encloses a run of a crew or flow: gives it an id unless it is inside another run, and restores the lineage at its end."""
 
+    __slots__ = ("_tokens",)
+
     def __enter__(self) -> None:
-        self._outer, self._lineage = _RUN.get(), current_lineage()
-        if self._outer is None:
-            _RUN.set(new_id())
+        run = _RUN.get() or new_id()
+        self._tokens = _RUN.set(run), _SCOPES.set(_SCOPES.get()), _TRIGGER.set(_TRIGGER.get())
 
     def __exit__(self, *failure: object) -> None:
-        set_lineage(self._lineage)
-        _RUN.set(self._outer)
+        give_back(*self._tokens)
 
 
 def run_id() -> str | None:
@@ -385,14 +388,13 @@ class SuspendedLineage:
     @contextmanager
     def resumed(self) -> Generator[None]:
         """Enclose a step of the run; afterwards the lineage of the surrounding code is restored."""
-        before = current_lineage(), _COUNTERS.get(), _RUN.get()
-        if self._left is not None:
-            _restore(*self._left)
+        (scopes, trigger), counters, run = self._left or (current_lineage(), _COUNTERS.get(), _RUN.get())
+        tokens = _SCOPES.set(scopes), _TRIGGER.set(trigger), _COUNTERS.set(counters), _RUN.set(run)
         try:
             yield
         finally:
             self._left = current_lineage(), _COUNTERS.get(), _RUN.get()
-            _restore(*before)
+            give_back(*tokens)
 
 
 def open_scopes() -> Scopes:
@@ -440,22 +442,19 @@ def restore_scopes(stack: Scopes) -> None:
 @contextmanager
 def event_scope(event_id: str, event_type: str = "") -> Generator[None]:
     """Open a scope for a block, unless it is already open."""
-    before = _SCOPES.get()
-    if all(opener != event_id for opener, _ in before):
-        push_scope(event_id, event_type)
-    try:
+    with scoped(_SCOPES, _SCOPES.get()):
+        if all(opener != event_id for opener, _ in _SCOPES.get()):
+            push_scope(event_id, event_type)
         yield
-    finally:
-        _SCOPES.set(before)
 
 
 def resume_task_scope(task_id: str) -> bool:
     """Enter the scope of a running task; False if there is none."""
     counters = _COUNTERS.get()
-    scopes = () if counters is None else counters.tasks.get(task_id, ())
-    if not any(kind == _TASK for _, kind in scopes):
+    executions = {} if counters is None else counters.tasks.get(task_id)
+    if not executions:
         return False
-    _SCOPES.set(scopes)
+    _SCOPES.set(next(reversed(executions.values())))
     return True
 
 
@@ -469,15 +468,9 @@ def set_trigger(event_id: str | None) -> None:
     _TRIGGER.set(event_id)
 
 
-@contextmanager
-def triggered_by(event_id: str) -> Generator[None]:
+def triggered_by(event_id: str) -> AbstractContextManager[None]:
     """Mark a block as triggered by an event."""
-    before = _TRIGGER.get()
-    _TRIGGER.set(event_id)
-    try:
-        yield
-    finally:
-        _TRIGGER.set(before)
+    return scoped(_TRIGGER, event_id)
 
 
 def last_event() -> str | None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import assign_lineage
+from crewgraph.scoped import give_back
 
 __all__ = [
     "CONTEXT_LISTENERS",
@@ -56,7 +57,7 @@ def add_stream_sink(sink: StreamSink) -> Token[tuple[StreamSink, ...]]:
 
 def reset_stream_sinks(token: Token[tuple[StreamSink, ...]]) -> None:
     """Remove a sink, in the context it was added in."""
-    SINKS.reset(token)
+    give_back(token)
 
 
 def publish_stream_event(source: object, event: BaseEvent) -> None:

@@ -1,13 +1,14 @@
 """Hooks before and after a request to a model."""
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
 from crewgraph.hooks.points import Asking, InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import clear, get_hooks, register_hook, unregister
 from crewgraph.schema import PlainDict
+from crewgraph.scoped import scoped
 
 __all__ = [
     "LLMCallHookContext",
@@ -155,11 +156,6 @@ def model_call_hooks_already_dispatched() -> bool:
     return _dispatched.get()
 
 
-@contextmanager
-def model_call_hooks_dispatched() -> Generator[None]:
+def model_call_hooks_dispatched() -> AbstractContextManager[None]:
     """Mark the hooks of the requests of a block as already called."""
-    token = _dispatched.set(True)
-    try:
-        yield
-    finally:
-        _dispatched.reset(token)
+    return scoped(_dispatched, True)

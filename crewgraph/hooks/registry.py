@@ -15,6 +15,7 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.hooks.points import HookAborted, InterceptionPoint
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.redaction import redacted_logger
+from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
@@ -103,11 +104,8 @@ def scoped_hooks(hooks: Mapping[InterceptionPoint, list[HookFn]] | None = None) 
         hooks: lists by point; more are added with `register_scoped`.
     """
     table = {point: list(listed) for point, listed in (hooks or {}).items()}
-    token = _scope.set(table)
-    try:
+    with scoped(_scope, table):
         yield table
-    finally:
-        _scope.reset(token)
 
 
 def register_scoped(point: InterceptionPoint, hook: HookFn) -> None:
@@ -268,11 +266,15 @@ def _course(
     course, began, aborted = _Course(point, ctx, reducer, verbose), time.perf_counter(), None
     try:
         yield course
+    except GeneratorExit:  # the run is lost, and other code runs here
+        hooks = ()
+        raise
     except HookAborted as error:
         aborted = error
         raise
     finally:
-        _emit_dispatched(course, len(hooks), time.perf_counter() - began, aborted)
+        if hooks:
+            _emit_dispatched(course, len(hooks), time.perf_counter() - began, aborted)
 
 
 def _emit_dispatched(course: _Course, count: int, seconds: float, aborted: HookAborted | None) -> None:

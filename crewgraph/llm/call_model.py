@@ -30,6 +30,7 @@ from crewgraph.llm.replies import Limit, said_ending, whole_reply
 from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
 from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.scoped import give_back
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -415,27 +416,24 @@ class _Call:
         self._model, self._config = model, config
         is_watched = model.traced and is_traced(config)
         self._run = TracedCall(model.name, model.provider, request, config) if is_watched else None
-        self._config_token: Token[Any] | None = None
 
     def __enter__(self) -> Self:
         config = self._config
         if self._run is not None:
             config = self._run.start()
             self._ongoing.on_text = self._run.text
-        self._ongoing_token = ONGOING.set(self._ongoing)
+        self._tokens: tuple[Token[Any], ...] = (ONGOING.set(self._ongoing),)
         if config:  # makes runs of LangChain models that the object calls children of this one
-            self._config_token = _current_config().set(config)
+            self._tokens += (_current_config().set(config),)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
-        if self._config_token is not None:
-            _current_config().reset(self._config_token)
-        ONGOING.reset(self._ongoing_token)
+        give_back(*self._tokens)
         if error is None:
             return False
-        if self._run is not None:
+        if self._run is not None and not isinstance(error, GeneratorExit):
             redact_error(error, self._model.redactor())
             self._run.fail(error)
         return ProviderErrors(self._model.name, self._model.redactor).__exit__(kind, error, trace)

@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.limits import ASKING, METER, check_limits
+from crewgraph.core.loops.bridge import awaited
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.plain import plain, unstorable
 from crewgraph.core.protocols import Model
@@ -29,6 +30,7 @@ from crewgraph.llm.reasoning import ReasoningSplitter, message_reasoning
 from crewgraph.llm.usage import LEDGERS
 from crewgraph.llm.wrapper import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.scoped import give_back
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -83,6 +85,8 @@ def function_events(
         crewai_event_bus.emit(source, ToolUsageStartedEvent(**fields))
     try:
         yield results.append
+    except GeneratorExit:
+        raise
     except BaseException as error:  # reported whatever it is, also a cancellation
         if crewai_event_bus.wants(ToolUsageErrorEvent):
             crewai_event_bus.emit(source, ToolUsageErrorEvent(**fields, error=error))
@@ -244,8 +248,7 @@ class EventModel(ModelWrapper[Model]):
             self._emit_failed(error, call_id)
             raise
         finally:
-            ASKING.reset(asking_token)
-            CALLER.reset(caller_token)
+            give_back(asking_token, caller_token)
         return self._emit_completed(messages, reply, name, call_id, chunks)
 
     async def acomplete(
@@ -258,15 +261,16 @@ class EventModel(ModelWrapper[Model]):
         call_id = call_id if chunks is None else chunks.call_id
         asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
-            reply = await self.model.acomplete(messages, tools, stop, config)
+            reply = await awaited(self.model.acomplete(messages, tools, stop, config))
+        except GeneratorExit:  # the run is lost
+            raise
         except BaseException as error:  # reported whatever it is, also a cancellation
             if isinstance(error, UnfinishedReply):  # it is paid all the same
                 self._count(name, error.usage)
             self._emit_failed(error, call_id)
             raise
         finally:
-            ASKING.reset(asking_token)
-            CALLER.reset(caller_token)
+            give_back(asking_token, caller_token)
         return self._emit_completed(messages, reply, name, call_id, chunks)
 
     def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:

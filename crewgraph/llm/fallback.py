@@ -9,10 +9,10 @@ from pydantic import BaseModel
 
 from crewgraph.core.cancellation import raised_by_handler
 from crewgraph.core.messages import Message, Reply, ToolSpec, Usage
+from crewgraph.core.outages import status_of
 from crewgraph.core.protocols import Model
 from crewgraph.errors import CrewgraphError, ModelError
 from crewgraph.llm.errors import ContextLengthExceeded, UnfinishedReply
-from crewgraph.llm.retry import status_of
 from crewgraph.llm.structure import structured_model
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping

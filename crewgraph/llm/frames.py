@@ -16,6 +16,7 @@ from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.current_call import ONGOING, OngoingCall
 from crewgraph.llm.events import StreamingChunkHandler
 from crewgraph.schema import PlainDict
+from crewgraph.scoped import scoped
 
 __all__ = ["call_frames", "stream_frames"]
 
@@ -32,9 +33,9 @@ def stream_frames(work: Callable[[], object]) -> Iterator[StreamFrame | Ended]:
         items.put(frame_of(event))
 
     def run() -> None:
-        SINKS.set((*SINKS.get(), forward))
         try:
-            items.put(Ended(work()))
+            with scoped(SINKS, (*SINKS.get(), forward)):
+                items.put(Ended(work()))
         except BaseException as error:  # noqa: BLE001 - re-raised by the consumer of the frames
             items.put(error)
 
@@ -59,16 +60,14 @@ def call_frames(llm: Any, messages: Any, arguments: PlainDict) -> StreamSession[
         crewai_event_bus.emit(
             llm, LLMCallStartedEvent(**fields, messages=request_messages, tools=arguments.get("tools"))
         )
-        token = ONGOING.set(OngoingCall(on_text=handler.text))
         try:
             call_arguments = {**arguments, "callbacks": [*(arguments.get("callbacks") or ()), handler]}
-            answer = llm.call(messages, **accepted_arguments(llm, "call", call_arguments))
+            with scoped(ONGOING, OngoingCall(on_text=handler.text)):
+                answer = llm.call(messages, **accepted_arguments(llm, "call", call_arguments))
             handler.finish()
         except BaseException as error:  # reported whatever it is, also a cancellation
             crewai_event_bus.emit(llm, LLMCallFailedEvent(**fields, error=f"{type(error).__name__}: {error}"))
             raise
-        finally:
-            ONGOING.reset(token)
         kind = LLMCallType.LLM_CALL if isinstance(answer, str) else LLMCallType.TOOL_CALL
         crewai_event_bus.emit(
             llm, LLMCallCompletedEvent(**fields, messages=request_messages, response=answer, call_type=kind)

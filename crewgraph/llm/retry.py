@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.cancellation import when_given_up
 from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.outages import status_of
 from crewgraph.core.protocols import Model
 from crewgraph.llm.rate_limit import LoopWaiter, Waiter
 from crewgraph.llm.wrapper import ModelWrapper
@@ -21,20 +22,10 @@ from crewgraph.settings import longest_retry_after
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["RetryingModel", "retry_after", "status_of"]
+__all__ = ["RetryingModel", "retry_after"]
 
 
 _RETRY_STATUSES = (429, 503)
-
-
-def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status code of an exception, if it has one."""
-    for holder in (error, getattr(error, "response", None)):
-        for name in ("status_code", "code", "status"):
-            status = getattr(holder, name, None)
-            if isinstance(status, int) and not isinstance(status, bool):
-                return status
-    return None
 
 
 def retry_after(error: BaseException) -> float | None:

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.operations import Operation, Program, drive
+from crewgraph.core.outages import is_outage
 from crewgraph.errors import LimitReached
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
@@ -15,7 +16,6 @@ from crewgraph.memory.records import MemoryRecord, ScopeInfo, utc_now
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, model_outline
-from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
     "CallOperation",
@@ -153,7 +153,7 @@ def _ask_model(llm: object, system: str, user: str, schema: type[_M], book: Book
     except LimitReached:
         raise
     except Exception as error:  # whatever a model raises, what is to be remembered is kept
-        if raised_by_signal(error):
+        if not is_outage(error):
             raise
         problem = f"{type(error).__name__}: {error}"
     _log.warning("the memory's model returned no `%s`; continuing without it: %s", schema.__name__, problem)

@@ -3,13 +3,13 @@
 from typing import Any, ClassVar
 
 from crewgraph.core.loops.bridge import call, in_thread
+from crewgraph.core.outages import is_outage
 from crewgraph.errors import StorageError
 from crewgraph.memory.events import save_with_events
 from crewgraph.memory.items import EntityMemoryItem
 from crewgraph.memory.short_term import StoredMemory
 from crewgraph.memory.storage import resolve_storage
 from crewgraph.schema import Metadata
-from crewgraph.tracebacks import raised_by_signal
 
 __all__ = ["EntityMemory"]
 
@@ -51,15 +51,19 @@ class EntityMemory(StoredMemory):
 
     def _save_items(self, items: list[EntityMemoryItem]) -> dict[str, object]:
         errors: list[str] = []
+        first: Exception | None = None
         for item in items:
             try:
                 call(self.storage.save, _entity_text(item), item.metadata)
             except Exception as error:  # raised once the others are saved
-                if raised_by_signal(error):
+                if not is_outage(error):
                     raise
+                first = first or error
                 errors.append(f"{item.name}: {error}")
         if errors:
-            raise StorageError(f"{len(errors)} of {len(items)} entities could not be saved: {'; '.join(errors)}")
+            raise StorageError(
+                f"{len(errors)} of {len(items)} entities could not be saved: {'; '.join(errors)}"
+            ) from first
         value = _entity_text(items[0]) if len(items) == 1 else f"{len(items)} entities"
         return {"value": value, "metadata": {"entity_count": len(items)}}
 

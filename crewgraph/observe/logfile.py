@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from crewgraph.core.loops.bridge import off_loop
 from crewgraph.disk import absolute_path, private_file
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
 from crewgraph.redaction import SecretRedactor, redacted_logger
@@ -29,7 +30,7 @@ def log_path(output_log_file: bool | str) -> Path:
     """Return the path for a value of `output_log_file`: `logs.txt` for True; `.txt` is added if it is neither .txt nor .json."""
     name = _DEFAULT_NAME if output_log_file is True else str(output_log_file)
     path = Path(name if name.endswith((".txt", ".json")) else f"{name}.txt")
-    return path if path.is_absolute() else Path(absolute_path("."), path)
+    return path if path.is_absolute() else Path(off_loop(absolute_path, "."), path)
 
 
 class LogFileListener:
@@ -76,7 +77,7 @@ class LogFileListener:
         }
         for path in self._paths(event):
             try:
-                add_entry(path, entry)
+                off_loop(add_entry, path, entry)
             except (OSError, ValueError) as error:
                 if path not in self._failed:
                     self._failed.add(path)

@@ -30,6 +30,7 @@ from crewgraph.project.roles import (
     resolve_awaitable,
 )
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.scoped import scoped
 
 __all__ = [
     "AGENTS",
@@ -386,11 +387,8 @@ class Configuration(dict[str, Any]):
                 f"{entry.where('context')}: `{name}` depends on itself: {' needs '.join(f'`{key}`' for key in (*names, name))}. "
                 "Remove one of these names."
             )
-        token = _resolving.set((*path, (id(self), name)))
-        try:
+        with scoped(_resolving, (*path, (id(self), name))):
             entry.update(resolve_references(self._project, entry, self._kind.references))
-        finally:
-            _resolving.reset(token)
         self._unresolved.discard(name)
 
     def get(self, name: str, default: object = None) -> Any:

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import AbstractContextManager, aclosing, contextmanager, nullcontext
-from contextvars import ContextVar, copy_context
+from contextlib import aclosing, contextmanager
+from contextvars import ContextVar, Token, copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -25,12 +25,13 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.node import PROGRESS
 from crewgraph.core.operations import Operation, Program, require_async_methods
 from crewgraph.core.pregel import shared_runtime
-from crewgraph.core.resources import RunResources
+from crewgraph.core.resources import RESOURCES, RunResources
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import SINKS
 from crewgraph.runtime.runs.metadata import without_labels
 from crewgraph.runtime.runs.retention import Retention, Trim
 from crewgraph.schema import PlainDict
+from crewgraph.scoped import give_back, scoped
 from crewgraph.tracebacks import note_once, shorten_tracebacks
 
 if TYPE_CHECKING:
@@ -153,15 +154,16 @@ def configured(config: RunnableConfig | None, program: Program[T]) -> Program[T]
     reply: Any = None
     step: Callable[[Any], Operation] = program.send
     while True:
-        token = RUN_CONFIG.set(config)
         try:
-            operation = step(reply)
+            with scoped(RUN_CONFIG, config):
+                operation = step(reply)
         except StopIteration as stop:
             return stop.value
-        finally:
-            RUN_CONFIG.reset(token)
         try:
             reply, step = (yield operation), program.send
+        except GeneratorExit:
+            program.close()
+            raise
         except BaseException as error:  # noqa: BLE001 - thrown into the program, which decides
             reply, step = error, program.throw
 
@@ -265,33 +267,27 @@ class Run(Operation):
     async def arun(self) -> "Run":
         require_async_methods(self.graph.checkpointer)
         write_outer = _writer()
-        before, notes = var_child_runnable_config.get(), NOTES.set(self.notes)
-        self._detach_config()
+        options = self._options(custom=write_outer is not None)
+        tokens = self._enter()
         try:
-            with self._sharing():
-                options = self._options(custom=write_outer is not None)
-                async with aclosing(cast("Any", self.graph.astream(self.graph_input, self.config, **options))) as steps:
-                    async for streamed in steps:
-                        self._gather(streamed, write_outer)
-                        if (trim := self._due()) is not None:
-                            await trim.arun()
+            async with aclosing(cast("Any", self.graph.astream(self.graph_input, self.config, **options))) as steps:
+                async for streamed in steps:
+                    self._gather(streamed, write_outer)
+                    if (trim := self._due()) is not None:
+                        await trim.arun()
         finally:
-            var_child_runnable_config.set(before)
-            NOTES.reset(notes)
+            give_back(*tokens)
         return self
 
     def _stream(self) -> None:
         write_outer = _writer()
-        NOTES.set(self.notes)
-        self._cancellation.begin()
-        self._detach_config()
-        with self._sharing():
-            for streamed in self.graph.stream(
-                self.graph_input, self.config, **self._options(custom=write_outer is not None)
-            ):
-                self._gather(streamed, write_outer)
-                if (trim := self._due()) is not None:
-                    trim.run()
+        options = self._options(custom=write_outer is not None)
+        self._cancellation.begin()  # and nothing is given back: this context ends with the run
+        self._enter()
+        for streamed in self.graph.stream(self.graph_input, self.config, **options):
+            self._gather(streamed, write_outer)
+            if (trim := self._due()) is not None:
+                trim.run()
 
     def parts(self, audience: "Audience") -> Generator[object]:
         """Run and yield the data of the custom stream as it is written."""
@@ -342,33 +338,29 @@ class Run(Operation):
     @contextmanager
     def _watched(self, audience: "Audience") -> Generator[None]:
         """Enclose a step of the run; the surrounding context is restored before the reader's code continues."""
-        before, notes = var_child_runnable_config.get(), NOTES.get()
-        with audience.listening(), self._sharing():
-            NOTES.set(self.notes)
-            self._detach_config()
+        with audience.listening():
+            tokens = self._enter()
             try:
                 yield
             finally:
-                var_child_runnable_config.set(before)
-                NOTES.set(notes)  # not by a token: a generator may resume in another context
+                give_back(*tokens)
 
-    def _sharing(self) -> AbstractContextManager[None]:
-        """Share the run's resources, if it has any; otherwise each node closes its own."""
-        return nullcontext() if self._resources is None else self._resources.used()
+    def _enter(self) -> tuple[Token[Any], ...]:
+        """Give the code of the graph the run's notes, resources and config; return the tokens for `give_back`."""
+        config: Any = var_child_runnable_config.get()
+        if self.detached and config is not None:
+            # A separate run inside a node of a user's graph must not use that node's checkpoint.
+            config = {key: value for key, value in config.items() if key != "configurable"}
+            config["metadata"] = without_labels(config.get("metadata") or {})
+        # Without resources, each node closes its own.
+        resources = RESOURCES.get() if self._resources is None else self._resources
+        return NOTES.set(self.notes), var_child_runnable_config.set(config), RESOURCES.set(resources)
 
     def _options(self, *, custom: bool) -> dict[str, Any]:
         if not custom:
             return self.options
         # Without `subgraphs`, LangGraph throws away what the steps of a task write.
         return {**self.options, "stream_mode": [*self.options["stream_mode"], "custom"], "subgraphs": True}
-
-    def _detach_config(self) -> None:
-        # A separate run inside a node of a user's graph must not use that node's checkpoint.
-        config = var_child_runnable_config.get()
-        if self.detached and config is not None:
-            detached: Any = {key: value for key, value in config.items() if key != "configurable"}
-            detached["metadata"] = without_labels(config.get("metadata") or {})
-            var_child_runnable_config.set(detached)
 
     def _due(self) -> Trim | None:
         return None if self.retention is None else self.retention.due()
@@ -413,12 +405,8 @@ def _writer() -> Callable[[object], None] | None:
 
     # LangGraph takes the config of the code that writes, which may be detached from the enclosing run.
     def write_outer(data: object) -> None:
-        before = var_child_runnable_config.get()
-        var_child_runnable_config.set(config)
-        try:
+        with scoped(var_child_runnable_config, config):
             write(data)
-        finally:
-            var_child_runnable_config.set(before)
 
     return write_outer
 

@@ -27,6 +27,7 @@ from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, T
 from crewgraph.lazy import lazy
 from crewgraph.observe.notebook import UpdatedOutput
 from crewgraph.redaction import SecretRedactor
+from crewgraph.scoped import give_back
 from crewgraph.text import fill
 
 if TYPE_CHECKING:
@@ -105,12 +106,11 @@ class LiveView:
         self._output = UpdatedOutput(self.render)
 
     def __enter__(self) -> None:
-        self._previous = CONTEXT_LISTENERS.get()
-        CONTEXT_LISTENERS.set((*self._previous, self))
+        self._token = CONTEXT_LISTENERS.set((*CONTEXT_LISTENERS.get(), self))
         self._output.begin()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        CONTEXT_LISTENERS.set(self._previous)
+        give_back(self._token)
         with self._lock:
             self._end(kind)
         self._output.end()

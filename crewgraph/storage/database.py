@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread, refuses_blocking
 from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.disk import absolute_path, private_file
 from crewgraph.errors import StorageError
@@ -280,6 +280,10 @@ class Database:
         self._nonblocking.now = True
         try:
             return work(*args, **kwargs)
+        except Exception as error:  # raised again, unless a server lets nothing block on its loop
+            if refuses_blocking(error):
+                raise WouldBlock from error
+            raise
         finally:
             self._nonblocking.now = False
 

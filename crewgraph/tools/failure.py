@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from crewgraph.errors import RunError
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.schema import PlainDict
+from crewgraph.scoped import scoped
 
 if TYPE_CHECKING:
     from crewgraph.events import tool as tool_events
@@ -148,11 +149,8 @@ _collected: ContextVar[list[ToolFailureRecord] | None] = ContextVar("crewgraph_t
 def tool_failure_collector() -> Generator[list[ToolFailureRecord]]:
     """Collect the failures that are handled inside the block in a list."""
     failures: list[ToolFailureRecord] = []
-    token = _collected.set(failures)
-    try:
+    with scoped(_collected, failures):
         yield failures
-    finally:
-        _collected.reset(token)
 
 
 def active_tool_failures() -> list[ToolFailureRecord] | None:

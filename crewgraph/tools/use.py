@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from crewgraph.core.cancellation import is_control_flow, raised_by_handler
 from crewgraph.core.interruption import interrupt_in
+from crewgraph.core.loops.bridge import awaited
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
 from crewgraph.lazy import lazy
@@ -104,7 +105,7 @@ class GuardedTool:
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> Outcome:
         """Execute the tool in an async run."""
         with self._watch() as outcome:
-            outcome["result"] = await self.tool.arun(args, config)
+            outcome["result"] = await awaited(self.tool.arun(args, config))
         return outcome
 
     @contextmanager

@@ -38,7 +38,7 @@ def knowing(**answers: Answers) -> ScriptedLLM:
     def said(messages: list[dict[str, Any]]) -> str | Exception:
         system, prompt = str(messages[0]["content"]), str(messages[1]["content"])
         kind = next(kind for kind, word in _FORMS.items() if word in system)
-        answer = answers.get(kind, RuntimeError(f"no answer to {kind}"))
+        answer = answers.get(kind, ConnectionError(f"no answer to {kind}"))
         if isinstance(answer, (str, Exception)):
             return answer
         return json.dumps(answer(prompt) if callable(answer) else answer)

@@ -1,12 +1,12 @@
 """The context of the running code: the task, the flow, the crew, and the name of the run."""
 
 import os
-from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from pydantic import BaseModel, Field
@@ -16,6 +16,7 @@ from crewgraph.compiler.task.events import NOTES
 from crewgraph.definitions.flow.state import current_flow_id, current_flow_method_name, current_flow_request_id
 from crewgraph.events import lineage
 from crewgraph.events.lineage import run_id
+from crewgraph.scoped import give_back, scoped
 
 __all__ = [
     "CrewContext",
@@ -124,7 +125,7 @@ def set_current_task_id(task_id: str | None) -> Token[str | None]:
 
 def reset_current_task_id(token: Token[str | None]) -> None:
     """Restore the previous task id."""
-    _TASK.reset(token)
+    give_back(token)
 
 
 def get_platform_integration_token() -> str | None:
@@ -137,14 +138,9 @@ def set_platform_integration_token(integration_token: str) -> None:
     _TOKEN.set(integration_token)
 
 
-@contextmanager
-def platform_context(integration_token: str) -> Generator[None]:
+def platform_context(integration_token: str) -> AbstractContextManager[None]:
     """Use another token within the block."""
-    token = cast("Any", _TOKEN.set(integration_token))
-    try:
-        yield
-    finally:
-        _TOKEN.reset(token)
+    return scoped(_TOKEN, integration_token)
 
 
 _OWN: ContextVar[str | None] = ContextVar("crewgraph_compat_execution", default=None)
@@ -188,7 +184,7 @@ def set_execution_uuid(execution_uuid: str) -> Token[str | None]:
 
 def clear_execution_uuid(token: Token[str | None]) -> None:
     """Restore the previous execution id."""
-    _OWN.reset(token)
+    give_back(token)
 
 
 def begin_execution(
@@ -219,7 +215,7 @@ def end_execution(token: Token[str | None] | None, *, defer: bool = False) -> Ex
     """
     if token is None:
         return None
-    _OWN.reset(token)
+    give_back(token)
     trace = _TRACES.get()
     _TRACES.set(None)
     if trace is None or defer:

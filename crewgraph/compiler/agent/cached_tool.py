@@ -12,6 +12,7 @@ from crewgraph.core.digests import encoded
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.core.outages import is_outage
 from crewgraph.core.plain import plain
 from crewgraph.core.replay import is_traced
 from crewgraph.definitions.agent.agent import BaseAgent
@@ -118,13 +119,13 @@ class CachedTool:
         return predicate is None or bool((yield from self._call_handler("cache_function", predicate, args, result)))
 
     def _call_handler(self, operation: str, function: Callable[..., Any], *args: Any) -> Program[object]:
-        """Call a function of the cache; None if it fails, since a result matters more than its cache entry."""
+        """Call a function of the cache; None if it is down, or if the tool has run: its result must not be lost."""
         try:
             return plain((yield _HandlerCall(function, args, quick=self._in_memory and operation != "cache_function")))
         except GraphBubbleUp:
             raise
         except Exception as error:  # logged, and the tool is called without a cache
-            if raised_by_signal(error):
+            if raised_by_signal(error) or (operation == "read" and not is_outage(error)):
                 raise
             _log.warning(
                 "the tool `%s` is called without a cache: `%s` failed", self.tool.title, operation, exc_info=error

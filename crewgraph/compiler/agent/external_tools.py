@@ -8,9 +8,10 @@ from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
-from crewgraph.core.resources import RunResources
+from crewgraph.core.resources import RESOURCES, RunResources
 from crewgraph.lazy import lazy
 from crewgraph.prompts.book import Book
+from crewgraph.scoped import scoped
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent.delegation_tools import CoworkerTool
@@ -81,7 +82,7 @@ class ExternalResourceCheck(Operation):
         for tool in self.images.values():
             tool.check()
         if self.capabilities:
-            with self.opened.used():
+            with scoped(RESOURCES, self.opened):
                 for capability in self.capabilities:
                     capability.check_available()
 

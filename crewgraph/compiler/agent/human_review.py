@@ -6,8 +6,8 @@ import selectors
 import stat
 import sys
 import threading
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from inspect import isbuiltin
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
@@ -23,6 +23,7 @@ from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.observe.progress import without_progress
 from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainMapping
+from crewgraph.scoped import give_back, scoped
 from crewgraph.text import printable
 
 if TYPE_CHECKING:
@@ -58,14 +59,9 @@ _terminal_lock = threading.Lock()
 _UNATTENDED: ContextVar[bool] = ContextVar("crewgraph_unattended", default=False)
 
 
-@contextmanager
-def unattended() -> Generator[None]:
+def unattended() -> AbstractContextManager[None]:
     """Leave questions of runs in a block pending, even if there is a terminal: it belongs to a server or a worker."""
-    token = _UNATTENDED.set(True)
-    try:
-        yield
-    finally:
-        _UNATTENDED.reset(token)
+    return scoped(_UNATTENDED, True)
 
 
 def has_terminal() -> bool:
@@ -279,7 +275,7 @@ def set_provider(provider: HumanInputProvider) -> "Token[HumanInputProvider | No
 
 def reset_provider(token: "Token[HumanInputProvider | None]") -> None:
     """Restore the provider from before `set_provider` returned the token."""
-    _provider.reset(token)
+    give_back(token)
 
 
 class WorkInReview:

@@ -3,8 +3,8 @@
 The agent's model writes the query; the results go into the prompt.
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -19,15 +19,16 @@ from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall, Notify
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Reply
 from crewgraph.core.operations import Operation
+from crewgraph.core.outages import may_carry_on
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
-from crewgraph.errors import SourceError
 from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_knowledge_context
 from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
+from crewgraph.scoped import scoped
 
 if TYPE_CHECKING:
     from crewgraph.definitions.agent.delegation_tools import CoworkerTool
@@ -73,14 +74,9 @@ class _LoadedOnce:
 _once: ContextVar[_LoadedOnce | None] = ContextVar("crewgraph_knowledge_once", default=None)
 
 
-@contextmanager
-def load_knowledge_once() -> Generator[None]:
+def load_knowledge_once() -> AbstractContextManager[None]:
     """Load the sources of each knowledge once for all runs in this context."""
-    token = _once.set(_LoadedOnce())
-    try:
-        yield
-    finally:
-        _once.reset(token)
+    return scoped(_once, _LoadedOnce())
 
 
 def _working_agents(bindings: Iterable[AgentBinding]) -> list[tuple[BaseAgent, Crew | None]]:
@@ -205,7 +201,7 @@ def _write_query(lookup: KnowledgeQuery) -> Body[str]:
     try:
         reply: Reply = yield ModelCall(model=model, transcript=transcript)
     except EffectFailed as failure:
-        if failure.type_name == "TimeLimitReached":
+        if not may_carry_on(failure):
             raise
         lookup.usage.failed(failure.spent)
         yield Notify(partial(lookup.report.query_failed, str(failure)))
@@ -238,7 +234,7 @@ def _search(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> B
             documents=_as_documents,
         )
     except EffectFailed as failure:
-        if failure.type_name == "TimeLimitReached" or isinstance(failure.__cause__, SourceError):
+        if not may_carry_on(failure):
             raise
         yield Notify(partial(lookup.report.search_failed, query, str(failure)))
         return ""

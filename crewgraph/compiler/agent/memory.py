@@ -16,6 +16,7 @@ from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.structured_answer import request_structured
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.core.messages import Message
+from crewgraph.core.outages import may_carry_on
 from crewgraph.core.protocols import Model
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.lazy import lazy
@@ -90,7 +91,7 @@ def assess_output(
         try:
             reply = yield from request_structured(messages, Assessment, model, book, usage, attempts=1, stage=stage)
         except EffectFailed as failure:
-            if failure.type_name == "TimeLimitReached":
+            if not may_carry_on(failure):
                 raise
         else:
             if reply.value is not None:
@@ -133,7 +134,7 @@ def extract_memories(
     try:
         reply = yield from request_structured(messages, ExtractedMemories, model, book, usage, attempts=1, stage=stage)
     except EffectFailed as failure:
-        if failure.type_name == "TimeLimitReached":
+        if not may_carry_on(failure):
             raise
         return [text]
     return (
@@ -300,7 +301,7 @@ class Recollection:
             if statements:
                 yield from save_extracted(memory, statements, role, usage)
         except EffectFailed as failure:
-            if failure.type_name == "TimeLimitReached":
+            if not may_carry_on(failure):
                 raise
             yield from self._report_failure("memory", "written", str(failure))
 
@@ -343,7 +344,7 @@ class Recollection:
                 enter=self._user.enter,
             )
         except EffectFailed as failure:
-            if failure.type_name == "TimeLimitReached":
+            if not may_carry_on(failure):
                 raise
             yield from self._report_failure(kind, "written", str(failure))
 

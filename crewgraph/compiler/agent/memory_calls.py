@@ -12,13 +12,13 @@ from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.task.training import TRAINING
 from crewgraph.core.loops.bridge import call
+from crewgraph.core.outages import is_outage
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict
-from crewgraph.tracebacks import raised_by_signal
 
 if TYPE_CHECKING:
     from crewgraph.events import knowledge as knowledge_events
@@ -184,8 +184,8 @@ def search_memories(
             texts[kind] = contextual.memory_texts(kind, search())
         except GraphBubbleUp:
             raise
-        except Exception as error:  # reported, and the work continues without it
-            if raised_by_signal(error):
+        except Exception as error:  # reported if a service is down: the work continues without it
+            if not is_outage(error):
                 raise
             failed[kind] = f"{type(error).__name__}: {error}"
     text = contextual.format_memories(texts, book)

@@ -1,7 +1,7 @@
 """The models of agents, rate-limited and hooked, and the state shared by the runs of a crew or agent: limits and tool caches."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +25,7 @@ from crewgraph.llm.rate_limit import RPMController, await_slot, wait_for_slot
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.wrapper import ModelWrapper
 from crewgraph.schema import PlainMapping
+from crewgraph.scoped import scoped
 from crewgraph.tools.cache import CacheHandler
 
 if TYPE_CHECKING:
@@ -109,14 +110,9 @@ def builtin_cache_handler(owner: BaseAgent | Crew | Meter, *, across_runs: bool)
         return _handlers.setdefault(owner, CacheHandler())
 
 
-@contextmanager
-def isolated_tool_cache(crew: Crew) -> Generator[None]:
+def isolated_tool_cache(crew: Crew) -> AbstractContextManager[None]:
     """Isolate the runs in this context from the crew's tool cache across runs."""
-    token = _isolated.set({**_isolated.get(), id(crew): CacheHandler()})
-    try:
-        yield
-    finally:
-        _isolated.reset(token)
+    return scoped(_isolated, {**_isolated.get(), id(crew): CacheHandler()})
 
 
 def llm_of(agent: BaseAgent) -> object:

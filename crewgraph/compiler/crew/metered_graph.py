@@ -23,7 +23,7 @@ from crewgraph.compiler.crew.graph import SHARED_NODE, node_task
 from crewgraph.compiler.crew.inputs import CrewInput
 from crewgraph.compiler.enclosing import is_node
 from crewgraph.core.draining import ActiveNodes
-from crewgraph.core.limits import METER, Meter, Place, Stopped, metering
+from crewgraph.core.limits import METER, Meter, Place, Stopped
 from crewgraph.core.node import PROGRESS
 from crewgraph.core.pregel import interrupted, named_run, place_of, shows_steps
 from crewgraph.core.saving import InlineGraph
@@ -39,6 +39,7 @@ from crewgraph.llm.prices import cost, price_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, UsageMetrics
 from crewgraph.schema import PlainMapping
+from crewgraph.scoped import give_back, scoped
 from crewgraph.tracebacks import drop_graph_notes
 
 if TYPE_CHECKING:
@@ -389,12 +390,12 @@ class MeteredGraph(InlineGraph):
                 except Stopped as stop:
                     raise meter.error_of(stop) from None
                 finally:
-                    METER.reset(token)
+                    give_back(token)
                 if part is _END:
                     return
                 yield part
         finally:
-            with metering(meter):
+            with scoped(METER, meter):
                 steps.close()
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
@@ -415,12 +416,12 @@ class MeteredGraph(InlineGraph):
                 except Stopped as stop:
                     raise meter.error_of(stop) from None
                 finally:
-                    METER.reset(token)
+                    give_back(token)
                 if part is _END:
                     return
                 yield part
         finally:
-            with metering(meter):
+            with scoped(METER, meter):
                 await steps.aclose()
 
     def _opened(self, input: object, config: RunnableConfig | None, context: object = None) -> tuple[object, RunMeter]:

@@ -32,6 +32,7 @@ from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import default_book
 from crewgraph.schema import Metadata
+from crewgraph.scoped import scoped
 
 __all__ = [
     "answer_to",
@@ -121,9 +122,10 @@ def interrupts(running: Running) -> Generator[None]:
     """
     answers = _answered_interrupts(running)
     config = var_child_runnable_config.get()
-    token = var_child_runnable_config.set(with_answers(config, answers)) if answers and config is not None else None
+    inside = with_answers(config, answers) if answers and config is not None else config
     try:
-        yield
+        with scoped(var_child_runnable_config, inside):
+            yield
     except GraphInterrupt as stop:
         pending = stop.args[0] if stop.args else ()
         if not pending:
@@ -131,9 +133,6 @@ def interrupts(running: Running) -> Generator[None]:
         raise parked_question(running, f"{_INTERRUPT}{len(answers)}", pending[0].value) from None
     except ParentCommand as left:
         raise refused_command(left, f"method `{running.method}` of flow `{running.run.name}`") from None
-    finally:
-        if token is not None:
-            var_child_runnable_config.reset(token)
 
 
 def _answered_interrupts(running: Running) -> list[object]:

@@ -41,6 +41,7 @@ from crewgraph.events.lineage import restored_lineage
 from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.llm.usage import LEDGERS
+from crewgraph.scoped import give_back, scoped
 
 __all__ = [
     "HookedMethod",
@@ -321,16 +322,13 @@ def execution_work(
 
     def work() -> object:
         def inside() -> object:
-            token = RUNNING.set(running)
-            try:
+            with scoped(RUNNING, running):
                 with restored_lineage(run.lineages.get(name)), _enclosing_flow(running), interrupts(running):
                     value = _pending_feedback(running, method)
                     if value is None:
                         final_args, final_keywords = hooked.before(args, keywords)
                         value = hooked.after(function(*final_args, **final_keywords))
                 return _with_feedback(running, method, value)
-            finally:
-                RUNNING.reset(token)
 
         value = traced_method(running, args, keywords, inside)
         run.ended.append(name)
@@ -338,16 +336,13 @@ def execution_work(
 
     async def awork() -> object:
         async def inside() -> object:
-            token = RUNNING.set(running)
-            try:
+            with scoped(RUNNING, running):
                 with restored_lineage(run.lineages.get(name)), _enclosing_flow(running), interrupts(running):
                     value = _pending_feedback(running, method)
                     if value is None:
                         final_args, final_keywords = await hooked.abefore(args, keywords)
                         value = await hooked.aafter(await function(*final_args, **final_keywords))
                 return value if method.feedback is None else await in_thread(_with_feedback, running, method, value)
-            finally:
-                RUNNING.reset(token)
 
         value = await atraced_method(running, args, keywords, inside)
         run.ended.append(name)
@@ -402,17 +397,14 @@ def _with_feedback(running: Running, method: FlowMethod, value: object) -> objec
 def _enclosing_flow(running: Running) -> Generator[None]:
     """Set the enclosing flow and method of a block."""
     flow_id = running.run.flow_id
-    tokens = [
-        (current_flow_id, current_flow_id.set(flow_id)),
-        (current_flow_request_id, current_flow_request_id.set(current_flow_request_id.get() or flow_id)),
-        (current_flow_name, current_flow_name.set(running.run.name)),
-    ]
-    method = current_flow_method_name.set(running.method)
-    ledgers = LEDGERS.set((*LEDGERS.get(), running.run.usage))
+    tokens = (
+        current_flow_id.set(flow_id),
+        current_flow_request_id.set(current_flow_request_id.get() or flow_id),
+        current_flow_name.set(running.run.name),
+        current_flow_method_name.set(running.method),
+        LEDGERS.set((*LEDGERS.get(), running.run.usage)),
+    )
     try:
         yield
     finally:
-        LEDGERS.reset(ledgers)
-        current_flow_method_name.reset(method)
-        for variable, token in reversed(tokens):
-            variable.reset(token)
+        give_back(*tokens)

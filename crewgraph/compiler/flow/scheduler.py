@@ -45,7 +45,7 @@ def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution)
     run.check_cancelled()
     try:
         return (yield from _run_method(run, progress, name, execution))
-    except GraphBubbleUp:
+    except (GeneratorExit, GraphBubbleUp):
         raise
     except BaseException as error:  # any error of the user's method is reported, then raised again
         FlowReport(run, name, execution["method"]).failed(error)

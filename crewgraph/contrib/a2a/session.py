@@ -10,7 +10,7 @@ from crewgraph.contrib.a2a.answer import RemoteAnswer, TaskProgress, message_tex
 from crewgraph.contrib.a2a.config import PollingConfig, PushNotificationConfig, RemoteAgent, StreamingConfig
 from crewgraph.contrib.a2a.wire import EventFields, RemoteClient, Unavailable, emit_a2a_event, supports_streaming
 from crewgraph.core.loops.threads import LoopThread
-from crewgraph.core.resources import enclosing_resources
+from crewgraph.core.resources import RESOURCES
 from crewgraph.errors import RemoteAgentError
 from crewgraph.events.a2a import (
     A2AArtifactReceivedEvent,
@@ -259,7 +259,7 @@ def _plain(value: Any) -> Any:
 @contextmanager
 def _session_for(remote: RemoteAgent) -> Generator[_Session]:
     """Yield the run's session, which stays open; outside a run, a session that closes afterwards."""
-    resources = enclosing_resources()
+    resources = RESOURCES.get()
     if resources is not None:
         yield resources.of(("a2a", id(remote)), lambda: _Session(remote))
         return

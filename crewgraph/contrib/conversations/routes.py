@@ -19,13 +19,13 @@ from crewgraph.contrib.conversations.messages import (
 )
 from crewgraph.contrib.conversations.turns import TURN, Turn
 from crewgraph.core.messages import Message
+from crewgraph.core.outages import is_outage
 from crewgraph.definitions.flow.method import is_conversational_only
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.events.flow import ConversationRouteSelectedEvent
 from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict, PlainMapping, model_outline
 from crewgraph.text import extract_json
-from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
     "answer_from_history",
@@ -103,7 +103,7 @@ def _model_route(flow: Any, router: RouterConfig, context: Mapping[str, object])
     try:
         reply = ask_model(llm, prompt)
     except Exception as error:  # the fallback route handles the turn
-        if raised_by_signal(error):
+        if not is_outage(error):
             raise
         _warn(f"the model could not choose a route of flow `{flow.flow_name}`: {type(error).__name__}: {error}")
         return router.fallback_intent or _CONVERSE

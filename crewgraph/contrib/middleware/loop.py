@@ -59,6 +59,7 @@ from crewgraph.errors import ModelError, OutputInvalid, RunError, ToolFailed
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.usage import REPLACED, UsageLedger
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.scoped import scoped
 from crewgraph.tools.failure import ToolFailureReason
 from crewgraph.tools.use import RAISED
 
@@ -328,13 +329,9 @@ class _Loop:
         asked = Reply(content=text, tool_calls=[], usage=None, extra={})
         actions, step = Actions(actions=(action,), thought=text, text=text), len(state.get("crewgraph_usage", ()))
         config, raised, usage = request.runtime.config, list[Exception](), UsageLedger()
-        token, counted = RAISED.set(raised), REPLACED.set((self.context.usage, usage))
-        try:
+        with scoped(RAISED, raised), scoped(REPLACED, (self.context.usage, usage)):
             body = run_tools(replace(self.context, usage=usage), dialogue, asked, actions, step)
             (outcome,) = yield from run_body(body, Journal(config), self._path(config))
-        finally:
-            RAISED.reset(token)
-            REPLACED.reset(counted)
         if used := usage.to_tree():
             self.used_by_calls.setdefault(str(call["id"]), []).append(used)
         message = _tool_message(outcome, call["name"], call["id"])

@@ -18,6 +18,7 @@ from procrastinate.jobs import Job as EngineJob
 from psycopg_pool import PoolTimeout
 from pydantic import BaseModel, ConfigDict
 
+from crewgraph.core.outages import status_of
 from crewgraph.core.plain import plain
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.flow.flow import Flow
@@ -30,7 +31,6 @@ from crewgraph.errors import (
     TimeLimitReached,
 )
 from crewgraph.llm.errors import UnreadableAnswer
-from crewgraph.llm.retry import status_of
 
 __all__ = [
     "CLOCK",

@@ -30,6 +30,7 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.run_hooks import SnapshotOrigin
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.scoped import give_back
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = [
@@ -167,23 +168,17 @@ def _is_checkpoint_event(kind: str) -> bool:
 class Recording:
     """Context manager in which recorders receive all events; a `RunObserver`."""
 
-    _previous: tuple[Any, Any]
-
     def __init__(self, recorders: Sequence[SnapshotRecorder]) -> None:
         self._recorders = recorders
 
     def __enter__(self) -> None:
         for recorder in self._recorders:
             recorder.begin()
-        self._previous = CONTEXT_LISTENERS.get(), RUNTIME_STATE.get()
-        if self._recorders:
-            CONTEXT_LISTENERS.set((*self._previous[0], *self._recorders))
-            RUNTIME_STATE.set(self._recorders[0].state)
+        state = self._recorders[0].state if self._recorders else RUNTIME_STATE.get()
+        self._tokens = CONTEXT_LISTENERS.set((*CONTEXT_LISTENERS.get(), *self._recorders)), RUNTIME_STATE.set(state)
 
     def __exit__(self, *_: object) -> None:
-        listeners, state = self._previous
-        CONTEXT_LISTENERS.set(listeners)
-        RUNTIME_STATE.set(state)
+        give_back(*self._tokens)
 
 
 class CrewRecording(Recording):

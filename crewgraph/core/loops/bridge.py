@@ -18,13 +18,17 @@ from typing import Any, ParamSpec, TypeVar
 from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up, when_given_up
 from crewgraph.core.interruption import PATIENCE, end_with_main_thread, is_interrupted
 from crewgraph.core.loops.threads import GrowingThreadPool, start_loop
+from crewgraph.scoped import HERE, give_back
 
 __all__ = [
     "TimeIsUp",
     "acall",
+    "awaited",
     "call",
     "in_thread",
+    "off_loop",
     "outcome_of",
+    "refuses_blocking",
     "start_in_thread",
     "wait_for",
     "wait_in_thread",
@@ -76,12 +80,21 @@ def _closed(function: Callable[[], T]) -> T:
         raise _carried(error) from error
 
 
-async def _aclosed(awaitable: Awaitable[T]) -> T:
+async def awaited(awaitable: Awaitable[T]) -> T:
+    """Await code of others; what coroutines cannot carry becomes a RuntimeError.
+
+    Whatever it raises while a lost run is ended, such as a cleanup that awaits, is a GeneratorExit.
+    """
+    here = HERE.set(None)
     # Python itself replaces a StopIteration, and a GeneratorExit is how it closes a coroutine.
     try:
         return await awaitable
-    except StopAsyncIteration as error:
-        raise _carried(error) from error
+    except BaseException as error:
+        if not give_back(here):
+            raise GeneratorExit from None
+        if isinstance(error, StopAsyncIteration):
+            raise _carried(error) from error
+        raise
 
 
 def _carried(error: BaseException) -> RuntimeError:
@@ -141,6 +154,26 @@ async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
         underway.threads -= 1
 
 
+def off_loop(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function that blocks for a moment; on an event loop, in a thread, for which the loop waits.
+
+    For sync code that async runs reach and that cannot await: a server may refuse to let it block on the loop.
+    """
+    if _running() is None:
+        return function(*args, **kwargs)
+    context = contextvars.copy_context()
+    return (
+        _workers.threads.submit(outcome_of, partial(context.run, partial(function, *args, **kwargs))).result().result()
+    )
+
+
+def refuses_blocking(error: BaseException) -> bool:
+    """Whether a server has refused a blocking call on its event loop, as `langgraph dev` does with blockbuster."""
+    return any(
+        kind.__name__ == "BlockingError" and kind.__module__.startswith("blockbuster") for kind in type(error).__mro__
+    )
+
+
 def start_in_thread(function: Callable[[], T]) -> Future[T]:
     """Run a blocking function in a thread, in the caller's context, without waiting for it."""
     return _workers.threads.submit(_closed, partial(contextvars.copy_context().run, function))
@@ -183,7 +216,7 @@ async def wait_on_loop(work: Coroutine[object, object, T], seconds: float) -> T:
                     raise
                 underway.is_delayed = True
     finally:
-        if not task.done():
+        if not task.done() and not task.get_loop().is_closed():
             if underway is not None:
                 underway.is_given_up = True
             task.cancel()
@@ -201,16 +234,16 @@ def call(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
 async def acall(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
     """Call a function of either kind, sync or async, in an async run; a sync one runs in a thread."""
     if inspect.iscoroutinefunction(function):
-        return await _aclosed(function(*args, **kwargs))
+        return await awaited(function(*args, **kwargs))
     value = await in_thread(function, *args, **kwargs)
-    return await _aclosed(value) if inspect.isawaitable(value) else value
+    return await awaited(value) if inspect.isawaitable(value) else value
 
 
 def wait_for(awaitable: Awaitable[T]) -> T:
     """Wait for an awaitable from sync code, inside a running event loop or outside of any."""
 
     async def waited() -> T:
-        return await _aclosed(awaitable)
+        return await awaited(awaitable)
 
     loop = _workers.loop
     if _running() is loop:

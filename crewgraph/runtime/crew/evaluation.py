@@ -34,6 +34,7 @@ from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickof
 from crewgraph.runtime.crew.training import checked_rounds
 from crewgraph.runtime.execution import CallBack, WaitForListeners, interruptible
 from crewgraph.schema import PlainDict
+from crewgraph.scoped import scoped
 
 if TYPE_CHECKING:
     from crewgraph.observe.table import show_table
@@ -121,6 +122,8 @@ def _test(
                     scores = yield from judge.scores(outputs, result)
                     result.rounds.append(_round(output, scores, seconds))
                     shown.advance()
+        except GeneratorExit:
+            raise
         except BaseException as error:  # also Ctrl-C: the event of the end is emitted
             emit_crew_event(CrewTestFailedEvent, crew, **fields, error=failure_text(error))
             if result.rounds:
@@ -137,11 +140,8 @@ def _test(
 
 def _run_round(crew: Crew, inputs: Inputs, checkpointer: Checkpointer) -> Program[Any]:
     """A test round; the crew saves no memories of it, so that rounds do not influence each other."""
-    token = CREW_WITHOUT_MEMORY.set(crew)
-    try:
+    with scoped(CREW_WITHOUT_MEMORY, crew):
         return (yield from kickoff_program(crew, inputs, RunOptions(checkpointer=checkpointer)))
-    finally:
-        CREW_WITHOUT_MEMORY.reset(token)
 
 
 def _outputs(crew: Crew, output: object) -> list[tuple[Task, TaskOutput]]:

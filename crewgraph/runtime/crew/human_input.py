@@ -33,6 +33,7 @@ from crewgraph.runtime.execution import ReadState, Run
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainMapping
+from crewgraph.scoped import give_back
 from crewgraph.tools.base import approval_of
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def run_with_questions(
     method = place.method or place.unstored_method
     may_ask = place.detached and place.checkpointer is not False and (method is None or method.run.may_ask_here)
     asks_here = may_ask and has_terminal()
-    REPORTED.set(set() if asks_here else None)  # the user at the terminal has seen the earlier events
+    token = REPORTED.set(set() if asks_here else None)  # the user at the terminal has seen the earlier events
     try:
         while True:
             run = start(value)
@@ -190,7 +191,7 @@ def run_with_questions(
                 return run
             value = yield from _ask_at_terminal(run.questions, tasks, place.checkpointer, config)
     finally:
-        REPORTED.set(None)
+        give_back(token)
 
 
 def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:

@@ -176,7 +176,7 @@ def _start(
 ) -> Program[CrewOutput]:
     try:
         run, prepared = yield from _prepare(crew, inputs, options, resources, is_streamed=audience is not None)
-    except GraphBubbleUp:
+    except (GeneratorExit, GraphBubbleUp):
         raise
     except BaseException as error:  # listeners get a start event for every end event
         fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": options.thread_id}
@@ -464,8 +464,8 @@ class CrewRun:
             emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=dict(inputs) if has_inputs else None)
             try:
                 output = yield from self._run_with_hooks(value, inputs)
-            except (GraphBubbleUp, Parked):
-                raise  # a question, which the enclosing graph asks before it resumes the run
+            except (GeneratorExit, GraphBubbleUp, Parked):
+                raise  # a lost run, or a question, which the enclosing graph asks before it resumes the run
             except BaseException as error:  # also Ctrl-C and a cancellation: the event of the end is emitted
                 drop_graph_notes(error)
                 emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))

@@ -46,6 +46,7 @@ from crewgraph.runtime.crew.kickoff import (
 )
 from crewgraph.runtime.execution import CallBack, ReadState, WaitForListeners, interruptible
 from crewgraph.runtime.run_target import run_place
+from crewgraph.scoped import scoped
 from crewgraph.text import slug
 from crewgraph.tracebacks import note_once
 
@@ -105,6 +106,8 @@ def _train(
             while training_run.training.done < rounds:
                 yield from training_run.round(ask, checkpointer)
             yield from training_run.draw_lessons()
+        except GeneratorExit:
+            raise
         except BaseException as error:  # also Ctrl-C: the event of the end is emitted
             emit_crew_event(CrewTrainFailedEvent, crew, **fields, error=failure_text(error))
             note_once(error, f"the feedback so far is in `{path}`; training again with this file continues from there")
@@ -189,19 +192,11 @@ class _TrainingRun:
         earlier_feedback = {
             role: [item.human_feedback for item in training.of(role, before=iteration)] for role in roles
         }
-        token = TRAINING.set(
-            TrainingRound(
-                crew=self.crew,
-                iteration=iteration,
-                ask=ask,
-                earlier_feedback=earlier_feedback,
-                save=self._save_feedback,
-            )
+        training_round = TrainingRound(
+            crew=self.crew, iteration=iteration, ask=ask, earlier_feedback=earlier_feedback, save=self._save_feedback
         )
-        try:
+        with scoped(TRAINING, training_round):
             yield from _run_round(self.crew, training.inputs, training.threads[iteration - 1], checkpointer)
-        finally:
-            TRAINING.reset(token)
         training.done = iteration
         yield CallBack(self.save)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.core.claims import guard
+from crewgraph.core.loops.bridge import off_loop
 from crewgraph.lazy import lazy
 from crewgraph.settings import retention_days, size_cap, storage_dir
 from crewgraph.storage.checkpoints.strict import strictly_reading
@@ -37,8 +38,8 @@ def default_checkpointer() -> SqliteCheckpointer:
     path = storage_dir() / DATABASE
     with _lock:
         if path not in _checkpointers or _checkpointers[path].is_replaced:
-            _checkpointers[path] = SqliteCheckpointer(
-                path, retention_days=retention_days() or None, max_bytes=size_cap() or None
+            _checkpointers[path] = off_loop(
+                SqliteCheckpointer, path, retention_days=retention_days() or None, max_bytes=size_cap() or None
             )
         return _checkpointers[path]
 

@@ -3,7 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -14,8 +14,9 @@ from crewgraph.definitions.stream import Custom, StreamItem, TaskItem
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import SuspendedLineage
 from crewgraph.events.llm import LLMStreamChunkEvent, LLMThinkingChunkEvent
-from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS, ContextListener
+from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS, ContextListener, StreamSink
 from crewgraph.runtime.streaming.items import ItemFields
+from crewgraph.scoped import give_back
 
 __all__ = ["Audience"]
 
@@ -43,7 +44,10 @@ class Audience(ABC):
         self._lock = threading.Lock()
         self._abandoned = False
         self._lineage = SuspendedLineage()
+        # Of the code that started the run: a reader that continues it may be inside another run.
         self._listeners: tuple[ContextListener, ...] | None = None
+        self._sinks: tuple[StreamSink, ...] = ()
+        self._around: Callable[[], bool] | None = None
 
     @abstractmethod
     def item(self, source: object, event: BaseEvent) -> StreamItem | None:
@@ -64,18 +68,22 @@ class Audience(ABC):
     @contextmanager
     def listening(self) -> Generator[None]:
         """Receive the events of the code in the block, and of what it starts."""
-        sinks, is_abandoned, listeners = SINKS.get(), ABANDONED.get(), CONTEXT_LISTENERS.get()
-        CONTEXT_LISTENERS.set(listeners if self._listeners is None else self._listeners)
-        SINKS.set((*sinks, self._on_event))
-        ABANDONED.set(lambda: self._abandoned or (is_abandoned is not None and is_abandoned()))
+        if self._listeners is None:
+            self._listeners, self._sinks, self._around = (
+                CONTEXT_LISTENERS.get(),
+                (*SINKS.get(), self._on_event),
+                ABANDONED.get(),
+            )
+        tokens = CONTEXT_LISTENERS.set(self._listeners), SINKS.set(self._sinks), ABANDONED.set(self._is_abandoned)
         try:
             with self._lineage.resumed():
                 yield
         finally:
-            SINKS.set(sinks)
-            ABANDONED.set(is_abandoned)
             self._listeners = CONTEXT_LISTENERS.get()
-            CONTEXT_LISTENERS.set(listeners)
+            give_back(*tokens)
+
+    def _is_abandoned(self) -> bool:
+        return self._abandoned or (self._around is not None and self._around())
 
     def drain(self) -> Iterator[StreamItem]:
         """Take the items in the queue."""

@@ -5,6 +5,7 @@ a lazy reference where most programs do without.
 """
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread, off_loop
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.disk import absolute_path
 from crewgraph.errors import CrewgraphError, StorageError
@@ -66,12 +67,13 @@ def project_label() -> str:
 
     So two projects that share a storage folder never see each other's entries.
     """
-    return _directory_label(absolute_path("."))
+    here = os.stat(".")
+    return _directory_label(here.st_dev, here.st_ino)
 
 
 @lru_cache(8)
-def _directory_label(directory: str) -> str:
-    folder = Path(directory).resolve()
+def _directory_label(device: int, number: int) -> str:
+    folder = Path(off_loop(absolute_path, ".")).resolve()
     digest = hashlib.sha256(str(folder).encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return f"{escape_label(folder.name or 'root')}-{digest}"
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NotRequired, Protocol, TypedDict
 from pydantic import BaseModel, Field, create_model
 
 from crewgraph.contrib.a2a.config import A2AClientConfig, A2AConfig, RemoteAgent, remotes_of
+from crewgraph.scoped import give_back
 from crewgraph_compat.stand_ins.a2a_server import A2AServerConfig
 
 __all__ = [
@@ -97,15 +98,13 @@ class LogContext:
 
     def __init__(self, **fields: Any) -> None:
         self._fields = fields
-        self._before: Any = None
 
     def __enter__(self) -> "LogContext":
-        self._before = _around.get()
-        _around.set({**self._before, **self._fields})
+        self._token = _around.set({**_around.get(), **self._fields})
         return self
 
     def __exit__(self, *args: object) -> None:
-        _around.set(self._before)
+        give_back(self._token)
 
 
 class JSONFormatter(logging.Formatter):

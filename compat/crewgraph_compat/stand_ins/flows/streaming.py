@@ -20,6 +20,7 @@ from crewgraph.definitions.chunks import (
 from crewgraph.events import BaseEvent, LLMStreamChunkEvent
 from crewgraph.events.frames import AsyncStreamSession, Ended, StreamFrame, StreamSession, frame_of
 from crewgraph.events.stream_context import SINKS
+from crewgraph.scoped import scoped
 
 __all__ = [
     "FrameStreamingState",
@@ -248,13 +249,14 @@ def _chunk(event: LLMStreamChunkEvent, info: TaskInfo) -> StreamChunk:
 
 
 def _run_with_sink(sink: _Sink, work: Callable[[], T]) -> T:
-    SINKS.set((*SINKS.get(), sink))  # of a context used only by this work
-    return work()
+    with scoped(SINKS, (*SINKS.get(), sink)):
+        return work()
 
 
 def _task(sink: _Sink, work: Callable[[], Awaitable[Any]]) -> "asyncio.Task[Any]":
     async def run() -> Any:
-        return await _run_with_sink(sink, work)
+        with scoped(SINKS, (*SINKS.get(), sink)):
+            return await work()
 
     return asyncio.get_running_loop().create_task(run())
 

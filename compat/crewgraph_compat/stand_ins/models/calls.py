@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from crewgraph.llm.retry import retry_after, status_of
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.book import default_book
+from crewgraph.scoped import scoped
 
 __all__ = [
     "CACHE_BREAKPOINT_KEY",
@@ -58,11 +59,8 @@ class JsonResponseFormat(TypedDict):
 def llm_call_context() -> Generator[str]:
     """Share one request id among all code within the block."""
     built = str(uuid4())
-    token = _call_id.set(built)
-    try:
+    with scoped(_call_id, built):
         yield built
-    finally:
-        _call_id.reset(token)
 
 
 def get_current_call_id() -> str:

@@ -12,6 +12,7 @@ from crewgraph.compiler.agent.react import ReActContext, react_loop
 from crewgraph.compiler.task.structured_answer import request_structured
 from crewgraph.core.effects import Body, EffectFailed, Notify, Scope, Together
 from crewgraph.core.messages import Message
+from crewgraph.core.outages import may_carry_on
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.agent.planning import PlanningConfig, PlanStep, StepObservation, TodoItem, TodoList
 from crewgraph.errors import OutputInvalid
@@ -252,7 +253,7 @@ def observe_step(
             messages, StepObservation, planner.model, planner.book, planner.usage, attempts=_MAX_OBSERVATION_REQUESTS
         )
     except EffectFailed as failure:
-        if failure.type_name == "TimeLimitReached":
+        if not may_carry_on(failure):
             raise
         yield Notify(partial(report.observation_failed, step.model_copy(), str(failure)))
         return default

@@ -14,6 +14,7 @@ from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, EffectFailed, ModelCall, Notify
 from crewgraph.core.messages import Reply, ToolSpec
+from crewgraph.core.outages import may_carry_on
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.planning import PlanningConfig, PlanStep
 from crewgraph.llm.usage import UsageLedger
@@ -135,7 +136,7 @@ def make_plan(planner: Planner) -> Body[AgentPlan | None]:
         try:
             reply: Reply = yield _request(planner, plan)
         except EffectFailed as failure:
-            if failure.type_name == "TimeLimitReached":
+            if not may_carry_on(failure):
                 raise
             planner.usage.failed(failure.spent)
             yield Notify(partial(planner.report.planning_failed, attempt, str(failure)))
