@@ -217,6 +217,10 @@ class ThreadBusy(RunError):
     """Somebody else runs the thread, or has taken it over."""
 
 
+class MissingThread(RunError, ValueError):
+    """A graph with a checkpointer is run, read or edited without the id of a thread."""
+
+
 class MissingInput(RunError, ValueError, KeyError):
     """A `{placeholder}` has no value among the inputs."""
 
