@@ -226,7 +226,7 @@ def start_of(graph: "Pregel[Any]", config: RunnableConfig | None) -> Start:
         saver=saver or None,
         is_nested=_TASK in conf,
         again=bool(conf.get(_RESUMING)),
-        replays=_REPLAY in conf,
+        replays=bool(conf.get(_REPLAY)),
     )
 
 

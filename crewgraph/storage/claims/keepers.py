@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import weakref
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -89,6 +90,9 @@ class _AsyncSqliteClaims:
 
     def _known(self) -> ProcessClaims:
         if self._claims is None:
+            with suppress(RuntimeError):  # no running loop
+                if asyncio.get_running_loop() is self._loop:
+                    raise asyncio.InvalidStateError("Synchronous calls to AsyncSqliteSaver block its own event loop.")
             self._claims = _claims_of_file(asyncio.run_coroutine_threadsafe(self._file(), self._loop).result())
         return self._claims
 
