@@ -219,7 +219,7 @@ class Start:
 def start_of(graph: "Pregel[Any]", config: RunnableConfig | None) -> Start:
     """Return where a graph that is called with a config is about to run."""
     conf: PlainDict = dict(merged_config(graph.config, config).get("configurable") or {})
-    own: Any = graph.checkpointer
+    own: object = cast("object", graph.checkpointer)
     saver = None if own is False else conf.get(LENT_SAVER, None if own is True else own)
     return Start(
         configurable=conf,
@@ -245,7 +245,8 @@ def address_of_start(graph: "Pregel[Any]", start: Start) -> RunnableConfig:
         namespace = f"{namespace}|{number}" if number else namespace
     place: PlainDict = {_THREAD: conf[_THREAD], _NAMESPACE: namespace if start.is_nested else ""}
     if start.is_nested or not conf.get(_NAMESPACE):
-        id = (conf.get(_MAP) or {}).get(namespace, conf.get(_CHECKPOINT))
+        checkpoints: PlainMapping = conf.get(_MAP) or {}
+        id = checkpoints.get(namespace, conf.get(_CHECKPOINT))
         place |= {_CHECKPOINT: id} if id else {}
     return {"configurable": place}
 

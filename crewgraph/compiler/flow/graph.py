@@ -337,6 +337,7 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
 
     def _opened(self, value: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
         """Return the input of the run, and a config that holds its live state."""
+        fields: object = fields_of(value)
         configurable: PlainDict = dict((config or {}).get("configurable") or {})
         run: FlowRun | None = configurable.get(RUN)
         if run is None or run.flow is not self.flow:  # other code than the runtime, which has checked the run, calls
@@ -344,7 +345,6 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
             run = self._run_in(own)
             if value is None or isinstance(value, Command) or place_of(own).again:
                 configurable[CHECK] = partial(self._check_stored, value, own)
-        fields: object = fields_of(value)
         graph_input: object = fields
         is_begun = isinstance(fields, Mapping) and "progress" in fields and configurable.get(RUN) is run
         if isinstance(fields, Mapping) and not is_begun:

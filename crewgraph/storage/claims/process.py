@@ -39,8 +39,7 @@ class ProcessClaim:
     """Whether the saver checks the claim in each transaction of the run."""
 
     def __init__(self, claims: "ProcessClaims", thread_id: str, holder: Holder) -> None:
-        self.claims: ProcessClaims = claims
-        self.thread_id, self._holder = thread_id, holder
+        self._claims, self.thread_id, self._holder = claims, thread_id, holder
         self._awaited: set[Future[Any]] = set()
         self._is_closed = False
 
@@ -59,11 +58,11 @@ class ProcessClaim:
         """Release the claim. May be called more than once."""
         self._is_closed = True
         if not self._awaited:
-            self.claims.release(self.thread_id, self._holder)
+            self._claims.release(self.thread_id, self._holder)
 
     def __del__(self) -> None:
         if not self._is_closed:
-            self.claims.drop(self.thread_id, self._holder)
+            self._claims.drop(self.thread_id, self._holder)
 
     def close_after(self, works: Collection[Future[Any]]) -> None:
         """Delay the release until some works have ended, even if the claim is closed before."""
