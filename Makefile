@@ -54,8 +54,8 @@ format: $(VENV)/.installed  ## format the code
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-kills: $(VENV)/.installed  ## run the whole kill matrix, kill writers of a store 1,000 times, test a queue (minutes), and write the tables
-	PYTHONPATH=tests:compat $(BIN)/python -m kills.matrix
+kills: $(VENV)/.installed  ## run the whole kill matrix, kill writers of a store 1,000 times, test a queue (minutes), and write the tables; INLINE=0 runs it with LangGraph's own loop
+	PYTHONPATH=tests:compat KILLS_INLINE=$(INLINE) $(BIN)/python -m kills.matrix
 	PYTHONPATH=tests:compat $(BIN)/python -m storage.store.kills
 	PYTHONPATH=tests:compat $(BIN)/python -m kills.ends
 	PYTHONPATH=tests:compat $(BIN)/python -m queues.stress

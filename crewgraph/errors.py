@@ -15,6 +15,7 @@ CrewgraphError
 │   └── TornIndex        the file of a vector index is damaged or of another kind
 └── RunError             a run failed (also RuntimeError)
     ├── DefinitionChanged  a stored run continues with something that the crew or flow no longer has
+    ├── MissingThread    a graph with a checkpointer is used without a thread id (also ValueError)
     ├── MissingInput     a placeholder has no value (also ValueError and KeyError)
     ├── GuardrailFailed  a guardrail rejected every attempt (also ValueError)
     ├── ModelCallBlocked a hook blocked a request to a model (also ValueError)
@@ -56,6 +57,7 @@ __all__ = [
     "MCPServerError",
     "MissingExtra",
     "MissingInput",
+    "MissingThread",
     "ModelCallBlocked",
     "ModelError",
     "NoModelError",
@@ -215,6 +217,10 @@ class DefinitionChanged(RunError):
 
 class ThreadBusy(RunError):
     """Somebody else runs the thread, or has taken it over."""
+
+
+class MissingThread(RunError, ValueError):
+    """A graph with a checkpointer is run, read or edited without the id of a thread."""
 
 
 class MissingInput(RunError, ValueError, KeyError):

@@ -11,7 +11,6 @@ from concurrent.futures import Future
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
-from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
 
@@ -28,9 +27,7 @@ __all__ = [
     "ThreadClaim",
     "VerifyClaim",
     "claim_in",
-    "guard",
     "holding_claim",
-    "keeper_of",
 ]
 
 CLAIM = f"{OWN_KEY}claim"
@@ -57,9 +54,12 @@ class Holder(NamedTuple):
 class ThreadClaim(Protocol):
     """A claim that is held."""
 
+    is_fenced: bool
+    """Whether the saver checks the claim in each transaction of the run; else call `verify` before writing if it is doubtful."""
+
     @property
     def is_doubtful(self) -> bool:
-        """Whether the claim may have been lost since it was last verified; call `verify` before writing."""
+        """Whether the claim may have been lost since it was last checked; call `verify` before an effect."""
         ...
 
     def verify(self) -> None:
@@ -86,15 +86,16 @@ class ThreadClaim(Protocol):
 class ClaimKeeper(Protocol):
     """Manages the claims on the threads of a saver."""
 
-    waits: bool
-    """Whether claiming waits for a server."""
-
     def claim(self, thread_id: str) -> ThreadClaim:
         """Claim a thread for a run of this process.
 
         Raises:
             ThreadBusy: another run holds it, in this process or another one.
         """
+        ...
+
+    def claim_nowait(self, thread_id: str) -> ThreadClaim | None:
+        """Like `claim`; return None if that would wait."""
         ...
 
     def holder(self, thread_id: str) -> Holder | None:
@@ -112,8 +113,8 @@ class ClaimThread(Operation):
         return self.keeper.claim(self.thread_id)
 
     async def arun(self) -> ThreadClaim:
-        if not self.keeper.waits:
-            return self.keeper.claim(self.thread_id)
+        if (claim := self.keeper.claim_nowait(self.thread_id)) is not None:
+            return claim
         claiming = start_in_thread(partial(self.keeper.claim, self.thread_id))
         try:
             return await asyncio.wrap_future(claiming)
@@ -164,28 +165,6 @@ def holding_claim(
         return (yield from program(claim))
     finally:
         claim.close()
-
-
-_keepers: "WeakKeyDictionary[object, Callable[[Any], ClaimKeeper]]" = WeakKeyDictionary()
-
-
-def guard(saver: object, keeper: Callable[[Any], ClaimKeeper]) -> None:
-    """Let the graphs of a saver that user code runs or edits directly claim their threads.
-
-    Args:
-        saver: the saver.
-        keeper: returns the store of its claims.
-    """
-    _keepers[saver] = keeper
-
-
-def keeper_of(saver: object) -> ClaimKeeper | None:
-    """Return the store of the claims of such graphs; None without one."""
-    own: ClaimKeeper | None = getattr(saver, "claims", None)
-    if own is not None:
-        return own
-    keeper = _keepers.get(saver)
-    return None if keeper is None else keeper(saver)
 
 
 def claim_in(config: RunnableConfig) -> ThreadClaim | None:

@@ -218,6 +218,8 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
         if record is not None:
             return record["value"]
     check_cancelled()
+    if journal.claim is not None and journal.claim.is_doubtful:
+        yield from journal.check_owner()
     if effect.once:
         if journal.started(here, effect) is not None:
             raise OutcomeUnknown(

@@ -22,10 +22,12 @@ from crewgraph.core.limits import METER, SPENT, Meter
 from crewgraph.core.operations import Program, Saving, Sleep
 from crewgraph.core.pregel import Place, failed_save, place_of, written_since_start
 from crewgraph.core.questions import filed_in
-from crewgraph.errors import CompileError, StorageError
+from crewgraph.errors import CompileError, StorageError, ThreadBusy
+from crewgraph.schema import PlainMapping
 
 __all__ = [
     "CHANNEL",
+    "ClaimLost",
     "Journal",
     "JournalError",
     "Record",
@@ -96,6 +98,10 @@ class JournalError(StorageError):
     """A record could not be stored. Ends the run; bodies do not catch it."""
 
 
+class ClaimLost(JournalError, ThreadBusy):
+    """Another run has claimed the thread of this one, which therefore ends."""
+
+
 class Journal:
     """The records of one execution of a node.
 
@@ -130,6 +136,10 @@ class Journal:
         self.place: Place = place_of(config)
         self.claim: ThreadClaim | None = (config.get("configurable") or {}).get(CLAIM)
         self.saver = self.place.saver if self.place.home is not None else None
+        self._record_home = self.place.home  # with the claim, which our saver and Postgres check in each transaction
+        if self.claim is not None and self.place.home is not None:
+            place: PlainMapping = self.place.home.get("configurable") or {}
+            self._record_home = {"configurable": {**place, CLAIM: self.claim}}
         # With durability "exit" nothing is stored before the end of the run; neither are the records.
         self._late = self.place.durability == "exit"
         # Records not stored yet. Without a checkpointer they never are, and need no digest unless the attempt fails.
@@ -220,6 +230,18 @@ class Journal:
         )
         return stored["value"] == token
 
+    def check_owner(self) -> Program[None]:
+        """Check that the run still owns its thread.
+
+        Raises:
+            ClaimLost: it does not.
+        """
+        if self.claim is not None:
+            try:
+                yield VerifyClaim(self.claim)
+            except ThreadBusy as error:
+                raise ClaimLost(str(error)) from error
+
     def pose(self, here: str, ask: Recorded, passed: int) -> Program[None]:
         """Record that a question is asked, after `passed` answers to other questions.
 
@@ -299,12 +321,14 @@ class Journal:
             yield from self._put(key, record)
 
     def _put(self, key: str, record: Record) -> Program[None]:
-        if self.claim is not None and self.claim.is_doubtful:
-            yield VerifyClaim(self.claim)
         try:
-            yield Saving(self.saver, "put_writes", self.place.home, [(CHANNEL, record)], f"{self.place.task}#{key}")
+            if self.claim is not None and not self.claim.is_fenced and self.claim.is_doubtful:
+                yield VerifyClaim(self.claim)
+            yield Saving(self.saver, "put_writes", self._record_home, [(CHANNEL, record)], f"{self.place.task}#{key}")
         except JournalError:
             raise
+        except ThreadBusy as error:
+            raise ClaimLost(str(error)) from error
         except Exception as error:  # any error of any checkpointer
             raise JournalError(f"the result of effect {key.partition('@')[0]} could not be stored: {error}") from error
 

@@ -35,11 +35,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ERROR",
+    "LENT_SAVER",
     "OWN_KEY",
     "UNSAVED",
     "Place",
+    "Start",
     "Used",
     "add_writes",
+    "address_of_start",
     "answers_waiting",
     "coming",
     "counted",
@@ -58,6 +61,7 @@ __all__ = [
     "reached",
     "shared_runtime",
     "shows_steps",
+    "start_of",
     "trace_on_demand",
     "untraced",
     "with_answers",
@@ -67,7 +71,9 @@ __all__ = [
 ]
 
 
-_SAVER = "__pregel_checkpointer"
+LENT_SAVER = "__pregel_checkpointer"
+"""The key of the checkpointer that a graph or a server lends to a graph, in the `configurable` of its config."""
+
 _DURABILITY = "__pregel_durability"
 _TASK = "__pregel_task_id"
 _RESUMING = "__pregel_resuming"
@@ -81,6 +87,7 @@ _NAMESPACE = "checkpoint_ns"
 _MAP = "checkpoint_map"
 _THREAD = "thread_id"
 _CHECKPOINT = "checkpoint_id"
+_REPLAY = "__pregel_replay_state"
 _INPUT = "__start__"
 _BRANCH = "branch:to:"
 _JOIN = "join:"
@@ -159,7 +166,7 @@ def place_of(config: RunnableConfig) -> Place:
     conf: PlainMapping = config.get("configurable") or {}
     thread = str(conf.get(_THREAD, ""))
     task, again = str(conf.get(_TASK, "")), bool(conf.get(_RESUMING))
-    saver = conf.get(_SAVER) or None
+    saver = conf.get(LENT_SAVER) or None
     if saver is None:
         return Place(saver=None, durability=None, task=task, again=again, thread=thread, home=None, above=())
     checkpoints: Mapping[str, object] = conf.get(_MAP) or {}
@@ -191,6 +198,59 @@ def place_of(config: RunnableConfig) -> Place:
     )
 
 
+@dataclass(kw_only=True, eq=False)
+class Start:
+    """Where a graph is about to run, or to be edited."""
+
+    configurable: PlainDict
+    """What LangGraph makes of the `configurable` of the graph, of the enclosing run and of the call."""
+
+    saver: "BaseCheckpointSaver[Any] | None"
+    is_nested: bool
+    """Whether it runs in a node of another graph."""
+
+    again: bool
+    """Whether a nested graph may have run before in this place."""
+
+    replays: bool
+    """Whether a nested graph begins anew, at a checkpoint of an enclosing run that is replayed."""
+
+
+def start_of(graph: "Pregel[Any]", config: RunnableConfig | None) -> Start:
+    """Return where a graph that is called with a config is about to run."""
+    conf: PlainDict = dict(merged_config(graph.config, config).get("configurable") or {})
+    own: object = cast("object", graph.checkpointer)
+    saver = None if own is False else conf.get(LENT_SAVER, None if own is True else own)
+    return Start(
+        configurable=conf,
+        saver=saver or None,
+        is_nested=_TASK in conf,
+        again=bool(conf.get(_RESUMING)),
+        replays=bool(conf.get(_REPLAY)),
+    )
+
+
+def address_of_start(graph: "Pregel[Any]", start: Start) -> RunnableConfig:
+    """Return the address of the checkpoint that a graph starts from; that of the latest lacks an id.
+
+    A node's graphs are numbered in the order in which they begin: the number is taken here, and kept for LangGraph.
+    """
+    conf, namespace = start.configurable, str(start.configurable.get(_NAMESPACE) or "")
+    if graph.checkpointer is True:
+        parts = [part.partition(":")[0] for part in namespace.split("|")]
+        namespace = "|".join(part for part in parts if not part.isdigit())
+    if (pad := conf.get(_SCRATCHPAD)) is not None:
+        number = pad.subgraph_counter()
+        conf[_SCRATCHPAD] = replace(pad, subgraph_counter=lambda: number)
+        namespace = f"{namespace}|{number}" if number else namespace
+    place: PlainDict = {_THREAD: conf[_THREAD], _NAMESPACE: namespace if start.is_nested else ""}
+    if start.is_nested or not conf.get(_NAMESPACE):
+        checkpoints: PlainMapping = conf.get(_MAP) or {}
+        id = checkpoints.get(namespace, conf.get(_CHECKPOINT))
+        place |= {_CHECKPOINT: id} if id else {}
+    return {"configurable": place}
+
+
 def shows_steps(graph: "Pregel[Any]", config: RunnableConfig | None, steps: int) -> bool:
     """Return whether anybody can tell the steps of a run apart, or stop it between them.
 
@@ -201,7 +261,7 @@ def shows_steps(graph: "Pregel[Any]", config: RunnableConfig | None, steps: int)
     """
     own = merged_config(graph.config, config)
     conf: PlainMapping = own.get("configurable") or {}
-    stored = conf.get(_SAVER) is not None if graph.checkpointer is None else graph.checkpointer is not False
+    stored = conf.get(LENT_SAVER) is not None if graph.checkpointer is None else graph.checkpointer is not False
     if stored or conf.get(_STREAM) or own.get("recursion_limit", 0) <= steps:
         return True
     stops = (graph.interrupt_before_nodes, graph.interrupt_after_nodes, graph.step_timeout)

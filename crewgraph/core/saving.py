@@ -15,32 +15,28 @@ import inspect
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import cached_property, lru_cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple, copy_checkpoint
+from langgraph.checkpoint.base import WRITES_IDX_MAP, copy_checkpoint
 from langgraph.constants import START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel, _loop, main
 from langgraph.pregel._executor import BackgroundExecutor
-from langgraph.types import StateUpdate
 
 if TYPE_CHECKING:
     from langgraph.pregel._loop import AsyncPregelLoop, SyncPregelLoop
 else:
     AsyncPregelLoop, SyncPregelLoop = _loop.AsyncPregelLoop, _loop.SyncPregelLoop
 
-from crewgraph.core.checkpoint_ids import move_past
-from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim, claim_in, keeper_of
+from crewgraph.core.claims import claim_in
 from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.loops.threads import TrackingThreadPool
 from crewgraph.core.pregel import trace_on_demand, with_loops_above
 from crewgraph.core.supersteps import LeanLoop, NodeRunner, with_globals
-from crewgraph.schema import PlainMapping
-from crewgraph.text import storable_id
 
 __all__ = ["InlineGraph", "InlineSaver", "Save", "began", "supported"]
 
@@ -70,9 +66,6 @@ class InlineSaver(Protocol):
         ...
 
 
-_REPLAY = "__pregel_replay_state"
-_SAVER = "__pregel_checkpointer"
-
 _FutureT = TypeVar("_FutureT")
 _Submit = Callable[..., Any]
 
@@ -88,34 +81,11 @@ class _Saves:
     tasks: Any
     _checkpointer_put_after_previous: Any
 
-    checkpoint_config: RunnableConfig
-    checkpoint_id_saved: str
     config: RunnableConfig
     is_nested: bool
 
     _background: _Submit
     _inline = False
-    _own_claim: ThreadClaim | None = None
-
-    def _latest(self) -> RunnableConfig | None:
-        """Return the address of the thread's latest checkpoint, if the run starts from another one."""
-        place: PlainMapping = self.checkpoint_config.get("configurable") or {}
-        around: PlainMapping = self.config.get("configurable") or {}
-        if not (place.get("checkpoint_id") or around.get(_REPLAY)):
-            return None
-        return _latest_in(self.checkpoint_config)
-
-    def _own_config(self, claiming: ClaimThread | None, claim: ThreadClaim | None) -> RunnableConfig:
-        """Return the config for this loop's nodes.
-
-        Before they record, they verify that a claim stored on a server is still held. In a nested graph that saves in the
-        background, they find the failed saves of the graphs around it.
-        """
-        config: RunnableConfig = self.config
-        if claiming is not None and claiming.keeper.waits:
-            place: PlainMapping = config.get("configurable") or {}
-            config = {**config, "configurable": {**place, CLAIM: claim}}
-        return with_loops_above(config) if self.is_nested and self.durability == "async" else config
 
     @property
     def submit(self) -> _Submit:
@@ -125,18 +95,16 @@ class _Saves:
     def submit(self, background: _Submit) -> None:
         self._background = background
         self._deferred: list[Save] = []
-        saver = self.checkpointer
-        self._inline = self.durability == "sync" and getattr(saver, "saves_inline", False) is True
-        if saver:  # LangGraph has just loaded the checkpoint, and has made no id yet
-            move_past(self.checkpoint_id_saved)
+        self._inline = self.durability == "sync" and getattr(self.checkpointer, "saves_inline", False) is True
 
     def _submit_inline(self, function: Any, *args: Any, **options: Any) -> Any:
         if function == self.checkpointer_put_writes:
             save: Save = ("put_writes", args)
             if len(getattr(self, "tasks", ())) != 1:
                 return self._save([save])  # perhaps on the thread of one of several tasks
-            if any(channel in WRITES_IDX_MAP for channel, _ in args[1]):
-                return self._save([*self._take_deferred(), save])
+            for channel, _ in args[1]:
+                if channel in WRITES_IDX_MAP:
+                    return self._save([*self._take_deferred(), save])
             self._deferred.append(save)
             return self._done()
         if function == self._checkpointer_put_after_previous:
@@ -198,22 +166,16 @@ class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportInco
     __init__ = _init_of(SyncPregelLoop)
 
     def __enter__(self) -> Any:
-        claiming = None if self.is_nested or not self.checkpointer else _claiming(self.config, self.checkpointer)
-        claim = None if claiming is None else claiming.run()
-        self.config = self._own_config(claiming, claim)
+        if self.is_nested and self.durability == "async":
+            self.config = with_loops_above(self.config)
         try:
-            if self.checkpointer and (address := self._latest()) is not None:
-                _move_past(self.checkpointer.get_tuple(address))
             entered = _enter(self)
             if self.apply_input() and self.checkpointer and self.durability == "sync":
                 self._put_checkpoint_fut.result()
         except BaseException as error:  # also a Ctrl-C while the input was saved; LangGraph would leave its threads
             _mark_not_begun(error, self.config)
             self.stack.__exit__(*sys.exc_info())
-            if claim is not None:
-                claim.close()
             raise
-        self._own_claim = claim
         return entered
 
     def tick(self) -> bool:
@@ -225,11 +187,7 @@ class _SyncLoop(_Saves, LeanLoop, SyncPregelLoop):  # pyright: ignore[reportInco
     def __exit__(self, *failure: Any) -> Any:
         if self._inline and self._deferred:
             self._save(self._take_deferred())
-        try:
-            return super().__exit__(*failure)
-        finally:
-            if self._own_claim is not None:
-                self._own_claim.close()
+        return super().__exit__(*failure)
 
     def _save(self, saves: list[Save]) -> "Future[None]":
         try:
@@ -250,22 +208,16 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
     __init__ = _init_of(AsyncPregelLoop)
 
     async def __aenter__(self) -> Any:
-        claiming = None if self.is_nested or not self.checkpointer else _claiming(self.config, self.checkpointer)
-        claim = None if claiming is None else await claiming.arun()
-        self.config = self._own_config(claiming, claim)
+        if self.is_nested and self.durability == "async":
+            self.config = with_loops_above(self.config)
         try:
-            if self.checkpointer and (address := self._latest()) is not None:
-                _move_past(await self.checkpointer.aget_tuple(address))
             entered = await super().__aenter__()
             if self.apply_input() and self.checkpointer and self.durability == "sync":
                 await cast("asyncio.Future[None]", self._put_checkpoint_fut)
         except BaseException as error:  # also a cancellation: the opened resources are closed
             _mark_not_begun(error, self.config)
             await self.stack.__aexit__(*sys.exc_info())
-            if claim is not None:
-                claim.close()
             raise
-        self._own_claim = claim
         return entered
 
     def tick(self) -> bool:
@@ -279,14 +231,10 @@ class _AsyncLoop(_Saves, LeanLoop, AsyncPregelLoop):  # pyright: ignore[reportIn
     async def __aexit__(self, *failure: Any) -> Any:
         if self._inline and self._deferred:
             self._save(self._take_deferred())
-        try:
-            suppressed = await super().__aexit__(*failure)
-            if self._inline and self._deferred:  # by a node that a cancellation waited for
-                await self.checkpointer.aput_many(self._take_deferred())
-            return suppressed
-        finally:
-            if self._own_claim is not None:
-                self._own_claim.close()
+        suppressed = await super().__aexit__(*failure)
+        if self._inline and self._deferred:  # by a node that a cancellation waited for
+            await self.checkpointer.aput_many(self._take_deferred())
+        return suppressed
 
     def _save(self, saves: list[Save]) -> "asyncio.Future[None]":
         last = self._last
@@ -329,32 +277,6 @@ def _copied(save: Save) -> Save:
         return save
     config, checkpoint, *rest = arguments
     return kind, (config, copy_checkpoint(checkpoint), *rest)
-
-
-def _latest_in(config: RunnableConfig) -> RunnableConfig:
-    """Return the address of the latest checkpoint in the thread and namespace of a config."""
-    place: PlainMapping = config.get("configurable") or {}
-    return {"configurable": {name: place[name] for name in ("thread_id", "checkpoint_ns") if name in place}}
-
-
-def _claiming(config: RunnableConfig, saver: object) -> ClaimThread | None:
-    """Return how to claim the thread of a graph that user code runs or edits directly.
-
-    None for crewgraph's own runs, which have claimed theirs already, and where nothing stores claims.
-
-    Raises:
-        RunError: not every database can hold the thread's id.
-    """
-    place: PlainMapping = config.get("configurable") or {}
-    if CLAIM in place or place.get("checkpoint_ns") or "thread_id" not in place:
-        return None
-    keeper = None if saver is None else keeper_of(saver)
-    return None if keeper is None else ClaimThread(keeper, storable_id(str(place["thread_id"]), "thread"))
-
-
-def _move_past(saved: CheckpointTuple | None) -> None:
-    if saved is not None:
-        move_past(saved.checkpoint["id"])
 
 
 _NOT_BEGUN = "__crewgraph_not_begun__"
@@ -433,29 +355,3 @@ class InlineGraph(CompiledStateGraph[Any]):
         if _inline_astream is None or vars(Pregel)["astream"] is not _ASTREAM:
             return super().astream(input, config, **kwargs)
         return _inline_astream(self, input, config, **kwargs)
-
-    def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
-        """See LangGraph."""
-        saver = self._saver(config)
-        claiming = _claiming(config, saver)
-        with closing(ExitStack() if claiming is None else claiming.run()):
-            if saver is not None:
-                _move_past(saver.get_tuple(_latest_in(config)))
-            return super().bulk_update_state(config, supersteps)
-
-    async def abulk_update_state(
-        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
-    ) -> RunnableConfig:
-        """See LangGraph."""
-        saver = self._saver(config)
-        claiming = _claiming(config, saver)
-        with closing(ExitStack() if claiming is None else await claiming.arun()):
-            if saver is not None:
-                _move_past(await saver.aget_tuple(_latest_in(config)))
-            return await super().abulk_update_state(config, supersteps)
-
-    def _saver(self, config: RunnableConfig) -> "BaseCheckpointSaver[Any] | None":
-        own: PlainMapping = config.get("configurable") or {}
-        saver: object = own.get(_SAVER, self.checkpointer)
-        known = isinstance(saver, BaseCheckpointSaver) and "thread_id" in own
-        return cast("BaseCheckpointSaver[Any]", saver) if known else None

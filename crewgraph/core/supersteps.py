@@ -31,7 +31,7 @@ from langgraph._internal._typing import MISSING
 from langgraph.channels.base import BaseChannel
 from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.channels.last_value import LastValue
-from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
+from langgraph.checkpoint.base import Checkpoint
 from langgraph.constants import START
 from langgraph.errors import InvalidUpdateError
 from langgraph.pregel import _algo, _loop, _retry, _runner
@@ -41,7 +41,6 @@ from langgraph.types import PregelExecutableTask
 
 from crewgraph.core.channels import ResultChannel
 from crewgraph.core.loops.bridge import awaited
-from crewgraph.core.pregel import OWN_KEY
 from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ else:
     PregelLoop, PregelRunner = _loop.PregelLoop, _runner.PregelRunner
 
 __all__ = [
-    "CHECK",
     "LeanLoop",
     "NodeRunner",
     "StepChannels",
@@ -63,12 +61,6 @@ __all__ = [
     "supports_value_reuse",
     "with_globals",
 ]
-
-CHECK = f"{OWN_KEY}check"
-"""The key, in the `configurable` of a run that may continue a stored one, of what checks the checkpoint that it starts from.
-
-It is called with None if nothing is stored.
-"""
 
 _PULL = "__pregel_pull"
 _RUNTIME = "__pregel_runtime"
@@ -283,22 +275,10 @@ class LeanLoop(PregelLoop):
         after_tick = with_globals(PregelLoop.after_tick, _loop, apply_writes=_apply_writes)
 
     def _first(self, *, input_keys: str | Sequence[str], updated_channels: set[str] | None) -> set[str] | None:
-        place = self.config.get("configurable") or {}
-        check = place.get(CHECK)
-        if check is not None:
-            self.config = {**self.config, "configurable": {**place, CHECK: None}}
-            check(self._stored() if self.checkpoint["channel_versions"] else None)
         updated = super()._first(input_keys=input_keys, updated_channels=updated_channels)
         if supports_step_channels:
             self.channels = StepChannels(cast("Mapping[str, BaseChannel[Any, Any, Any]]", self.channels))
         return updated
-
-    def _stored(self) -> CheckpointTuple:
-        """Return the checkpoint that the run starts from, before it is run."""
-        writes = self.checkpoint_pending_writes
-        return CheckpointTuple(
-            self.checkpoint_config, self.checkpoint, self.checkpoint_metadata, self.prev_checkpoint_config, writes
-        )
 
     def _put_checkpoint(self, metadata: Any) -> None:
         if self.checkpointer or not supports_unsaved_steps or metadata is self.checkpoint_metadata:

@@ -22,6 +22,7 @@ from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.saving import InlineGraph, supported
 from crewgraph.flow import Flow, listen, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.storage.claims.owned_graph import OwnedGraph
 from crewgraph.tools import tool
 
 _HOURS = 3_600
@@ -130,6 +131,10 @@ class State(TypedDict):
     steps: int
 
 
+class _Graph(OwnedGraph, InlineGraph):
+    """A graph of ours."""
+
+
 def step(state: State) -> State:
     return {"steps": state["steps"] + 1}
 
@@ -139,7 +144,7 @@ def counting(saver: Any) -> Any:
     graph.add_node("step", step)
     graph.add_edge(START, "step")
     graph.add_edge("step", END)
-    return InlineGraph(**vars(graph.compile(checkpointer=saver)))
+    return _Graph(**vars(graph.compile(checkpointer=saver)))
 
 
 AT: Any = {"configurable": {"thread_id": "t"}}

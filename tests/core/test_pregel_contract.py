@@ -45,7 +45,8 @@ def test_the_names_of_the_private_keys():
     used: dict[str, str] = {
         name: getattr(pregel, name)
         for name in (
-            "_SAVER",
+            "LENT_SAVER",
+            "_REPLAY",
             "_DURABILITY",
             "_TASK",
             "_RESUMING",
@@ -64,7 +65,8 @@ def test_the_names_of_the_private_keys():
         )
     }
     assert used == {
-        "_SAVER": _constants.CONFIG_KEY_CHECKPOINTER,
+        "_REPLAY": _constants.CONFIG_KEY_REPLAY_STATE,
+        "LENT_SAVER": _constants.CONFIG_KEY_CHECKPOINTER,
         "_DURABILITY": _constants.CONFIG_KEY_DURABILITY,
         "_TASK": _constants.CONFIG_KEY_TASK_ID,
         "_RESUMING": _constants.CONFIG_KEY_RESUMING,

@@ -7,6 +7,7 @@ SIGKILL.
 
 import asyncio
 import json
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from typing import Any, TypedDict
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
+from wrapping import wrap_stream_methods
 
 from crewgraph import Agent, Crew, CrewOutput, PendingCrew, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.core.journal import CHANNEL
@@ -238,4 +240,6 @@ def _invoked(case: Case, graph: Any, given: Any) -> Any:
 
 
 if __name__ == "__main__":
+    if os.environ.get("KILLS_INLINE") == "0":  # as where instrumentation wraps LangGraph's methods: its own loop saves
+        wrap_stream_methods(setattr)
     sys.stdout.write(run_case(Case(**json.loads(sys.argv[1]))))

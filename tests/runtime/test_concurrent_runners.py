@@ -17,6 +17,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from modes import Mode
 from psycopg import connect
 from servers.postgres import Postgres
+from wrapping import wrap_stream_methods
 
 from crewgraph import Crew, PendingCrew, ScriptedLLM, ToolUse
 from crewgraph.errors import RunError, ThreadBusy
@@ -28,6 +29,13 @@ from crewgraph.tools import tool
 from .parts import agent, crew, task
 
 AT: Any = {"configurable": {"thread_id": "t"}}
+
+
+@pytest.fixture(autouse=True, params=["inline", "wrapped"])
+def stream_methods(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that save inline, and runs of LangGraph's own loop, as where instrumentation has wrapped its methods."""
+    if request.param == "wrapped":
+        wrap_stream_methods(monkeypatch.setattr)
 
 
 @pytest.fixture(params=["ours", "in memory"])
@@ -329,7 +337,6 @@ def test_a_graph_by_hand_that_lost_its_thread_on_postgres_records_nothing(mode: 
                 "WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
             )
             asked.append(PostgresClaims(dsn).claim("t"))
-            time.sleep(1.1)
             return "worked"
 
         llm = ScriptedLLM([ToolUse("work", {}), "done"], repeat_last=True)
@@ -380,7 +387,6 @@ def test_who_lost_his_thread_on_postgres_records_nothing(mode: Mode, postgres: P
             while not taken and time.monotonic() < deadline:
                 with suppress(ThreadBusy):
                     taken.append(PostgresClaims(postgres.dsn).claim("lost"))
-            time.sleep(1.1)
         return "worked"
 
     llm = ScriptedLLM([ToolUse("work", {}), "done"])

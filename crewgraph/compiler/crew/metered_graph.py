@@ -25,9 +25,9 @@ from crewgraph.compiler.enclosing import is_node
 from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import METER, Meter, Place, Stopped
 from crewgraph.core.node import PROGRESS
+from crewgraph.core.operations import Program
 from crewgraph.core.pregel import interrupted, named_run, place_of, shows_steps
 from crewgraph.core.saving import InlineGraph
-from crewgraph.core.supersteps import CHECK
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.fields import BUDGETS, validate_budget
@@ -40,6 +40,7 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, UsageMetrics
 from crewgraph.schema import PlainMapping
 from crewgraph.scoped import give_back, scoped
+from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
 from crewgraph.tracebacks import drop_graph_notes
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ def metered(
     return MeteredGraph(crew=crew, input_form=input_form, run_name=run_name, merged=merged, **vars(graph))
 
 
-class MeteredGraph(InlineGraph):
+class MeteredGraph(OwnedGraph, InlineGraph):
     """The compiled graph of a crew, with metered runs.
 
     Args:
@@ -456,11 +457,13 @@ class MeteredGraph(InlineGraph):
         """Return the config of a run that may continue a stored one, which another version of the crew may have begun."""
         if self.input_form is None:
             return config  # checked by `resume`
-        around = var_child_runnable_config.get() if config is None or "configurable" not in config else config
-        place: PlainMapping = (around or {}).get("configurable") or {}
+        place: PlainMapping = (config or {}).get("configurable") or {}
         return {**(config or {}), "configurable": {**place, CHECK: partial(self._check_stored, input)}}
 
-    def _check_stored(self, input: object, saved: CheckpointTuple | None) -> None:
+    def _check_stored(
+        self, input: object, _saver: object, _place: PlainMapping, saved: CheckpointTuple | None
+    ) -> Program[None]:
+        yield from ()
         if saved is None:
             if self.input_form is not None and isinstance(input, Command):
                 self.input_form.check_begun(cast("object", input.update))

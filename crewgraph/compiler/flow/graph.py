@@ -4,6 +4,7 @@ import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, cast
 from uuid import uuid4
 
@@ -35,8 +36,9 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.single_node import WHOLE, SingleNode, with_journal
 from crewgraph.compiler.flow.state_changes import ANEW, apply_changes
 from crewgraph.core.channels import ResultChannel
+from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.journal import appended_in
-from crewgraph.core.operations import Program, Saving, adrive, drive
+from crewgraph.core.operations import Program
 from crewgraph.core.pregel import named_run, node_name, place_of, untraced
 from crewgraph.core.saving import InlineGraph
 from crewgraph.definitions.flow.definition import FlowDefinition
@@ -47,6 +49,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError, RunError
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.strict import saver_of_host
+from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
 
 __all__ = ["FlowForm", "FlowGraph", "ShownAsFlow", "draw_graph", "edges_of"]
 
@@ -245,7 +248,7 @@ def _first(state: GraphState) -> list[str]:
     return [item["method"] for item in progress["inflight"].values()] or [END]
 
 
-class FlowGraph(ShownAsFlow, InlineGraph):
+class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
     """The compiled graph of a flow: each invocation is a run of the flow, and drawings show the flow instead of its nodes.
 
     Args:
@@ -272,7 +275,7 @@ class FlowGraph(ShownAsFlow, InlineGraph):
     @property
     def is_single_node(self) -> bool:
         """Whether a single node runs all methods."""
-        return self.granularity == _WHOLE
+        return self.form.granularity == _WHOLE
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the graph and return its state and output; see LangGraph."""
@@ -298,56 +301,50 @@ class FlowGraph(ShownAsFlow, InlineGraph):
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph."""
-        if self._may_continue(input, config):
-            drive(self._check_stored(input, config))
         input, config = self._opened(input, config)
         yield from super().stream(input, config, **kwargs)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Async version of `stream`."""
-        if self._may_continue(input, config):
-            await adrive(self._check_stored(input, config))
         input, config = self._opened(input, config)
         async with aclosing(cast("Any", super().astream(input, config, **kwargs))) as parts:
             async for part in parts:
                 yield part
 
-    def _may_continue(self, value: object, config: RunnableConfig | None) -> bool:
-        """Whether other code than the runtime, which has checked the run, may continue a stored one."""
-        run: FlowRun | None = ((config or {}).get("configurable") or {}).get(RUN)
-        if run is not None and run.flow is self.flow:
-            return False
-        return value is None or isinstance(value, Command) or place_of(ensure_config(config)).again
+    def held(self, configurable: PlainMapping, claim: ThreadClaim) -> None:
+        """Note the claim of a run, which the crews that its methods run use, too."""
+        configurable[RUN].claim = claim
 
-    def _check_stored(self, value: object, config: RunnableConfig | None) -> Program[None]:
+    def _check_stored(
+        self,
+        value: object,
+        config: RunnableConfig,
+        saver: Any,
+        place: PlainMapping,
+        stored: CheckpointTuple | None,
+    ) -> Program[None]:
         """Check that the flow can continue the run that is stored, if there is one.
 
         Raises:
             DefinitionChanged: it began with other methods or triggers.
             RunError: there is none for a `Command`.
         """
-        config = ensure_config(config)
-        run = self._run_in(config)
-        if run.saver is None:
-            if isinstance(value, Command):
-                raise RunError(NO_RUN)
-            return
-        own: PlainMapping = config.get("configurable") or {}
-        place = {name: own[name] for name in ("thread_id", "checkpoint_ns", "checkpoint_id") if name in own}
-        stored: CheckpointTuple | None = yield Saving(run.saver, "get_tuple", {"configurable": place})
         values: PlainMapping = {} if stored is None else stored.checkpoint["channel_values"]
         if "progress" not in values and isinstance(value, Command):
             raise RunError(NO_RUN)
         if "progress" in values and not (isinstance(value, Command) and value.goto):  # else: where the caller says
-            yield from check_flow_continues(run, run.saver, place, values["progress"], can_fork=False)
+            yield from check_flow_continues(self._run_in(config), saver, place, values["progress"], can_fork=False)
 
     def _opened(self, value: Any, config: RunnableConfig | None) -> tuple[Any, RunnableConfig]:
         """Return the input of the run, and a config that holds its live state."""
+        fields: object = fields_of(value)
         configurable: PlainDict = dict((config or {}).get("configurable") or {})
         run: FlowRun | None = configurable.get(RUN)
-        if run is None or run.flow is not self.flow:
-            run = self._run_in(ensure_config(config))
-        fields: object = fields_of(value)
+        if run is None or run.flow is not self.flow:  # other code than the runtime, which has checked the run, calls
+            own = ensure_config(config)
+            run = self._run_in(own)
+            if value is None or isinstance(value, Command) or place_of(own).again:
+                configurable[CHECK] = partial(self._check_stored, value, own)
         graph_input: object = fields
         is_begun = isinstance(fields, Mapping) and "progress" in fields and configurable.get(RUN) is run
         if isinstance(fields, Mapping) and not is_begun:

@@ -17,6 +17,7 @@ from crewgraph.compiler.task.body import task_body
 from crewgraph.core.saving import InlineGraph
 from crewgraph.core.steps import PENDING, STEPS, StepNode, Stepper
 from crewgraph.schema import PlainMapping
+from crewgraph.storage.claims.owned_graph import OwnedGraph
 
 __all__ = ["STAGES", "step_graph"]
 
@@ -65,7 +66,11 @@ def step_graph(
         interrupt_after=[stage for stage in after if stage in stages],
         name=f"Agent: {assignment.agent.template('role')}",  # in traces
     )
-    return InlineGraph(**vars(compiled))
+    return _StepGraph(**vars(compiled))
+
+
+class _StepGraph(OwnedGraph, InlineGraph):
+    """The graph of a task's steps."""
 
 
 def _needed_stages(assignment: TaskBinding) -> list[str]:

@@ -48,6 +48,7 @@ from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
 from crewgraph.runtime.run_hooks import agent_observers, observed
 from crewgraph.runtime.run_target import RunPlace, place_in_flow, place_in_graph
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.storage.claims.owned_graph import OwnedGraph
 from crewgraph.text import shorten
 
 __all__ = [
@@ -244,6 +245,10 @@ def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[b
     return (True, output.raw) if verdict["accepted"] else (False, verdict["error"])
 
 
+class _StandaloneGraph(OwnedGraph, InlineGraph):
+    """The graph of a body."""
+
+
 def run_standalone(
     name: str,
     node: str,
@@ -270,7 +275,7 @@ def run_standalone(
     graph.add_node(node, BodyNode(node, body, stored=place.checkpointer is not False))
     graph.add_edge(START, node)
     graph.add_edge(node, END)
-    compiled = InlineGraph(**vars(graph.compile(checkpointer=place.checkpointer, name=name)))
+    compiled = _StandaloneGraph(**vars(graph.compile(checkpointer=place.checkpointer, name=name)))
     config: RunnableConfig = {"configurable": place.configurable} if place.configurable else {}
     state = (yield ReadState(compiled, config)) if place.known or own_place is not None else None
     if state is not None and node in state.values:

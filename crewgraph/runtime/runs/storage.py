@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.core.claims import guard
 from crewgraph.core.loops.bridge import off_loop
 from crewgraph.lazy import lazy
 from crewgraph.settings import retention_days, size_cap, storage_dir
 from crewgraph.storage.checkpoints.strict import strictly_reading
-from crewgraph.storage.claims.keepers import claim_keeper, is_shared
 
 if TYPE_CHECKING:
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
@@ -87,7 +85,4 @@ def checkpointer_of_graph(checkpointer: Any) -> Any:
     """
     if not isinstance(checkpointer, BaseCheckpointSaver):
         return checkpointer
-    saver: BaseCheckpointSaver[Any] = strictly_reading(checkpointer)  # pyright: ignore[reportUnknownArgumentType]
-    if is_shared(saver):
-        guard(saver, claim_keeper)
-    return saver
+    return strictly_reading(checkpointer)  # pyright: ignore[reportUnknownArgumentType]

@@ -21,6 +21,7 @@ from crewgraph.errors import StorageError
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.threads import Threads, latest_id
 from crewgraph.storage.checkpoints.versions import Versions
+from crewgraph.storage.claims.epochs import delete_epochs
 from crewgraph.storage.database import MEMORY, Database
 
 __all__ = ["Removal", "apply_retention", "is_open", "tells_the_end"]
@@ -79,6 +80,7 @@ class Removal:
         for thread in threads:
             for no in _lineages(connection, thread).values():
                 self._delete_lineage(connection, no)
+            delete_epochs(connection, thread)
         self._threads.clear_cache()
 
     def _keep_latest(self, count: int, connection: sqlite3.Connection, threads: Sequence[str]) -> None:

@@ -6,6 +6,7 @@
   the difference from the parent's.
 - `writes`: what a task wrote before its superstep ended, as the id of a value. Writes that no channel can hold later are
   stored inline, with the id -1.
+- `claims`: the last claim on each thread, by its number; see `crewgraph.storage.claims.epochs`.
 - `payloads`: the serialized values, shared by a write and the channel that it went to.
 """
 
@@ -76,10 +77,19 @@ ALTER TABLE writes ADD COLUMN data BLOB
 
 _LATEST = "ALTER TABLE lineages ADD COLUMN latest TEXT"
 
+_CLAIMS = """
+CREATE TABLE claims (
+    no INTEGER PRIMARY KEY AUTOINCREMENT,
+    thread TEXT NOT NULL UNIQUE,
+    holder TEXT NOT NULL,
+    since REAL NOT NULL
+)
+"""
+
 CHECKPOINT_SCHEMA = DatabaseSchema(
     errors=_ERRORS,
     application_id=0x43575247,  # "CWRG"
-    migrations=(_TABLES, _CREATION_TIMES, _INLINE_WRITES, _LATEST),
+    migrations=(_TABLES, _CREATION_TIMES, _INLINE_WRITES, _LATEST, _CLAIMS),
     probe="SELECT no FROM lineages LIMIT 1",
 )
 """The tables of checkpoints."""

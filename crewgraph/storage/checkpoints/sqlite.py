@@ -18,6 +18,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from crewgraph.core.claims import ClaimKeeper
 from crewgraph.schema import PlainDict
 from crewgraph.storage.checkpoints.codec import Codec, config_for_key, parse_config
 from crewgraph.storage.checkpoints.listing import CheckpointListing, LatestCheckpoint, LatestCheckpoints, NameFilter
@@ -25,7 +26,8 @@ from crewgraph.storage.checkpoints.removal import Removal, apply_retention, is_o
 from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
 from crewgraph.storage.checkpoints.threads import CheckpointRows, Key, Threads, WriteRows, channel_histories
 from crewgraph.storage.checkpoints.values import StrictSerializer, Write
-from crewgraph.storage.claims.files import FileClaims, file_claims
+from crewgraph.storage.claims.epochs import EpochClaims
+from crewgraph.storage.claims.files import file_claims
 from crewgraph.storage.claims.process import ProcessClaims
 from crewgraph.storage.database import Closeable, Database, WouldBlock
 
@@ -94,11 +96,12 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         self._threads = Threads(self._database)
         self._codec = Codec(self.serde, self._database.path)
         self._removal = Removal(self._threads, self._codec.metadata)
-        self.claims: ProcessClaims = ProcessClaims()
+        self.claims: ClaimKeeper = (
+            ProcessClaims()
+            if self.path is None
+            else EpochClaims(self._database, file_claims(self.path), self._threads.is_new)
+        )
         """The claims on threads; see `crewgraph.storage.claims`."""
-        if self.path is not None:
-            self.claims = file_claims(self.path)
-            self.claims.enter(self._database)
         apply_retention(self._database, self._removal, retention_days, max_bytes, self._finished)
 
     @property
@@ -109,8 +112,8 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     def close(self) -> None:
         """Close the file, also for clones from `with_allowlist`. May be called more than once."""
         self._database.close()
-        if isinstance(self.claims, FileClaims):
-            self.claims.leave(self._database)
+        if isinstance(self.claims, EpochClaims):
+            self.claims.leave()
 
     @property
     def is_replaced(self) -> bool:
@@ -224,7 +227,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             TypeError: a value cannot be serialized.
         """
         rows = self._encode_put(config, checkpoint, metadata, new_versions)
-        self._threads.save_many([rows])
+        self._threads.save_many([rows], config)
         return config_for_key(rows.new.key)
 
     def put_writes(
@@ -240,7 +243,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         """
         rows = self._encode_writes(config, writes, task_id, task_path)
         if rows is not None:
-            self._threads.save_many([rows])
+            self._threads.save_many([rows], config)
 
     def put_many(self, saves: Sequence[tuple[str, tuple[Any, ...]]]) -> None:
         """Perform several `put` and `put_writes` of one thread and namespace, in order, in one transaction.
@@ -253,7 +256,7 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
             TypeError: a value cannot be serialized.
         """
         encoded = [self._encode_put(*args) if name == "put" else self._encode_writes(*args) for name, args in saves]
-        self._threads.save_many([rows for rows in encoded if rows is not None])
+        self._threads.save_many([rows for rows in encoded if rows is not None], saves[0][1][0])
 
     def put_many_nowait(self, saves: Sequence[tuple[str, tuple[object, ...]]]) -> bool:
         """Like `put_many` if the database is idle and there is little to write; otherwise store nothing and return False."""

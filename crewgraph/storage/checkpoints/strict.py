@@ -3,7 +3,7 @@
 LangGraph's serializer imports and calls what the stored bytes name, unless it has an allow-list. Such a saver is used through a
 view: with the same connections, locks and settings, but serializers restricted to LangGraph's list of plain types, messages and
 its own types, which is all that graphs of crews and flows store. The saver itself is unchanged, so other graphs that share it
-read as before.
+read as before. The view of a Postgres saver also checks the claims of runs.
 """
 
 import threading
@@ -17,14 +17,17 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from crewgraph.errors import StorageError
-from crewgraph.lazy import lazy
-from crewgraph.storage.checkpoints.reconnecting import Reconnecting, on_postgres
+from crewgraph.lazy import lazy, loaded
+from crewgraph.storage.checkpoints.reconnecting import Reconnecting
 from crewgraph.storage.checkpoints.values import StrictSerializer
+from crewgraph.storage.claims.keepers import is_on_postgres
 
 if TYPE_CHECKING:
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+    from crewgraph.storage.claims.fenced import FencedPostgres
 else:
     SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
+    FencedPostgres = lazy("crewgraph.storage.claims.fenced:FencedPostgres")
 
 __all__ = ["TrustedSerializer", "saver_of_host", "strictly_reading"]
 
@@ -66,7 +69,7 @@ def saver_of_host(saver: _Saver) -> _Saver:
     try:
         return strictly_reading(saver)
     except StorageError:
-        return saver
+        return _viewed(saver, ()) if is_on_postgres(saver) else saver
 
 
 def strictly_reading(saver: _Saver) -> _Saver:
@@ -83,8 +86,10 @@ def strictly_reading(saver: _Saver) -> _Saver:
     if view is not None:
         return view
     names = _names_of_readers(saver)
-    if not names and not on_postgres(type(saver)):
-        return saver
+    return _viewed(saver, names) if names or is_on_postgres(saver) else saver
+
+
+def _viewed(saver: _Saver, names: tuple[str, ...]) -> _Saver:
     with _lock:
         view = _views.get(id(saver))
         if view is None:
@@ -122,9 +127,9 @@ def _strict(value: Any, saver: _Saver) -> Any:
 def _view_of(saver: _Saver, names: tuple[str, ...]) -> _Saver:
     if isinstance(saver, SqliteCheckpointer):
         return saver.with_serde(_strict(saver.serde, saver))
-    view: Any = object.__new__(_view_class(type(saver), names))
+    view: Any = object.__new__(_view_class(type(saver), names, is_on_postgres(saver)))
     view.__dict__ = saver.__dict__  # shared, so the view sees what the saver opens or counts later
-    view.viewed, view.readers = saver, {}
+    view.claim, view.viewed, view.readers = None, saver, {}
     return view
 
 
@@ -135,11 +140,16 @@ class _View:
 
 
 @lru_cache(maxsize=64)
-def _view_class(kind: type[_Saver], names: tuple[str, ...]) -> type[_Saver]:
+def _view_class(kind: type[_Saver], names: tuple[str, ...], is_fenced: bool) -> type[_Saver]:
     fields: dict[str, Any] = {name: _reader(name) for name in names}
-    fields |= {"__slots__": ("readers", "viewed"), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    fields |= {
+        "__slots__": ("claim", "readers", "viewed"),
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+    }
     metaclass: Any = type(kind)
-    return metaclass(kind.__name__, (_View, Reconnecting, kind) if on_postgres(kind) else (_View, kind), fields)
+    on_postgres = (Reconnecting, loaded(FencedPostgres)) if is_fenced else ()
+    return metaclass(kind.__name__, (_View, *on_postgres, kind), fields)
 
 
 def _reader(name: str) -> property:

@@ -7,11 +7,16 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
+from langchain_core.runnables import RunnableConfig
+
 from crewgraph.core.checkpoint_ids import move_past
+from crewgraph.core.claims import CLAIM
 from crewgraph.storage.checkpoints.values import Typed, Values, Write
 from crewgraph.storage.checkpoints.versions import EMPTY, Chains, Difference, Link, Version, Versions
+from crewgraph.storage.claims.epochs import EpochClaim
 from crewgraph.storage.database import Database, WouldBlock
 
 __all__ = [
@@ -35,6 +40,7 @@ _SET_LATEST = (
     "UPDATE lineages SET latest = CASE WHEN EXISTS (SELECT 1 FROM checkpoints WHERE lineage = no AND id > :id) THEN :id END "
     "WHERE no = :no AND (latest IS NOT NULL OR EXISTS (SELECT 1 FROM checkpoints WHERE lineage = no AND id > :id))"
 )
+_SIZE = attrgetter("size")
 _MAX_CACHED = 4_096  # lineages whose numbers are remembered
 _MINUTE = 60  # seconds: the precision of a thread's time of writing
 
@@ -129,14 +135,23 @@ class Threads:
         self._process = os.getpid()  # that `_new` is of: its parent may store what a forked child has not seen begin
         self._connections_opened = database.connections_opened
 
-    def save_many(self, saves: "Sequence[CheckpointRows | WriteRows]") -> None:
-        """Store checkpoints and writes of one lineage in one transaction; writes may come before their checkpoint."""
+    def save_many(self, saves: "Sequence[CheckpointRows | WriteRows]", config: RunnableConfig) -> None:
+        """Store checkpoints and writes of one lineage in one transaction; writes may come before their checkpoint.
+
+        Args:
+            saves: the checkpoints and writes.
+            config: holds the claim of the run that stores them; other code has none.
+
+        Raises:
+            ThreadBusy: the run has lost its claim; nothing is stored.
+        """
         if not saves:
             return
-        self.database.announce_write(rows.size for rows in saves)
+        claim = (config.get("configurable") or {}).get(CLAIM)
+        self.database.announce_write(map(_SIZE, saves))
         key = saves[0].key
         try:
-            self._write(key.thread, key.ns, self._save_many, saves)
+            self._write(key.thread, key.ns, self._save_many, saves, claim)
         except WouldBlock:
             raise
         except BaseException:  # nothing was stored, so nothing may stay cached
@@ -212,8 +227,14 @@ class Threads:
         self.values.clear_cache()
 
     def _save_many(
-        self, connection: sqlite3.Connection, no: int, saves: "Sequence[CheckpointRows | WriteRows]"
+        self,
+        connection: sqlite3.Connection,
+        no: int,
+        saves: "Sequence[CheckpointRows | WriteRows]",
+        claim: object,
     ) -> None:
+        if isinstance(claim, EpochClaim):
+            claim.check(connection, self.database)
         for rows in saves:
             if isinstance(rows, WriteRows):
                 self.values.append(connection, no, rows.key.id, rows.task, rows.path, rows.writes)
@@ -233,7 +254,7 @@ class Threads:
         versions = EMPTY if base is None else base.versions
         difference = versions.diff(new.channels, new.seen, likely)
         filled = [channel for channel in difference.channels if channel in new.filled]
-        if not all(channel in values for channel in filled):
+        if not values.keys() >= set(filled):
             return False
         value_ids = self.values.store(connection, no, id, parent, [(name, values[name]) for name in filled])
         difference = Difference(difference.channels, difference.seen, value_ids, difference.removed)

@@ -2,15 +2,20 @@
 
 Each running thread locks one byte of the file, at an offset derived from the thread's id. The operating system releases the locks
 of a process at its end, however it ends. So a claim needs neither heartbeat nor clock, never outlives its run and is never lost
-by a slow run. The bytes are never written; the beginning of the file records, for messages only, the holders of the last claims.
+by a slow run. The bytes are never written; the beginning of the file records the holders of the last claims.
+
+On Linux the locks belong to the open file, not to the process: nothing else that the process opens and closes releases them.
+Elsewhere, closing any descriptor of the file does. A claim can also be lost with the file. So a lock only tells early that a
+thread is busy; what fences is the epoch in our own databases (`epochs.py`), and in others the record of the holder (`verify`).
 """
 
+import errno
 import os
 import socket
 import struct
 import sys
+import time
 import weakref
-from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -18,12 +23,12 @@ from threading import Lock, RLock
 
 from crewgraph.core.claims import Holder
 from crewgraph.errors import StorageError
-from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims
+from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims, busy
 
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["FileClaims", "file_claims"]
+__all__ = ["FileClaim", "FileClaims", "file_claims"]
 
 _BEGINNING = 1 << 62  # the locked bytes lie beyond the notes
 _SPAN = _BEGINNING - 1
@@ -33,6 +38,35 @@ _MODE = 0o600
 
 # `struct flock` of fcntl(2): F_GETLK reports the holder of a lock.
 _LINUX, _DARWIN = "@hhqqi4x", "@qqihh"
+_VERIFY_INTERVAL = 0.05  # seconds
+
+
+class FileClaim(ProcessClaim):
+    """A claim of this process on a thread of a SQLite database."""
+
+    def __init__(self, claims: "FileClaims", thread_id: str, holder: Holder, *, noted: bool) -> None:
+        super().__init__(claims, thread_id, holder)
+        self._find_other, self._noted = claims.find_other, noted
+        self._verified = time.monotonic()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether its last verification is too old."""
+        return time.monotonic() - self._verified > _VERIFY_INTERVAL
+
+    def verify(self) -> None:
+        """Verify that the lock is not lost.
+
+        Raises:
+            ThreadBusy: it is, or another process has claimed the thread.
+        """
+        if (other := self._find_other(self.thread_id, self._holder if self._noted else None)) is not None:
+            raise busy(self.thread_id, other)
+        self._verified = time.monotonic()
+
+    async def averify(self) -> None:
+        """Async version of `verify`."""
+        self.verify()
 
 
 class FileClaims(ProcessClaims):
@@ -87,28 +121,57 @@ class FileClaims(ProcessClaims):
             self._close_if_left()
             return found
 
+    def find_other(self, thread_id: str, noted: Holder | None) -> Holder | None:
+        """Return who has claimed a thread that this process claimed before; None if it still holds it.
+
+        Args:
+            thread_id: the thread.
+            noted: the holder as this process has noted it; None if it could not.
+        """
+        if sys.platform == "win32":
+            return None
+        with self._file_lock:
+            file, offset = self._file, _offset(thread_id)
+            try:
+                found = os.stat(self._path)
+            except OSError:
+                found = None
+            if file is None or found is None or not os.path.samestat(found, os.fstat(file)):
+                return Holder("another process", None)  # the file was replaced, and others lock the new one
+            note = _read_note(file, offset)
+            if noted is not None and note is not None and note != _note(offset, noted).split():
+                return _read_holder(file, thread_id, 0)
+            process = _locked_by(file, offset)
+            return None if process is None else _read_holder(file, thread_id, process)
+
     def forked(self) -> None:
-        """Discard the parent's claims in a forked child; file locks are not inherited."""
+        """Discard the parent's claims in a forked child."""
         super().forked()
         self._file_lock = RLock()
+        if self._closing is not None:  # else the child would keep the parent's locks beyond the end of the parent
+            self._closing()
+            self._file = self._closing = None
 
     def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
-        if sys.platform != "win32":
-            with self._file_lock:
-                file, offset = self._opened(), _offset(thread_id)
-                try:
-                    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
-                except (BlockingIOError, PermissionError):
-                    return _read_holder(file, thread_id, _locked_by(file, offset) or 0)
-                note = f"{offset:x} {os.getpid()} {holder.since:.3f} {_host()}\n".encode()[:_SLOT]
-                with suppress(OSError):  # on a full disk the claim has no name
-                    os.pwrite(file, note.ljust(_SLOT), offset % _SLOTS * _SLOT)
-        return ProcessClaim(self, thread_id, holder)
+        if sys.platform == "win32":
+            return ProcessClaim(self, thread_id, holder)
+        with self._file_lock:
+            file, offset = self._opened(), _offset(thread_id)
+            try:
+                _lock_call(file, "SETLK", fcntl.F_WRLCK, offset)
+            except (BlockingIOError, PermissionError):
+                return _read_holder(file, thread_id, _locked_by(file, offset) or 0)
+            try:
+                os.pwrite(file, _note(offset, holder).ljust(_SLOT), offset % _SLOTS * _SLOT)
+                noted = True
+            except OSError:  # on a full disk the claim has no name
+                noted = False
+        return FileClaim(self, thread_id, holder, noted=noted)
 
     def _give_back(self, thread_id: str) -> None:
         with self._file_lock:
             if sys.platform != "win32" and self._file is not None:
-                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _offset(thread_id))
+                _lock_call(self._file, "SETLK", fcntl.F_UNLCK, _offset(thread_id))
 
     def _close_if_left(self) -> None:
         # While a claim is held, closing would release its lock; its release closes then.
@@ -139,12 +202,22 @@ class FileClaims(ProcessClaims):
 _host = cache(socket.gethostname)
 
 
+def _note(offset: int, holder: Holder) -> bytes:
+    return f"{offset:x} {os.getpid()} {holder.since:.6f} {_host()}\n".encode()[:_SLOT]
+
+
+def _read_note(file: int, offset: int) -> list[bytes] | None:
+    """Return the parts of the note on a locked byte; None if another one's took its place."""
+    note = os.pread(file, _SLOT, offset % _SLOTS * _SLOT).split()
+    return note if len(note) == 4 and note[0] == f"{offset:x}".encode() else None
+
+
 def _read_holder(file: int, thread_id: str, process: int) -> Holder:
     """Return the holder of a thread, from its note if that is not overwritten yet."""
-    offset = _offset(thread_id)
-    note = os.pread(file, _SLOT, offset % _SLOTS * _SLOT).decode(errors="replace").split()
-    if len(note) == 4 and note[0] == f"{offset:x}":
-        return Holder(f"process {note[1]} on {note[3]}", float(note[2]))
+    note = _read_note(file, _offset(thread_id))
+    if note is not None:
+        number, since, host = (part.decode(errors="replace") for part in note[1:])
+        return Holder(f"process {number} on {host}", float(since))
     return Holder(f"process {process}" if process > 0 else "another process", None)
 
 
@@ -153,17 +226,28 @@ def _offset(thread_id: str) -> int:
     return _BEGINNING + int.from_bytes(digest, "big") % _SPAN
 
 
-def _locked_by(file: int, offset: int) -> int | None:
-    """Return the process that has locked a byte, 0 for one not visible from here, None for none."""
-    if sys.platform == "win32":
-        return None
-    if sys.platform == "darwin":
-        asked = struct.pack(_DARWIN, offset, 1, 0, fcntl.F_WRLCK, os.SEEK_SET)
-        _, _, process, kind, _ = struct.unpack(_DARWIN, fcntl.fcntl(file, fcntl.F_GETLK, asked))
-    else:
-        asked = struct.pack(_LINUX, fcntl.F_WRLCK, os.SEEK_SET, offset, 1, 0)
-        kind, _, _, _, process = struct.unpack(_LINUX, fcntl.fcntl(file, fcntl.F_GETLK, asked))
-    return None if kind == fcntl.F_UNLCK else max(process, 0)
+if sys.platform != "win32":
+    _LAYOUT = _DARWIN if sys.platform == "darwin" else _LINUX
+
+    def _locked_by(file: int, offset: int) -> int | None:
+        """Return the process that has locked a byte, 0 for one that is not known, None for none."""
+        found = struct.unpack(_LAYOUT, _lock_call(file, "GETLK", fcntl.F_WRLCK, offset))
+        process, kind = (found[2], found[3]) if sys.platform == "darwin" else (found[4], found[0])
+        return None if kind == fcntl.F_UNLCK else max(process, 0)
+
+    def _lock_call(file: int, command: str, kind: int, offset: int) -> bytes:
+        """Set or read a lock that belongs to the open file where the system has such locks, else to the process."""
+        if sys.platform == "darwin":
+            record = struct.pack(_LAYOUT, offset, 1, 0, kind, os.SEEK_SET)
+        else:
+            record = struct.pack(_LAYOUT, kind, os.SEEK_SET, offset, 1, 0)
+        if sys.platform == "linux":
+            try:
+                return fcntl.fcntl(file, getattr(fcntl, f"F_OFD_{command}"), record)
+            except OSError as error:
+                if error.errno != errno.EINVAL:  # else a kernel without them
+                    raise
+        return fcntl.fcntl(file, getattr(fcntl, f"F_{command}"), record)
 
 
 _known: "weakref.WeakValueDictionary[str, FileClaims]" = weakref.WeakValueDictionary()

@@ -1,25 +1,25 @@
 """Selects the kind of claims for a saver."""
 
+import asyncio
 import sqlite3
 import weakref
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.core.claims import ClaimKeeper
+from crewgraph.core.claims import ClaimKeeper, Holder, ThreadClaim
 from crewgraph.lazy import lazy
 from crewgraph.storage.claims.files import file_claims
 from crewgraph.storage.claims.process import ProcessClaims
 
 if TYPE_CHECKING:
-    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
     from crewgraph.storage.claims.postgres import postgres_claims
 else:
-    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
     postgres_claims = lazy("crewgraph.storage.claims.postgres:postgres_claims")
 
-__all__ = ["claim_keeper", "is_shared"]
+__all__ = ["claim_keeper", "is_on_postgres"]
 
 _POSTGRES = "langgraph.checkpoint.postgres"
 _SQLITE = "langgraph.checkpoint.sqlite"
@@ -28,16 +28,17 @@ _keepers: "weakref.WeakKeyDictionary[BaseCheckpointSaver[Any], ClaimKeeper]" = w
 _lock = Lock()
 
 
-def is_shared(saver: "BaseCheckpointSaver[Any]") -> bool:
-    """Whether the claims on a saver's threads hold across processes."""
-    rooms = {kind.__module__ for kind in type(saver).__mro__}
-    return any(room.startswith((_POSTGRES, _SQLITE)) for room in rooms)
+def is_on_postgres(saver: "BaseCheckpointSaver[Any]") -> bool:
+    """Whether a saver is one of LangGraph's for Postgres."""
+    return _is_from(saver, _POSTGRES)
 
 
 def claim_keeper(saver: "BaseCheckpointSaver[Any]") -> ClaimKeeper:
-    """Return the claim keeper of a saver; the same object in every call for the saver."""
-    if isinstance(saver, SqliteCheckpointer):
-        return saver.claims
+    """Return the claim keeper of a saver; the same object in every call for the saver or a view of it."""
+    own: ClaimKeeper | None = getattr(saver, "claims", None)
+    if own is not None:
+        return own
+    saver = getattr(saver, "viewed", saver)
     with _lock:
         keeper = _keepers.get(saver)
         if keeper is None:
@@ -46,11 +47,55 @@ def claim_keeper(saver: "BaseCheckpointSaver[Any]") -> ClaimKeeper:
 
 
 def _keeper_for(saver: "BaseCheckpointSaver[Any]") -> ClaimKeeper:
-    rooms = {kind.__module__ for kind in type(saver).__mro__}
     connection: Any = getattr(saver, "conn", None)
-    if any(room.startswith(_POSTGRES) for room in rooms):
+    if _is_from(saver, _POSTGRES):
         return postgres_claims(connection)
-    if any(room.startswith(_SQLITE) for room in rooms) and isinstance(connection, sqlite3.Connection):
-        path = cast("str", connection.execute("PRAGMA database_list").fetchone()[2])
-        return file_claims(path) if path else ProcessClaims()
+    if _is_from(saver, _SQLITE):
+        if isinstance(connection, sqlite3.Connection):
+            return _claims_of_file(connection.execute(_FILE).fetchone())
+        return _AsyncSqliteClaims(saver)
     return ProcessClaims()
+
+
+def _is_from(saver: object, package: str) -> bool:
+    return any(kind.__module__.startswith(package) for kind in type(saver).__mro__)
+
+
+_FILE = "PRAGMA database_list"
+
+
+def _claims_of_file(row: Any) -> ProcessClaims:
+    path = cast("str", row[2])
+    return file_claims(path) if path else ProcessClaims()
+
+
+class _AsyncSqliteClaims:
+    """The claims on the threads of LangGraph's asynchronous SQLite saver, whose file only its event loop can tell."""
+
+    def __init__(self, saver: Any) -> None:
+        self._connection, self._loop = saver.conn, saver.loop
+        self._claims: ProcessClaims | None = None
+
+    def claim(self, thread_id: str) -> ThreadClaim:
+        """Claim a thread, off the saver's event loop."""
+        return self._known().claim(thread_id)
+
+    def claim_nowait(self, thread_id: str) -> ThreadClaim | None:
+        """Like `claim`; return None while the file is not known."""
+        return None if self._claims is None else self._claims.claim(thread_id)
+
+    def holder(self, thread_id: str) -> Holder | None:
+        """Return the current holder of a thread, off the saver's event loop."""
+        return self._known().holder(thread_id)
+
+    def _known(self) -> ProcessClaims:
+        if self._claims is None:
+            with suppress(RuntimeError):  # no running loop
+                if asyncio.get_running_loop() is self._loop:
+                    raise asyncio.InvalidStateError("Synchronous calls to AsyncSqliteSaver block its own event loop.")
+            self._claims = _claims_of_file(asyncio.run_coroutine_threadsafe(self._file(), self._loop).result())
+        return self._claims
+
+    async def _file(self) -> Any:
+        async with self._connection.execute(_FILE) as rows:
+            return await rows.fetchone()

@@ -1,26 +1,30 @@
 """Claims on the threads of a Postgres database: advisory locks of one connection of this process, and a token for each claim.
 
 PostgreSQL releases the locks of a connection with the connection, so a killed process holds none. A live process can lose its
-connection, too: the server restarts, or the network fails. Then another process may claim the thread, with a greater token. So a
-claim that was last verified more than a second ago is verified before the run writes (`is_doubtful`): the run continues if the
-lock could be reacquired and the token is still its own, and fails otherwise.
+connection, too: the server restarts, or the network fails. Then another process may claim the thread, with a greater token. So
+each statement with which a run stores something reads the token, too (`fenced.py`), and fails if it is not the run's.
+Before an effect, a claim that was last checked more than a second ago is verified (`is_doubtful`): the run continues if the lock
+could be reacquired and the token is still its own, and fails otherwise.
 
 A connection pooler in transaction mode (PgBouncer) switches connections between statements, which breaks advisory locks: give the
 saver a direct connection.
 """
 
+import _thread
 import asyncio
 import atexit
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
+from psycopg.sql import Literal
 
 from crewgraph.core.claims import Holder
 from crewgraph.core.loops.bridge import in_thread
@@ -36,7 +40,7 @@ _T = TypeVar("_T")
 _Connection = psycopg.Connection[TupleRow]
 _logger = redacted_logger(__name__)
 
-_HAS_TABLE = "SELECT to_regclass('crewgraph_claims')"
+_SCHEMA = "SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('crewgraph_claims')"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS crewgraph_claims (
     thread_id TEXT PRIMARY KEY,
@@ -54,6 +58,8 @@ RETURNING token
 """
 _FORGET = "DELETE FROM crewgraph_claims WHERE thread_id = %s AND token = %s"
 _TOKEN = "SELECT token FROM crewgraph_claims WHERE thread_id = %s"
+# Fails with a division by zero if there is no such claim. The lock on the row lets others claim the thread only after the commit.
+_FENCE = "SELECT 1 / count(*) FROM (SELECT 1 FROM {}.crewgraph_claims WHERE thread_id = {} AND token = {} FOR SHARE) AS claim"
 _HOLDER = "SELECT holder, extract(epoch FROM since) FROM crewgraph_claims WHERE thread_id = %s"
 _IS_LOCKED = """
 SELECT 1 FROM pg_locks
@@ -67,17 +73,35 @@ _VERIFY_INTERVAL = 1.0  # seconds
 
 
 class PostgresClaim(ProcessClaim):
-    """A claim of this process on a thread of a Postgres database."""
+    """A claim of this process on a thread of a Postgres database.
 
-    def __init__(self, claims: "PostgresClaims", thread_id: str, holder: Holder, token: int) -> None:
+    Args:
+        claims: the claims on the database.
+        thread_id: the thread.
+        holder: the holder.
+        token: the token of the claim.
+        schema: the schema of the table of claims; empty if there is none.
+    """
+
+    def __init__(
+        self, claims: "PostgresClaims", thread_id: str, holder: Holder, token: int, schema: str | None
+    ) -> None:
         super().__init__(claims, thread_id, holder)
-        self._verify, self._token = claims.verify, token
-        self._verified = time.monotonic()
+        self.claims: PostgresClaims = claims
+        self._token = token
+        self.is_fenced = bool(schema)
+        self.fence = schema and _FENCE.format(schema, Literal(thread_id).as_string(), token)
+        """A query that fails if the claim is lost; empty without a table of claims."""
+        self.checked()
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether its last verification is too old."""
-        return time.monotonic() - self._verified > _VERIFY_INTERVAL
+        """Whether it was last checked too long ago."""
+        return time.monotonic() - self._checked > _VERIFY_INTERVAL
+
+    def checked(self) -> None:
+        """Note that the database has just checked it."""
+        self._checked = time.monotonic()
 
     def verify(self) -> None:
         """Verify that it is still held.
@@ -87,8 +111,8 @@ class PostgresClaim(ProcessClaim):
             StorageError: the server cannot be reached.
         """
         started = time.monotonic()
-        self._verify(self._thread_id, self._token)
-        self._verified = started
+        self.claims.verify(self.thread_id, self._token)
+        self._checked = started
 
     async def averify(self) -> None:
         """Async version of `verify`."""
@@ -101,8 +125,6 @@ class PostgresClaims(ProcessClaims):
     A dedicated thread executes all statements, in order of submission.
     """
 
-    waits = True
-
     def __init__(self, conninfo: str) -> None:
         super().__init__()
         self._conninfo = conninfo
@@ -110,13 +132,21 @@ class PostgresClaims(ProcessClaims):
         self._turn = threading.Lock()
         self._connection: psycopg.Connection[TupleRow] | None = None
         self._inherited: list[object] = []
-        self._notes = True
-        """Whether the table of claims exists."""
+        self._schema: str | None = None
+        """The schema of the table of claims, quoted; None if there is no such table."""
         self._locked: set[str] = set()
         """The threads that the connection has locked."""
         self._tokens: dict[str, int] = {}
         """The tokens of the claims of this process."""
         atexit.register(self._disconnect)
+
+    def claim_nowait(self, thread_id: str) -> None:
+        """Return None: claiming waits for the server."""
+
+    def drop(self, thread_id: str, holder: Holder) -> None:
+        """Release a claim from wherever the garbage collector runs, perhaps inside of the pool's own lock."""
+        with suppress(RuntimeError):  # the interpreter ends
+            _thread.start_new_thread(self.release, (thread_id, holder))
 
     def verify(self, thread_id: str, token: int) -> None:
         """Verify a claim; see `PostgresClaim.verify`."""
@@ -156,7 +186,9 @@ class PostgresClaims(ProcessClaims):
         except BaseException:  # Ctrl-C: the thread is locked all the same, and nobody would unlock it
             self._give_back(thread_id)
             raise
-        return claimed if isinstance(claimed, Holder) else PostgresClaim(self, thread_id, holder, claimed)
+        if isinstance(claimed, Holder):
+            return claimed
+        return PostgresClaim(self, thread_id, holder, claimed, self._schema)
 
     def _give_back(self, thread_id: str) -> "Future[None]":
         return self._submit(self._unlock_thread, thread_id)
@@ -194,13 +226,17 @@ class PostgresClaims(ProcessClaims):
         connection = psycopg.connect(self._conninfo, autocommit=True, application_name=name)
         connection.execute(_KEEPALIVE)
         self._connection, self._locked = connection, set()
-        if connection.execute(_HAS_TABLE).fetchone() == (None,):
-            try:
+        row = connection.execute(_SCHEMA).fetchone()
+        if row is None:
+            with suppress(
+                psycopg.errors.InsufficientPrivilege,
+                psycopg.errors.DuplicateTable,  # another process has just created it, which IF NOT EXISTS does not see
+                psycopg.errors.DuplicateObject,
+                psycopg.errors.UniqueViolation,
+            ):
                 connection.execute(_TABLE)
-            except psycopg.errors.InsufficientPrivilege:
-                self._notes = False
-            except (psycopg.errors.DuplicateTable, psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
-                pass  # another process has just created it, which IF NOT EXISTS does not see
+            row = connection.execute(_SCHEMA).fetchone()
+        self._schema = None if row is None else str(row[0])
         for thread_id in self._tokens:  # reacquire those of the old connection, unless another process was faster
             self._lock_key(connection, thread_id)
         return connection
@@ -214,7 +250,7 @@ class PostgresClaims(ProcessClaims):
         if not self._lock_key(connection, thread_id):
             return self._read_holder(connection, thread_id)
         token = 0
-        if self._notes:
+        if self._schema:
             row = connection.execute(_NOTE, (thread_id, process_name())).fetchone()
             token = cast("tuple[int]", row)[0]
         self._tokens[thread_id] = token
@@ -227,7 +263,7 @@ class PostgresClaims(ProcessClaims):
 
     def _unlock_thread(self, connection: "_Connection", thread_id: str) -> None:
         token = self._tokens.pop(thread_id, None)
-        if self._notes:
+        if self._schema:
             connection.execute(_FORGET, (thread_id, token))
         if thread_id in self._locked:
             self._locked.discard(thread_id)
@@ -236,7 +272,7 @@ class PostgresClaims(ProcessClaims):
     def _lost(self, connection: "_Connection", thread_id: str, token: int) -> Holder | None:
         """Return the holder that has replaced this process; None if it still holds the claim."""
         if self._lock_key(connection, thread_id) and (
-            not self._notes or connection.execute(_TOKEN, (thread_id,)).fetchone() == (token,)
+            not self._schema or connection.execute(_TOKEN, (thread_id,)).fetchone() == (token,)
         ):
             return None
         return self._read_holder(connection, thread_id)
@@ -248,7 +284,7 @@ class PostgresClaims(ProcessClaims):
         return self._read_holder(connection, thread_id)
 
     def _read_holder(self, connection: "_Connection", thread_id: str) -> Holder:
-        row = connection.execute(_HOLDER, (thread_id,)).fetchone() if self._notes else None
+        row = connection.execute(_HOLDER, (thread_id,)).fetchone() if self._schema else None
         return Holder("another process", None) if row is None else Holder(str(row[0]), float(row[1]))
 
 

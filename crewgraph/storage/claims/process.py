@@ -29,10 +29,17 @@ def busy(thread_id: str, holder: Holder) -> ThreadBusy:
 
 
 class ProcessClaim:
-    """A claim of this process; never in doubt while the process lives."""
+    """A claim of this process; never in doubt while the process lives.
+
+    It ends at the latest with its run: a run that nothing refers to any longer, such as an abandoned stream whose event loop is
+    closed, never gets to closing it.
+    """
+
+    is_fenced = False
+    """Whether the saver checks the claim in each transaction of the run."""
 
     def __init__(self, claims: "ProcessClaims", thread_id: str, holder: Holder) -> None:
-        self._claims, self._thread_id, self._holder = claims, thread_id, holder
+        self._claims, self.thread_id, self._holder = claims, thread_id, holder
         self._awaited: set[Future[Any]] = set()
         self._is_closed = False
 
@@ -51,7 +58,11 @@ class ProcessClaim:
         """Release the claim. May be called more than once."""
         self._is_closed = True
         if not self._awaited:
-            self._claims.release(self._thread_id, self._holder)
+            self._claims.release(self.thread_id, self._holder)
+
+    def __del__(self) -> None:
+        if not self._is_closed:
+            self._claims.drop(self.thread_id, self._holder)
 
     def close_after(self, works: Collection[Future[Any]]) -> None:
         """Delay the release until some works have ended, even if the claim is closed before."""
@@ -67,8 +78,6 @@ class ProcessClaim:
 
 class ProcessClaims:
     """The claims of this process on the threads of one saver."""
-
-    waits = False
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -103,6 +112,14 @@ class ProcessClaims:
                 return self._give_back(thread_id)  # before this process may claim it again
             finally:
                 del self._holders[thread_id]
+
+    def drop(self, thread_id: str, holder: Holder) -> None:
+        """Release a claim from wherever the garbage collector runs."""
+        self.release(thread_id, holder)
+
+    def claim_nowait(self, thread_id: str) -> ProcessClaim | None:
+        """Like `claim`; return None if that would wait."""
+        return self.claim(thread_id)
 
     def holder(self, thread_id: str) -> Holder | None:
         """Return the current holder of a thread, as far as this process knows."""

@@ -1,0 +1,136 @@
+"""Claims on the threads of a database of ours: locks tell early that a thread is busy, an epoch in the database fences.
+
+Each claim gets a number that no claim of the database had before, and replaces the one before it. Every transaction of a run
+reads its own number first. So who lost a thread, however that came about, stores nothing more in it.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import Future
+from typing import Any
+
+from crewgraph.core.claims import Holder
+from crewgraph.errors import ThreadBusy
+from crewgraph.storage.claims.files import FileClaims
+from crewgraph.storage.claims.process import ProcessClaim, busy, process_name
+from crewgraph.storage.database import Database, WouldBlock
+
+__all__ = ["EpochClaim", "EpochClaims", "delete_epochs"]
+
+_RAISE = "INSERT OR REPLACE INTO claims (thread, holder, since) VALUES (?, ?, ?)"
+_READ = "SELECT 1 FROM claims WHERE no = ?"
+_HOLDER = "SELECT holder, since FROM claims WHERE thread = ?"
+_DELETE = "DELETE FROM claims WHERE thread = ?"
+_VERIFY_INTERVAL = 0.05  # seconds
+
+
+class EpochClaim:
+    """A claim of this process on a thread of a database."""
+
+    is_fenced = True
+    """Whether the saver checks the claim in each transaction of the run."""
+
+    def __init__(self, lock: ProcessClaim, database: Database, thread_id: str, epoch: int | None) -> None:
+        self._lock, self._database, self._thread_id, self._epoch = lock, database, thread_id, epoch
+        self._is_unsure = epoch is None  # the first transaction may be rolled back
+        self._checked = time.monotonic()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it was last checked too long ago."""
+        return time.monotonic() - self._checked > _VERIFY_INTERVAL
+
+    def check(self, connection: sqlite3.Connection, database: Database) -> None:
+        """Check in a transaction of a database that the claim, if it is one of this database, is still held.
+
+        Raises:
+            ThreadBusy: another run has claimed the thread, or it was deleted.
+        """
+        if database.path != self._database.path:
+            return
+        if connection.execute(_READ, (self._epoch,)).fetchone() is not None:
+            self._is_unsure = False
+        elif self._is_unsure:
+            self._epoch = _raise_epoch(connection, self._thread_id)
+        else:
+            row = connection.execute(_HOLDER, (self._thread_id,)).fetchone()
+            if row is None:
+                raise ThreadBusy(f"thread `{self._thread_id}` was deleted while it was run; nothing more is stored.")
+            raise busy(self._thread_id, Holder(*row))
+        self._checked = time.monotonic()
+
+    def verify(self) -> None:
+        """Check that the claim is still held; see `check`."""
+        if not self._is_unsure:
+            self._database.query(self.check, self._database)
+
+    async def averify(self) -> None:
+        """Async version of `verify`."""
+        try:
+            self._database.nonblocking(self.verify)
+        except WouldBlock:
+            await self._database.run_in_thread(self.verify)
+
+    def close(self) -> None:
+        """Release the claim. May be called more than once."""
+        self._lock.close()
+
+    def close_after(self, works: Collection[Future[Any]]) -> None:
+        """Delay the release until some works have ended, even if the claim is closed before."""
+        self._lock.close_after(works)
+
+
+class EpochClaims:
+    """The claims on the threads of a database.
+
+    Args:
+        database: the database.
+        locks: the locks on its threads.
+        is_new: tells whether a thread has just begun, by an id that nobody else can know. Its first transaction counts the claim.
+    """
+
+    def __init__(self, database: Database, locks: FileClaims, is_new: Callable[[str], bool]) -> None:
+        self._database, self._locks, self._is_new = database, locks, is_new
+        locks.enter(database)
+
+    def claim(self, thread_id: str) -> EpochClaim:
+        """Claim a thread for a run of this process.
+
+        Raises:
+            ThreadBusy: another run holds it, in this process or another one.
+            StorageError: the database cannot be written.
+        """
+        lock = self._locks.claim(thread_id)
+        if self._is_new(thread_id):
+            return EpochClaim(lock, self._database, thread_id, None)
+        try:
+            epoch = self._database.write(_raise_epoch, thread_id)
+        except BaseException:  # also Ctrl-C: the thread is left free
+            lock.close()
+            raise
+        return EpochClaim(lock, self._database, thread_id, epoch)
+
+    def claim_nowait(self, thread_id: str) -> EpochClaim | None:
+        """Like `claim`; return None if that would wait for another writer."""
+        try:
+            return self._database.nonblocking(self.claim, thread_id)
+        except WouldBlock:
+            return None
+
+    def holder(self, thread_id: str) -> Holder | None:
+        """Return the current holder of a thread."""
+        return self._locks.holder(thread_id)
+
+    def leave(self) -> None:
+        """Note that the database is closed. May be called more than once."""
+        self._locks.leave(self._database)
+
+
+def _raise_epoch(connection: sqlite3.Connection, thread_id: str) -> int:
+    return connection.execute(_RAISE, (thread_id, process_name(), time.time())).lastrowid or 0
+
+
+def delete_epochs(connection: sqlite3.Connection, thread_id: str) -> None:
+    """Delete what is stored of the claims on a thread; a run that still holds one stores nothing more."""
+    connection.execute(_DELETE, (thread_id,))

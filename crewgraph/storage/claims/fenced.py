@@ -1,0 +1,100 @@
+"""The writes of LangGraph's Postgres savers, each of which fails if the run has lost its claim on the thread.
+
+The check is part of the statement, so nothing can come between it and the write, whatever connection the saver takes. The names
+of the statements are those of `BasePostgresSaver`.
+"""
+
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from psycopg.errors import DivisionByZero
+
+from crewgraph.core.claims import Holder, claim_in
+from crewgraph.storage.claims.keepers import claim_keeper
+from crewgraph.storage.claims.postgres import PostgresClaim
+from crewgraph.storage.claims.process import busy
+
+__all__ = ["FencedPostgres"]
+
+
+def _fenced(name: str) -> property:
+    def statement(view: "FencedPostgres") -> str:
+        own: str = getattr(super(FencedPostgres, view), name)
+        fence = view.claim and view.claim.fence
+        return f"{own.strip().rstrip(';')} RETURNING ({fence.replace('%', '%%')})" if fence else own
+
+    return property(statement)
+
+
+class FencedPostgres:
+    """The part of a view of a Postgres saver that checks the run's claim; see `crewgraph.storage.checkpoints.strict`."""
+
+    claim: PostgresClaim | None = None
+    """The claim to check; None in a view of no run."""
+
+    UPSERT_CHECKPOINTS_SQL = _fenced("UPSERT_CHECKPOINTS_SQL")
+    UPSERT_CHECKPOINT_WRITES_SQL = _fenced("UPSERT_CHECKPOINT_WRITES_SQL")
+    INSERT_CHECKPOINT_WRITES_SQL = _fenced("INSERT_CHECKPOINT_WRITES_SQL")
+
+    def put(self, config: RunnableConfig, *args: Any, **named: Any) -> Any:
+        """See LangGraph.
+
+        Raises:
+            ThreadBusy: the run has lost its claim; nothing is stored.
+        """
+        return self._checked("put", config, *args, **named)
+
+    def put_writes(self, config: RunnableConfig, *args: Any, **named: Any) -> Any:
+        """See LangGraph.
+
+        Raises:
+            ThreadBusy: the run has lost its claim; nothing is stored.
+        """
+        return self._checked("put_writes", config, *args, **named)
+
+    async def aput(self, config: RunnableConfig, *args: Any, **named: Any) -> Any:
+        """Async version of `put`."""
+        return await self._achecked("aput", config, *args, **named)
+
+    async def aput_writes(self, config: RunnableConfig, *args: Any, **named: Any) -> Any:
+        """Async version of `put_writes`."""
+        return await self._achecked("aput_writes", config, *args, **named)
+
+    def _checked(self, method: str, config: RunnableConfig, *args: Any, **named: Any) -> Any:
+        view, claim = self._view_for(config)
+        put = getattr(super(FencedPostgres, view), method)
+        if claim is None:
+            return put(config, *args, **named)
+        try:
+            result = put(config, *args, **named)
+        except DivisionByZero as error:
+            claim.verify()  # says who has it
+            raise busy(claim.thread_id, Holder("another process", None)) from error
+        claim.checked()
+        return result
+
+    async def _achecked(self, method: str, config: RunnableConfig, *args: Any, **named: Any) -> Any:
+        view, claim = self._view_for(config)
+        put = getattr(super(FencedPostgres, view), method)
+        if claim is None:
+            return await put(config, *args, **named)
+        try:
+            result = await put(config, *args, **named)
+        except DivisionByZero as error:
+            await claim.averify()
+            raise busy(claim.thread_id, Holder("another process", None)) from error
+        claim.checked()
+        return result
+
+    def _view_for(self, config: RunnableConfig) -> "tuple[FencedPostgres, PostgresClaim | None]":
+        """Return a view that checks the claim of a config, and the claim, if it is one on this database."""
+        claim, own = claim_in(config), self
+        keeper: object = claim_keeper(own)  # pyright: ignore[reportArgumentType]
+        if self.claim is not None or not isinstance(claim, PostgresClaim) or claim.claims is not keeper:
+            return self, None
+        view: Any = object.__new__(type(self))
+        view.__dict__ = self.__dict__
+        for name in ("viewed", "readers"):
+            setattr(view, name, getattr(self, name))
+        view.claim = claim
+        return view, claim
