@@ -39,15 +39,16 @@ _PIECES = (*_TEXTS, "data")
 
 def read_part(message: Any) -> PlainDict | None:
     """Return the fields of a message or of a chunk, as a dict or as the openai package has it; None if there are none."""
-    held = message if isinstance(message, dict) else {**_unknown(message), "tool_calls": message.tool_calls}
-    fields = cast("PlainDict", held)
-    requested = fields.get("tool_calls")
+    is_plain = isinstance(message, dict)
+    fields = cast("PlainDict", message) if is_plain else {**_unknown(message), "tool_calls": message.tool_calls}
+    requested: Sequence[Any] | None = fields.get("tool_calls")
     if not requested and _NAMES.isdisjoint(fields):
         return None
     own = {name: fields[name] for name in MESSAGE_FIELDS if fields.get(name)}
     calls: list[list[object]] = []
     for number, call in enumerate(requested or ()):
-        parts: PlainMapping = call if isinstance(call, dict) else {**_unknown(call), "id": call.id}
+        is_plain = isinstance(call, dict)
+        parts = cast("PlainMapping", call) if is_plain else {**_unknown(call), "id": call.id}
         if not _CALL_NAMES.isdisjoint(parts):
             found = {name: parts[name] for name in _CALL_FIELDS if parts.get(name)}
             calls.append([parts.get("index", number), parts.get("id"), found])
@@ -71,7 +72,8 @@ def join_parts(parts: Sequence[PlainMapping], requests: Sequence[ToolRequest]) -
     for part in parts:
         for name, value in part["message"].items():
             message[name] = _joined(message[name], value) if name in message else value
-        for number, call_id, fields in part["calls"]:
+        requested: list[tuple[int, str | None, PlainDict]] = part["calls"]
+        for number, call_id, fields in requested:
             known = call_id or (requests[number]["id"] if number < len(requests) else "")
             calls[known] = {**calls.get(known, {}), **fields}
     return {"from": parts[0].get("from", []), "message": message, "calls": calls}

@@ -38,12 +38,14 @@ _CLOSING = {  # a mark in backticks is one that the model writes about
 }
 _CLOSING_CHANNEL = re.compile(_ENDS_CHANNEL)
 _LATE = re.compile(
-    rf"(?P<closing>{'|'.join(map(re.escape, _PAIRS.values()))})|(?:<\|end\|>)?(?P<final>(?:<\|start\|>[^<]*+)?<\|channel\|>final)",
+    rf"(?P<closing>{'|'.join(map(re.escape, _PAIRS.values()))})"
+    r"|(?:<\|end\|>)?(?P<final>(?:<\|start\|>[^<]*+)?<\|channel\|>final)",
     re.IGNORECASE,
 )
 _IN_A_SENTENCE = re.compile(r"['\"`](?:\W|$)|[,.;:)]|[ \t]+\S")
 _BLOCK = re.compile(
-    rf"^[ \t]*+(?:<(?P<tag>{_TAGS})>.*?</(?P=tag)>|\[think\].*?\[/think\]|◁think▷.*?◁/think▷|{_CHANNEL}.*?(?:{_ENDS_CHANNEL}))\s*+",
+    rf"^[ \t]*+(?:<(?P<tag>{_TAGS})>.*?</(?P=tag)>|\[think\].*?\[/think\]|◁think▷.*?◁/think▷"
+    rf"|{_CHANNEL}.*?(?:{_ENDS_CHANNEL}))\s*+",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
 _LABEL = re.compile(r"^[ \t>*_#]*(?:Action|Final Answer)[ \t*_]*+[:\uff1a]", re.IGNORECASE | re.MULTILINE)
@@ -63,7 +65,8 @@ class ReasoningSplitter:
     """Whether the reply began with an opening mark."""
 
     def __init__(self) -> None:
-        self._held = self._before = ""
+        self._held: str = ""
+        self._before: str = ""
         self._closing: re.Pattern[str] | None = None
         self._is_reasoning = self._has_begun = False
 
@@ -88,7 +91,10 @@ class ReasoningSplitter:
             if match is not None and match.end() == len(text) and not is_last:
                 match = None  # the next character tells whether the mark is quoted
             inside = text[begin : match.start()] if match else self._held if is_last else self._held[:-_HELD]
-            self._before, self._held = inside[-1:] or self._before, text[match.end() if match else begin + len(inside) :]
+            self._before, self._held = (
+                inside[-1:] or self._before,
+                text[match.end() if match else begin + len(inside) :],
+            )
             if match is not None:
                 self._before, self._closing = "", None
             if inside:
@@ -104,7 +110,7 @@ class ReasoningSplitter:
         begun = self._held.lstrip()
         opening = _OPENING.match(begun)
         if opening is not None:
-            channel = opening["channel"]
+            channel = cast("str | None", opening["channel"])
             self._closing = _CLOSING_CHANNEL if channel is not None else _CLOSING[opening[0].lower()]
             self._is_reasoning = channel is None or channel.strip().lower() != "final"
             self.found, self._held = True, begun[opening.end() :]
@@ -221,10 +227,16 @@ def message_reasoning(content: object, extra: PlainMapping) -> str:
         extra: LangChain's `additional_kwargs`, or what a message keeps of them.
     """
     fields: object = extra.get(KEY)
-    parts = cast("list[PlainDict]", fields) if isinstance(fields, list) else [cast("PlainDict", fields)] if fields else []
+    parts = (
+        cast("list[PlainDict]", fields) if isinstance(fields, list) else [cast("PlainDict", fields)] if fields else []
+    )
     texts = [_text(_first(part["message"])) for part in parts] or [_text(extra.get("reasoning_content"))]
     if isinstance(content, list):
-        texts += [_text(_first(cast("PlainDict", block))) for block in cast("list[object]", content) if isinstance(block, dict)]
+        texts += [
+            _text(_first(cast("PlainDict", block)))
+            for block in cast("list[object]", content)
+            if isinstance(block, dict)
+        ]
     return "".join(texts)
 
 

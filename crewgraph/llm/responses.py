@@ -26,6 +26,7 @@ __all__ = [
     "ReasoningSummary",
     "RequestedFunction",
     "RequestedToolCall",
+    "RequestedToolCalls",
     "Responses",
     "ResponsesAPIResult",
     "ResponsesMixin",

@@ -59,6 +59,16 @@ def thinking(fields: dict[str, Any], *names: str, **of_calls: Any) -> Answer:
     return Answer(message={**answer.message, **fields})
 
 
+def in_turn(*verdicts: tuple[bool, str]) -> Callable[[Any], tuple[bool, str]]:
+    """A guardrail that gives these verdicts."""
+    left = iter(verdicts)
+
+    def judge(output: Any) -> tuple[bool, str]:
+        return next(left)
+
+    return judge
+
+
 def assistants(server: OpenAIServer) -> list[dict[str, Any]]:
     return [message for message in server.bodies[-1]["messages"] if message["role"] == "assistant"]
 
@@ -89,7 +99,9 @@ def test_signatures_of_tool_calls_go_back_with_their_calls(serve: Serve, stream:
     server = serve([signed, "12 lamps"])
     assert kicked_off(crew_of(LLM("openai/m", base_url=server.url, api_key="k", stream=stream)), mode) == "12 lamps"
     sent = [(call["id"], call["extra_content"]) for call in assistants(server)[0]["tool_calls"]]
-    assert sent == [(name, {"google": {"thought_signature": "S"}, "of": name}) for name in ("call_0_stock", "call_1_stock")]
+    assert sent == [
+        (name, {"google": {"thought_signature": "S"}, "of": name}) for name in ("call_0_stock", "call_1_stock")
+    ]
 
 
 def refusing_what_lacks_reasoning(request: Request) -> Answer | str:
@@ -138,10 +150,9 @@ def test_the_answer_keeps_its_reasoning_when_the_conversation_goes_on(serve: Ser
     fields = {"reasoning_content": "I must look it up"}
     last = {"role": "assistant", "content": "none", "reasoning_content": "So none"}
     server = serve([thinking(fields), Answer(message=last), "12 lamps"])
-    verdicts = iter([(False, "wrong"), (True, "12 lamps")])
     agent = Agent(
         role="Clerk", goal="g", backstory="b", llm=LLM("openai/m", base_url=server.url, api_key="k"), tools=[stock],
-        guardrail=lambda output: next(verdicts),
+        guardrail=in_turn((False, "wrong"), (True, "12 lamps")),
     )  # fmt: skip
     ran = agent.kickoff("How many?") if mode == "sync" else asyncio.run(agent.kickoff_async("How many?"))
     assert ran.raw == "12 lamps"
@@ -151,9 +162,8 @@ def test_the_answer_keeps_its_reasoning_when_the_conversation_goes_on(serve: Ser
 def test_without_tool_calls_no_reasoning_is_sent(serve: Serve):
     first = {"role": "assistant", "content": "none", "reasoning_content": "So none"}
     server = serve([Answer(message=first), "12"])
-    verdicts = iter([(False, "wrong"), (True, "12")])
     llm = LLM("deepseek/deepseek-reasoner", base_url=server.url, api_key="k")
-    agent = Agent(role="Clerk", goal="g", backstory="b", llm=llm, guardrail=lambda output: next(verdicts))
+    agent = Agent(role="Clerk", goal="g", backstory="b", llm=llm, guardrail=in_turn((False, "wrong"), (True, "12")))
     assert agent.kickoff("How many?").raw == "12"
     assert assistants(server) == [{"role": "assistant", "content": "none"}]
 
@@ -261,8 +271,10 @@ def test_a_subclass_that_overrides_call_and_a_program_that_calls_get_and_send_th
 
     llm = LLM("openai/m", base_url=server.url, api_key="k")
     question = {"role": "user", "content": "How many?"}
-    offered = [{"type": "function", "function": {"name": "stock", "parameters": {"type": "object", "properties": {}}}}]
-    requested = llm.call([question], tools=offered)
+    offered: list[Any] = [
+        {"type": "function", "function": {"name": "stock", "parameters": {"type": "object", "properties": {}}}}
+    ]
+    requested: Any = llm.call([question], tools=offered)
     result = {"role": "tool", "content": "12", "tool_call_id": requested[0].id}
     said = {"role": "assistant", "content": "", "tool_calls": requested}
     assert llm.call([question, said, result], tools=offered) == "12 lamps"
@@ -291,5 +303,6 @@ def test_pieces_of_a_list_without_indices_are_joined_up_to_a_signature():
 def test_the_methods_of_langchain_that_we_extend_exist():
     names = ("_get_request_payload", "_create_chat_result", "_convert_chunk_to_generation_chunk")
     assert [name for name in names if not callable(getattr(BaseChatOpenAI, name, None))] == []
-    payload = ChatOpenAI(model="m", api_key="k")._get_request_payload([("user", "hi")])  # pyright: ignore[reportArgumentType, reportPrivateUsage]
+    model: Any = ChatOpenAI(model="m", api_key="k")  # pyright: ignore[reportArgumentType]
+    payload = model._get_request_payload([("user", "hi")])
     assert payload["messages"] == [{"role": "user", "content": "hi"}]

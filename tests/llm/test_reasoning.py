@@ -17,6 +17,7 @@ from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task
 from crewgraph.events import LLMCallCompletedEvent, LLMStreamChunkEvent, LLMThinkingChunkEvent, crewai_event_bus
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.reasoning import ReasoningSplitter, split_reasoning
+from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
 Serve = Callable[[Any], OpenAIServer]
@@ -143,10 +144,15 @@ def test_nothing_thought_is_done_answered_or_passed_on(serve: Serve, kind: str, 
     answers = ["<think>SECRET</think>It is 12"] if native else [look_up, f"{EVIL}Final Answer: It is 12"]
     llm, sent = models([*answers, "a hidden SECRET</think>\n\nDone"], serve, kind)
     seen: list[str] = []
+
+    def judge(output: Any) -> tuple[bool, str]:
+        seen.append(output.raw)
+        return True, output.raw
+
     agent = Agent(role="Clerk", goal="g", backstory="b", llm=llm, tools=[] if native else [erase, look])
     first = Task(
         description="Look", expected_output="A number", agent=agent,
-        guardrail=lambda output: (seen.append(output.raw) or True, output.raw), callback=lambda o: seen.append(o.raw),
+        guardrail=judge, callback=judge,
     )  # fmt: skip
     last = Task(description="Tell", expected_output="A word", agent=agent)
     ran = kicked_off(Crew(agents=[agent], tasks=[first, last]), mode)
@@ -161,9 +167,13 @@ def test_reasoning_is_shown_as_reasoning(serve: Serve, stream: bool, mode: str):
     by_field = Answer(message={"role": "assistant", "content": "The answer", "reasoning_content": "one two three"})
     server = serve([written, by_field])
     shown: list[Any] = []
+
+    def show(source: object, event: object) -> None:
+        shown.append(event)
+
     with crewai_event_bus.scoped_handlers():
         for kind in (LLMThinkingChunkEvent, LLMStreamChunkEvent, LLMCallCompletedEvent):
-            crewai_event_bus.on(kind)(lambda source, event: shown.append(event))
+            crewai_event_bus.on(kind)(show)
         agent = Agent(
             role="Clerk", goal="g", backstory="b", llm=LLM("openai/m", base_url=server.url, api_key="k", stream=stream)
         )
@@ -223,8 +233,6 @@ def test_reasoning_beside_native_tool_calls_does_not_go_back(serve: Serve, strea
 
 
 def test_no_record_holds_reasoning_of_the_text(tmp_path: Path):
-    from crewgraph.storage.checkpoints import SqliteCheckpointer
-
     agent = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(["<think>SECRET</think>It is 12"]))
     task = Task(description="Look", expected_output="A number", agent=agent)
     Crew(agents=[agent], tasks=[task]).kickoff(checkpointer=SqliteCheckpointer(tmp_path / "runs.db"))
