@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, CallbackManager
@@ -14,7 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.limits import ASKING, METER, check_limits
-from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec
+from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec
 from crewgraph.core.plain import plain
 from crewgraph.core.protocols import Model
 from crewgraph.events.base import new_id
@@ -52,7 +53,14 @@ else:
     ToolUsageFinishedEvent = lazy("crewgraph.events.tool:ToolUsageFinishedEvent")
     ToolUsageStartedEvent = lazy("crewgraph.events.tool:ToolUsageStartedEvent")
 
-__all__ = ["EventModel", "StreamingChunkHandler", "function_events", "with_chunk_events"]
+__all__ = [
+    "EventModel",
+    "RequestEnd",
+    "StreamingChunkHandler",
+    "function_events",
+    "reporting_later",
+    "with_chunk_events",
+]
 
 
 @contextmanager
@@ -189,6 +197,7 @@ class EventModel(ModelWrapper[Model]):
     ) -> Reply:
         name = self.name
         check_limits(name)
+        config, ends = _request_ends(config)
         call_id = self._emit_started(messages, tools)
         asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
@@ -200,13 +209,14 @@ class EventModel(ModelWrapper[Model]):
         finally:
             ASKING.reset(asking_token)
             CALLER.reset(caller_token)
-        return self._emit_completed(messages, reply, name, call_id)
+        return self._emit_completed(messages, reply, name, call_id, ends)
 
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
         name = self.name
         check_limits(name)
+        config, ends = _request_ends(config)
         call_id = self._emit_started(messages, tools)
         asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
@@ -218,7 +228,7 @@ class EventModel(ModelWrapper[Model]):
         finally:
             ASKING.reset(asking_token)
             CALLER.reset(caller_token)
-        return self._emit_completed(messages, reply, name, call_id)
+        return self._emit_completed(messages, reply, name, call_id, ends)
 
     def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
         if crewai_event_bus.wants(LLMCallStartedEvent):
@@ -237,7 +247,9 @@ class EventModel(ModelWrapper[Model]):
             return call_id
         return new_id() if crewai_event_bus.wants(LLMStreamChunkEvent) else ""
 
-    def _emit_completed(self, messages: Sequence[Message], reply: Reply, name: str, call_id: str) -> Reply:
+    def _emit_completed(
+        self, messages: Sequence[Message], reply: Reply, name: str, call_id: str, ends: "list[RequestEnd] | None"
+    ) -> Reply:
         metadata = reply.pop("metadata", None)
         reply = _plain_reply(reply)
         if (meter := METER.get()) is not None:
@@ -245,19 +257,26 @@ class EventModel(ModelWrapper[Model]):
         for ledger in LEDGERS.get():
             ledger.answered(self, reply)
         if crewai_event_bus.wants(LLMCallCompletedEvent):
-            event = LLMCallCompletedEvent(
-                from_agent=self.agent,
-                from_task=self.task,
-                model=name,
-                messages=openai_messages(messages),
-                response=openai_tool_calls(reply["tool_calls"]) or reply["content"],
-                call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,
-                usage=dict(reply["usage"]) if reply["usage"] else None,
-                call_id=call_id or new_id(),
-                finish_reason=_first_text(metadata, _FINISH_REASONS),
-                response_id=_first_text(metadata, _RESPONSE_IDS),
-            )
-            crewai_event_bus.emit(self.source, event)
+
+            def completed(content: Content) -> None:
+                event = LLMCallCompletedEvent(
+                    from_agent=self.agent,
+                    from_task=self.task,
+                    model=name,
+                    messages=openai_messages(messages),
+                    response=openai_tool_calls(reply["tool_calls"]) or content,
+                    call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,
+                    usage=dict(reply["usage"]) if reply["usage"] else None,
+                    call_id=call_id or new_id(),
+                    finish_reason=_first_text(metadata, _FINISH_REASONS),
+                    response_id=_first_text(metadata, _RESPONSE_IDS),
+                )
+                crewai_event_bus.emit(self.source, event)
+
+            if ends is None:
+                completed(reply["content"])
+            else:
+                ends.append(RequestEnd(completed, partial(self._emit_failed, call_id=call_id)))
         return reply
 
     def _emit_failed(self, error: BaseException, call_id: str) -> None:
@@ -270,6 +289,34 @@ class EventModel(ModelWrapper[Model]):
                 call_id=call_id or new_id(),
             )
             crewai_event_bus.emit(self.source, event)
+
+
+@dataclass(frozen=True)
+class RequestEnd:
+    """Emits the event of a request's end, once the hooks after it have run."""
+
+    completed: Callable[[Content], None]
+    """Takes the content as the hooks left it."""
+
+    failed: Callable[[BaseException], None]
+    """Takes the deny of a hook."""
+
+
+_ENDS = "__crewgraph_request_ends"
+
+
+def reporting_later(config: RunnableConfig) -> tuple[RunnableConfig, list[RequestEnd]]:
+    """Return a config with which an `EventModel` leaves the event of the request's end to the caller, and where it is then."""
+    ends: list[RequestEnd] = []
+    return {**config, "configurable": {**config.get("configurable", {}), _ENDS: ends}}, ends
+
+
+def _request_ends(config: RunnableConfig) -> tuple[RunnableConfig, list[RequestEnd] | None]:
+    configurable = config.get("configurable")
+    if not configurable or _ENDS not in configurable:
+        return config, None
+    own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _ENDS}}
+    return own, configurable[_ENDS]
 
 
 def _plain_reply(reply: Reply) -> Reply:

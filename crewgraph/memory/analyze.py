@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.operations import Operation, Program, drive
 from crewgraph.errors import LimitReached
@@ -153,7 +154,7 @@ def _ask_model(llm: object, system: str, user: str, schema: type[_M], book: Book
     except LimitReached:
         raise
     except Exception as error:  # whatever a model raises, what is to be remembered is kept
-        if raised_by_signal(error):
+        if is_control_flow(error) or raised_by_signal(error):
             raise
         problem = f"{type(error).__name__}: {error}"
     _log.warning("the memory's model returned no `%s`; continuing without it: %s", schema.__name__, problem)

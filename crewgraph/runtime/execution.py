@@ -26,6 +26,7 @@ from crewgraph.core.node import PROGRESS
 from crewgraph.core.operations import Operation, Program, require_async_methods
 from crewgraph.core.pregel import shared_runtime
 from crewgraph.core.resources import RunResources
+from crewgraph.errors import HookAborted
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import SINKS
 from crewgraph.runtime.runs.metadata import without_labels
@@ -89,6 +90,8 @@ class _Interrupted(KeyboardInterrupt):
 
 def is_resumable(error: BaseException, saver: object) -> bool:
     """Whether a stored run that an error ended can be resumed, once the cause of the error is gone."""
+    if isinstance(error, HookAborted) and error.has_happened:
+        return False
     return not getattr(saver, "is_lost", False) and _saver_advice(error) is None
 
 

@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 
-def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, object]) -> Program[Any]:
+def run_entry_hooks(owner: "Crew | Flow | BaseAgent", inputs: dict[str, object]) -> Program[Any]:
     """Run the entry hooks of a kickoff and return its inputs.
 
     Raises:
@@ -76,7 +76,7 @@ def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, object]) -> Program[
     return context.payload
 
 
-def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
+def with_run_hooks(owner: "Crew | Flow | BaseAgent", run: Program[object]) -> Program[Any]:
     """Run the exit hooks around a run and return its output. They also see failures, but not runs that wait for an answer.
 
     Raises:
@@ -104,7 +104,7 @@ def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
     return end.payload
 
 
-def with_failure_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
+def with_failure_hooks(owner: "Crew | Flow | BaseAgent", run: Program[object]) -> Program[Any]:
     """Run the exit hooks for a failure of a run that `with_run_hooks` has not seen, since it happened before the start."""
     try:
         return (yield from run)
@@ -121,18 +121,20 @@ _SEEN_BY_EXIT_HOOKS = "__crewgraph_seen_by_exit_hooks__"
 """Marks an exception that exit hooks have seen."""
 
 
-def _dispatch_failure(owner: "Crew | Flow", error: BaseException) -> Program[None]:
+def _dispatch_failure(owner: "Crew | Flow | BaseAgent", error: BaseException) -> Program[None]:
     setattr(error, _SEEN_BY_EXIT_HOOKS, True)
     yield _Dispatch(
         InterceptionPoint.EXECUTION_END, ExecutionEndContext(status="failed", error=error, **_owner_field(owner))
     )
 
 
-def _is_hooked(owner: "Crew | Flow") -> bool:
+def _is_hooked(owner: "Crew | Flow | BaseAgent") -> bool:
     return has_hooks(owner if isinstance(owner, Crew) else None, *EXECUTION_BOUNDARY_POINTS)
 
 
-def _owner_field(owner: "Crew | Flow") -> PlainDict:
+def _owner_field(owner: "Crew | Flow | BaseAgent") -> PlainDict:
+    if isinstance(owner, BaseAgent):
+        return {"agent": owner, "agent_role": owner.role}
     return {"crew": owner} if isinstance(owner, Crew) else {"flow": owner}
 
 

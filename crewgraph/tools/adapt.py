@@ -39,7 +39,7 @@ from crewgraph.tools.structured import (
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["AdaptedTool", "as_tool", "as_tools", "atraced", "traced"]
+__all__ = ["AdaptedTool", "as_tool", "as_tools", "atraced", "showing", "traced"]
 
 
 if TYPE_CHECKING:
@@ -86,10 +86,11 @@ def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Call
         config: The caller's config.
         work: Executes the call in the given context, in which models and graphs are children of the run.
     """
+    config, shown = _showing(config)
     if not is_traced(config):
         with ConfigContext(config) as context:
             return work(context)
-    steps = _steps(get_callback_manager_for_config(config), spec, args, config, work)
+    steps = _steps(get_callback_manager_for_config(config), spec, args, config, work, shown)
     reply = None
     try:
         while True:
@@ -102,10 +103,11 @@ async def atraced(
     spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Callable[[Context], Awaitable[Any]]
 ) -> Any:
     """Async version of `traced`."""
+    config, shown = _showing(config)
     if not is_traced(config):
         with ConfigContext(config) as context:
             return await work(context)
-    steps = _steps(get_async_callback_manager_for_config(config), spec, args, config, work)
+    steps = _steps(get_async_callback_manager_for_config(config), spec, args, config, work, shown)
     send: Callable[[Any], Any] = steps.send
     reply: Any = None
     try:
@@ -127,6 +129,7 @@ def _steps(
     args: PlainDict,
     config: "RunnableConfig",
     work: Callable[[Context], object],
+    shown: Callable[[Any], object] | None,
 ) -> _Steps:
     serialized = {"name": spec["name"], "description": spec["description"]}
     run = yield manager.on_tool_start(
@@ -137,13 +140,30 @@ def _steps(
         with set_config_context(child) as context:
             enter_span_of_run(context, run.handlers, run.run_id)
             value = yield work(context)
+        visible = value if shown is None else (yield shown(value))
     except GeneratorExit:  # the caller abandoned the steps
         raise
     except BaseException as error:  # the run in the trace ends with whatever was raised
         yield run.on_tool_error(error)
         raise
-    yield run.on_tool_end(value)
+    yield run.on_tool_end(visible)
     return value
+
+
+_SHOWN = "__crewgraph_shown_result"
+
+
+def showing(config: "RunnableConfig", shown: Callable[[Any], object]) -> "RunnableConfig":
+    """Return a config with which the run of a tool call in the trace shows `shown(result)`, awaited in async runs."""
+    return {**config, "configurable": {**config.get("configurable", {}), _SHOWN: shown}}
+
+
+def _showing(config: "RunnableConfig") -> "tuple[RunnableConfig, Callable[[Any], object] | None]":
+    configurable = config.get("configurable")
+    if not configurable or _SHOWN not in configurable:
+        return config, None
+    own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _SHOWN}}
+    return own, configurable[_SHOWN]
 
 
 class AdaptedTool(ABC):
@@ -327,11 +347,13 @@ class _LangChainTool(AdaptedTool):
         return self._injected is not None
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> object:
+        config, _ = _showing(config)
         if self._is_async_only:
             return wait_for(self.arun(args, config))
         return self._unwrap(self.source.invoke(self._invoke_input(args, config), config))
 
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
+        config, _ = _showing(config)
         if self._is_async:
             return self._unwrap(await self.source.ainvoke(self._invoke_input(args, config), config))
         work = partial(self.source.invoke, self._invoke_input(args, config), config)

@@ -5,9 +5,8 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from langgraph.errors import GraphBubbleUp
-
 from crewgraph.compiler.agent.models import builtin_cache_handler, configured_cache_handler
+from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.digests import encoded
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
@@ -117,10 +116,8 @@ class CachedTool:
         """Call a function of the cache; None if it fails, since a result matters more than its cache entry."""
         try:
             return plain((yield _HandlerCall(function, args, quick=self._in_memory and operation != "cache_function")))
-        except GraphBubbleUp:
-            raise
         except Exception as error:  # logged, and the tool is called without a cache
-            if raised_by_signal(error):
+            if is_control_flow(error) or raised_by_signal(error):
                 raise
             _log.warning(
                 "the tool `%s` is called without a cache: `%s` failed", self.tool.title, operation, exc_info=error

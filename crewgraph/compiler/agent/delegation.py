@@ -92,15 +92,18 @@ class Delegation(EventTool):
 
     def _body(self, begin: StepMark, args: PlainDict, allowed: bool) -> Body[ToolOutcome]:
         yield begin
-        started, hooks = (yield Notify(partial(self.report_start, args))), self.hooks
+        hooks = self.hooks
         if not hooks:
+            started = yield Notify(partial(self.report_start, args))
             result = yield from self._delegate(args, allowed)
             return self.raise_if_fatal(args, (yield Notify(partial(self.report_end, args, started, result))))
         checked = self.revalidate((yield hook("before_tool_call", hooks.before, hooks.abefore, args)))
         args = checked["args"]
+        started = yield Notify(partial(self.report_start, args))
         result = self.blocked_result(checked) or (yield from self._delegate(args, allowed))
         outcome = self.outcome_of(result)
-        outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, args, outcome, result["result"])
+        with self.reporting_denial(args):
+            outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, args, outcome, result["result"])
         return self.raise_if_fatal(args, (yield Notify(partial(self.report_end, args, started, result, outcome))))
 
     def _delegate(self, args: PlainDict, allowed: bool) -> Body[Done]:

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langgraph.config import get_store
-from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.task.training import TRAINING
+from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -182,10 +182,8 @@ def search_memories(
     for kind, search in (_searches(memories, description, query, limit) if query else {}).items():
         try:
             texts[kind] = contextual.memory_texts(kind, search())
-        except GraphBubbleUp:
-            raise
         except Exception as error:  # reported, and the work continues without it
-            if raised_by_signal(error):
+            if is_control_flow(error) or raised_by_signal(error):
                 raise
             failed[kind] = f"{type(error).__name__}: {error}"
     text = contextual.format_memories(texts, book)

@@ -113,13 +113,18 @@ def _ask_provider(
 
 
 @contextmanager
-def interrupts(running: Running) -> Generator[None]:
+def interrupts(running: Running, place: str = "") -> Generator[None]:
     """Let LangGraph's `interrupt` ask questions of the method in a block.
+
+    Args:
+        running: the execution.
+        place: tells the questions of the block from those of the method itself.
 
     Raises:
         RunError: it asks, but the run is not stored; or a graph that it runs ends with a command to the graph around it.
     """
-    answers = _answered_interrupts(running)
+    questions = f"{place}{_INTERRUPT}"
+    answers = _answered_interrupts(running, questions)
     config = var_child_runnable_config.get()
     token = var_child_runnable_config.set(with_answers(config, answers)) if answers and config is not None else None
     try:
@@ -128,7 +133,7 @@ def interrupts(running: Running) -> Generator[None]:
         pending = stop.args[0] if stop.args else ()
         if not pending:
             raise
-        raise parked_question(running, f"{_INTERRUPT}{len(answers)}", pending[0].value) from None
+        raise parked_question(running, f"{questions}{len(answers)}", pending[0].value) from None
     except ParentCommand as left:
         raise refused_command(left, f"method `{running.method}` of flow `{running.run.name}`") from None
     finally:
@@ -136,10 +141,10 @@ def interrupts(running: Running) -> Generator[None]:
             var_child_runnable_config.reset(token)
 
 
-def _answered_interrupts(running: Running) -> list[object]:
+def _answered_interrupts(running: Running, questions: str) -> list[object]:
     answers: list[object] = []
     if running.run.answers:
-        while (answer := answer_to(running, f"{_INTERRUPT}{len(answers)}")) is not None:
+        while (answer := answer_to(running, f"{questions}{len(answers)}")) is not None:
             answers.append(answer)
     return answers
 

@@ -173,7 +173,6 @@ def _open(run: FlowRun, progress: Progress, name: str, execution: Execution) -> 
     """Start an execution and return its work."""
     check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
     args, keywords = execution_arguments(run, name, execution)
-    FlowReport(run, name, execution["method"]).started(execution["source"], args, keywords)
     return execution_work(run, name, execution, args, keywords)
 
 

@@ -132,6 +132,18 @@ class TaskReport(AgentReport):
 
     def begin(self, briefing: Briefing) -> None:
         """The task starts."""
+        self.prepare(briefing)
+        self._emit(
+            TaskStartedEvent,
+            context=briefing.context,
+            task=self._task,
+            description=briefing.description,
+            agent_role=briefing.role,
+            node=self._assignment.slug,
+        )
+
+    def prepare(self, briefing: Briefing) -> None:
+        """Show on the definitions that the task starts."""
         CURRENT_TASK.set(self._task)
         task, self.role = self._task, briefing.role
         set_fields(
@@ -144,14 +156,6 @@ class TaskReport(AgentReport):
             delegations=0,
         )
         self.show_texts(briefing)
-        self._emit(
-            TaskStartedEvent,
-            context=briefing.context,
-            task=task,
-            description=briefing.description,
-            agent_role=briefing.role,
-            node=self._assignment.slug,
-        )
 
     def show_texts(self, briefing: Briefing) -> None:
         """Show the texts of this run on the task and its agent."""

@@ -18,6 +18,7 @@ from crewgraph.contrib.conversations.messages import (
     state_field,
 )
 from crewgraph.contrib.conversations.turns import TURN, Turn
+from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.messages import Message
 from crewgraph.definitions.flow.method import is_conversational_only
 from crewgraph.deprecations import user_stacklevel
@@ -103,7 +104,7 @@ def _model_route(flow: Any, router: RouterConfig, context: Mapping[str, object])
     try:
         reply = ask_model(llm, prompt)
     except Exception as error:  # the fallback route handles the turn
-        if raised_by_signal(error):
+        if is_control_flow(error) or raised_by_signal(error):
             raise
         _warn(f"the model could not choose a route of flow `{flow.flow_name}`: {type(error).__name__}: {error}")
         return router.fallback_intent or _CONVERSE

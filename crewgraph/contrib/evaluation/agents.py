@@ -28,6 +28,7 @@ from crewgraph.contrib.evaluation.results import (
     aggregate_results,
 )
 from crewgraph.contrib.evaluation.trace import LITE_TASK, create_evaluation_callbacks
+from crewgraph.core.cancellation import is_control_flow
 from crewgraph.events import (
     AgentEvaluationCompletedEvent,
     AgentEvaluationFailedEvent,
@@ -189,7 +190,7 @@ class AgentEvaluator:
                     agent=agent, task=task, execution_trace=execution_trace, final_output=final_output
                 )
             except Exception as error:  # reported, and the other metrics are evaluated
-                if raised_by_signal(error):
+                if is_control_flow(error) or raised_by_signal(error):
                     raise
                 _log.warning(
                     "%s of agent `%s` could not be evaluated: %s", category.title(), subject["agent_role"], error

@@ -233,17 +233,17 @@ def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
     try:
         final_inputs = yield from run_entry_hooks(flow, inputs)
     except HookAborted as error:
-        _report_refused_start(flow, inputs, error)
+        _report_refused_start(flow, str(inputs.get("id") or flow.flow_id), error)
         raise
     start = flow.take_start()
     run: Program[object] = _start_or_resume(flow, final_inputs) if start is None else start(flow, final_inputs)
     return (yield from with_failure_hooks(flow, run))
 
 
-def _report_refused_start(flow: "Flow", inputs: Inputs, error: HookAborted) -> None:
-    """Emit the events of a run whose start a hook refused."""
+def _report_refused_start(flow: "Flow", flow_id: str, error: HookAborted) -> None:
+    """Emit the events of a run whose start a hook refused; they show no inputs, which later hooks would have redacted."""
     with running():
-        started = {"inputs": state_inputs(inputs) or None, "flow_id": str(inputs.get("id") or flow.flow_id)}
+        started = {"inputs": None, "flow_id": flow_id}
         emit_flow_event(flow, FlowStartedEvent, lambda: started)
         emit_flow_event(flow, FlowFailedEvent, lambda: {"error": error})
 
