@@ -228,6 +228,9 @@ def _payload(ctx: Any, returned: Any) -> bool:
         return False
     if not hasattr(ctx, "payload"):
         raise TypeError(f"its point takes no result, but it returned {returned!r:.80}")
+    for name in ("inputs", "output"):  # later hooks may read either
+        if getattr(ctx, name, None) is ctx.payload:
+            setattr(ctx, name, returned)
     ctx.payload = returned
     return True
 

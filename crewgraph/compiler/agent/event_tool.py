@@ -179,7 +179,12 @@ class ToolHooks:
 
     def _with_result(self, outcome: ToolOutcome, context: ToolCallHookContext) -> ToolOutcome:
         text = context.tool_result
-        return outcome if text is None or text == outcome["text"] else {**outcome, "text": str(text)}
+        if text is None or text == outcome["text"]:
+            return outcome
+        changed: ToolOutcome = {**outcome, "text": str(text)}
+        if "failure" in outcome:
+            changed["failure"] = {**outcome["failure"], "message": str(text)}
+        return changed
 
 
 @contextmanager
