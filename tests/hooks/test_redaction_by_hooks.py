@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hooks.sample_crew import act, crew_of, fin
 from langchain_core.tracers.base import BaseTracer
 from langchain_core.tracers.schemas import Run
 from modes import Mode
@@ -18,6 +17,7 @@ from crewgraph.flow import Flow, listen, persist, start
 from crewgraph.hooks import HookAborted, InterceptionPoint, register_hook
 from crewgraph.settings import storage_dir
 from crewgraph.tools import tool
+from hooks.sample_crew import act, crew_of, fin
 
 POINT = InterceptionPoint
 KEY = "LIVE-4711"
