@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
+from crewgraph.core.loops.bridge import call
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.frames import Ended, StreamFrame, StreamSession, frame_of
@@ -63,7 +64,7 @@ def call_frames(llm: Any, messages: Any, arguments: PlainDict) -> StreamSession[
         token = ONGOING.set(OngoingCall(on_text=partial(handler.emit, tool_call=None)))
         try:
             call_arguments = {**arguments, "callbacks": [*(arguments.get("callbacks") or ()), handler]}
-            answer = llm.call(messages, **accepted_arguments(llm, "call", call_arguments))
+            answer = call(llm.call, messages, **accepted_arguments(llm, "call", call_arguments))
         except BaseException as error:  # reported whatever it is, also a cancellation
             crewai_event_bus.emit(llm, LLMCallFailedEvent(**fields, error=f"{type(error).__name__}: {error}"))
             raise

@@ -11,7 +11,7 @@ from itertools import count
 from threading import Lock
 from typing import Any, cast
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall
 from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError
 from crewgraph.llm.base import BaseLLM
@@ -162,7 +162,7 @@ class ScriptedLLM(BaseLLM):
         """Return the next answer; functions in the script run in a thread, because they may block."""
         request, number = self._record_request(messages, tools)
         next_entry = partial(self._next_entry, request, number)
-        entry = await in_thread(next_entry) if self._has_functions else next_entry()
+        entry = await acall(next_entry) if self._has_functions else next_entry()
         if self.delay:
             await asyncio.sleep(self.delay)
         return self._respond(request, number, entry)

@@ -21,7 +21,6 @@ from langgraph.types import Interrupt
 from crewgraph.compiler.task.events import NOTES, RunNotes
 from crewgraph.core.cancellation import Cancellation
 from crewgraph.core.interruption import interrupt_in, is_interrupted
-from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.node import PROGRESS
 from crewgraph.core.operations import Operation, Program, require_async_methods
 from crewgraph.core.pregel import shared_runtime
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RUN_CONFIG",
-    "CallBack",
     "ReadState",
     "Run",
     "WaitForListeners",
@@ -55,19 +53,6 @@ __all__ = [
 T = TypeVar("T")
 
 _Graph = CompiledStateGraph[Any]
-
-
-class CallBack(Operation):
-    """Calls a user's function, sync or async."""
-
-    def __init__(self, function: Callable[..., Any], *args: object) -> None:
-        self.function, self.args = function, args
-
-    def run(self) -> Any:
-        return call(self.function, *self.args)
-
-    async def arun(self) -> object:
-        return await acall(self.function, *self.args)
 
 
 class ReadState(Operation):

@@ -305,8 +305,8 @@ class _FunctionTool(AdaptedTool):
 
     def shown(self, result: Any) -> Rendered:
         if isinstance(self.source, BaseTool):
-            return self.source._render(result)  # pyright: ignore[reportPrivateUsage]
-        return self.source.format_output_for_agent(result), []
+            return call(self.source._render, result)  # pyright: ignore[reportPrivateUsage]
+        return call(self.source.format_output_for_agent, result), []
 
     async def _acall(self, arguments: PlainDict) -> Any:
         if self._afunction is not None:

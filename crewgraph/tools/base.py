@@ -353,7 +353,7 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
 
     def _render(self, result: Any) -> Rendered:
         """Render a result, given as plain data, for the model."""
-        return self.format_output_for_agent(restore_result(self.result_schema, result)), []
+        return call(self.format_output_for_agent, restore_result(self.result_schema, result)), []
 
     def _text_of(self, result: Any) -> str:
         return self._render(result)[0]

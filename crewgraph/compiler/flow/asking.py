@@ -14,7 +14,7 @@ from crewgraph.compiler.agent.verdict import NO, YES
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
 from crewgraph.core.commands import refused_command
-from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread
+from crewgraph.core.loops.bridge import TimeIsUp, call, wait_in_thread
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
 from crewgraph.definitions.flow.feedback import (
@@ -103,7 +103,7 @@ def _ask_provider(
     """Return the answer and metadata of a provider; None after the timeout."""
 
     def request() -> str | InputResponse | None:
-        return provider.request_input(question.message, running.run.flow, dict(question.metadata) or None)
+        return call(provider.request_input, question.message, running.run.flow, dict(question.metadata) or None)
 
     try:
         response = request() if timeout is None else wait_in_thread(request, timeout)
@@ -270,7 +270,7 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
     asker = provider if provider is not None or not question.id.endswith(FEEDBACK_SUFFIX) else flow_config.hitl_provider
     if asker is not None:
         try:
-            return str(asker.request_feedback(question, running.run.flow))
+            return str(call(asker.request_feedback, question, running.run.flow))
         except HumanFeedbackPending as pending:
             if not running.run.stored:
                 raise _unstored_error(running, question.message) from pending

@@ -36,6 +36,7 @@ from crewgraph.compiler.flow.single_node import WHOLE, SingleNode, with_journal
 from crewgraph.compiler.flow.state_changes import ANEW, apply_changes
 from crewgraph.core.channels import ResultChannel
 from crewgraph.core.journal import appended_in
+from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.pregel import named_run, node_name, place_of, untraced
 from crewgraph.core.saving import InlineGraph
@@ -395,7 +396,9 @@ class FlowGraph(ShownAsFlow, InlineGraph):
         context = {"inputs": run.inputs, "state": run.state}
         methods = self.plan.methods
         starting = list(run.restored) or [
-            name for name in self.plan.starts if (predicate := methods[name].predicate) is None or predicate(context)
+            name
+            for name in self.plan.starts
+            if (predicate := methods[name].predicate) is None or call(predicate, context)
         ]
         progress = initial_progress(self.plan, starting, _run_name())
         if run.restored:  # what it began with is not known

@@ -124,7 +124,7 @@ def retry_save(run: FlowRun, method: str) -> Program[None]:
         StorageError: it could not be saved.
     """
     if run.unsaved is None:
-        save_state(run, method)
+        yield from save_state(run, method)
     if run.unsaved is not None:
         run.failed = True
         yield Settle([work for work in run.works.values() if not work.done()], GRACE)

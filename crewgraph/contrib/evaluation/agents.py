@@ -29,6 +29,7 @@ from crewgraph.contrib.evaluation.results import (
 )
 from crewgraph.contrib.evaluation.trace import LITE_TASK, create_evaluation_callbacks
 from crewgraph.core.cancellation import is_control_flow
+from crewgraph.core.loops.bridge import call
 from crewgraph.events import (
     AgentEvaluationCompletedEvent,
     AgentEvaluationFailedEvent,
@@ -186,8 +187,12 @@ class AgentEvaluator:
             category = evaluator.metric_category
             self.emit_evaluation_started_event(**subject)
             try:
-                score = evaluator.evaluate(
-                    agent=agent, task=task, execution_trace=execution_trace, final_output=final_output
+                score = call(
+                    evaluator.evaluate,
+                    agent=agent,
+                    task=task,
+                    execution_trace=execution_trace,
+                    final_output=final_output,
                 )
             except Exception as error:  # reported, and the other metrics are evaluated
                 if is_control_flow(error) or raised_by_signal(error):

@@ -25,6 +25,7 @@ __all__ = [
     "call",
     "in_thread",
     "outcome_of",
+    "serving",
     "start_in_thread",
     "wait_for",
     "wait_in_thread",
@@ -112,7 +113,8 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
         context = contextvars.copy_context()
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(
-            _workers.threads, partial(outcome_of, partial(context.run, partial(function, *args, **kwargs)))
+            _workers.threads,
+            partial(outcome_of, serving(loop, partial(context.run, partial(function, *args, **kwargs)))),
         )
         outcome = await (work if underway is None else _ended(work, underway))
     return outcome.result()
@@ -143,7 +145,9 @@ async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
 
 def start_in_thread(function: Callable[[], T]) -> Future[T]:
     """Run a blocking function in a thread, in the caller's context, without waiting for it."""
-    return _workers.threads.submit(_closed, partial(contextvars.copy_context().run, function))
+    function = partial(contextvars.copy_context().run, function)
+    loop = _served_loop()
+    return _workers.threads.submit(_closed, function if loop is None else serving(loop, function))
 
 
 def wait_in_thread(function: Callable[[], T], seconds: float) -> T:
@@ -193,26 +197,55 @@ async def wait_on_loop(work: Coroutine[object, object, T], seconds: float) -> T:
 
 
 def call(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
-    """Call a function of either kind, sync or async, in a sync run."""
+    """Call a user's function of either kind, sync or async, in sync code; with `acall`, the only way to call one.
+
+    What is awaitable is awaited: on the loop of the async run whose thread this is, else on a loop of our own.
+    """
     value = _closed(partial(function, *args, **kwargs))
     return wait_for(value) if inspect.isawaitable(value) else value
 
 
 async def acall(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
-    """Call a function of either kind, sync or async, in an async run; a sync one runs in a thread."""
-    if inspect.iscoroutinefunction(function):
-        return await _aclosed(function(*args, **kwargs))
-    value = await in_thread(function, *args, **kwargs)
-    return await _aclosed(value) if inspect.isawaitable(value) else value
+    """Call a user's function of either kind, sync or async, in an async run; a sync one runs in a thread."""
+    is_async = inspect.iscoroutinefunction(function)
+    return await _settled(function(*args, **kwargs) if is_async else await in_thread(function, *args, **kwargs))
+
+
+async def _settled(value: Any) -> Any:
+    while inspect.isawaitable(value):  # an async default of a base class may return what an async override returned
+        value = await _aclosed(value)
+    return value
+
+
+_thread = threading.local()
+
+
+def serving(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> Callable[[], T]:
+    """Return a function for a thread that `loop` waits for: its async calls are awaited on that loop."""
+
+    def served() -> T:
+        _thread.loop = loop
+        try:
+            return function()
+        finally:
+            _thread.loop = None
+
+    return served
+
+
+def _served_loop() -> asyncio.AbstractEventLoop | None:
+    loop: asyncio.AbstractEventLoop | None = getattr(_thread, "loop", None)
+    return loop if loop is not None and loop.is_running() else None
 
 
 def wait_for(awaitable: Awaitable[T]) -> T:
-    """Wait for an awaitable from sync code, inside a running event loop or outside of any."""
+    """Wait for an awaitable from sync code, inside a running event loop or outside of any.
 
-    async def waited() -> T:
-        return await _aclosed(awaitable)
-
-    loop = _workers.loop
+    Raises:
+        RuntimeError: the loop of the async run stopped meanwhile.
+    """
+    waited = partial(_settled, awaitable)
+    loop = _served_loop() or _workers.loop
     if _running() is loop:
         # Sync code inside async work that a sync run waits for: its loop is busy with waiting, so another loop is used.
         return _in_new_loop(waited)
@@ -230,12 +263,15 @@ def wait_for(awaitable: Awaitable[T]) -> T:
         task[0].add_done_callback(ended)
 
     def leave() -> None:
-        loop.call_soon_threadsafe(lambda: task and task[0].cancel())
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(lambda: task and task[0].cancel())
 
     loop.call_soon_threadsafe(start)
     try:
         with when_given_up(leave):
-            done.wait()
+            while not done.wait(_WAKEUP_INTERVAL):
+                if not loop.is_running():
+                    raise RuntimeError("the event loop of the run was stopped before an async call had ended")
     except BaseException:  # on KeyboardInterrupt, the awaited work must not continue alone
         leave()
         raise

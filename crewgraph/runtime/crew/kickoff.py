@@ -22,7 +22,7 @@ from crewgraph.compiler.preflight import check_coworkers, check_ready
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
-from crewgraph.core.operations import Program, Saving, adrive, drive
+from crewgraph.core.operations import Program, Saving, UserCall, adrive, drive
 from crewgraph.core.resources import RunResources
 from crewgraph.core.saving import began
 from crewgraph.definitions.crew.crew import Crew
@@ -49,7 +49,6 @@ from crewgraph.runtime.crew.results import (
 )
 from crewgraph.runtime.execution import (
     RUN_CONFIG,
-    CallBack,
     ReadState,
     Run,
     WaitForListeners,
@@ -208,7 +207,7 @@ def _prepare(
     """Return the run, and its inputs after the `before_kickoff` functions and hooks; only those become `shown`."""
     values, files = split_files(validate_inputs(inputs)) if inputs else ({}, None)
     for callback in crew.before_kickoff_callbacks:
-        changed = yield CallBack(callback, *callback_arguments(callback, values))
+        changed = yield UserCall(callback, *callback_arguments(callback, values))
         values = values if changed is None else validate_inputs(changed)
     values = validate_inputs((yield from run_entry_hooks(crew, values)))
     shown |= values
@@ -487,7 +486,7 @@ class CrewRun:
         output = yield from with_run_hooks(self.crew, self._run_graph(value, inputs))
         if not isinstance(output, PendingCrew):
             for callback in self.crew.after_kickoff_callbacks:
-                changed = yield CallBack(callback, *callback_arguments(callback, output))
+                changed = yield UserCall(callback, *callback_arguments(callback, output))
                 output = output if changed is None else changed
         return output
 

@@ -33,6 +33,7 @@ from crewgraph.compiler.flow.single_node import WHOLE
 from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.claims import CLAIM, ThreadClaim, holding_claim
+from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.saving import began
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
@@ -294,7 +295,7 @@ def load_flow_state(flow: "Flow", flow_id: str) -> bool:
             run.read({**values, **(_saved_values(values) or {})})
         if values:
             return True
-    saved = load_state(flow, flow_id)
+    saved = drive(load_state(flow, flow_id))
     if saved is not None:
         flow.take_state(flow.restored_state(saved))
     return saved is not None
@@ -341,8 +342,8 @@ def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[
     if _is_open(values) and (extra is None or not extra.replaces(run, values)):
         return (yield from _continue(graph, run, thread_id, values))
     if "progress" in values:
-        run.state = flow.new_state(inputs, _state_before(run, values, thread_id))
-    elif not _load_persisted(flow, run, thread_id) and extra is None and RUN_CONFIG.get() is None:
+        run.state = flow.new_state(inputs, (yield from _state_before(run, values, thread_id)))
+    elif not (yield from _load_persisted(flow, run, thread_id)) and extra is None and RUN_CONFIG.get() is None:
         warnings.warn(
             f"no run of flow `{flow.flow_name}` is stored under `{thread_id}`; starting a new one",
             stacklevel=user_stacklevel(),
@@ -350,7 +351,7 @@ def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[
     return (yield from execute_flow(graph, run, inputs, None))
 
 
-def _state_before(run: FlowRun, values: GraphState, flow_id: str) -> Any:
+def _state_before(run: FlowRun, values: GraphState, flow_id: str) -> Program[Any]:
     """Return the state with which a finished run that is kicked off again begins.
 
     It is the backend's if another program has changed it there, else the checkpoint's, which has values that backends may not
@@ -360,7 +361,7 @@ def _state_before(run: FlowRun, values: GraphState, flow_id: str) -> Any:
     saved = _saved_values(values)
     stored = run.state if saved is None else run.flow.restored_state(run.revived(saved["state"]))
     backend = backend_of_states(run.flow)
-    kept = None if backend is None else load_state(run.flow, flow_id, [backend])
+    kept = None if backend is None else (yield from load_state(run.flow, flow_id, [backend]))
     if kept is None:
         return stored
     kept_state = run.flow.restored_state(kept)
@@ -371,9 +372,9 @@ def _as_json(state: Any) -> object:
     return to_jsonable_python(dict(state), serialize_unknown=True)
 
 
-def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
+def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> Program[bool]:
     """Load the run's first state from a persistence backend; False if none has it."""
-    values = load_state(flow, flow_id)
+    values = yield from load_state(flow, flow_id)
     if values is not None:
         run.state = flow.new_state(run.inputs, flow.restored_state(values))
     return values is not None
@@ -676,7 +677,7 @@ def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
     saver = checkpointer_for(flow.checkpointer)
     storable_id(flow_id, "flow")
     # An explicit backend knows whether the question was answered elsewhere.
-    is_answered = _keeps_questions(flow.persistence) and flow.persistence.load_pending_feedback(flow_id) is None
+    is_answered = _keeps_questions(flow.persistence) and call(flow.persistence.load_pending_feedback, flow_id) is None
     if saver is not None and not is_answered:
         graph = compile_flow(flow, checkpointer=saver)
         run = FlowRun(flow, graph.plan, None, {}, stored=True)
@@ -685,7 +686,7 @@ def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
             run.read(values)
             return flow_questions(run, values["parked"])
         for backend in filter(_keeps_questions, backends_of(flow)):
-            if (kept := backend.load_pending_feedback(flow_id)) is not None:
+            if (kept := call(backend.load_pending_feedback, flow_id)) is not None:
                 return drive(_pending_of_backend(graph, flow_id, *kept))
     raise DefinitionError(
         f"no run `{flow_id}` of flow `{flow.flow_name}` waits for an answer; `pending()` lists those that do"
