@@ -14,7 +14,6 @@ __all__ = [
     "Asking",
     "ExecutionEndContext",
     "ExecutionStartContext",
-    "HookAborted",
     "InputContext",
     "InterceptionContext",
     "InterceptionPoint",

@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 
 from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.hooks.points import HookAborted, InterceptionPoint
+from crewgraph.errors import HookAborted
+from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.redaction import redacted_logger
 from crewgraph.tracebacks import raised_by_signal

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
-from crewgraph.errors import ModelCallBlocked
+from crewgraph.errors import HookAborted, ModelCallBlocked
 from crewgraph.hooks.llm_hooks import LLMCallHookContext, after_llm_call_reducer, before_llm_call_reducer
-from crewgraph.hooks.points import HookAborted, InterceptionPoint, LegacyHookBlocked
+from crewgraph.hooks.points import InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.events import RequestEnd, reporting_later

@@ -14,12 +14,12 @@ from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew, agents_of
 from crewgraph.definitions.run_options import Inputs
+from crewgraph.errors import HookAborted
 from crewgraph.extensions import extension
 from crewgraph.hooks.points import (
     EXECUTION_BOUNDARY_POINTS,
     ExecutionEndContext,
     ExecutionStartContext,
-    HookAborted,
     InputContext,
     InterceptionPoint,
     OutputContext,

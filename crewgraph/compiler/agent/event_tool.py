@@ -20,8 +20,9 @@ from crewgraph.core.replay import is_replayed, is_traced
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
+from crewgraph.errors import HookAborted
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.hooks.points import HookAborted, InterceptionPoint
+from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
 from crewgraph.lazy import lazy

@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -218,6 +219,8 @@ async def _settled(value: Any) -> Any:
 
 
 _thread = threading.local()
+_around: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("crewgraph_loop_around", default=None)
+"""The loop on which sync code awaits the enclosing async work."""
 
 
 def serving(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> Callable[[], T]:
@@ -245,11 +248,11 @@ def wait_for(awaitable: Awaitable[T]) -> T:
         RuntimeError: the loop of the async run stopped meanwhile.
     """
     waited = partial(_settled, awaitable)
-    loop = _served_loop() or _workers.loop
-    if _running() is loop:
-        # Sync code inside async work that a sync run waits for: its loop is busy with waiting, so another loop is used.
+    loop = _free_loop()
+    if loop is None:
         return _in_new_loop(waited)
     context = contextvars.copy_context()
+    context.run(_around.set, loop)
     done = threading.Event()
     task: list[asyncio.Task[T]] = []
 
@@ -276,6 +279,15 @@ def wait_for(awaitable: Awaitable[T]) -> T:
         leave()
         raise
     return task[0].result()
+
+
+def _free_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the loop for async code that this thread waits for; None for a new one."""
+    served = _served_loop()
+    if served is not None:
+        return served
+    # Sync code inside async work that sync code waits for, or in a thread of it: our loop may be busy with waiting.
+    return None if _workers.loop in (_running(), _around.get()) else _workers.loop
 
 
 def _in_new_loop(waited: Callable[[], Coroutine[object, object, T]]) -> T:

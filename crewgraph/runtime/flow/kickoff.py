@@ -42,10 +42,9 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import CompileError, DefinitionError, RunError, UnknownRun
+from crewgraph.errors import CompileError, DefinitionError, HookAborted, RunError, UnknownRun
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
-from crewgraph.hooks.points import HookAborted
 from crewgraph.runtime.execution import (
     RUN_CONFIG,
     ReadState,
