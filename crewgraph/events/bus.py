@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -582,12 +582,12 @@ def _call(handler: Handler, source: object, event: BaseEvent) -> Callable[[], Co
         return None
     if returned is None or not inspect.isawaitable(returned):
         return None
-    return partial(_acall, lambda *_: returned, source, event)
+    return partial(_acall, handler, source, event, returned)
 
 
-async def _acall(handler: Handler, source: object, event: BaseEvent) -> None:
+async def _acall(handler: Handler, source: object, event: BaseEvent, returned: Awaitable[object] | None = None) -> None:
     try:
-        await handler(source, event)
+        await (handler(source, event) if returned is None else returned)
     except Exception as error:  # noqa: BLE001 - any error of a user's handler
         _log_failure(error, handler, event)
 

@@ -1038,7 +1038,6 @@ def test_async_code_is_awaited_on_the_loop_of_an_async_run():
         "feedback_provider_of_a_method",
         "feedback_provider_of_the_process",
         "guardrail_of_a_task",
-        "persistence_backends",
     ):
         POINTS[name](use)
         assert use.loops and set(use.loops) == {use.own_loop}, name
