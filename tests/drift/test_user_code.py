@@ -961,6 +961,31 @@ def questions_kept_by_a_backend(use: Use) -> None:
     assert calls == ["save", "clear"]
 
 
+@covers("contrib.a2a.extension:A2AExtension [protocol]")
+def extensions_of_remote_agents(use: Use) -> None:
+    from crewgraph.contrib.a2a.extension import ExtensionRegistry
+
+    def inject_tools(self: Any, agent: Any) -> None: ...
+    def extract_state_from_history(self: Any, history: Any) -> Any:
+        return "state"
+
+    def augment_prompt(self: Any, base_prompt: str, state: Any) -> str:
+        return f"{base_prompt} {state}"
+
+    def process_response(self: Any, response: Any, state: Any) -> Any:
+        return f"{response} {state}"
+
+    registry = ExtensionRegistry()
+    registry.register(use.kind_of(object, **{
+        "inject_tools": inject_tools, "extract_state_from_history": extract_state_from_history,
+        "augment_prompt": augment_prompt, "process_response": process_response,
+    })())  # fmt: skip
+    registry.inject_all_tools(worker())
+    states = registry.extract_all_states([])
+    assert registry.augment_prompt_with_all("a", states) == "a state"
+    assert registry.process_response_with_all("b", states) == "b state"
+
+
 # Events, evaluation
 
 
@@ -1078,7 +1103,6 @@ COVERED_ELSEWHERE = {
         "inherits the fields of `BaseTool`",
     ),
     "contrib.a2a.auth:ClientAuthScheme": "its methods are async",
-    "contrib.a2a.extension:A2AExtension": "tests/contrib/a2a: its methods change a state before a request, and are sync",
     "contrib.a2a.extension:ExtensionState": "has no methods",
     "contrib.snapshots.providers:BaseProvider": "tests/contrib/snapshots",
     "contrib.queue.worker:QueueWorker": "targets create crews, outside of runs",
