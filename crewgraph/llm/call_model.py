@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from pydantic import BaseModel
 
 from crewgraph.core.files import aexpanded, expanded
-from crewgraph.core.loops.bridge import acall, call
+from crewgraph.core.loops.bridge import acall, resolved
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.replay import is_traced
 from crewgraph.extras import load
@@ -309,7 +309,8 @@ class CallModel:
             return reply
         arguments = self._arguments("call", tools, stop)
         with _Call(self, (messages, tools), config) as asked:
-            reply = asked.read(call(self.source.call, self._conversation(expanded(messages)), **arguments), stop)
+            answer = self.source.call(self._conversation(expanded(messages)), **arguments)
+            reply = asked.read(answer if isinstance(answer, str) else resolved(answer), stop)
         return reply if request is None else self._notified(request, reply)
 
     async def acomplete(

@@ -197,7 +197,9 @@ class EventModel(ModelWrapper[Model]):
     ) -> Reply:
         name = self.name
         check_limits(name)
-        config, ends = _request_ends(config)
+        ends: list[RequestEnd] | None = None
+        if _ENDS in (config.get("configurable") or ()):
+            config, ends = _request_ends(config)
         call_id = self._emit_started(messages, tools)
         asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
@@ -216,7 +218,9 @@ class EventModel(ModelWrapper[Model]):
     ) -> Reply:
         name = self.name
         check_limits(name)
-        config, ends = _request_ends(config)
+        ends: list[RequestEnd] | None = None
+        if _ENDS in (config.get("configurable") or ()):
+            config, ends = _request_ends(config)
         call_id = self._emit_started(messages, tools)
         asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
         try:
@@ -311,10 +315,8 @@ def reporting_later(config: RunnableConfig) -> tuple[RunnableConfig, list[Reques
     return {**config, "configurable": {**config.get("configurable", {}), _ENDS: ends}}, ends
 
 
-def _request_ends(config: RunnableConfig) -> tuple[RunnableConfig, list[RequestEnd] | None]:
-    configurable = config.get("configurable")
-    if not configurable or _ENDS not in configurable:
-        return config, None
+def _request_ends(config: RunnableConfig) -> tuple[RunnableConfig, list[RequestEnd]]:
+    configurable = config.get("configurable", {})
     own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _ENDS}}
     return own, configurable[_ENDS]
 

@@ -49,6 +49,7 @@ __all__ = [
     "callback_arguments",
     "crew_observers",
     "flow_observers",
+    "is_hooked",
     "observed",
     "run_entry_hooks",
     "with_failure_hooks",
@@ -62,7 +63,7 @@ def run_entry_hooks(owner: "Crew | Flow | BaseAgent", inputs: dict[str, object])
     Raises:
         HookAborted: a hook refuses the start of the run.
     """
-    if not _is_hooked(owner):
+    if not is_hooked(owner):
         return inputs
     start = ExecutionStartContext(payload=inputs, inputs=inputs, **_owner_field(owner))
     yield _Dispatch(InterceptionPoint.EXECUTION_START, start)
@@ -82,7 +83,7 @@ def with_run_hooks(owner: "Crew | Flow | BaseAgent", run: Program[object]) -> Pr
     Raises:
         HookAborted: a hook refuses the output.
     """
-    if not _is_hooked(owner):
+    if not is_hooked(owner):
         return (yield from run)
     try:
         output = yield from run
@@ -111,7 +112,7 @@ def with_failure_hooks(owner: "Crew | Flow | BaseAgent", run: Program[object]) -
     except (GraphBubbleUp, Parked):
         raise
     except Exception as error:  # whatever fails the start is shown to the exit hooks, then raised again
-        if _is_hooked(owner) and not getattr(error, _SEEN_BY_EXIT_HOOKS, False):
+        if is_hooked(owner) and not getattr(error, _SEEN_BY_EXIT_HOOKS, False):
             yield from _dispatch_failure(owner, error)
         vars(error).pop(_SEEN_BY_EXIT_HOOKS, None)  # the program may raise the same object again
         raise
@@ -128,7 +129,8 @@ def _dispatch_failure(owner: "Crew | Flow | BaseAgent", error: BaseException) ->
     )
 
 
-def _is_hooked(owner: "Crew | Flow | BaseAgent") -> bool:
+def is_hooked(owner: "Crew | Flow | BaseAgent") -> bool:
+    """Whether any hook applies at the boundaries of its runs."""
     return has_hooks(owner if isinstance(owner, Crew) else None, *EXECUTION_BOUNDARY_POINTS)
 
 

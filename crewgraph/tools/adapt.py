@@ -86,7 +86,9 @@ def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Call
         config: The caller's config.
         work: Executes the call in the given context, in which models and graphs are children of the run.
     """
-    config, shown = _showing(config)
+    shown: Callable[[Any], object] | None = None
+    if _SHOWN in (config.get("configurable") or ()):
+        config, shown = _showing(config)
     if not is_traced(config):
         with ConfigContext(config) as context:
             return work(context)
@@ -103,7 +105,9 @@ async def atraced(
     spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Callable[[Context], Awaitable[Any]]
 ) -> Any:
     """Async version of `traced`."""
-    config, shown = _showing(config)
+    shown: Callable[[Any], object] | None = None
+    if _SHOWN in (config.get("configurable") or ()):
+        config, shown = _showing(config)
     if not is_traced(config):
         with ConfigContext(config) as context:
             return await work(context)
@@ -158,10 +162,8 @@ def showing(config: "RunnableConfig", shown: Callable[[Any], object]) -> "Runnab
     return {**config, "configurable": {**config.get("configurable", {}), _SHOWN: shown}}
 
 
-def _showing(config: "RunnableConfig") -> "tuple[RunnableConfig, Callable[[Any], object] | None]":
-    configurable = config.get("configurable")
-    if not configurable or _SHOWN not in configurable:
-        return config, None
+def _showing(config: "RunnableConfig") -> "tuple[RunnableConfig, Callable[[Any], object]]":
+    configurable = config.get("configurable", {})
     own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _SHOWN}}
     return own, configurable[_SHOWN]
 
@@ -305,7 +307,7 @@ class _FunctionTool(AdaptedTool):
 
     def shown(self, result: Any) -> Rendered:
         if isinstance(self.source, BaseTool):
-            return call(self.source._render, result)  # pyright: ignore[reportPrivateUsage]
+            return self.source._render(result)  # pyright: ignore[reportPrivateUsage]
         return call(self.source.format_output_for_agent, result), []
 
     async def _acall(self, arguments: PlainDict) -> Any:
@@ -347,13 +349,15 @@ class _LangChainTool(AdaptedTool):
         return self._injected is not None
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> object:
-        config, _ = _showing(config)
+        if _SHOWN in (config.get("configurable") or ()):
+            config, _ = _showing(config)
         if self._is_async_only:
             return wait_for(self.arun(args, config))
         return self._unwrap(self.source.invoke(self._invoke_input(args, config), config))
 
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
-        config, _ = _showing(config)
+        if _SHOWN in (config.get("configurable") or ()):
+            config, _ = _showing(config)
         if self._is_async:
             return self._unwrap(await self.source.ainvoke(self._invoke_input(args, config), config))
         work = partial(self.source.invoke, self._invoke_input(args, config), config)

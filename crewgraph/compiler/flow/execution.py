@@ -23,7 +23,7 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
 from crewgraph.core.commands import WAY_OUT
 from crewgraph.core.files import FILES
-from crewgraph.core.loops.bridge import call, in_thread
+from crewgraph.core.loops.bridge import in_thread, resolved
 from crewgraph.core.tracing import aspanned, spanned
 from crewgraph.definitions.flow.checkpoints import RESERVED_INPUTS
 from crewgraph.definitions.flow.definition import FlowDefinition
@@ -340,7 +340,7 @@ def execution_work(
                 with restored_lineage(run.lineages.get(name)), _enclosing_flow(running), interrupts(running):
                     value = _pending_feedback(running, method)
                     if value is None:
-                        value = hooked.after(call(function, *final_args, **final_keywords))
+                        value = hooked.after(resolved(function(*final_args, **final_keywords)))
                 return _with_feedback(running, method, value)
             finally:
                 RUNNING.reset(token)

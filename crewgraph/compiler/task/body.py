@@ -244,7 +244,7 @@ class _TaskExecution:
 
     def run_pre_hooks(self) -> Body[None]:
         """Run the hooks before the task, and before its first event; they may replace the context."""
-        yield Notify(partial(self.report.prepare, self.briefing))
+        yield Notify(partial(self.report.begin, self.briefing, with_event=False))
         step = HookedTask(self.task, self.assignment.agent, self.crew)
         try:
             context = yield from step.before(self.briefing.context)

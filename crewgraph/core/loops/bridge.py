@@ -26,6 +26,7 @@ __all__ = [
     "call",
     "in_thread",
     "outcome_of",
+    "resolved",
     "serving",
     "start_in_thread",
     "wait_for",
@@ -203,6 +204,11 @@ def call(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
     What is awaitable is awaited: on the loop of the async run whose thread this is, else on a loop of our own.
     """
     value = _closed(partial(function, *args, **kwargs))
+    return wait_for(value) if inspect.isawaitable(value) else value
+
+
+def resolved(value: Any) -> Any:
+    """Return what a function of either kind has returned to sync code, awaited if it is awaitable."""
     return wait_for(value) if inspect.isawaitable(value) else value
 
 

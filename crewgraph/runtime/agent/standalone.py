@@ -45,7 +45,7 @@ from crewgraph.prompts.book import default_book
 from crewgraph.runtime.crew.human_input import forget, place_to_ask, run_with_questions
 from crewgraph.runtime.crew.results import recorded_files
 from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
-from crewgraph.runtime.run_hooks import agent_observers, observed, run_entry_hooks, with_run_hooks
+from crewgraph.runtime.run_hooks import agent_observers, is_hooked, observed, run_entry_hooks, with_run_hooks
 from crewgraph.runtime.run_target import RunPlace, place_in_flow, place_in_graph
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
@@ -192,10 +192,13 @@ def reply_program(
         raise RunError(f"{binding.where} has its own execution logic, which works on tasks only: give it a `Task`")
     inputs: dict[str, object] = {"messages": _conversation(messages, binding.where)}
     _check_structure(structure, binding.where)
-    hooked: PlainMapping = yield from run_entry_hooks(agent, inputs)
-    inputs = {"messages": _conversation(hooked.get("messages"), binding.where)} if hooked != inputs else inputs
+    hooks = is_hooked(agent)
+    if hooks:
+        hooked: PlainMapping = yield from run_entry_hooks(agent, inputs)
+        inputs = {"messages": _conversation(hooked.get("messages"), binding.where)}
     inputs |= yield from recorded_files(files)
-    return (yield from with_run_hooks(agent, _reply(agent, inputs, structure, binding)))
+    run = _reply(agent, inputs, structure, binding)
+    return (yield from with_run_hooks(agent, run)) if hooks else (yield from run)
 
 
 def _reply(
