@@ -18,7 +18,8 @@ CrewgraphError
     ├── MissingThread    a graph with a checkpointer is used without a thread id (also ValueError)
     ├── MissingInput     a placeholder has no value (also ValueError and KeyError)
     ├── GuardrailFailed  a guardrail rejected every attempt (also ValueError)
-    ├── ModelCallBlocked a hook blocked a request to a model (also ValueError)
+    ├── HookAborted      a hook denied what it was called for, which ends the run
+    ├── ModelCallBlocked a hook that returned False blocked a request to a model (also ValueError)
     ├── OutputInvalid    an output is empty or cannot be converted (also ValueError)
     │   └── ConverterError   a converter's model did not return the requested structure
     ├── StateInvalid     a method left an invalid value in a flow's state (also ValueError)
@@ -53,6 +54,7 @@ __all__ = [
     "Fault",
     "FlowLoopError",
     "GuardrailFailed",
+    "HookAborted",
     "LimitReached",
     "MCPServerError",
     "MissingExtra",
@@ -233,8 +235,26 @@ class GuardrailFailed(RunError, ValueError):
     """A guardrail rejected every attempt."""
 
 
+class HookAborted(RunError):
+    """Raised by a hook to deny what it was called for: the run ends, and its caller gets this exception.
+
+    Before a tool call it denies only the call, and the model is told the reason.
+
+    Args:
+        reason: why.
+        source: the aborting component; by default the hook.
+    """
+
+    def __init__(self, reason: str, source: Any = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.source = source
+        self.has_happened = False
+        """Whether the denied operation had happened: a resumed run does not repeat it, and is denied again."""
+
+
 class ModelCallBlocked(RunError, ValueError):
-    """A hook blocked a request to a model."""
+    """A hook that returned False blocked a request to a model."""
 
 
 class OutputInvalid(RunError, ValueError):

@@ -279,7 +279,9 @@ def redact_error(error: BaseException, redactor: SecretRedactor) -> None:
         if isinstance(one, OSError):
             one.strerror = redactor.redact_data(one.strerror)
         fields: dict[str, object] = vars(one)  # with what its text is made of, and its notes
-        fields.update((name, shown) for name, value in fields.items() if (shown := redactor.redact_data(value)) != value)
+        fields.update(
+            (name, shown) for name, value in fields.items() if (shown := redactor.redact_data(value)) != value
+        )
         errors += [cause for cause in (one.__cause__, one.__context__) if cause is not None]
         if isinstance(one, BaseExceptionGroup):
             errors += cast("Sequence[BaseException]", one.exceptions)

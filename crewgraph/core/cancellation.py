@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from traceback import walk_tb
 
+from crewgraph.errors import HookAborted
 from crewgraph.scoped import give_back, scoped
 
 __all__ = [
@@ -185,5 +186,10 @@ _HANDLING = {"handle_event", "_ahandle_event_for_handler"}
 
 
 def is_control_flow(error: BaseException) -> bool:
-    """Whether an exception is LangGraph control flow, such as an interrupt (checked without importing langgraph)."""
-    return any(c.__name__ == "GraphBubbleUp" and c.__module__ == "langgraph.errors" for c in type(error).__mro__)
+    """Whether nothing may handle an exception: a hook's deny, or LangGraph's control flow, such as an interrupt.
+
+    LangGraph's is checked without importing it.
+    """
+    return isinstance(error, HookAborted) or any(
+        c.__name__ == "GraphBubbleUp" and c.__module__ == "langgraph.errors" for c in type(error).__mro__
+    )

@@ -33,7 +33,7 @@ from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Span
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.questions import question_id
 from crewgraph.core.replay import REPORTED, is_traced, report_once
-from crewgraph.errors import RunError
+from crewgraph.errors import HookAborted, RunError
 from crewgraph.redaction import SecretRedactor
 from crewgraph.schema import PlainDict
 from crewgraph.text import shorten
@@ -43,6 +43,9 @@ __all__ = ["run_body"]
 
 
 T = TypeVar("T")
+
+_DENIED = HookAborted.__name__
+"""The type in the record of an effect that a hook denied afterwards."""
 
 
 def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
@@ -141,7 +144,7 @@ def _run(body: Body[T], frame: _Frame, path: str) -> Program[T]:
                 raise
             except Exception as error:  # noqa: BLE001 - thrown into the body as an EffectFailed
                 value, send = (failure := _as_effect_failure(error)), body.throw
-                failed = (here, effect, _failure_record(failure)) if isinstance(effect, Recorded) else None
+                failed = _unrecorded(failure, effect, here)
     except EffectFailed as failure:
         # The body did not handle it: raise the original, whose type says whether a retry makes sense.
         if failure.__cause__ is not None and not isinstance(failure, OutcomeUnknown):
@@ -151,9 +154,12 @@ def _run(body: Body[T], frame: _Frame, path: str) -> Program[T]:
         body.close()
 
 
-def _failure_record(failure: EffectFailed) -> Record:
-    error = [failure.type_name, failure.text, failure.package]
-    return {"error": error, SPENT: failure.spent} if failure.spent else {"error": error}
+def _unrecorded(failure: EffectFailed | HookAborted, effect: Effect, here: str) -> tuple[str, Recorded, Record] | None:
+    """Return what to record of a failed effect once the body has handled the failure; None for nothing."""
+    if not isinstance(effect, Recorded) or isinstance(failure, HookAborted):
+        return None
+    record: Record = {"error": [failure.type_name, failure.text, failure.package]}
+    return here, effect, {**record, SPENT: failure.spent} if failure.spent else record
 
 
 def _enter(effect: Enter, frame: _Frame) -> Program[None]:
@@ -168,11 +174,14 @@ def _notify(effect: Notify, frame: _Frame, places: _EffectPaths) -> object:
     return report_once(effect.notify, f"{frame.journal.body}#{places.passing()}", reported)
 
 
-def _as_effect_failure(error: Exception) -> EffectFailed:
-    """Return what is thrown into a body for an error; raise what a signal handler raised, which ends the run."""
+def _as_effect_failure(error: Exception) -> EffectFailed | HookAborted:
+    """Return what is thrown into a body for an error; raise what a signal handler raised, which ends the run.
+
+    A hook's deny stays what it is: bodies report it, but handle only failures.
+    """
     if (cause := raised_by_signal(error)) is not None:
         raise cause
-    if isinstance(error, EffectFailed):
+    if isinstance(error, (EffectFailed, HookAborted)):
         return error
     kind = type(error)
     module = "langchain_core" if raised_by_handler(error) else kind.__module__
@@ -207,7 +216,10 @@ def _find_record(effect: Recorded, frame: _Frame, here: str) -> Program[Record |
         counted(frame.config, record)
         journal.spent.count(record)
         if "error" in record:
-            raise EffectFailed(*record["error"], spent=record.get(SPENT))
+            type_name, text, package = record["error"]
+            if type_name == _DENIED:
+                raise HookAborted(text)
+            raise EffectFailed(type_name, text, package, spent=record.get(SPENT))
     return record
 
 
@@ -235,6 +247,10 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
         value = yield performing
     except Exception as error:  # what the failed effect has spent counts, whatever failed it
         journal.spent.count(performing.spent)
+        if isinstance(error, HookAborted) and error.has_happened:
+            yield from journal.write(
+                here, effect, {"error": [_DENIED, error.reason, "crewgraph"], **used(), **performing.spent}
+            )
         performing.raise_delayed()
         spent: PlainDict = performing.spent.get(SPENT, {})
         if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError)):
@@ -342,7 +358,7 @@ def _is_begun(effect: Recorded | Scope, journal: Journal, path: str) -> bool:
 def _results_of(outcomes: list[object]) -> list[object]:
     failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     for failure in failures:
-        if not isinstance(failure, Exception) or isinstance(failure, (GraphBubbleUp, JournalError)):
+        if not isinstance(failure, Exception) or isinstance(failure, (GraphBubbleUp, JournalError, HookAborted)):
             raise failure
     if failures:
         raise failures[0]

@@ -17,7 +17,7 @@ from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up
 from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
-from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread, wait_on_loop
+from crewgraph.core.loops.bridge import TimeIsUp, acall, call, wait_in_thread, wait_on_loop
 from crewgraph.core.loops.threads import TrackingThreadPool
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
@@ -37,6 +37,7 @@ __all__ = [
     "Saving",
     "Sleep",
     "Spanned",
+    "UserCall",
     "adrive",
     "drive",
     "require_async_methods",
@@ -94,6 +95,25 @@ async def adrive(program: Program[T]) -> T:
                 reply, step = interrupt_in(error) or error, program.throw
     except StopIteration as stop:
         return stop.value
+
+
+class UserCall(Operation):
+    """Calls a user's function, sync or async.
+
+    Args:
+        function: the function.
+        args: its arguments.
+        twin: called instead on an event loop, if there is one.
+    """
+
+    def __init__(self, function: Callable[..., Any], *args: Any, twin: Callable[..., Any] | None = None) -> None:
+        self.function, self.args, self.twin = function, args, twin
+
+    def run(self) -> Any:
+        return call(self.function, *self.args)
+
+    async def arun(self) -> object:
+        return await acall(self.twin or self.function, *self.args)
 
 
 class Saving(Operation):

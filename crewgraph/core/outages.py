@@ -3,8 +3,10 @@
 A run that carries on warns and emits an event. Anything else, such as a programming error or a wrong key, ends it with its cause.
 """
 
+from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.effects import EffectFailed
 from crewgraph.errors import LimitReached, SourceError
+from crewgraph.tracebacks import raised_by_signal
 
 __all__ = ["is_outage", "may_carry_on", "status_of"]
 
@@ -30,6 +32,8 @@ def status_of(error: BaseException) -> int | None:
 
 def is_outage(error: BaseException | None) -> bool:
     """Whether an exception, or one that it was raised from, says that a service is down, busy or out of reach."""
+    if error is not None and (is_control_flow(error) or raised_by_signal(error)):
+        return False
     while error is not None:
         if isinstance(error, LimitReached | SourceError):
             return False

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -466,7 +466,8 @@ class EventBus:
         if plan.is_empty and not context_handlers:
             return None
         for handler in (*plan.inline, *context_handlers):
-            _call(handler, source, event)
+            if (unfinished := _call(handler, source, event)) is not None:
+                self._pending.start(unfinished, f"the event `{event.type}`")
         if not plan.later:
             return _DONE
         return self._pending.start(partial(_call_later, plan.later, source, event), f"the event `{event.type}`")
@@ -476,7 +477,8 @@ class EventBus:
         assign_lineage(event)
         plan = self._plan(type(event))
         for handler in (*plan.inline, *_context_handlers(type(event))):
-            _call(handler, source, event)
+            if (unfinished := _call(handler, source, event)) is not None:
+                await unfinished()
         await _call_later(plan.later, source, event)
 
     def replay(self, source: object, event: BaseEvent) -> Future[None] | None:
@@ -568,16 +570,21 @@ def _context_handlers(event_type: type[BaseEvent]) -> list[Handler]:
     )
 
 
-def _call(handler: Handler, source: object, event: BaseEvent) -> None:
+def _call(handler: Handler, source: object, event: BaseEvent) -> Callable[[], Coroutine[object, object, None]] | None:
+    """Call a handler; return what is left to await, if it is a function that returns a coroutine."""
     try:
-        handler(source, event)
+        returned = handler(source, event)
     except Exception as error:  # noqa: BLE001 - any error of a user's handler
         _log_failure(error, handler, event)
+        return None
+    if returned is None or not inspect.isawaitable(returned):
+        return None
+    return partial(_acall, handler, source, event, returned)
 
 
-async def _acall(handler: Handler, source: object, event: BaseEvent) -> None:
+async def _acall(handler: Handler, source: object, event: BaseEvent, returned: Awaitable[object] | None = None) -> None:
     try:
-        await handler(source, event)
+        await (handler(source, event) if returned is None else returned)
     except Exception as error:  # noqa: BLE001 - any error of a user's handler
         _log_failure(error, handler, event)
 
@@ -592,8 +599,8 @@ def _log_failure(error: Exception, handler: Handler, event: BaseEvent) -> None:
 async def _call_later(steps: Steps, source: object, event: BaseEvent) -> None:
     for step in steps:
         for handler, awaited in step:
-            if not awaited:
-                _call(handler, source, event)
+            if not awaited and (unfinished := _call(handler, source, event)) is not None:
+                await unfinished()
         match [_acall(handler, source, event) for handler, awaited in step if awaited]:
             case [alone]:
                 await alone

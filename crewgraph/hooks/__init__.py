@@ -1,5 +1,6 @@
 """Hooks: user functions that are called around model requests, tool calls, tasks, methods and whole runs."""
 
+from crewgraph.errors import HookAborted
 from crewgraph.hooks.decorators import after_llm_call, after_tool_call, before_llm_call, before_tool_call, on
 from crewgraph.hooks.llm_hooks import (
     LLMCallHookContext,
@@ -13,7 +14,7 @@ from crewgraph.hooks.llm_hooks import (
     unregister_after_llm_call_hook,
     unregister_before_llm_call_hook,
 )
-from crewgraph.hooks.points import EXECUTION_BOUNDARY_POINTS, HookAborted, InterceptionPoint
+from crewgraph.hooks.points import EXECUTION_BOUNDARY_POINTS, InterceptionPoint
 from crewgraph.hooks.registry import clear as clear_hooks
 from crewgraph.hooks.registry import clear_all as clear_all_hooks
 from crewgraph.hooks.registry import dispatch, get_hooks, register_hook, scoped_hooks

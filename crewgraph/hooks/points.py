@@ -1,11 +1,11 @@
-"""Interception points: where hooks are called, the contexts they get, and how a hook aborts an operation."""
+"""Interception points: where hooks are called, the contexts they get, and the exceptions of hooks."""
 
 import sys
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from crewgraph.errors import RunError
+from crewgraph.errors import HookAborted
 from crewgraph.schema import PlainDict
 from crewgraph.text import printable
 
@@ -14,7 +14,6 @@ __all__ = [
     "Asking",
     "ExecutionEndContext",
     "ExecutionStartContext",
-    "HookAborted",
     "InputContext",
     "InterceptionContext",
     "InterceptionPoint",
@@ -67,20 +66,6 @@ EXECUTION_BOUNDARY_POINTS = frozenset(
     }
 )
 """The points that a whole run passes once."""
-
-
-class HookAborted(RunError):
-    """Raised by a hook to abort the operation it was called for.
-
-    Args:
-        reason: why.
-        source: the aborting component; by default the hook.
-    """
-
-    def __init__(self, reason: str, source: Any = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.source = source
 
 
 class LegacyHookBlocked(HookAborted):

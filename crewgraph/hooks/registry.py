@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 
 from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.hooks.points import HookAborted, InterceptionPoint
+from crewgraph.errors import HookAborted
+from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.lazy import lazy, lazy_module
 from crewgraph.redaction import redacted_logger
 from crewgraph.scoped import scoped
@@ -226,6 +227,9 @@ def _payload(ctx: Any, returned: Any) -> bool:
         return False
     if not hasattr(ctx, "payload"):
         raise TypeError(f"its point takes no result, but it returned {returned!r:.80}")
+    for name in ("inputs", "output"):  # later hooks may read either
+        if getattr(ctx, name, None) is ctx.payload:
+            setattr(ctx, name, returned)
     ctx.payload = returned
     return True
 

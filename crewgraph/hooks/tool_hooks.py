@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from crewgraph.hooks.points import Asking, HookAborted, InterceptionPoint, LegacyHookBlocked
+from crewgraph.errors import HookAborted
+from crewgraph.hooks.points import Asking, InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import clear, dispatch, get_hooks, register_hook, unregister
 from crewgraph.schema import PlainDict
 

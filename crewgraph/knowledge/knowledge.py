@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, field_validator
 from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.digests import digest
-from crewgraph.core.loops.bridge import call, in_thread, wait_for
+from crewgraph.core.loops.bridge import acall, call, in_thread
 from crewgraph.knowledge.passage import Passage, SearchResult, group_passages
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.source.kinds import as_sources
@@ -58,13 +58,13 @@ def collect_units(source: BaseKnowledgeSource, storage: Any) -> Units:
         SourceError: the source cannot be used.
         Exception: whatever a custom class raised.
     """
-    source.refresh()
+    call(source.refresh)
     if _uses_own_add(source):
         return _split_source(source, storage)
     collected = _start_collecting(source)
     try:
         if type(source).add is BaseKnowledgeSource.add:
-            wait_for(source.aadd())
+            call(source.aadd)
         else:
             call(source.add)
     finally:
@@ -241,7 +241,7 @@ class Knowledge(RedactedModel):
             if state != self._loaded or not self.storage.has(units):
                 self.storage.keep(units)
         elif units and state != self._loaded:
-            self.storage.save(_texts(units))
+            call(self.storage.save, _texts(units))
         self._units, self._loaded = frozenset(units), state
 
     def add_sources(self) -> None:
@@ -277,8 +277,8 @@ class Knowledge(RedactedModel):
         self.ensure_loaded()
         stored: list[SearchResult] = []
         if self._has_stored:
-            stored = self.storage.search(
-                texts, **self._search_arguments(results_limit, score_threshold, metadata_filter)
+            stored = call(
+                self.storage.search, texts, **self._search_arguments(results_limit, score_threshold, metadata_filter)
             )
         retrieved = [retriever.search(" ".join(texts), results_limit) for retriever in self._retrievers]
         return _interleave([stored, *retrieved])[:results_limit]
@@ -297,8 +297,8 @@ class Knowledge(RedactedModel):
         await self.aensure_loaded()
         stored: list[SearchResult] = []
         if self._has_stored:
-            stored = await self.storage.asearch(
-                texts, **self._search_arguments(results_limit, score_threshold, metadata_filter)
+            stored = await acall(
+                self.storage.asearch, texts, **self._search_arguments(results_limit, score_threshold, metadata_filter)
             )
         retrieved = [await retriever.asearch(" ".join(texts), results_limit) for retriever in self._retrievers]
         return _interleave([stored, *retrieved])[:results_limit]
@@ -309,12 +309,12 @@ class Knowledge(RedactedModel):
         Raises:
             StorageError: the storage cannot be written.
         """
-        self.storage.reset()
+        call(self.storage.reset)
         self._loaded = None
 
     async def areset(self) -> None:
         """Async `reset`."""
-        await self.storage.areset()
+        await acall(self.storage.areset)
         self._loaded = None
 
     def as_retriever(

@@ -10,7 +10,7 @@ from typing import Any, Self
 from pydantic import ConfigDict
 
 from crewgraph.core.digests import digest
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.knowledge.passage import Passage, SearchResult
@@ -70,7 +70,7 @@ class BaseKnowledgeStorage(RedactedModel, ABC):
 
     async def asave(self, documents: list[str]) -> None:
         """Async `save`."""
-        await in_thread(self.save, documents)
+        await acall(self.save, documents)
 
     async def asearch(
         self,
@@ -80,11 +80,11 @@ class BaseKnowledgeStorage(RedactedModel, ABC):
         score_threshold: float = 0.6,
     ) -> list[SearchResult]:
         """Async `search`."""
-        return await in_thread(self.search, query, limit, metadata_filter, score_threshold)
+        return await acall(self.search, query, limit, metadata_filter, score_threshold)
 
     async def areset(self) -> None:
         """Async `reset`."""
-        await in_thread(self.reset)
+        await acall(self.reset)
 
 
 KnowledgeStorageFactory = Callable[[Any, str | None], BaseKnowledgeStorage | None]
@@ -100,7 +100,7 @@ def set_knowledge_storage_factory(factory: KnowledgeStorageFactory | None) -> No
 
 def resolve_knowledge_storage(embedder: object, collection_name: str | None) -> BaseKnowledgeStorage | None:
     """Create a storage with the factory; None without a factory."""
-    return _factories[0](embedder, collection_name) if _factories else None
+    return call(_factories[0], embedder, collection_name) if _factories else None
 
 
 class KnowledgeStorage(BaseKnowledgeStorage):
@@ -137,7 +137,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
     async def asave(self, documents: list[str]) -> None:
         """Async `save`; calls an overridden `save`."""
         if override_of(self, "save") is not None:
-            await in_thread(self.save, documents)
+            await acall(self.save, documents)
         else:
             await self._collection.aadd(documents)
 
@@ -194,7 +194,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         """Async `search`; calls an overridden `search`."""
         if override := override_of(self, "search"):
             filters: PlainDict = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
-            return await in_thread(override, query, limit=limit, score_threshold=score_threshold, **filters)
+            return await acall(override, query, limit=limit, score_threshold=score_threshold, **filters)
         return await self._collection.asearch(" ".join(query), limit, score_threshold, metadata_filter, units)
 
     def reset(self) -> None:

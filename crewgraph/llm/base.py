@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from crewgraph.annotations import annotations_of, signature_of
 from crewgraph.core.limits import ASKING, METER
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall
 from crewgraph.errors import DefinitionError
 from crewgraph.lazy import lazy
 from crewgraph.llm.current_call import ONGOING
@@ -245,7 +245,7 @@ class BaseLLM(Profile):
             "from_agent": from_agent,
             "response_model": response_model,
         }
-        return await in_thread(partial(self.call, messages, **accepted_arguments(self, "call", arguments)))
+        return await acall(partial(self.call, messages, **accepted_arguments(self, "call", arguments)))
 
     def stream_events(
         self,

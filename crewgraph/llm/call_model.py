@@ -9,14 +9,14 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
-from functools import cache, partial
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import BaseModel
 
 from crewgraph.core.files import aexpanded, expanded
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall, resolved
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.replay import is_traced
 from crewgraph.extras import load
@@ -318,8 +318,9 @@ class CallModel:
         if request is not None and (reply := answer_of_watcher(request)) is not None:
             return reply
         arguments = self._arguments("call", tools, stop)
-        with _Call(self, (messages, tools), config) as call:
-            reply = call.read(self.source.call(self._conversation(expanded(messages)), **arguments), stop)
+        with _Call(self, (messages, tools), config) as asked:
+            answer = self.source.call(self._conversation(expanded(messages)), **arguments)
+            reply = asked.read(answer if isinstance(answer, str) else resolved(answer), stop)
         return reply if request is None else self._notified(request, reply)
 
     async def acomplete(
@@ -333,8 +334,8 @@ class CallModel:
         request = self._watched_request(messages, tools, stop) if WATCHERS else None
         if request is not None and (reply := answer_of_watcher(request)) is not None:
             return reply
-        with _Call(self, (messages, tools), config) as call:
-            reply = call.read(await self._acall(messages, tools, stop), stop)
+        with _Call(self, (messages, tools), config) as asked:
+            reply = asked.read(await self._acall(messages, tools, stop), stop)
         return reply if request is None else self._notified(request, reply)
 
     def _watched_request(
@@ -349,11 +350,12 @@ class CallModel:
     async def _acall(self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]) -> object:
         messages = await aexpanded(messages)
         if inspect.iscoroutinefunction(getattr(self.source, "acall", None)):
-            answer = await self.source.acall(self._conversation(messages), **self._arguments("acall", tools, stop))
+            arguments = self._arguments("acall", tools, stop)
+            answer = await acall(self.source.acall, self._conversation(messages), **arguments)
             if hasattr(type(cast("object", self.source)), "acall") or _is_answer(answer):
                 return answer  # a mock of an `LLM` has an `acall` that answers with a mock
         arguments = self._arguments("call", tools, stop)
-        return await in_thread(partial(self.source.call, self._conversation(messages), **arguments))
+        return await acall(self.source.call, self._conversation(messages), **arguments)
 
     def _conversation(self, messages: Sequence[Message]) -> list[dict[str, object]]:
         if not self.native_tools:

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.loops.transport import LoopTransport, client_of_fork, proxied_client
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
@@ -43,11 +43,11 @@ class BaseInterceptor(ABC, Generic[T, U]):
 
     async def aon_outbound(self, message: T) -> T:
         """Async version of `on_outbound`; by default, run it in a thread."""
-        return await in_thread(self.on_outbound, message)
+        return await acall(self.on_outbound, message)
 
     async def aon_inbound(self, message: U) -> U:
         """Async version of `on_inbound`; by default, run it in a thread."""
-        return await in_thread(self.on_inbound, message)
+        return await acall(self.on_inbound, message)
 
 
 class InterceptingTransport:
@@ -62,8 +62,9 @@ class InterceptingTransport:
         self._client, self._interceptor = client, interceptor
 
     def handle_request(self, request: Any) -> Any:
-        outbound = self._interceptor.on_outbound(request)
-        return self._interceptor.on_inbound(self._client.send(outbound, stream=True, auth=None, follow_redirects=False))
+        outbound = call(self._interceptor.on_outbound, request)
+        response = self._client.send(outbound, stream=True, auth=None, follow_redirects=False)
+        return call(self._interceptor.on_inbound, response)
 
     def close(self) -> None:
         self._client.close()
@@ -92,8 +93,8 @@ class AsyncInterceptingTransport:
         self._transport, self._interceptor = transport, interceptor
 
     async def handle_async_request(self, request: Any) -> Any:
-        outbound = await self._interceptor.aon_outbound(request)
-        return await self._interceptor.aon_inbound(await self._transport.handle_async_request(outbound))
+        outbound = await acall(self._interceptor.aon_outbound, request)
+        return await acall(self._interceptor.aon_inbound, await self._transport.handle_async_request(outbound))
 
     async def aclose(self) -> None:
         await self._transport.aclose()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, CallbackManager
@@ -16,7 +17,7 @@ from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.loops.bridge import awaited
-from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
+from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.plain import plain, unstorable
 from crewgraph.core.protocols import Model
 from crewgraph.events.base import new_id
@@ -59,7 +60,14 @@ else:
     ToolUsageFinishedEvent = lazy("crewgraph.events.tool:ToolUsageFinishedEvent")
     ToolUsageStartedEvent = lazy("crewgraph.events.tool:ToolUsageStartedEvent")
 
-__all__ = ["EventModel", "StreamingChunkHandler", "function_events", "with_chunk_events"]
+__all__ = [
+    "EventModel",
+    "RequestEnd",
+    "StreamingChunkHandler",
+    "function_events",
+    "reporting_later",
+    "with_chunk_events",
+]
 
 
 @contextmanager
@@ -236,6 +244,9 @@ class EventModel(ModelWrapper[Model]):
     ) -> Reply:
         name = self.name
         check_limits(name)
+        ends: list[RequestEnd] | None = None
+        if _ENDS in (config.get("configurable") or ()):
+            config, ends = _request_ends(config)
         call_id = self._emit_started(messages, tools)
         config, chunks = with_chunk_events(config, self.source, self.agent, self.task, call_id)
         call_id = call_id if chunks is None else chunks.call_id
@@ -249,13 +260,16 @@ class EventModel(ModelWrapper[Model]):
             raise
         finally:
             give_back(asking_token, caller_token)
-        return self._emit_completed(messages, reply, name, call_id, chunks)
+        return self._emit_completed(messages, reply, name, call_id, chunks, ends)
 
     async def acomplete(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
     ) -> Reply:
         name = self.name
         check_limits(name)
+        ends: list[RequestEnd] | None = None
+        if _ENDS in (config.get("configurable") or ()):
+            config, ends = _request_ends(config)
         call_id = self._emit_started(messages, tools)
         config, chunks = with_chunk_events(config, self.source, self.agent, self.task, call_id)
         call_id = call_id if chunks is None else chunks.call_id
@@ -271,7 +285,7 @@ class EventModel(ModelWrapper[Model]):
             raise
         finally:
             give_back(asking_token, caller_token)
-        return self._emit_completed(messages, reply, name, call_id, chunks)
+        return self._emit_completed(messages, reply, name, call_id, chunks, ends)
 
     def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
         if crewai_event_bus.wants(LLMCallStartedEvent):
@@ -291,7 +305,13 @@ class EventModel(ModelWrapper[Model]):
         return ""
 
     def _emit_completed(
-        self, messages: Sequence[Message], reply: Reply, name: str, call_id: str, chunks: _ChunkHandler | None
+        self,
+        messages: Sequence[Message],
+        reply: Reply,
+        name: str,
+        call_id: str,
+        chunks: _ChunkHandler | None,
+        ends: "list[RequestEnd] | None",
     ) -> Reply:
         metadata, reasoning = reply.pop("metadata", None), reply.pop("reasoning", "")
         reply = _plain_reply(reply)
@@ -299,19 +319,26 @@ class EventModel(ModelWrapper[Model]):
             self._emit_reasoning(reasoning or message_reasoning(reply["content"], reply["extra"]), call_id)
         self._count(reply.get("model", name), reply["usage"])
         if crewai_event_bus.wants(LLMCallCompletedEvent):
-            event = LLMCallCompletedEvent(
-                from_agent=self.agent,
-                from_task=self.task,
-                model=name,
-                messages=openai_messages(messages),
-                response=openai_tool_calls(reply["tool_calls"]) or reply["content"],
-                call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,
-                usage=dict(reply["usage"]) if reply["usage"] else None,
-                call_id=call_id or new_id(),
-                finish_reason=_first_text(metadata, _FINISH_REASONS),
-                response_id=_first_text(metadata, _RESPONSE_IDS),
-            )
-            crewai_event_bus.emit(self.source, event)
+
+            def completed(content: Content) -> None:
+                event = LLMCallCompletedEvent(
+                    from_agent=self.agent,
+                    from_task=self.task,
+                    model=name,
+                    messages=openai_messages(messages),
+                    response=openai_tool_calls(reply["tool_calls"]) or content,
+                    call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,
+                    usage=dict(reply["usage"]) if reply["usage"] else None,
+                    call_id=call_id or new_id(),
+                    finish_reason=_first_text(metadata, _FINISH_REASONS),
+                    response_id=_first_text(metadata, _RESPONSE_IDS),
+                )
+                crewai_event_bus.emit(self.source, event)
+
+            if ends is None:
+                completed(reply["content"])
+            else:
+                ends.append(RequestEnd(completed, partial(self._emit_failed, call_id=call_id)))
         return reply
 
     def _emit_reasoning(self, text: str, call_id: str) -> None:
@@ -338,6 +365,32 @@ class EventModel(ModelWrapper[Model]):
                 call_id=call_id or new_id(),
             )
             crewai_event_bus.emit(self.source, event)
+
+
+@dataclass(frozen=True)
+class RequestEnd:
+    """Emits the event of a request's end, once the hooks after it have run."""
+
+    completed: Callable[[Content], None]
+    """Takes the content as the hooks left it."""
+
+    failed: Callable[[BaseException], None]
+    """Takes the deny of a hook."""
+
+
+_ENDS = "__crewgraph_request_ends"
+
+
+def reporting_later(config: RunnableConfig) -> tuple[RunnableConfig, list[RequestEnd]]:
+    """Return a config with which an `EventModel` leaves the event of the request's end to the caller, and where it is then."""
+    ends: list[RequestEnd] = []
+    return {**config, "configurable": {**config.get("configurable", {}), _ENDS: ends}}, ends
+
+
+def _request_ends(config: RunnableConfig) -> tuple[RunnableConfig, list[RequestEnd]]:
+    configurable = config.get("configurable", {})
+    own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _ENDS}}
+    return own, configurable[_ENDS]
 
 
 def _plain_reply(reply: Reply) -> Reply:

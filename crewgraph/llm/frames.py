@@ -7,6 +7,7 @@ from contextvars import copy_context
 from typing import Any
 from uuid import uuid4
 
+from crewgraph.core.loops.bridge import call
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.frames import Ended, StreamFrame, StreamSession, frame_of
@@ -63,7 +64,7 @@ def call_frames(llm: Any, messages: Any, arguments: PlainDict) -> StreamSession[
         try:
             call_arguments = {**arguments, "callbacks": [*(arguments.get("callbacks") or ()), handler]}
             with scoped(ONGOING, OngoingCall(on_text=handler.text)):
-                answer = llm.call(messages, **accepted_arguments(llm, "call", call_arguments))
+                answer = call(llm.call, messages, **accepted_arguments(llm, "call", call_arguments))
             handler.finish()
         except BaseException as error:  # reported whatever it is, also a cancellation
             crewai_event_bus.emit(llm, LLMCallFailedEvent(**fields, error=f"{type(error).__name__}: {error}"))

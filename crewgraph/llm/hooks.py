@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
-from crewgraph.errors import ModelCallBlocked
+from crewgraph.errors import HookAborted, ModelCallBlocked
 from crewgraph.hooks.llm_hooks import LLMCallHookContext, after_llm_call_reducer, before_llm_call_reducer
-from crewgraph.hooks.points import HookAborted, InterceptionPoint
+from crewgraph.hooks.points import InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
+from crewgraph.llm.events import RequestEnd, reporting_later
 from crewgraph.llm.wrapper import ModelWrapper
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
@@ -62,9 +63,11 @@ class HookedModel(ModelWrapper[Model]):
         request = _Request(self, messages)
         with request.raise_if_blocked():
             dispatch(_PRE, request.context, reducer=before_llm_call_reducer)
+        config, ends = reporting_later(config)
         reply = self.model.complete(request.hooked_messages(), tools, stop, config)
-        if request.is_answered(reply):
-            dispatch(_POST, request.context, reducer=after_llm_call_reducer)
+        with request.reporting(reply, ends):
+            if request.is_answered(reply):
+                dispatch(_POST, request.context, reducer=after_llm_call_reducer)
         return request.hooked_reply(reply)
 
     async def acomplete(
@@ -75,9 +78,11 @@ class HookedModel(ModelWrapper[Model]):
         request = _Request(self, messages)
         with request.raise_if_blocked():
             await adispatch(_PRE, request.context, reducer=before_llm_call_reducer)
+        config, ends = reporting_later(config)
         reply = await self.model.acomplete(request.hooked_messages(), tools, stop, config)
-        if request.is_answered(reply):
-            await adispatch(_POST, request.context, reducer=after_llm_call_reducer)
+        with request.reporting(reply, ends):
+            if request.is_answered(reply):
+                await adispatch(_POST, request.context, reducer=after_llm_call_reducer)
         return request.hooked_reply(reply)
 
     @property
@@ -107,14 +112,15 @@ class _Request:
 
     @contextmanager
     def raise_if_blocked(self) -> Generator[None]:
-        """Convert `HookAborted` of the hooks in the block.
+        """Convert the result False of the hooks in the block.
 
         Raises:
             ModelCallBlocked: A hook blocked the request.
+            HookAborted: A hook denied it.
         """
         try:
             yield
-        except HookAborted as aborted:
+        except LegacyHookBlocked as aborted:
             raise ModelCallBlocked(
                 f"a request to the model `{self._model.name}` was blocked by a `before_llm_call` hook: {aborted.reason}"
             ) from aborted
@@ -127,6 +133,18 @@ class _Request:
         unchanged = self._unchanged_count
         return [*self._messages[:unchanged], *self._read(unchanged)]
 
+    @contextmanager
+    def reporting(self, reply: Reply, ends: Sequence[RequestEnd]) -> Generator[None]:
+        """Emit the event of the request's end after the hooks of the block, with what they leave of the reply."""
+        try:
+            yield
+        except HookAborted as aborted:
+            for end in ends:
+                end.failed(aborted)
+            raise
+        for end in ends:
+            end.completed(self._hooked_content(reply))
+
     def is_answered(self, reply: Reply) -> bool:
         """Return whether the reply is an answer to pass to the hooks, and not a request for tools."""
         self.context.response = text_of(reply["content"])
@@ -134,9 +152,8 @@ class _Request:
 
     def hooked_reply(self, reply: Reply) -> Reply:
         """Return the reply after the hooks, with their changes of the conversation."""
-        reply, response = Reply(**reply), self.context.response
-        if not reply["tool_calls"] and isinstance(response, str) and response != text_of(reply["content"]):
-            reply["content"] = response
+        reply = Reply(**reply)
+        reply["content"] = self._hooked_content(reply)
         if self._visible != self._original:
             unchanged = self._unchanged_count
             reply["hooked"] = {"kept": unchanged, "then": self._read(unchanged)}
@@ -149,6 +166,12 @@ class _Request:
         for entry, message in zip(self._visible[start:], read_messages(self._visible[start:]), strict=True):
             read.append(next((own for original, own in pairs if original == entry and "extra" in own), message))
         return read
+
+    def _hooked_content(self, reply: Reply) -> Content:
+        response = self.context.response
+        if not reply["tool_calls"] and isinstance(response, str) and response != text_of(reply["content"]):
+            return response
+        return reply["content"]
 
     @property
     def _unchanged_count(self) -> int:

@@ -3,7 +3,6 @@
 The `pop_*` functions take the keywords out that crewgraph itself handles: provider, response format, fallbacks, price.
 """
 
-import inspect
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
 from crewgraph.deprecations import warn_deprecated
-from crewgraph.errors import ModelError, ToolFailed
+from crewgraph.errors import ToolFailed
 from crewgraph.extras import load
 from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
 from crewgraph.lazy import lazy_module
@@ -413,10 +412,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
             return call_result(reply, response_format, self.responses)
         name = reply["tool_calls"][0]["name"]
         with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
-            result = function()
-            if inspect.iscoroutine(result):
-                result.close()
-                raise ModelError(f"`{name}` is a coroutine function: use `await llm.acall(...)`.")
+            result = call(function)
             completed(result)
         return function_result(result)
 
@@ -446,9 +442,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
             return call_result(reply, response_format, self.responses)
         name = reply["tool_calls"][0]["name"]
         with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
-            result = await in_thread(function)
-            if inspect.isawaitable(result):
-                result = await result
+            result = await acall(function)
             completed(result)
         return function_result(result)
 

@@ -11,7 +11,7 @@ from itertools import count
 from threading import Lock
 from typing import Any, cast
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError
 from crewgraph.llm.base import BaseLLM
@@ -162,7 +162,7 @@ class ScriptedLLM(BaseLLM):
         """Return the next answer; functions in the script run in a thread, because they may block."""
         request, number = self._record_request(messages, tools)
         next_entry = partial(self._next_entry, request, number)
-        entry = await in_thread(next_entry) if self._has_functions else next_entry()
+        entry = await acall(next_entry) if self._has_functions else next_entry()
         if self.delay:
             await asyncio.sleep(self.delay)
         return self._respond(request, number, entry)
@@ -191,7 +191,7 @@ class ScriptedLLM(BaseLLM):
 
     def _next_entry(self, request: ScriptedRequest, number: int) -> Entry:
         if callable(self.script):
-            return self.script([dict(message) for message in request.messages])
+            return call(self.script, [dict(message) for message in request.messages])
         script = self.script
         if number >= len(script) and not (self.repeat_last and script):
             last = text_of(read_messages(request.messages)[-1]["content"]) if request.messages else ""
@@ -202,7 +202,7 @@ class ScriptedLLM(BaseLLM):
             )
         entry = script[min(number, len(script) - 1)]
         if callable(entry) and not isinstance(entry, type):
-            return entry([dict(message) for message in request.messages])
+            return call(entry, [dict(message) for message in request.messages])
         return cast("Entry", entry)
 
     def _report_usage(self, request: ScriptedRequest, text: str) -> None:

@@ -1,12 +1,11 @@
 """Requests to a model about memories, as programs for sync and async, and as functions."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import TypeVar
 
 from pydantic import BaseModel
 
-from crewgraph.core.loops.bridge import acall, call
-from crewgraph.core.operations import Operation, Program, drive
+from crewgraph.core.operations import Program, UserCall, drive
 from crewgraph.core.outages import is_outage
 from crewgraph.errors import LimitReached
 from crewgraph.llm.resolve import as_llm
@@ -18,7 +17,6 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, model_outline
 
 __all__ = [
-    "CallOperation",
     "analyze_for_consolidation",
     "analyze_for_save",
     "analyze_query",
@@ -34,19 +32,6 @@ _log = redacted_logger("crewgraph")
 _M = TypeVar("_M", bound=BaseModel)
 _ATTEMPTS = 2
 _MAX_NAMES = 50
-
-
-class CallOperation(Operation):
-    """A call of a function; on an event loop, of its async twin if there is one."""
-
-    def __init__(self, function: Callable[..., Any], *args: Any, twin: Callable[..., Any] | None = None) -> None:
-        self.function, self.args, self.twin = function, args, twin
-
-    def run(self) -> Any:
-        return call(self.function, *self.args)
-
-    async def arun(self) -> Any:
-        return await acall(self.twin or self.function, *self.args)
 
 
 def analyze_for_save(
@@ -138,7 +123,7 @@ def _ask_model(llm: object, system: str, user: str, schema: type[_M], book: Book
     try:
         model = as_llm(llm)
         for _ in range(_ATTEMPTS):
-            answer: object = yield CallOperation(model.call, messages, twin=getattr(model, "acall", None))
+            answer: object = yield UserCall(model.call, messages, twin=getattr(model, "acall", None))
             if isinstance(answer, schema):  # a model with a `response_format`
                 return answer
             result, problem = read_structure(str(answer), schema)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
+from crewgraph.core.loops.bridge import call
 from crewgraph.errors import PicklableError
 from crewgraph.memory.records import MemoryRecord, ScopeInfo
 from crewgraph.schema import Metadata
@@ -106,4 +107,4 @@ def set_memory_storage_factory(factory: MemoryStorageFactory | None) -> None:
 
 def resolve_memory_storage(spec: str) -> Any:
     """Create a storage with the factory; None without a factory."""
-    return _factories[0](spec) if _factories else None
+    return call(_factories[0], spec) if _factories else None

@@ -6,9 +6,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from crewgraph.core.operations import Program
+from crewgraph.core.operations import Program, UserCall
 from crewgraph.errors import CrewgraphError, StorageError
-from crewgraph.memory.analyze import CallOperation
 from crewgraph.memory.query import RecordFilter
 from crewgraph.memory.records import MemoryRecord, normalize_scope_path, scope_parts
 from crewgraph.storage.vectors.resolve import embedder_of
@@ -118,15 +117,15 @@ class BackendRecords:
     def _embed(self, method: str, texts: Any) -> Program[Any]:
         embeddings = self._embedder().embeddings
         twin = getattr(embeddings, f"a{method}")
-        return (yield from self._guarded(CallOperation(getattr(embeddings, method), texts, twin=twin), "embed"))
+        return (yield from self._guarded(UserCall(getattr(embeddings, method), texts, twin=twin), "embed"))
 
     def _call_backend(self, method: str, *args: Any, **kwargs: object) -> Program[Any]:
         function: Callable[..., object] = getattr(self.backend, method)
         twin = getattr(self.backend, f"a{method}", None)
-        operation = CallOperation(lambda: function(*args, **kwargs), twin=twin and (lambda: twin(*args, **kwargs)))
+        operation = UserCall(lambda: function(*args, **kwargs), twin=twin and (lambda: twin(*args, **kwargs)))
         return (yield from self._guarded(operation, method))
 
-    def _guarded(self, operation: CallOperation, action: str) -> Program[Any]:
+    def _guarded(self, operation: UserCall, action: str) -> Program[Any]:
         try:
             return (yield operation)
         except CrewgraphError:

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from crewgraph.core.loops.bridge import call, in_thread
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.outages import is_outage
 from crewgraph.errors import StorageError
 from crewgraph.memory.events import save_with_events
@@ -47,7 +47,7 @@ class EntityMemory(StoredMemory):
 
     async def asave(self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: Metadata | None = None) -> None:
         """Async `save`."""
-        await in_thread(self.save, value, metadata)
+        await acall(self.save, value, metadata)
 
     def _save_items(self, items: list[EntityMemoryItem]) -> dict[str, object]:
         errors: list[str] = []

@@ -3,7 +3,7 @@
 import time
 from typing import Any, ClassVar, cast
 
-from crewgraph.core.loops.bridge import call, in_thread
+from crewgraph.core.loops.bridge import acall, call, in_thread
 from crewgraph.memory.events import save_with_events, search_with_events
 from crewgraph.memory.items import LongTermMemoryItem
 from crewgraph.memory.short_term import StoredMemory
@@ -64,7 +64,7 @@ class LongTermMemory(StoredMemory):
         self, item: "LongTermMemoryItem | str", metadata: Metadata | None = None
     ) -> None:
         """Async `save`."""
-        await in_thread(self.save, item, metadata)
+        await acall(self.save, item, metadata)
 
     def search(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,

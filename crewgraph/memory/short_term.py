@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from crewgraph.core.loops.bridge import call, in_thread
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.memory.events import save_with_events, search_with_events
 from crewgraph.memory.storage import RAGStorage, resolve_storage
 from crewgraph.schema import Metadata
@@ -99,7 +99,7 @@ class StoredMemory(BaseModel):
 
     async def asave(self, value: Any, metadata: Metadata | None = None) -> None:
         """Async `save`."""
-        await in_thread(self.save, value, metadata)
+        await acall(self.save, value, metadata)
 
     def search(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
         """The entries most similar to a text, best first: dicts with `content`, `metadata`, `score` and `id`.
@@ -120,7 +120,7 @@ class StoredMemory(BaseModel):
 
     async def asearch(self, query: str, limit: int = 5, score_threshold: float = 0.6) -> list[Any]:
         """Async `search`."""
-        return await in_thread(self.search, query, limit, score_threshold)
+        return await acall(self.search, query, limit, score_threshold)
 
     def reset(self) -> None:
         """Delete everything.
@@ -132,7 +132,7 @@ class StoredMemory(BaseModel):
 
     async def areset(self) -> None:
         """Async `reset`."""
-        await in_thread(self.reset)
+        await acall(self.reset)
 
     def set_crew(self, crew: object) -> Self:
         """Assign the memory to a crew."""

@@ -8,7 +8,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
-from crewgraph.core.loops.bridge import wait_for
+from crewgraph.core.loops.bridge import resolved
 from crewgraph.errors import DefinitionError
 from crewgraph.tracebacks import shortened
 
@@ -100,7 +100,7 @@ def project_cache(project: object) -> dict[Hashable, Any]:
 
 def resolve_awaitable(result: object) -> Any:
     """Return the result of a method; wait for it if it is awaitable."""
-    return wait_for(result) if inspect.isawaitable(result) else result
+    return resolved(result)
 
 
 def memoize(method: Callable[P, R]) -> Callable[P, R]:

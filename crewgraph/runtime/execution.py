@@ -21,11 +21,11 @@ from langgraph.types import Interrupt
 from crewgraph.compiler.task.events import NOTES, RunNotes
 from crewgraph.core.cancellation import Cancellation
 from crewgraph.core.interruption import interrupt_in, is_interrupted
-from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.node import PROGRESS
 from crewgraph.core.operations import Operation, Program, require_async_methods
 from crewgraph.core.pregel import shared_runtime
 from crewgraph.core.resources import RESOURCES, RunResources
+from crewgraph.errors import HookAborted
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import SINKS
 from crewgraph.runtime.runs.metadata import without_labels
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RUN_CONFIG",
-    "CallBack",
     "ReadState",
     "Run",
     "WaitForListeners",
@@ -55,19 +54,6 @@ __all__ = [
 T = TypeVar("T")
 
 _Graph = CompiledStateGraph[Any]
-
-
-class CallBack(Operation):
-    """Calls a user's function, sync or async."""
-
-    def __init__(self, function: Callable[..., Any], *args: object) -> None:
-        self.function, self.args = function, args
-
-    def run(self) -> Any:
-        return call(self.function, *self.args)
-
-    async def arun(self) -> object:
-        return await acall(self.function, *self.args)
 
 
 class ReadState(Operation):
@@ -90,6 +76,8 @@ class _Interrupted(KeyboardInterrupt):
 
 def is_resumable(error: BaseException, saver: object) -> bool:
     """Whether a stored run that an error ended can be resumed, once the cause of the error is gone."""
+    if isinstance(error, HookAborted) and error.has_happened:
+        return False
     return not getattr(saver, "is_lost", False) and _saver_advice(error) is None
 
 

@@ -14,12 +14,12 @@ from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew, agents_of
 from crewgraph.definitions.run_options import Inputs
+from crewgraph.errors import HookAborted
 from crewgraph.extensions import extension
 from crewgraph.hooks.points import (
     EXECUTION_BOUNDARY_POINTS,
     ExecutionEndContext,
     ExecutionStartContext,
-    HookAborted,
     InputContext,
     InterceptionPoint,
     OutputContext,
@@ -49,6 +49,7 @@ __all__ = [
     "callback_arguments",
     "crew_observers",
     "flow_observers",
+    "is_hooked",
     "observed",
     "run_entry_hooks",
     "with_failure_hooks",
@@ -56,13 +57,13 @@ __all__ = [
 ]
 
 
-def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, object]) -> Program[Any]:
+def run_entry_hooks(owner: "Crew | Flow | BaseAgent", inputs: dict[str, object]) -> Program[Any]:
     """Run the entry hooks of a kickoff and return its inputs.
 
     Raises:
         HookAborted: a hook refuses the start of the run.
     """
-    if not _is_hooked(owner):
+    if not is_hooked(owner):
         return inputs
     start = ExecutionStartContext(payload=inputs, inputs=inputs, **_owner_field(owner))
     yield _Dispatch(InterceptionPoint.EXECUTION_START, start)
@@ -76,13 +77,13 @@ def run_entry_hooks(owner: "Crew | Flow", inputs: dict[str, object]) -> Program[
     return context.payload
 
 
-def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
+def with_run_hooks(owner: "Crew | Flow | BaseAgent", run: Program[object]) -> Program[Any]:
     """Run the exit hooks around a run and return its output. They also see failures, but not runs that wait for an answer.
 
     Raises:
         HookAborted: a hook refuses the output.
     """
-    if not _is_hooked(owner):
+    if not is_hooked(owner):
         return (yield from run)
     try:
         output = yield from run
@@ -104,14 +105,14 @@ def with_run_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
     return end.payload
 
 
-def with_failure_hooks(owner: "Crew | Flow", run: Program[object]) -> Program[Any]:
+def with_failure_hooks(owner: "Crew | Flow | BaseAgent", run: Program[object]) -> Program[Any]:
     """Run the exit hooks for a failure of a run that `with_run_hooks` has not seen, since it happened before the start."""
     try:
         return (yield from run)
     except (GraphBubbleUp, Parked):
         raise
     except Exception as error:  # whatever fails the start is shown to the exit hooks, then raised again
-        if _is_hooked(owner) and not getattr(error, _SEEN_BY_EXIT_HOOKS, False):
+        if is_hooked(owner) and not getattr(error, _SEEN_BY_EXIT_HOOKS, False):
             yield from _dispatch_failure(owner, error)
         vars(error).pop(_SEEN_BY_EXIT_HOOKS, None)  # the program may raise the same object again
         raise
@@ -121,18 +122,21 @@ _SEEN_BY_EXIT_HOOKS = "__crewgraph_seen_by_exit_hooks__"
 """Marks an exception that exit hooks have seen."""
 
 
-def _dispatch_failure(owner: "Crew | Flow", error: BaseException) -> Program[None]:
+def _dispatch_failure(owner: "Crew | Flow | BaseAgent", error: BaseException) -> Program[None]:
     setattr(error, _SEEN_BY_EXIT_HOOKS, True)
     yield _Dispatch(
         InterceptionPoint.EXECUTION_END, ExecutionEndContext(status="failed", error=error, **_owner_field(owner))
     )
 
 
-def _is_hooked(owner: "Crew | Flow") -> bool:
+def is_hooked(owner: "Crew | Flow | BaseAgent") -> bool:
+    """Whether any hook applies at the boundaries of its runs."""
     return has_hooks(owner if isinstance(owner, Crew) else None, *EXECUTION_BOUNDARY_POINTS)
 
 
-def _owner_field(owner: "Crew | Flow") -> PlainDict:
+def _owner_field(owner: "Crew | Flow | BaseAgent") -> PlainDict:
+    if isinstance(owner, BaseAgent):
+        return {"agent": owner, "agent_role": owner.role}
     return {"crew": owner} if isinstance(owner, Crew) else {"flow": owner}
 
 

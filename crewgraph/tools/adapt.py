@@ -42,7 +42,7 @@ from crewgraph.tools.structured import (
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-__all__ = ["AdaptedTool", "CommandReturned", "as_tool", "as_tools", "atraced", "traced"]
+__all__ = ["AdaptedTool", "CommandReturned", "as_tool", "as_tools", "atraced", "showing", "traced"]
 
 
 if TYPE_CHECKING:
@@ -136,10 +136,13 @@ def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Call
         config: The caller's config.
         work: Executes the call in the given context, in which models and graphs are children of the run.
     """
+    shown: Callable[[Any], object] | None = None
+    if _SHOWN in (config.get("configurable") or ()):
+        config, shown = _showing(config)
     if not is_traced(config):
         with ConfigContext(config) as context:
             return work(context)
-    steps = _steps(get_callback_manager_for_config(config), spec, args, config, work)
+    steps = _steps(get_callback_manager_for_config(config), spec, args, config, work, shown)
     reply = None
     try:
         while True:
@@ -152,10 +155,13 @@ async def atraced(
     spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Callable[[Context], Awaitable[Any]]
 ) -> Any:
     """Async version of `traced`."""
+    shown: Callable[[Any], object] | None = None
+    if _SHOWN in (config.get("configurable") or ()):
+        config, shown = _showing(config)
     if not is_traced(config):
         with ConfigContext(config) as context:
             return await work(context)
-    steps = _steps(get_async_callback_manager_for_config(config), spec, args, config, work)
+    steps = _steps(get_async_callback_manager_for_config(config), spec, args, config, work, shown)
     send: Callable[[Any], Any] = steps.send
     reply: Any = None
     try:
@@ -177,6 +183,7 @@ def _steps(
     args: PlainDict,
     config: "RunnableConfig",
     work: Callable[[Context], object],
+    shown: Callable[[Any], object] | None,
 ) -> _Steps:
     serialized = {"name": spec["name"], "description": spec["description"]}
     run = yield manager.on_tool_start(
@@ -187,13 +194,28 @@ def _steps(
         with set_config_context(child) as context:
             enter_span_of_run(context, run.handlers, run.run_id)
             value = yield work(context)
+        visible = value if shown is None else (yield shown(value))
     except GeneratorExit:  # the caller abandoned the steps
         raise
     except BaseException as error:  # the run in the trace ends with whatever was raised
         yield run.on_tool_error(error)
         raise
-    yield run.on_tool_end(value)
+    yield run.on_tool_end(visible)
     return value
+
+
+_SHOWN = "__crewgraph_shown_result"
+
+
+def showing(config: "RunnableConfig", shown: Callable[[Any], object]) -> "RunnableConfig":
+    """Return a config with which the run of a tool call in the trace shows `shown(result)`, awaited in async runs."""
+    return {**config, "configurable": {**config.get("configurable", {}), _SHOWN: shown}}
+
+
+def _showing(config: "RunnableConfig") -> "tuple[RunnableConfig, Callable[[Any], object]]":
+    configurable = config.get("configurable", {})
+    own: RunnableConfig = {**config, "configurable": {k: v for k, v in configurable.items() if k != _SHOWN}}
+    return own, configurable[_SHOWN]
 
 
 class AdaptedTool(ABC):
@@ -384,7 +406,7 @@ class _FunctionTool(AdaptedTool):
     def shown(self, result: Any) -> Rendered:
         if isinstance(self.source, BaseTool):
             return self.source._render(result)  # pyright: ignore[reportPrivateUsage]
-        return self.source.format_output_for_agent(result), []
+        return call(self.source.format_output_for_agent, result), []
 
     async def _acall(self, arguments: PlainDict) -> Any:
         if self._afunction is not None:
@@ -429,11 +451,15 @@ class _LangChainTool(AdaptedTool):
         return self._injected is not None
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> object:
+        if _SHOWN in (config.get("configurable") or ()):
+            config, _ = _showing(config)
         if self._is_async_only:
             return wait_for(self.arun(args, config))
         return self._unwrap(self.source.invoke(self._invoke_input(args, config), config))
 
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
+        if _SHOWN in (config.get("configurable") or ()):
+            config, _ = _showing(config)
         if self._is_async:
             return self._unwrap(await self.source.ainvoke(self._invoke_input(args, config), config))
         work = partial(self.source.invoke, self._invoke_input(args, config), config)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, cast, dataclass_transform, overload
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from crewgraph.annotations import annotations_in
-from crewgraph.core.loops.bridge import acall, call
+from crewgraph.core.loops.bridge import acall, call, resolved
 from crewgraph.core.messages import ToolSpec
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import DefinitionError
@@ -353,7 +353,8 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
 
     def _render(self, result: Any) -> Rendered:
         """Render a result, given as plain data, for the model."""
-        return self.format_output_for_agent(restore_result(self.result_schema, result)), []
+        text: object = self.format_output_for_agent(restore_result(self.result_schema, result))
+        return text if isinstance(text, str) else resolved(text), []
 
     def _text_of(self, result: Any) -> str:
         return self._render(result)[0]

@@ -280,13 +280,6 @@ def test_whatever_saves_and_loads_is_a_backend(mode: Mode):
 
 
 def test_what_cannot_save_is_no_backend():
-    class Late(Shelf):
-        async def save_state(self, flow_uuid: str, method_name: str, state_data: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-            raise AssertionError
-
-    for make in (lambda: Fishing(persistence=Late()), lambda: persist(Late())):
-        with pytest.raises(DefinitionError, match="`save_state` of backend `Late` is a coroutine function"):
-            make()
     with pytest.raises(DefinitionError, match="`persistence` is 'states.db'; pass a `FlowPersistence`"):
         Fishing(persistence="states.db")
 

@@ -5,13 +5,11 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from langgraph.errors import GraphBubbleUp
-
 from crewgraph.compiler.agent.models import builtin_cache_handler, configured_cache_handler
+from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.digests import encoded
-from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
-from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.core.operations import Operation, Program, UserCall, adrive, drive
 from crewgraph.core.outages import is_outage
 from crewgraph.core.plain import plain
 from crewgraph.core.replay import is_traced
@@ -121,11 +119,11 @@ class CachedTool:
     def _call_handler(self, operation: str, function: Callable[..., Any], *args: Any) -> Program[object]:
         """Call a function of the cache; None if it is down, or if the tool has run: its result must not be lost."""
         try:
-            return plain((yield _HandlerCall(function, args, quick=self._in_memory and operation != "cache_function")))
-        except GraphBubbleUp:
-            raise
+            if self._in_memory and operation != "cache_function":
+                return plain(function(*args))
+            return plain((yield UserCall(function, *args)))
         except Exception as error:  # logged, and the tool is called without a cache
-            if raised_by_signal(error) or (operation == "read" and not is_outage(error)):
+            if is_control_flow(error) or raised_by_signal(error) or (operation == "read" and not is_outage(error)):
                 raise
             _log.warning(
                 "the tool `%s` is called without a cache: `%s` failed", self.tool.title, operation, exc_info=error
@@ -191,16 +189,3 @@ class _CachedUse(Operation):
             return self.result
 
         return await atraced(self.spec, self.args, self.config, answered)
-
-
-class _HandlerCall(Operation):
-    """A call of a sync or async function; `quick` ones need no thread next to the event loop."""
-
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], *, quick: bool) -> None:
-        self.function, self.args, self.quick = function, args, quick
-
-    def run(self) -> object:
-        return call(self.function, *self.args)
-
-    async def arun(self) -> object:
-        return self.function(*self.args) if self.quick else await acall(self.function, *self.args)

@@ -92,8 +92,9 @@ class Delegation(EventTool):
 
     def _body(self, begin: StepMark, args: PlainDict, allowed: bool) -> Body[ToolOutcome]:
         yield begin
-        started, hooks = (yield Notify(partial(self.report_start, args))), self.hooks
+        hooks = self.hooks
         if not hooks and self.checked is None:
+            started = yield Notify(partial(self.report_start, args))
             result = yield from self._delegate(args, allowed)
             return self.raise_if_fatal(args, (yield Notify(partial(self.report_end, args, started, result))))
         checked = self.checked
@@ -101,9 +102,13 @@ class Delegation(EventTool):
             use = yield hook("before_tool_call", hooks.before, hooks.abefore, self.resolved(args))
             checked = self.revalidate(args, use)
         args = checked["given"]
+        started = yield Notify(partial(self.report_start, args))
         result = self.blocked_result(checked) or (yield from self._delegate(args, allowed))
         outcome = self.outcome_of(result)
-        outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, checked["args"], outcome, result["result"])
+        with self.reporting_denial(args):
+            outcome = yield hook(
+                "after_tool_call", hooks.after, hooks.aafter, checked["args"], outcome, result["result"]
+            )
         return self.raise_if_fatal(args, (yield Notify(partial(self.report_end, args, started, result, outcome))))
 
     def _delegate(self, args: PlainDict, allowed: bool) -> Body[Done]:

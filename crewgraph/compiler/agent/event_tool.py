@@ -4,7 +4,8 @@ Results that are replayed from the journal emit no events. Hooks may change the 
 result. They see the arguments as the tool gets them: validated, with defaults.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,18 +16,19 @@ from crewgraph.compiler.agent.toolbox import CheckedArguments, ToolOutcome
 from crewgraph.core.effects import Effect, ToolCallEffect
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import plain, unstorable
-from crewgraph.core.replay import is_replayed
+from crewgraph.core.replay import is_replayed, is_traced
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.task import Task
+from crewgraph.errors import HookAborted
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.hooks.points import HookAborted, InterceptionPoint
+from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
 from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
-from crewgraph.tools.adapt import AdaptedTool
+from crewgraph.tools.adapt import AdaptedTool, showing
 from crewgraph.tools.arguments import Refusal
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.failure import (
@@ -52,7 +54,7 @@ else:
     ToolUsageFinishedEvent = lazy("crewgraph.events.tool:ToolUsageFinishedEvent")
     ToolUsageStartedEvent = lazy("crewgraph.events.tool:ToolUsageStartedEvent")
 
-__all__ = ["EventTool", "FailingTool", "HookedToolUse", "ToolHooks"]
+__all__ = ["EventTool", "FailingTool", "HookedToolUse", "ToolHooks", "TracedResult"]
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class ToolHooks:
         try:
             dispatch(_PRE, context, reducer=before_tool_call_reducer)
         except HookAborted as aborted:
-            return self._blocked(args, aborted)
+            return self._blocked(args, context, aborted)
         return self._use_of(args, context)
 
     async def abefore(self, args: PlainDict) -> HookedToolUse:
@@ -139,25 +141,25 @@ class ToolHooks:
         try:
             await adispatch(_PRE, context, reducer=before_tool_call_reducer)
         except HookAborted as aborted:
-            return self._blocked(args, aborted)
+            return self._blocked(args, context, aborted)
         return self._use_of(args, context)
 
     def after(self, args: PlainDict, outcome: ToolOutcome, raw: object) -> ToolOutcome:
-        """Run the hooks after a call; return the outcome as they leave it."""
+        """Run the hooks after a call; return the outcome as they leave it.
+
+        Raises:
+            HookAborted: a hook denied the result; it is recorded, so that a resumed run does not call the tool again.
+        """
         context = self._context(args, outcome["text"], raw)
-        try:
+        with _after_call():
             dispatch(_POST, context, reducer=after_tool_call_reducer)
-        except HookAborted as aborted:
-            return self._withheld(outcome, aborted)
         return self._with_result(outcome, context)
 
     async def aafter(self, args: PlainDict, outcome: ToolOutcome, raw: object) -> ToolOutcome:
         """Async version of `after`."""
         context = self._context(args, outcome["text"], raw)
-        try:
+        with _after_call():
             await adispatch(_POST, context, reducer=after_tool_call_reducer)
-        except HookAborted as aborted:
-            return self._withheld(outcome, aborted)
         return self._with_result(outcome, context)
 
     def _context(self, args: PlainDict, result: str | None = None, raw: object = None) -> ToolCallHookContext:
@@ -169,18 +171,28 @@ class ToolHooks:
         changed = plain(context.tool_input)
         return HookedToolUse(args=cast("PlainDict", changed) if isinstance(changed, dict) else args)
 
-    def _blocked(self, args: PlainDict, aborted: HookAborted) -> HookedToolUse:
-        return HookedToolUse(
-            args=args, blocked=f"`{self.tool.name}` was not called: a hook has blocked it ({aborted.reason})."
-        )
+    def _blocked(self, args: PlainDict, context: ToolCallHookContext, aborted: HookAborted) -> HookedToolUse:
+        text = f"`{self.tool.name}` was not called: a hook has blocked it ({aborted.reason})."
+        return {**self._use_of(args, context), "blocked": text}
 
     def _with_result(self, outcome: ToolOutcome, context: ToolCallHookContext) -> ToolOutcome:
         text = context.tool_result
-        return outcome if text is None or text == outcome["text"] else {**outcome, "text": str(text)}
+        if text is None or text == outcome["text"]:
+            return outcome
+        changed: ToolOutcome = {**outcome, "text": str(text)}
+        if "failure" in outcome:
+            changed["failure"] = {**outcome["failure"], "message": str(text)}
+        return changed
 
-    def _withheld(self, outcome: ToolOutcome, aborted: HookAborted) -> ToolOutcome:
-        text = f"`{self.tool.name}` was called, but a hook withholds its result ({aborted.reason})."
-        return ToolOutcome(text=text, failed=True, final=False)
+
+@contextmanager
+def _after_call() -> Generator[None]:
+    """Mark what the hooks in the block deny as something that has happened."""
+    try:
+        yield
+    except HookAborted as aborted:
+        aborted.has_happened = True
+        raise
 
 
 @dataclass(frozen=True)
@@ -270,23 +282,29 @@ class EventTool:
         return ToolCallEffect(tool=self, args=args, approved=approved, former_name=self.tool.tool.former_name)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
-        started, hooks = self.report_start(args), self.hooks
+        hooks = self.hooks
         if not hooks and self.checked is None:
+            started = self.report_start(args)
             return self.raise_if_fatal(args, self.report_end(args, started, self.tool.run(args, config)))
         checked = self.checked or self.revalidate(args, hooks.before(self.resolved(args)))
         args = checked["given"]
-        result = self.blocked_result(checked) or self.tool.run(args, config)
-        outcome = hooks.after(checked["args"], self.outcome_of(result), result["result"])
+        started, traced = self.report_start(args), TracedResult(self, hooks, checked["args"])
+        with self.reporting_denial(args):
+            result = self.blocked_result(checked) or self.tool.run(args, traced.config(config, traced.shown))
+            outcome = traced.outcome or hooks.after(checked["args"], self.outcome_of(result), result["result"])
         return self.raise_if_fatal(args, self.report_end(args, started, result, outcome))
 
     async def arun(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
-        started, hooks = self.report_start(args), self.hooks
+        hooks = self.hooks
         if not hooks and self.checked is None:
+            started = self.report_start(args)
             return self.raise_if_fatal(args, self.report_end(args, started, await self.tool.arun(args, config)))
         checked = self.checked or self.revalidate(args, await hooks.abefore(self.resolved(args)))
         args = checked["given"]
-        result = self.blocked_result(checked) or await self.tool.arun(args, config)
-        outcome = await hooks.aafter(checked["args"], self.outcome_of(result), result["result"])
+        started, traced = self.report_start(args), TracedResult(self, hooks, checked["args"])
+        with self.reporting_denial(args):
+            result = self.blocked_result(checked) or await self.tool.arun(args, traced.config(config, traced.ashown))
+            outcome = traced.outcome or await hooks.aafter(checked["args"], self.outcome_of(result), result["result"])
         return self.raise_if_fatal(args, self.report_end(args, started, result, outcome))
 
     @property
@@ -345,7 +363,8 @@ class EventTool:
             return outcome
         if outcome["failed"] and not outcome.get("blocked") and not _is_reported_by_tool(outcome):
             if crewai_event_bus.wants(ToolUsageErrorEvent):
-                error = result.get("error", outcome["text"])
+                is_changed = outcome["text"] != self.outcome_of(result)["text"]  # hooks redact texts, not exceptions
+                error = outcome["text"] if is_changed else result.get("error", outcome["text"])
                 crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._event_fields(args), error=error))
         elif crewai_event_bus.wants(ToolUsageFinishedEvent):
             event = ToolUsageFinishedEvent(
@@ -360,6 +379,16 @@ class EventTool:
         if "failure" in outcome:
             self.failing_tool.report(args, outcome["failure"])
         return outcome
+
+    @contextmanager
+    def reporting_denial(self, args: PlainDict) -> Generator[None]:
+        """Emit the event of a call whose result a hook in the block denies."""
+        try:
+            yield
+        except HookAborted as aborted:
+            if crewai_event_bus.wants(ToolUsageErrorEvent) and not is_replayed():
+                crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._event_fields(args), error=aborted))
+            raise
 
     def raise_if_fatal(self, args: PlainDict, outcome: ToolOutcome) -> ToolOutcome:
         """Return the outcome, unless it is a failure that ends the task.
@@ -386,6 +415,33 @@ class EventTool:
             "from_agent": self.agent,
             "from_task": self.task,
         }
+
+
+@dataclass
+class TracedResult:
+    """The result of a call in the trace: hooks after the call run before the trace shows it."""
+
+    tool: EventTool
+    hooks: ToolHooks
+    args: PlainDict
+    outcome: ToolOutcome | None = None
+    """The outcome as the hooks left it; None if the call is not traced, or failed."""
+
+    def config(self, config: "RunnableConfig", shown: Callable[[object], object]) -> "RunnableConfig":
+        """Return the config of the call."""
+        return showing(config, shown) if is_traced(config) else config
+
+    def shown(self, raw: object) -> object:
+        """Run the hooks after the call; return what the trace shows."""
+        before = self.tool.outcome_of(Done(ok=True, result=raw))
+        self.outcome = self.hooks.after(self.args, before, raw)
+        return raw if self.outcome is before else self.outcome["text"]
+
+    async def ashown(self, raw: object) -> object:
+        """Async version of `shown`."""
+        before = self.tool.outcome_of(Done(ok=True, result=raw))
+        self.outcome = await self.hooks.aafter(self.args, before, raw)
+        return raw if self.outcome is before else self.outcome["text"]
 
 
 def _is_reported_by_tool(outcome: ToolOutcome) -> bool:

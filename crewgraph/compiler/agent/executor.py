@@ -4,9 +4,9 @@ Requests of models inside them are counted through LangChain callbacks. An execu
 usage.
 """
 
-import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any, cast
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.toolbox import ToolOutcome, refuse_commands
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.limits import ASKING, METER, check_limits
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import UNSAVED
 from crewgraph.definitions.agent.agent import BaseAgent
@@ -237,9 +238,17 @@ def _runnable(source: object, where: str) -> Runnable[object, object]:
             f"{where}: `agent_executor` is {source!r:.80}, which cannot be called. Pass a LangChain runnable, a compiled "
             "LangGraph graph, or a function of the prompt."
         )
-    if inspect.iscoroutinefunction(function):
-        return RunnableLambda(function)
-    return RunnableLambda(function, afunc=getattr(source, "ainvoke", None))
+    own = getattr(source, "ainvoke", None) or function
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return call(function, *args, **kwargs)
+
+    @wraps(own)
+    async def acalled(*args: Any, **kwargs: Any) -> Any:
+        return await acall(own, *args, **kwargs)
+
+    return RunnableLambda(called, afunc=acalled)
 
 
 def _input_kind_of(runnable: Runnable[object, object]) -> str | tuple[str, ...]:

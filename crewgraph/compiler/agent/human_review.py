@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.models import llm_of
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.task.task import Task
@@ -225,7 +225,7 @@ class SyncHumanInputProvider(HumanInputProvider):
             EOFError: the terminal was closed.
         """
         work: Any = context
-        while feedback := self._prompt_input(context.crew, formatted_answer).strip():
+        while feedback := call(self._prompt_input, context.crew, formatted_answer).strip():
             context.messages.append(work._format_feedback_message(feedback))
             formatted_answer = work._invoke_loop()
         context.ask_for_human_input = False
@@ -234,9 +234,9 @@ class SyncHumanInputProvider(HumanInputProvider):
     async def handle_feedback_async(self, formatted_answer: AgentFinish, context: AsyncExecutorContext) -> AgentFinish:
         """Async version; a subclass that only overrides `handle_feedback` runs that in a thread."""
         if type(self).handle_feedback is not SyncHumanInputProvider.handle_feedback:
-            return await in_thread(self.handle_feedback, formatted_answer, context)
+            return await acall(self.handle_feedback, formatted_answer, context)
         work: Any = context
-        while feedback := (await in_thread(self._prompt_input, context.crew, formatted_answer)).strip():
+        while feedback := (await acall(self._prompt_input, context.crew, formatted_answer)).strip():
             context.messages.append(work._format_feedback_message(feedback))
             formatted_answer = await work._ainvoke_loop()
         context.ask_for_human_input = False

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langgraph.config import get_store
-from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.task.training import TRAINING
 from crewgraph.core.loops.bridge import call
@@ -182,8 +181,6 @@ def search_memories(
     for kind, search in (_searches(memories, description, query, limit) if query else {}).items():
         try:
             texts[kind] = contextual.memory_texts(kind, search())
-        except GraphBubbleUp:
-            raise
         except Exception as error:  # reported if a service is down: the work continues without it
             if not is_outage(error):
                 raise

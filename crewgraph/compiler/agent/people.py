@@ -13,6 +13,7 @@ from crewgraph.compiler.agent.human_review import HumanInputProvider, WorkInRevi
 from crewgraph.compiler.agent.inbox import inbox_fields, read_inbox_reply
 from crewgraph.compiler.task.briefing import OngoingTask
 from crewgraph.core.effects import Ask, Body, Call
+from crewgraph.core.loops.bridge import call
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.task.task import Task
@@ -142,8 +143,8 @@ class Reviewer:
 
 
 def _set_up(provider: HumanInputProvider, work: WorkInReview) -> list[Message]:
-    if not provider.setup_messages(work):
-        provider.post_setup_messages(work)
+    if not call(provider.setup_messages, work):
+        call(provider.post_setup_messages, work)
     return work.current_messages
 
 

@@ -14,7 +14,7 @@ from crewgraph.compiler.agent.verdict import NO, YES
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
 from crewgraph.core.commands import refused_command
-from crewgraph.core.loops.bridge import TimeIsUp, wait_in_thread
+from crewgraph.core.loops.bridge import TimeIsUp, call, wait_in_thread
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers
 from crewgraph.definitions.flow.feedback import (
@@ -104,7 +104,7 @@ def _ask_provider(
     """Return the answer and metadata of a provider; None after the timeout."""
 
     def request() -> str | InputResponse | None:
-        return provider.request_input(question.message, running.run.flow, dict(question.metadata) or None)
+        return call(provider.request_input, question.message, running.run.flow, dict(question.metadata) or None)
 
     try:
         response = request() if timeout is None else wait_in_thread(request, timeout)
@@ -114,13 +114,18 @@ def _ask_provider(
 
 
 @contextmanager
-def interrupts(running: Running) -> Generator[None]:
+def interrupts(running: Running, place: str = "") -> Generator[None]:
     """Let LangGraph's `interrupt` ask questions of the method in a block.
+
+    Args:
+        running: the execution.
+        place: tells the questions of the block from those of the method itself.
 
     Raises:
         RunError: it asks, but the run is not stored; or a graph that it runs ends with a command to the graph around it.
     """
-    answers = _answered_interrupts(running)
+    questions = f"{place}{_INTERRUPT}"
+    answers = _answered_interrupts(running, questions)
     config = var_child_runnable_config.get()
     inside = with_answers(config, answers) if answers and config is not None else config
     try:
@@ -130,15 +135,15 @@ def interrupts(running: Running) -> Generator[None]:
         pending = stop.args[0] if stop.args else ()
         if not pending:
             raise
-        raise parked_question(running, f"{_INTERRUPT}{len(answers)}", pending[0].value) from None
+        raise parked_question(running, f"{questions}{len(answers)}", pending[0].value) from None
     except ParentCommand as left:
         raise refused_command(left, f"method `{running.method}` of flow `{running.run.name}`") from None
 
 
-def _answered_interrupts(running: Running) -> list[object]:
+def _answered_interrupts(running: Running, questions: str) -> list[object]:
     answers: list[object] = []
     if running.run.answers:
-        while (answer := answer_to(running, f"{_INTERRUPT}{len(answers)}")) is not None:
+        while (answer := answer_to(running, f"{questions}{len(answers)}")) is not None:
             answers.append(answer)
     return answers
 
@@ -264,7 +269,7 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
     asker = provider if provider is not None or not question.id.endswith(FEEDBACK_SUFFIX) else flow_config.hitl_provider
     if asker is not None:
         try:
-            return str(asker.request_feedback(question, running.run.flow))
+            return str(call(asker.request_feedback, question, running.run.flow))
         except HumanFeedbackPending as pending:
             if not running.run.stored:
                 raise _unstored_error(running, question.message) from pending

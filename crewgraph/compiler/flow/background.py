@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection
 from concurrent import futures
 from contextlib import suppress
 from functools import partial
-from inspect import isawaitable, iscoroutinefunction
+from inspect import iscoroutinefunction
 from typing import Any
 
 from crewgraph.core.cancellation import Cancellation, notifying_later
-from crewgraph.core.loops.bridge import acall, call, outcome_of, start_in_thread
-from crewgraph.core.operations import Operation
+from crewgraph.core.loops.bridge import acall, call, outcome_of, serving, start_in_thread
+from crewgraph.core.operations import Operation, UserCall
 
-__all__ = ["Begin", "Called", "EndAll", "Settle", "StartingTurn", "WaitForAny", "Work"]
+__all__ = ["BackendCall", "Begin", "Called", "EndAll", "Settle", "StartingTurn", "WaitForAny", "Work"]
 
 
 Work = futures.Future[Any] | asyncio.Future[Any]
@@ -117,15 +117,32 @@ class _ThreadWork(futures.Future[Any]):
 async def _to_its_end(work: Callable[[], object], cancellation: Cancellation) -> object:
     """Run a blocking method. A cancellation notifies it but still waits for it: a thread cannot be stopped."""
     with notifying_later() as leave, cancellation.abandoning():
-        thread = asyncio.wrap_future(start_in_thread(partial(outcome_of, work)))
+        loop = asyncio.get_running_loop()
+        thread = asyncio.wrap_future(start_in_thread(partial(outcome_of, serving(loop, work))))
     while not thread.done():
         try:
             await asyncio.wait([thread])
         except asyncio.CancelledError:
             cancellation.is_requested = True
             leave()
-    value = thread.result().result()
-    return await value if isawaitable(value) else value
+    return thread.result().result()
+
+
+class BackendCall(UserCall):
+    """A call of a persistence backend after a method has ended: a cancellation waits until the end is recorded."""
+
+    def __init__(self, cancellation: Cancellation, function: Callable[..., Any], *args: object) -> None:
+        super().__init__(function, *args)
+        self.cancellation = cancellation
+
+    async def arun(self) -> object:
+        saving = asyncio.ensure_future(super().arun())
+        while not saving.done():
+            try:
+                await asyncio.wait([saving])
+            except asyncio.CancelledError:
+                self.cancellation.is_requested = True
+        return saving.result()
 
 
 class WaitForAny(Operation):

@@ -14,6 +14,7 @@ from crewgraph.compiler.flow.completion import Completion, is_feedback, method_o
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.core.journal import appended_in
+from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program
 from crewgraph.core.past import ReadPast, lineage
 from crewgraph.definitions.flow.feedback import label_value
@@ -226,7 +227,7 @@ class _Past:
             {name: self._run.revived(value) for name, value in self._beginning[channel].items()}
             for channel in ("inputs", "state")
         )
-        return bool(method.predicate({"inputs": inputs, "state": self._run.flow.restored_state(state)}))
+        return bool(call(method.predicate, {"inputs": inputs, "state": self._run.flow.restored_state(state)}))
 
     def _difference(self, count: int, replayed: Progress) -> str | None:
         """Return how the run differs after some completions from what the edited flow would have come to."""

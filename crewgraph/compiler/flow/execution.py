@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MethodType
 from typing import Any, cast
 
@@ -18,11 +18,12 @@ from crewgraph.annotations import signature_of
 from crewgraph.compiler.flow.algebra import Execution
 from crewgraph.compiler.flow.asking import interrupts, pending_feedback, request_feedback, restore_question
 from crewgraph.compiler.flow.completion import method_of
+from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
 from crewgraph.core.commands import WAY_OUT
 from crewgraph.core.files import FILES
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread, resolved
 from crewgraph.core.tracing import aspanned, spanned
 from crewgraph.definitions.flow.checkpoints import RESERVED_INPUTS
 from crewgraph.definitions.flow.definition import FlowDefinition
@@ -36,7 +37,7 @@ from crewgraph.definitions.flow.state import (
     current_flow_request_id,
 )
 from crewgraph.definitions.run_options import Inputs
-from crewgraph.errors import RunError
+from crewgraph.errors import HookAborted, RunError
 from crewgraph.events.lineage import restored_lineage
 from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
@@ -314,41 +315,80 @@ def execution_arguments(run: FlowRun, name: str, execution: Execution) -> tuple[
 def execution_work(
     run: FlowRun, name: str, execution: Execution, args: tuple[object, ...], keywords: Mapping[str, object]
 ) -> Callable[[], object]:
-    """Return the work of an execution as a function without arguments, sync or async."""
+    """Report that an execution starts, and return its work as a function without arguments, sync or async.
+
+    Hooks before the method run at the beginning of the work, so that events and traces show what they leave of the arguments.
+    """
     method = run.plan.methods[execution["method"]]
     running = run.running[name] = Running(run, name, method.name)
     hooked = HookedMethod(run.flow, method.name)
     function = _bound(run, method)
+    started = partial(FlowReport(run, name, method.name).started, execution["source"])
+    is_hooked = bool(hooks_at(_PRE)) and not _has_returned(running, method)
+    if not is_hooked:
+        started(args, keywords)
 
     def work() -> object:
+        final_args, final_keywords = args, keywords
+        if is_hooked:
+            with _hooking(running, started):
+                final_args, final_keywords = hooked.before(args, keywords)
+            started(final_args, final_keywords)
+
         def inside() -> object:
             with scoped(RUNNING, running):
                 with restored_lineage(run.lineages.get(name)), _enclosing_flow(running), interrupts(running):
                     value = _pending_feedback(running, method)
                     if value is None:
-                        final_args, final_keywords = hooked.before(args, keywords)
-                        value = hooked.after(function(*final_args, **final_keywords))
+                        value = hooked.after(resolved(function(*final_args, **final_keywords)))
                 return _with_feedback(running, method, value)
 
-        value = traced_method(running, args, keywords, inside)
+        value = traced_method(running, final_args, final_keywords, inside)
         run.ended.append(name)
         return value
 
     async def awork() -> object:
+        final_args, final_keywords = args, keywords
+        if is_hooked:
+            with _hooking(running, started):
+                final_args, final_keywords = await hooked.abefore(args, keywords)
+            started(final_args, final_keywords)
+
         async def inside() -> object:
             with scoped(RUNNING, running):
                 with restored_lineage(run.lineages.get(name)), _enclosing_flow(running), interrupts(running):
                     value = _pending_feedback(running, method)
                     if value is None:
-                        final_args, final_keywords = await hooked.abefore(args, keywords)
                         value = await hooked.aafter(await function(*final_args, **final_keywords))
                 return value if method.feedback is None else await in_thread(_with_feedback, running, method, value)
 
-        value = await atraced_method(running, args, keywords, inside)
+        value = await atraced_method(running, final_args, final_keywords, inside)
         run.ended.append(name)
         return value
 
     return awork if inspect.iscoroutinefunction(function) else work
+
+
+@contextmanager
+def _hooking(running: Running, started: Callable[[tuple[object, ...], Mapping[str, object]], None]) -> Generator[None]:
+    """Let the hooks before a method run in a block; a method whose start they deny starts without arguments."""
+    token = RUNNING.set(running)
+    try:
+        with _enclosing_flow(running), interrupts(running, ":hook"):
+            yield
+    except HookAborted:
+        started((), {})
+        raise
+    finally:
+        RUNNING.reset(token)
+
+
+def _has_returned(running: Running, method: FlowMethod) -> bool:
+    """Whether the method returned before, and its run continues with the feedback on its output."""
+    run = running.run
+    return method.feedback is not None and (
+        method.name in run.restored or running.name + FEEDBACK_SUFFIX in run.answers
+    )
 
 
 def _bound(run: FlowRun, method: FlowMethod) -> Callable[..., Any]:

@@ -38,6 +38,7 @@ from crewgraph.compiler.flow.state_changes import ANEW, apply_changes
 from crewgraph.core.channels import ResultChannel
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.journal import appended_in
+from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program
 from crewgraph.core.pregel import named_run, node_name, place_of, untraced
 from crewgraph.core.saving import InlineGraph
@@ -392,7 +393,9 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
         context = {"inputs": run.inputs, "state": run.state}
         methods = self.plan.methods
         starting = list(run.restored) or [
-            name for name in self.plan.starts if (predicate := methods[name].predicate) is None or predicate(context)
+            name
+            for name in self.plan.starts
+            if (predicate := methods[name].predicate) is None or call(predicate, context)
         ]
         progress = initial_progress(self.plan, starting, _run_name())
         if run.restored:  # what it began with is not known

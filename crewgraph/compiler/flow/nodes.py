@@ -85,7 +85,7 @@ class MethodNode(FlowNode):
         if len(inflight) == 1:
             ((name, execution),) = inflight.items()
             if execution["method"] == self.name:
-                return _committed(run, state, (yield from run_alone(run, progress, name, execution)))
+                return (yield from _committed(run, state, (yield from run_alone(run, progress, name, execution))))
         elif any(execution["method"] == self.name for execution in inflight.values()):
             yield from start_all(run, progress)
             return Command(goto=WAIT)
@@ -111,8 +111,8 @@ class WaitNode(FlowNode):
             raise _not_due(WAIT)
         landed = yield from wait_for_first(run, progress)
         if landed is None:
-            return Command(update=answer_update(run, question_update(run, config)), goto=WAIT)
-        return _committed(run, state, landed)
+            return Command(update=answer_update(run, (yield from question_update(run, config))), goto=WAIT)
+        return (yield from _committed(run, state, landed))
 
 
 def _not_due(node: str) -> RunError:
@@ -122,12 +122,12 @@ def _not_due(node: str) -> RunError:
     )
 
 
-def _committed(run: FlowRun, state: GraphState, landed: Ended) -> object:
+def _committed(run: FlowRun, state: GraphState, landed: Ended) -> Program[object]:
     """Return the update with the completed executions, and the next nodes."""
     if isinstance(landed, Parked):
         return Command(update=park_update(run, landed), goto=WAIT)
     progress: Progress = state["progress"]
-    following, completion = complete(run, progress, landed)
+    following, completion = yield from complete(run, progress, landed)
     changed = completion["state"]
     full = apply_changes(state.get("state"), changed) if completion.get("marked") else {}
     update = finish_update(run, following, changed) | extra_updates(state, following, full, completion)

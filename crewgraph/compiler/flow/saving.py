@@ -2,9 +2,12 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, cast
 
+from crewgraph.compiler.flow.background import BackendCall
 from crewgraph.compiler.flow.run import FlowRun
+from crewgraph.core.operations import Program, UserCall
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedbackContext
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError, StorageError
@@ -45,7 +48,7 @@ def _storage_errors(backend: object, failure: str, remedy: str = "") -> Generato
         raise StorageError(f"{message}. {remedy}" if remedy else message) from error
 
 
-def save_state(run: FlowRun, method: str) -> None:
+def save_state(run: FlowRun, method: str) -> Program[None]:
     """Save the state with the backend for a completed method: the flow object's, else the method's, else the class's.
 
     A failure does not undo the method: the run fails once the completion is stored (`run.unsaved`).
@@ -56,12 +59,12 @@ def save_state(run: FlowRun, method: str) -> None:
     method_definition = definition.methods[method]
     configured = _distinct([run.flow.persistence, method_definition.persistence, definition.persistence])
     if configured:
-        _save(run, method, configured[0])
+        yield from _save(run, method, configured[0])
     if (method_definition.verbose and method_definition.persistence) or (definition.verbose and definition.persistence):
         print(printable_line(f"Flow state is saved: {run.flow_id}, after `{method}`"))  # noqa: T201 - `verbose` asks for it
 
 
-def load_state(flow: "Flow", flow_id: str, backends: Sequence[Any] | None = None) -> PlainDict | None:
+def load_state(flow: "Flow", flow_id: str, backends: Sequence[Any] | None = None) -> Program[PlainDict | None]:
     """Return the state of an id from the first backend that holds one.
 
     Args:
@@ -76,13 +79,13 @@ def load_state(flow: "Flow", flow_id: str, backends: Sequence[Any] | None = None
     storable_id(flow_id, "flow")
     for backend in backends_of(flow) if backends is None else backends:
         with _storage_errors(backend, f"the state of flow `{flow.flow_name}` under `{flow_id}` could not be read"):
-            values: dict[str, object] | None = backend.load_state(flow_id)
+            values: dict[str, object] | None = yield UserCall(backend.load_state, flow_id)
         if values is not None:
             return values
     return None
 
 
-def save_pending(run: FlowRun) -> None:
+def save_pending(run: FlowRun) -> Program[None]:
     """Notify the backends that feedback on an output is pending.
 
     Raises:
@@ -104,10 +107,10 @@ def save_pending(run: FlowRun) -> None:
             )
             failure = f"the question of method `{question['method']}` of flow `{run.name}` could not be saved"
             with _storage_errors(backend, failure, "The run is stored, and waits."):
-                save(run.flow_id, context, _state_of(run))
+                yield BackendCall(run.cancellation, save, run.flow_id, context, _state_of(run))
 
 
-def take_pending(run: FlowRun, taker: str) -> None:
+def take_pending(run: FlowRun, taker: str) -> Program[None]:
     """Notify the backends that the feedback was given.
 
     Args:
@@ -123,9 +126,9 @@ def take_pending(run: FlowRun, taker: str) -> None:
         is_first: object = True
         with _storage_errors(backend, f"the answered question of flow `{run.name}` could not be cleared"):
             if take is not None:
-                is_first = take(run.flow_id, taker)
+                is_first = yield BackendCall(run.cancellation, take, run.flow_id, taker)
             elif clear is not None:
-                clear(run.flow_id)
+                yield BackendCall(run.cancellation, clear, run.flow_id)
         if is_first is False:
             raise RunError(
                 f"the question of run `{run.flow_id}` of flow `{run.name}` has been answered elsewhere, where the run continues; "
@@ -138,12 +141,13 @@ def _state_of(run: FlowRun) -> Any:
     return dict(cast("dict[str, object]", run.state)) if isinstance(run.state, dict) else run.state
 
 
-def _save(run: FlowRun, method: str, backend: Any) -> None:
+def _save(run: FlowRun, method: str, backend: Any) -> Program[None]:
     remedy = "If runs are stored, completed methods are kept; `resume` then saves the state again and continues."
     try:
         with _storage_errors(
             backend, f"the state of flow `{run.name}` could not be saved after method `{method}`", remedy
         ):
-            backend.save_state(flow_uuid=run.flow_id, method_name=method, state_data=_state_of(run))
+            save = partial(backend.save_state, flow_uuid=run.flow_id, method_name=method, state_data=_state_of(run))
+            yield BackendCall(run.cancellation, save)
     except StorageError as failure:  # the run fails with it, once the method's completion is stored
         run.unsaved = (method, failure)

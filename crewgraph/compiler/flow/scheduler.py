@@ -124,7 +124,7 @@ def retry_save(run: FlowRun, method: str) -> Program[None]:
         StorageError: it could not be saved.
     """
     if run.unsaved is None:
-        save_state(run, method)
+        yield from save_state(run, method)
     if run.unsaved is not None:
         run.failed = True
         yield Settle([work for work in run.works.values() if not work.done()], GRACE)
@@ -173,7 +173,6 @@ def _open(run: FlowRun, progress: Progress, name: str, execution: Execution) -> 
     """Start an execution and return its work."""
     check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
     args, keywords = execution_arguments(run, name, execution)
-    FlowReport(run, name, execution["method"]).started(execution["source"], args, keywords)
     return execution_work(run, name, execution, args, keywords)
 
 

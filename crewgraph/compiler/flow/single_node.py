@@ -70,7 +70,7 @@ class SingleNode(FlowNode):
             merge_changes(batch.changed, left.get("state") or {})
             return Command(update={**update, **left, "state": batch.changed}, goto=WHOLE)
         if batch.is_empty and batch.progress["inflight"]:
-            return Command(update=update | answer_update(run, question_update(run, config)), goto=WHOLE)
+            return Command(update=update | answer_update(run, (yield from question_update(run, config))), goto=WHOLE)
         return Command(update=update, goto=WHOLE if batch.progress["inflight"] else ())
 
 
@@ -137,7 +137,7 @@ class _Batch:
                 landed = yield from wait_for_first(run, self.progress)
             if landed is None or isinstance(landed, Parked):
                 return landed
-            following, completion = complete(run, self.progress, landed)
+            following, completion = yield from complete(run, self.progress, landed)
             if journal is not None:
                 completion["following"] = [name for name in following["inflight"] if name not in inflight]
             self._take(following, completion)

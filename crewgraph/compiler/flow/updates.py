@@ -15,6 +15,7 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.flow.saving import save_pending, save_state, take_pending
 from crewgraph.compiler.flow.scheduler import MethodEnd
+from crewgraph.core.operations import Program
 from crewgraph.core.plain import plain
 from crewgraph.core.pregel import place_of
 from crewgraph.definitions.flow.checkpoints import run_extension
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 
-def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progress, Completion]:
+def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> Program[tuple[Progress, Completion]]:
     """Return the progress after some executions have ended, and their completions."""
     done: list[Done] = []
     completion = Completion(done=done, state=ended.changed)
@@ -43,7 +44,7 @@ def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> tuple[Progre
         if not progress["inflight"] and (extra := run_extension(run.inputs)) is not None:
             extra.end(run.flow, run.state, output_value(method, value))
             completion["state"] = {**completion["state"], **run.changes()}
-        save_state(run, method)
+        yield from save_state(run, method)
         if method in run.marks:
             completion["marked"] = True
         FlowReport(run, name, method).finished(value)
@@ -105,12 +106,12 @@ def park_update(run: FlowRun, parked_method: Parked) -> GraphUpdate:
     return update
 
 
-def question_update(run: FlowRun, config: RunnableConfig) -> Any:
+def question_update(run: FlowRun, config: RunnableConfig) -> Program[Any]:
     """Interrupt the enclosing graph with the questions of the run; return the update with the answers."""
-    save_pending(run)
+    yield from save_pending(run)
     questions = list(run.parked.values())
     answers = interrupt({"questions": questions, **flow_inbox_fields([plain(run.revived(item)) for item in questions])})
-    take_pending(run, place_of(config).task)
+    yield from take_pending(run, place_of(config).task)
     return answers
 
 

@@ -209,9 +209,10 @@ class _TaskExecution:
     def run(self) -> Body[PlainDict]:
         """Execute the task, from its first event to its last; return the output as plain data."""
         try:
-            yield Notify(partial(self.report.begin, self.brief()))
+            self.brief()
             if has_hooks(self.crew, _PRE):
                 yield from self.run_pre_hooks()
+            yield Notify(partial(self.report.begin, self.briefing))
             self.make_runner(self.briefing)
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
@@ -220,14 +221,15 @@ class _TaskExecution:
             elif problem is not None:
                 output, problem = yield from self.demand_structure(output)
             yield Enter("finish")
+            if problem is not None:
+                set_fields(output, structure_error=problem)
+            if has_hooks(self.crew, _POST):
+                output = yield from self.run_post_hooks(output)
             if self.runner.agent.recollection is not None:
                 yield from self.runner.remember(output.raw)
                 self.add_usage(output)
             if problem is not None:
-                set_fields(output, structure_error=problem)
                 yield Notify(partial(self.report.unstructured, problem))
-            if has_hooks(self.crew, _POST):
-                output = yield from self.run_post_hooks(output)
             yield Notify(partial(self.report.publish, output))
             yield from self.run_callbacks(output)
             if self.briefing.output_file is not None:
@@ -241,9 +243,14 @@ class _TaskExecution:
         return plain
 
     def run_pre_hooks(self) -> Body[None]:
-        """Run the hooks before the task; they may replace the context."""
+        """Run the hooks before the task, and before its first event; they may replace the context."""
+        yield Notify(partial(self.report.begin, self.briefing, with_event=False))
         step = HookedTask(self.task, self.assignment.agent, self.crew)
-        context = yield from step.before(self.briefing.context)
+        try:
+            context = yield from step.before(self.briefing.context)
+        except Exception:  # whatever refuses the start; listeners get a start event for every end event
+            yield Notify(partial(self.report.begin, replace(self.briefing, context="")))
+            raise
         if context != self.briefing.context:
             self.briefing = replace(self.briefing, context=context)
 

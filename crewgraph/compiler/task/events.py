@@ -130,8 +130,8 @@ class TaskReport(AgentReport):
         self._started = datetime.now()
         self._agent_started = False
 
-    def begin(self, briefing: Briefing) -> None:
-        """The task starts."""
+    def begin(self, briefing: Briefing, *, with_event: bool = True) -> None:
+        """The task starts; without the event, this is only shown on the definitions."""
         CURRENT_TASK.set(self._task)
         task, self.role = self._task, briefing.role
         set_fields(
@@ -144,14 +144,15 @@ class TaskReport(AgentReport):
             delegations=0,
         )
         self.show_texts(briefing)
-        self._emit(
-            TaskStartedEvent,
-            context=briefing.context,
-            task=task,
-            description=briefing.description,
-            agent_role=briefing.role,
-            node=self._assignment.slug,
-        )
+        if with_event:
+            self._emit(
+                TaskStartedEvent,
+                context=briefing.context,
+                task=task,
+                description=briefing.description,
+                agent_role=briefing.role,
+                node=self._assignment.slug,
+            )
 
     def show_texts(self, briefing: Briefing) -> None:
         """Show the texts of this run on the task and its agent."""

@@ -75,8 +75,9 @@ class BoundRemoteAgent(EventTool):
         self, mark: StepMark, args: PlainDict, conversation: _Conversation | None, turn: int
     ) -> Body[ToolOutcome]:
         yield mark
-        started, hooks = (yield Notify(partial(self.report_start, args))), self.hooks
+        hooks = self.hooks
         if not hooks and self.checked is None:
+            started = yield Notify(partial(self.report_start, args))
             done = yield from self._exchange(str(args["message"]), conversation, turn)
             outcome = self.outcome_of(done)
         else:
@@ -85,9 +86,13 @@ class BoundRemoteAgent(EventTool):
                 use = yield hook("before_tool_call", hooks.before, hooks.abefore, self.resolved(args))
                 ready = self.revalidate(args, use)
             args = ready["given"]
+            started = yield Notify(partial(self.report_start, args))
             done = self.blocked_result(ready) or (yield from self._exchange(str(args["message"]), conversation, turn))
             outcome = self.outcome_of(done)
-            outcome = yield hook("after_tool_call", hooks.after, hooks.aafter, ready["args"], outcome, done["result"])
+            with self.reporting_denial(args):
+                outcome = yield hook(
+                    "after_tool_call", hooks.after, hooks.aafter, ready["args"], outcome, done["result"]
+                )
         finished: ToolOutcome = yield Notify(partial(self.report_end, args, started, done, outcome))
         asks_back = (
             conversation is not None and conversation.last is not None and conversation.last["state"] in _ASKS_BACK

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 
 from pydantic import BeforeValidator
 
+from crewgraph.core.loops.bridge import call
 from crewgraph.schema import Metadata
 
 __all__ = ["A2AExtension", "ExtensionRegistry", "ExtensionState", "ValidatedA2AExtension"]
@@ -76,12 +77,12 @@ class ExtensionRegistry:
     def inject_all_tools(self, agent: object) -> None:
         """Let every extension add tools to an agent."""
         for extension in self._extensions:
-            extension.inject_tools(agent)
+            call(extension.inject_tools, agent)
 
     def extract_all_states(self, conversation_history: Sequence[object]) -> dict[type[Any], ExtensionState]:
         """Return the extensions' states by extension class, leaving out those that return None."""
         states = {
-            type(extension): extension.extract_state_from_history(conversation_history)
+            type(extension): call(extension.extract_state_from_history, conversation_history)
             for extension in self._extensions
         }
         return {kind: state for kind, state in states.items() if state is not None}
@@ -89,7 +90,7 @@ class ExtensionRegistry:
     def augment_prompt_with_all(self, base_prompt: str, extension_states: dict[type[Any], ExtensionState]) -> str:
         """Pass the description of the remote agent through every extension."""
         for extension in self._extensions:
-            base_prompt = extension.augment_prompt(base_prompt, extension_states.get(type(extension)))
+            base_prompt = call(extension.augment_prompt, base_prompt, extension_states.get(type(extension)))
         return base_prompt
 
     def process_response_with_all(
@@ -97,12 +98,12 @@ class ExtensionRegistry:
     ) -> Any:
         """Pass an answer through every extension."""
         for extension in self._extensions:
-            agent_response = extension.process_response(agent_response, extension_states.get(type(extension)))
+            agent_response = call(extension.process_response, agent_response, extension_states.get(type(extension)))
         return agent_response
 
     def prepare_all_metadata(self, extension_states: dict[type[Any], ExtensionState]) -> Metadata:
         """Merge the message metadata of all extensions; later ones win."""
         metadata: dict[str, object] = {}
         for extension in self._extensions:
-            metadata |= extension.prepare_message_metadata(extension_states.get(type(extension)))
+            metadata |= call(extension.prepare_message_metadata, extension_states.get(type(extension)))
         return metadata

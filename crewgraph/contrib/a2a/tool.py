@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crewgraph.contrib.a2a.answer import SETTLED, RemoteAnswer
 from crewgraph.contrib.a2a.config import RemoteAgent
+from crewgraph.core.loops.bridge import call
 from crewgraph.errors import ToolFailed
 from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable
@@ -118,7 +119,7 @@ class RemoteAgentTool(BaseTool):
             message |= {"taskId": previous["task_id"]} if is_waiting else {"referenceTaskIds": [previous["task_id"]]}
         metadata: dict[str, object] = {}
         for extension in self.remote.client_extensions:
-            metadata |= extension.prepare_message_metadata(extension.extract_state_from_history(history))
+            metadata |= call(extension.prepare_message_metadata, call(extension.extract_state_from_history, history))
         return {**message, "metadata": metadata} if metadata else message
 
     def read(self, text: str, history: Sequence[PlainDict] = ()) -> str:
@@ -132,7 +133,7 @@ class RemoteAgentTool(BaseTool):
             ToolFailed: If it does not validate against `response_model`.
         """
         for extension in self.remote.client_extensions:
-            text = _as_text(extension.process_response(text, extension.extract_state_from_history(history)))
+            text = _as_text(call(extension.process_response, text, call(extension.extract_state_from_history, history)))
         model = self.remote.response_model
         if model is None:
             return text
@@ -197,6 +198,6 @@ def _remote_tool(remote: RemoteAgent, card: dict[str, object], taken: set[str], 
     )
     description = " ".join(description.split())
     for extension in remote.client_extensions:
-        description = extension.augment_prompt(description, None)
+        description = call(extension.augment_prompt, description, None)
     final = remote.trust_remote_completion_status
     return RemoteAgentTool(name=name, description=description, remote=remote, card=card, result_as_answer=final)

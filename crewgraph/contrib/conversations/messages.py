@@ -12,6 +12,7 @@ from crewgraph.contrib.conversations.state import (
     ConversationMessageRole,
     message_to_llm_dict,
 )
+from crewgraph.core.loops.bridge import call
 from crewgraph.core.messages import Message
 from crewgraph.definitions.flow.state import state_id
 from crewgraph.deprecations import user_stacklevel
@@ -255,7 +256,7 @@ def ask_model(llm: object, messages: list[Message]) -> str:
     """Return a model's reply as text."""
     model: Any = LLM(llm) if isinstance(llm, str) else llm
     if callable(getattr(model, "call", None)):
-        answer: Any = model.call(list(messages))
+        answer: Any = call(model.call, list(messages))
         return answer.model_dump_json() if isinstance(answer, BaseModel) else str(answer)
     return text_of(as_model(model).complete(messages, (), (), {})["content"])
 

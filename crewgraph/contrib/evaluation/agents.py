@@ -28,6 +28,8 @@ from crewgraph.contrib.evaluation.results import (
     aggregate_results,
 )
 from crewgraph.contrib.evaluation.trace import LITE_TASK, create_evaluation_callbacks
+from crewgraph.core.cancellation import is_control_flow
+from crewgraph.core.loops.bridge import call
 from crewgraph.events import (
     AgentEvaluationCompletedEvent,
     AgentEvaluationFailedEvent,
@@ -185,11 +187,15 @@ class AgentEvaluator:
             category = evaluator.metric_category
             self.emit_evaluation_started_event(**subject)
             try:
-                score = evaluator.evaluate(
-                    agent=agent, task=task, execution_trace=execution_trace, final_output=final_output
+                score = call(
+                    evaluator.evaluate,
+                    agent=agent,
+                    task=task,
+                    execution_trace=execution_trace,
+                    final_output=final_output,
                 )
             except Exception as error:  # reported, and the other metrics are evaluated
-                if raised_by_signal(error):
+                if is_control_flow(error) or raised_by_signal(error):
                     raise
                 _log.warning(
                     "%s of agent `%s` could not be evaluated: %s", category.title(), subject["agent_role"], error

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 from crewgraph.contrib.evaluation.results import EvaluationScore, MetricCategory
+from crewgraph.core.loops.bridge import call
 from crewgraph.llm.resolve import as_llm
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.schema import PlainDict, PlainMapping
@@ -163,7 +164,7 @@ class ModelEvaluator(BaseEvaluator):
         except NothingToEvaluate as reason:
             return EvaluationScore(score=None, feedback=str(reason))
         llm = self._llm or as_llm(getattr(agent, "llm", None))
-        return parse_score(str(llm.call(self._messages(agent, execution_trace, final_output, task, facts))))
+        return parse_score(str(call(llm.call, self._messages(agent, execution_trace, final_output, task, facts))))
 
     @abstractmethod
     def _facts(self, agent: object, trace: Mapping[str, object], task: object) -> str:

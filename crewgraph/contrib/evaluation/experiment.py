@@ -12,6 +12,7 @@ from crewgraph.contrib.evaluation.agents import AgentEvaluator, create_default_e
 from crewgraph.contrib.evaluation.display import ExperimentResultsDisplay
 from crewgraph.contrib.evaluation.experiment_results import ExperimentResult, ExperimentResults
 from crewgraph.contrib.evaluation.results import AgentAggregatedEvaluationResult, MetricCategory
+from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.definitions.chunks import StreamingOutputBase
 from crewgraph.definitions.crew.evaluation import mean
@@ -123,7 +124,7 @@ class ExperimentRunner:
             update = {"score": _single_or_all(scores), "passed": passed, "agent_evaluations": dict(evaluations)}
             return case.model_copy(update=update)
         except Exception as error:  # logged, and the other cases are run
-            if raised_by_signal(error):
+            if is_control_flow(error) or raised_by_signal(error):
                 raise
             _log.warning("the case `%s` could not be run: %s: %s", case.identifier, type(error).__name__, error)
             return case

@@ -1,6 +1,5 @@
 """Storage backends of snapshots: files in a folder, or rows of an SQLite file."""
 
-import asyncio
 import os
 import sqlite3
 from abc import ABC, abstractmethod
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
+from crewgraph.core.loops.bridge import acall
 from crewgraph.disk import PRIVATE, private_file, replace_file
 from crewgraph.errors import StorageError
 from crewgraph.redaction import RedactedModel
@@ -45,7 +45,7 @@ class BaseProvider(RedactedModel, ABC):
 
     async def acheckpoint(self, data: str, location: str, *, parent_id: str | None = None, branch: str = "main") -> str:
         """Async version of `checkpoint`, run in a thread."""
-        return await asyncio.to_thread(self.checkpoint, data, location, parent_id=parent_id, branch=branch)
+        return await acall(self.checkpoint, data, location, parent_id=parent_id, branch=branch)
 
     @abstractmethod
     def prune(self, location: str, max_keep: int, *, branch: str = "main") -> int:
@@ -61,7 +61,7 @@ class BaseProvider(RedactedModel, ABC):
 
     async def afrom_checkpoint(self, location: str) -> str:
         """Async version of `from_checkpoint`, run in a thread."""
-        return await asyncio.to_thread(self.from_checkpoint, location)
+        return await acall(self.from_checkpoint, location)
 
     def newest(self, location: str) -> str | None:
         """Return the location of the newest snapshot of all branches; None if there is none or the provider cannot tell."""

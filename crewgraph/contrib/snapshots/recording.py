@@ -14,6 +14,7 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.contrib.snapshots.config import CheckpointConfig, config_of
 from crewgraph.contrib.snapshots.runtime_state import RuntimeState
+from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew.crew import Crew, agents_of
@@ -144,7 +145,7 @@ class SnapshotRecorder:
         if max_checkpoints is None or max_checkpoints < 1:
             return
         try:
-            removed = self._config.provider.prune(self._config.location, max_checkpoints, branch=branch)
+            removed = call(self._config.provider.prune, self._config.location, max_checkpoints, branch=branch)
         except (OSError, StorageError) as error:
             _log.warning("Earlier checkpoints could not be removed; the run continues: %s", error)
             return

@@ -10,6 +10,7 @@ from pydantic import ModelWrapValidatorHandler, PrivateAttr, RootModel, model_se
 from crewgraph.contrib.snapshots.config import CheckpointConfig, as_config
 from crewgraph.contrib.snapshots.described import describe_definition, recreate_definition
 from crewgraph.contrib.snapshots.providers import BaseProvider, JsonProvider
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.errors import StorageError
 from crewgraph.events.bus import crewai_event_bus
@@ -97,8 +98,12 @@ class RuntimeState(RootModel[list[Any]]):
         """
         start, fields = self._begin(location)
         try:
-            path = self._provider.checkpoint(
-                self.model_dump_json(), location, parent_id=self._parent_id, branch=self._branch
+            path = call(
+                self._provider.checkpoint,
+                self.model_dump_json(),
+                location,
+                parent_id=self._parent_id,
+                branch=self._branch,
             )
         except (OSError, ValueError, StorageError) as error:
             raise self._failed(error, fields) from error
@@ -108,8 +113,12 @@ class RuntimeState(RootModel[list[Any]]):
         """Async version of `checkpoint`."""
         start, fields = self._begin(location)
         try:
-            path = await self._provider.acheckpoint(
-                self.model_dump_json(), location, parent_id=self._parent_id, branch=self._branch
+            path = await acall(
+                self._provider.acheckpoint,
+                self.model_dump_json(),
+                location,
+                parent_id=self._parent_id,
+                branch=self._branch,
             )
         except (OSError, ValueError, StorageError) as error:
             raise self._failed(error, fields) from error
@@ -162,7 +171,7 @@ class RuntimeState(RootModel[list[Any]]):
         return StorageError(f"a checkpoint could not be written to {fields['location']!r}: {error}")
 
     def _written(self, path: str, start: float, fields: dict[str, Any]) -> str:
-        self._checkpoint_id = self._parent_id = self._provider.extract_id(path)
+        self._checkpoint_id = self._parent_id = call(self._provider.extract_id, path)
         duration_ms = (time.perf_counter() - start) * 1000
         fields = {**fields, "location": path, "checkpoint_id": self._checkpoint_id, "duration_ms": duration_ms}
         crewai_event_bus.emit(self, CheckpointCompletedEvent(**fields))
@@ -264,7 +273,7 @@ def _document(path: str, provider: BaseProvider | None) -> PlainDict:
         )
     fields = cast("PlainDict", document)
     # The document lacks its own id, which only the provider knows.
-    return {**fields, "checkpoint_id": None if provider is None else provider.extract_id(path)}
+    return {**fields, "checkpoint_id": None if provider is None else call(provider.extract_id, path)}
 
 
 def run_in(document: PlainMapping, kind: str) -> PlainDict:

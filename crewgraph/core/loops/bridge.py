@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -29,6 +30,8 @@ __all__ = [
     "off_loop",
     "outcome_of",
     "refuses_blocking",
+    "resolved",
+    "serving",
     "start_in_thread",
     "wait_for",
     "wait_in_thread",
@@ -125,7 +128,8 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
         context = contextvars.copy_context()
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(
-            _workers.threads, partial(outcome_of, partial(context.run, partial(function, *args, **kwargs)))
+            _workers.threads,
+            partial(outcome_of, serving(loop, partial(context.run, partial(function, *args, **kwargs)))),
         )
         outcome = await (work if underway is None else _ended(work, underway))
     return outcome.result()
@@ -176,7 +180,9 @@ def refuses_blocking(error: BaseException) -> bool:
 
 def start_in_thread(function: Callable[[], T]) -> Future[T]:
     """Run a blocking function in a thread, in the caller's context, without waiting for it."""
-    return _workers.threads.submit(_closed, partial(contextvars.copy_context().run, function))
+    function = partial(contextvars.copy_context().run, function)
+    loop = _served_loop()
+    return _workers.threads.submit(_closed, function if loop is None else serving(loop, function))
 
 
 def wait_in_thread(function: Callable[[], T], seconds: float) -> T:
@@ -226,30 +232,66 @@ async def wait_on_loop(work: Coroutine[object, object, T], seconds: float) -> T:
 
 
 def call(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
-    """Call a function of either kind, sync or async, in a sync run."""
+    """Call a user's function of either kind, sync or async, in sync code; with `acall`, the only way to call one.
+
+    What is awaitable is awaited: on the loop of the async run whose thread this is, else on a loop of our own.
+    """
     value = _closed(partial(function, *args, **kwargs))
     return wait_for(value) if inspect.isawaitable(value) else value
 
 
+def resolved(value: Any) -> Any:
+    """Return what a function of either kind has returned to sync code, awaited if it is awaitable."""
+    return wait_for(value) if inspect.isawaitable(value) else value
+
+
 async def acall(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
-    """Call a function of either kind, sync or async, in an async run; a sync one runs in a thread."""
-    if inspect.iscoroutinefunction(function):
-        return await awaited(function(*args, **kwargs))
-    value = await in_thread(function, *args, **kwargs)
-    return await awaited(value) if inspect.isawaitable(value) else value
+    """Call a user's function of either kind, sync or async, in an async run; a sync one runs in a thread."""
+    is_async = inspect.iscoroutinefunction(function)
+    return await _settled(function(*args, **kwargs) if is_async else await in_thread(function, *args, **kwargs))
+
+
+async def _settled(value: Any) -> Any:
+    while inspect.isawaitable(value):  # an async default of a base class may return what an async override returned
+        value = await awaited(value)
+    return value
+
+
+_thread = threading.local()
+_around: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("crewgraph_loop_around", default=None)
+"""The loop on which sync code awaits the enclosing async work."""
+
+
+def serving(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> Callable[[], T]:
+    """Return a function for a thread that `loop` waits for: its async calls are awaited on that loop."""
+
+    def served() -> T:
+        _thread.loop = loop
+        try:
+            return function()
+        finally:
+            _thread.loop = None
+
+    return served
+
+
+def _served_loop() -> asyncio.AbstractEventLoop | None:
+    loop: asyncio.AbstractEventLoop | None = getattr(_thread, "loop", None)
+    return loop if loop is not None and loop.is_running() else None
 
 
 def wait_for(awaitable: Awaitable[T]) -> T:
-    """Wait for an awaitable from sync code, inside a running event loop or outside of any."""
+    """Wait for an awaitable from sync code, inside a running event loop or outside of any.
 
-    async def waited() -> T:
-        return await awaited(awaitable)
-
-    loop = _workers.loop
-    if _running() is loop:
-        # Sync code inside async work that a sync run waits for: its loop is busy with waiting, so another loop is used.
+    Raises:
+        RuntimeError: the loop of the async run stopped meanwhile.
+    """
+    waited = partial(_settled, awaitable)
+    loop = _free_loop()
+    if loop is None:
         return _in_new_loop(waited)
     context = contextvars.copy_context()
+    context.run(_around.set, loop)
     done = threading.Event()
     task: list[asyncio.Task[T]] = []
 
@@ -263,16 +305,28 @@ def wait_for(awaitable: Awaitable[T]) -> T:
         task[0].add_done_callback(ended)
 
     def leave() -> None:
-        loop.call_soon_threadsafe(lambda: task and task[0].cancel())
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(lambda: task and task[0].cancel())
 
     loop.call_soon_threadsafe(start)
     try:
         with when_given_up(leave):
-            done.wait()
+            while not done.wait(_WAKEUP_INTERVAL):
+                if not loop.is_running():
+                    raise RuntimeError("the event loop of the run was stopped before an async call had ended")
     except BaseException:  # on KeyboardInterrupt, the awaited work must not continue alone
         leave()
         raise
     return task[0].result()
+
+
+def _free_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the loop for async code that this thread waits for; None for a new one."""
+    served = _served_loop()
+    if served is not None:
+        return served
+    # Sync code inside async work that sync code waits for, or in a thread of it: our loop may be busy with waiting.
+    return None if _workers.loop in (_running(), _around.get()) else _workers.loop
 
 
 def _in_new_loop(waited: Callable[[], Coroutine[object, object, T]]) -> T:

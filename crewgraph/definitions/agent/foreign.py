@@ -7,7 +7,7 @@ from weakref import WeakValueDictionary
 
 from pydantic import BeforeValidator, PrivateAttr
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.base import refuse_reference
 
@@ -38,15 +38,14 @@ class ForeignAgent(BaseAgent):
 
     def execute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> Any:
         """Let the object execute a task."""
-        return self._source.execute_task(task=task, context=context, tools=tools)
+        return call(self._source.execute_task, task=task, context=context, tools=tools)
 
     async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> Any:
         """Let the object execute a task, in a thread if it has no async method."""
         method: Any = getattr(self._source, "aexecute_task", None)
-        if inspect.iscoroutinefunction(method):
-            return await method(task=task, context=context, tools=tools)
-        answer: Any = await in_thread(self._source.execute_task, task=task, context=context, tools=tools)
-        return await answer if inspect.isawaitable(answer) else answer
+        if not inspect.iscoroutinefunction(method):  # a mock has any method
+            method = self._source.execute_task
+        return await acall(method, task=task, context=context, tools=tools)
 
     def copy(self) -> Self:
         """Return the agent itself: objects are shared by copies of crews, as models are."""

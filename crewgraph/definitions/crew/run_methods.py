@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall
 from crewgraph.definitions.checkpoints import apply_from_checkpoint
 from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions, thread_of
 from crewgraph.lazy import lazy
@@ -157,7 +157,7 @@ class CrewRunMethods:
         own = override_of(self, "kickoff")
         if own is not None:
             apply_from_checkpoint(self, from_checkpoint)
-            return await in_thread(own, with_files(inputs, input_files))
+            return await acall(own, with_files(inputs, input_files))
         return await CrewRunMethods.akickoff(
             self,
             inputs,

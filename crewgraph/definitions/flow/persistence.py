@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import deepcopy
-from inspect import iscoroutinefunction
 from typing import Any, Self, TypeVar, overload
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.fields import ModelPrivateAttr
 from pydantic_core import PydanticUndefined
 
+from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext
 from crewgraph.definitions.flow.method import ensure_metadata
 from crewgraph.errors import DefinitionError
@@ -37,7 +37,7 @@ class _PlainValue(metaclass=_PlainValueType):
 
 
 class FlowPersistence(RedactedModel, ABC):
-    """The base of custom backends, in which states are saved in addition to checkpoints.
+    """The base of custom backends, in which states are saved in addition to checkpoints; its methods may be async.
 
     A subclass has pydantic fields, which its constructor takes, or an `__init__` of its own, which need not call ours and may
     set any attribute. Class attributes need no annotations.
@@ -105,7 +105,7 @@ class FlowPersistence(RedactedModel, ABC):
             context: the question.
             state_data: the state.
         """
-        self.save_state(flow_uuid, context.method_name, state_data)
+        return self.save_state(flow_uuid, context.method_name, state_data)
 
     def load_pending_feedback(self, flow_uuid: str) -> tuple[dict[str, Any], PendingFeedbackContext] | None:
         """Return the state and the question of a waiting run; None if it does not wait or that was not saved."""
@@ -123,7 +123,7 @@ class FlowPersistence(RedactedModel, ABC):
             flow_uuid: the `id` of the state.
             taker: names the run that takes the answer; it may take it again, after a crash.
         """
-        self.clear_pending_feedback(flow_uuid)
+        call(self.clear_pending_feedback, flow_uuid)
         return True
 
 
@@ -142,7 +142,7 @@ def set_flow_persistence_factory(factory: Callable[[], FlowPersistence] | None) 
 
 def persistence_from_factory() -> FlowPersistence | None:
     """Return a backend from the factory, or None."""
-    return _factory[0]() if _factory else None
+    return call(_factory[0]) if _factory else None
 
 
 @overload
@@ -165,7 +165,7 @@ def persist(target: object = None, verbose: bool = False, *, persistence: FlowPe
         persistence: a custom backend that also receives each saved state.
 
     Raises:
-        DefinitionError: it decorates neither a flow nor a method, or the backend's `save_state` is a coroutine function.
+        DefinitionError: it decorates neither a flow nor a method.
     """
     backend = validate_persistence(target if _is_backend(target) else persistence)
 
@@ -190,14 +190,10 @@ def validate_persistence(backend: Any) -> Any:
     """Return a backend unchanged if it can save states.
 
     Raises:
-        DefinitionError: its `save_state` is a coroutine function, or it has none.
+        DefinitionError: it has no `save_state`.
     """
     if backend is not None and not _is_backend(backend):
         raise DefinitionError(f"`persistence` is {backend!r:.80}; pass a `FlowPersistence`.")
-    if backend is not None and iscoroutinefunction(backend.save_state):
-        raise DefinitionError(
-            f"`save_state` of backend `{type(backend).__name__}` is a coroutine function; pass a plain one."
-        )
     return backend
 
 

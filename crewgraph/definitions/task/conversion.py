@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall, call, in_thread
 from crewgraph.errors import ConverterError
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
@@ -78,7 +78,7 @@ class Converter(OutputConverter):
         messages = [{"role": "system", "content": self.instructions}, {"role": "user", "content": self.text}]
         problem = "the model was not asked"
         for _ in range(current_attempt, max(self.max_attempts, current_attempt) + 1):
-            answer: object = llm.call(messages)
+            answer: object = call(llm.call, messages)
             if isinstance(answer, self.model):  # a model with this `response_format`
                 return answer
             instance, problem = read_structure(str(answer), self.model)
@@ -96,7 +96,7 @@ class Converter(OutputConverter):
     @overridable
     def to_json(self, current_attempt: int = 1) -> Any:
         """Convert the text to JSON text that fits the model; see `to_pydantic`."""
-        return self.to_pydantic(current_attempt).model_dump_json()
+        return call(self.to_pydantic, current_attempt).model_dump_json()
 
     @overridable
     def convert(self) -> BaseModel:
@@ -105,11 +105,11 @@ class Converter(OutputConverter):
 
     async def ato_pydantic(self, current_attempt: int = 1) -> BaseModel:
         """Async version of `to_pydantic`, run in a thread."""
-        return await in_thread(self.to_pydantic, current_attempt)
+        return await acall(self.to_pydantic, current_attempt)
 
     async def ato_json(self, current_attempt: int = 1) -> Any:
         """Async version of `to_json`, run in a thread."""
-        return await in_thread(self.to_json, current_attempt)
+        return await acall(self.to_json, current_attempt)
 
 
 class CreateConverterKwargs(TypedDict, total=False):

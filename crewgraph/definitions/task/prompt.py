@@ -3,6 +3,8 @@
 from contextvars import ContextVar
 from typing import Any, Protocol, runtime_checkable
 
+from crewgraph.core.loops.bridge import call
+
 __all__ = ["ContentProcessorProvider", "NoOpContentProcessor", "get_processor", "process_content", "set_processor"]
 
 
@@ -45,4 +47,4 @@ def set_processor(processor: ContentProcessorProvider) -> None:
 
 def process_content(content: str, context: dict[str, Any] | None = None) -> str:
     """Return a text as the processor of this context changes it."""
-    return get_processor().process(content, context)
+    return call(get_processor().process, content, context)

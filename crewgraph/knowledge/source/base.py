@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, cast
 
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import acall, call
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import SourceError
 from crewgraph.knowledge.files import decode_text, display_name, read_file, resolve_file
@@ -91,7 +91,7 @@ class BaseKnowledgeSource(RedactedModel, ABC):
         return passages
 
     def _parts(self) -> list[Passage]:
-        content = self.load_content()
+        content = call(self.load_content)
         if isinstance(content, Mapping):
             named = cast(Mapping[Any, Any], content)
             return [Passage(str(text), {"source": str(name)}) for name, text in named.items()]
@@ -110,7 +110,7 @@ class BaseKnowledgeSource(RedactedModel, ABC):
 
     async def aadd(self) -> None:
         """Async `add`."""
-        await in_thread(self.add)
+        await acall(self.add)
 
     def get_embeddings(self) -> list[Any]:
         """`chunk_embeddings`."""
@@ -126,7 +126,7 @@ class BaseKnowledgeSource(RedactedModel, ABC):
         return split_chunks(text, self.chunk_size, self.chunk_overlap)
 
     def _save_documents(self) -> None:
-        self._checked_storage().save(self.chunks)
+        call(self._checked_storage().save, self.chunks)
 
     def save_documents(self, metadata: Metadata | None = None) -> None:
         """The former name of `_save_documents`."""

@@ -45,7 +45,7 @@ from crewgraph.prompts.book import default_book
 from crewgraph.runtime.crew.human_input import forget, place_to_ask, run_with_questions
 from crewgraph.runtime.crew.results import recorded_files
 from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
-from crewgraph.runtime.run_hooks import agent_observers, observed
+from crewgraph.runtime.run_hooks import agent_observers, is_hooked, observed, run_entry_hooks, with_run_hooks
 from crewgraph.runtime.run_target import RunPlace, place_in_flow, place_in_graph
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.claims.owned_graph import OwnedGraph
@@ -192,8 +192,19 @@ def reply_program(
     if override_of(agent, "execute_task") is not None and not isinstance(agent, Agent):
         raise RunError(f"{binding.where} has its own execution logic, which works on tasks only: give it a `Task`")
     inputs: dict[str, object] = {"messages": _conversation(messages, binding.where)}
-    inputs |= yield from recorded_files(files)
     _check_structure(structure, binding.where)
+    hooks = is_hooked(agent)
+    if hooks:
+        hooked: PlainMapping = yield from run_entry_hooks(agent, inputs)
+        inputs = {"messages": _conversation(hooked.get("messages"), binding.where)}
+    inputs |= yield from recorded_files(files)
+    run = _reply(agent, inputs, structure, binding)
+    return (yield from with_run_hooks(agent, run)) if hooks else (yield from run)
+
+
+def _reply(
+    agent: BaseAgent, inputs: Inputs, structure: type[BaseModel] | None, binding: AgentBinding
+) -> Program[LiteAgentOutput]:
     body = partial(kickoff_body, structure, binding)
     place, observers = agent_observers(agent, inputs)
     with running(), observed(observers):

@@ -9,7 +9,7 @@ from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY
 from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.crew.marking import mark_outputs
 from crewgraph.core.effects import Body
-from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.operations import Program, UserCall, adrive, drive
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.crew.crew import Crew
@@ -32,7 +32,7 @@ from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
 from crewgraph.runtime.crew.training import checked_rounds
-from crewgraph.runtime.execution import CallBack, WaitForListeners, interruptible
+from crewgraph.runtime.execution import WaitForListeners, interruptible
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
 
@@ -132,7 +132,7 @@ def _test(
                 )
                 error.result = result  # pyright: ignore[reportAttributeAccessIssue]
             raise
-        yield CallBack(show_scores, result)
+        yield UserCall(show_scores, result)
         emit_crew_event(CrewTestCompletedEvent, crew, **fields)
         yield WaitForListeners()
     return result

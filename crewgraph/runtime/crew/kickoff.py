@@ -22,7 +22,7 @@ from crewgraph.compiler.preflight import check_coworkers, check_ready
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
-from crewgraph.core.operations import Program, Saving, adrive, drive
+from crewgraph.core.operations import Program, Saving, UserCall, adrive, drive
 from crewgraph.core.resources import RunResources
 from crewgraph.core.saving import began
 from crewgraph.definitions.crew.crew import Crew
@@ -48,7 +48,6 @@ from crewgraph.runtime.crew.results import (
 )
 from crewgraph.runtime.execution import (
     RUN_CONFIG,
-    CallBack,
     ReadState,
     Run,
     WaitForListeners,
@@ -174,16 +173,14 @@ def _start(
     audience: "CrewAudience | None",
     resources: RunResources,
 ) -> Program[CrewOutput]:
+    shown: PlainDict = {}
     try:
-        run, prepared = yield from _prepare(crew, inputs, options, resources, is_streamed=audience is not None)
+        run, prepared = yield from _prepare(crew, inputs, options, resources, shown, is_streamed=audience is not None)
     except (GeneratorExit, GraphBubbleUp):
         raise
     except BaseException as error:  # listeners get a start event for every end event
         fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": options.thread_id}
-        shown_inputs = (
-            {str(name): value for name, value in without_files(inputs).items()} if isinstance(inputs, Mapping) else None
-        )
-        emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=shown_inputs)
+        emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=shown or None)
         emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
         raise
     if audience is not None:
@@ -202,15 +199,17 @@ def _prepare(
     inputs: Inputs | None,
     options: RunOptions,
     resources: RunResources,
+    shown: PlainDict,
     *,
     is_streamed: bool,
 ) -> "Program[tuple[CrewRun, dict[str, object]]]":
-    """Return the run, and its inputs after the `before_kickoff` functions and hooks."""
+    """Return the run, and its inputs after the `before_kickoff` functions and hooks; only those become `shown`."""
     values, files = split_files(validate_inputs(inputs)) if inputs else ({}, None)
     for callback in crew.before_kickoff_callbacks:
-        changed = yield CallBack(callback, *callback_arguments(callback, values))
+        changed = yield UserCall(callback, *callback_arguments(callback, values))
         values = values if changed is None else validate_inputs(changed)
     values = validate_inputs((yield from run_entry_hooks(crew, values)))
+    shown |= values
     if has_inputs := bool(values):
         values = plain_inputs(values)
     if files:
@@ -491,7 +490,7 @@ class CrewRun:
         output = yield from with_run_hooks(self.crew, self._run_graph(value, inputs))
         if not isinstance(output, PendingCrew):
             for callback in self.crew.after_kickoff_callbacks:
-                changed = yield CallBack(callback, *callback_arguments(callback, output))
+                changed = yield UserCall(callback, *callback_arguments(callback, output))
                 output = output if changed is None else changed
         return output
 

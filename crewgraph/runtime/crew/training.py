@@ -15,7 +15,7 @@ from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.task.training import TRAINING, TrainingRound, summarize_feedback
 from crewgraph.core.digests import digest
 from crewgraph.core.effects import Body
-from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.operations import Program, UserCall, adrive, drive
 from crewgraph.core.plain import plain
 from crewgraph.definitions.agent.agent import BaseAgent
 from crewgraph.definitions.crew.crew import Crew
@@ -44,7 +44,7 @@ from crewgraph.runtime.crew.kickoff import (
     resume_program,
     validate_inputs,
 )
-from crewgraph.runtime.execution import CallBack, ReadState, WaitForListeners, interruptible
+from crewgraph.runtime.execution import ReadState, WaitForListeners, interruptible
 from crewgraph.runtime.run_target import run_place
 from crewgraph.scoped import scoped
 from crewgraph.text import slug
@@ -137,7 +137,7 @@ def checked_rounds(n_iterations: object) -> int:
 def _open_training(crew: Crew, path: Path, rounds: int, inputs: dict[str, object]) -> "Program[_TrainingRun]":
     """Return the unfinished training of a file, otherwise a new one."""
     try:
-        file = yield CallBack(read_training, path)
+        file = yield UserCall(read_training, path)
     except FileNotFoundError:
         file = TrainingFile()
     training: Training | None = file.training
@@ -153,7 +153,7 @@ def _open_training(crew: Crew, path: Path, rounds: int, inputs: dict[str, object
     else:
         training.iterations = rounds
     training_run = _TrainingRun(crew, path, file)
-    yield CallBack(training_run.save)
+    yield UserCall(training_run.save)
     return training_run
 
 
@@ -187,7 +187,7 @@ class _TrainingRun:
         iteration = training.done + 1
         if len(training.threads) < iteration:
             training.threads.append(str(uuid4()))
-            yield CallBack(self.save)
+            yield UserCall(self.save)
         roles = {item.agent for item in training.feedback}
         earlier_feedback = {
             role: [item.human_feedback for item in training.of(role, before=iteration)] for role in roles
@@ -198,7 +198,7 @@ class _TrainingRun:
         with scoped(TRAINING, training_round):
             yield from _run_round(self.crew, training.inputs, training.threads[iteration - 1], checkpointer)
         training.done = iteration
-        yield CallBack(self.save)
+        yield UserCall(self.save)
 
     def _save_feedback(self, feedback: Feedback) -> None:
         with self._lock:
@@ -213,9 +213,9 @@ class _TrainingRun:
             if feedback and role not in training.distilled:
                 self._file.agents[role] = yield from _draw_lessons(self.crew, agent, feedback)
                 training.distilled.append(role)
-                yield CallBack(self.save)
+                yield UserCall(self.save)
         training.finished = True
-        yield CallBack(self.save)
+        yield UserCall(self.save)
         self.crew.training_data = {role: trained.model_dump() for role, trained in self._file.agents.items()}
 
 

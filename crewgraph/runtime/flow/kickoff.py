@@ -33,6 +33,7 @@ from crewgraph.compiler.flow.single_node import WHOLE
 from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.claims import CLAIM, ThreadClaim, holding_claim
+from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.saving import began
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
@@ -41,10 +42,9 @@ from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import CompileError, DefinitionError, RunError, UnknownRun
+from crewgraph.errors import CompileError, DefinitionError, HookAborted, RunError, UnknownRun
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
-from crewgraph.hooks.points import HookAborted
 from crewgraph.runtime.execution import (
     RUN_CONFIG,
     ReadState,
@@ -233,17 +233,17 @@ def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
     try:
         final_inputs = yield from run_entry_hooks(flow, inputs)
     except HookAborted as error:
-        _report_refused_start(flow, inputs, error)
+        _report_refused_start(flow, str(inputs.get("id") or flow.flow_id), error)
         raise
     start = flow.take_start()
     run: Program[object] = _start_or_resume(flow, final_inputs) if start is None else start(flow, final_inputs)
     return (yield from with_failure_hooks(flow, run))
 
 
-def _report_refused_start(flow: "Flow", inputs: Inputs, error: HookAborted) -> None:
-    """Emit the events of a run whose start a hook refused."""
+def _report_refused_start(flow: "Flow", flow_id: str, error: HookAborted) -> None:
+    """Emit the events of a run whose start a hook refused; they show no inputs, which later hooks would have redacted."""
     with running():
-        started = {"inputs": state_inputs(inputs) or None, "flow_id": str(inputs.get("id") or flow.flow_id)}
+        started = {"inputs": None, "flow_id": flow_id}
         emit_flow_event(flow, FlowStartedEvent, lambda: started)
         emit_flow_event(flow, FlowFailedEvent, lambda: {"error": error})
 
@@ -294,7 +294,7 @@ def load_flow_state(flow: "Flow", flow_id: str) -> bool:
             run.read({**values, **(_saved_values(values) or {})})
         if values:
             return True
-    saved = load_state(flow, flow_id)
+    saved = drive(load_state(flow, flow_id))
     if saved is not None:
         flow.take_state(flow.restored_state(saved))
     return saved is not None
@@ -341,8 +341,8 @@ def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[
     if _is_open(values) and (extra is None or not extra.replaces(run, values)):
         return (yield from _continue(graph, run, thread_id, values))
     if "progress" in values:
-        run.state = flow.new_state(inputs, _state_before(run, values, thread_id))
-    elif not _load_persisted(flow, run, thread_id) and extra is None and RUN_CONFIG.get() is None:
+        run.state = flow.new_state(inputs, (yield from _state_before(run, values, thread_id)))
+    elif not (yield from _load_persisted(flow, run, thread_id)) and extra is None and RUN_CONFIG.get() is None:
         warnings.warn(
             f"no run of flow `{flow.flow_name}` is stored under `{thread_id}`; starting a new one",
             stacklevel=user_stacklevel(),
@@ -350,7 +350,7 @@ def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[
     return (yield from execute_flow(graph, run, inputs, None))
 
 
-def _state_before(run: FlowRun, values: GraphState, flow_id: str) -> Any:
+def _state_before(run: FlowRun, values: GraphState, flow_id: str) -> Program[Any]:
     """Return the state with which a finished run that is kicked off again begins.
 
     It is the backend's if another program has changed it there, else the checkpoint's, which has values that backends may not
@@ -360,7 +360,7 @@ def _state_before(run: FlowRun, values: GraphState, flow_id: str) -> Any:
     saved = _saved_values(values)
     stored = run.state if saved is None else run.flow.restored_state(run.revived(saved["state"]))
     backend = backend_of_states(run.flow)
-    kept = None if backend is None else load_state(run.flow, flow_id, [backend])
+    kept = None if backend is None else (yield from load_state(run.flow, flow_id, [backend]))
     if kept is None:
         return stored
     kept_state = run.flow.restored_state(kept)
@@ -371,9 +371,9 @@ def _as_json(state: Any) -> object:
     return to_jsonable_python(dict(state), serialize_unknown=True)
 
 
-def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> bool:
+def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> Program[bool]:
     """Load the run's first state from a persistence backend; False if none has it."""
-    values = load_state(flow, flow_id)
+    values = yield from load_state(flow, flow_id)
     if values is not None:
         run.state = flow.new_state(run.inputs, flow.restored_state(values))
     return values is not None
@@ -676,7 +676,7 @@ def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
     saver = checkpointer_for(flow.checkpointer)
     storable_id(flow_id, "flow")
     # An explicit backend knows whether the question was answered elsewhere.
-    is_answered = _keeps_questions(flow.persistence) and flow.persistence.load_pending_feedback(flow_id) is None
+    is_answered = _keeps_questions(flow.persistence) and call(flow.persistence.load_pending_feedback, flow_id) is None
     if saver is not None and not is_answered:
         graph = compile_flow(flow, checkpointer=saver)
         run = FlowRun(flow, graph.plan, None, {}, stored=True)
@@ -685,7 +685,7 @@ def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
             run.read(values)
             return flow_questions(run, values["parked"])
         for backend in filter(_keeps_questions, backends_of(flow)):
-            if (kept := backend.load_pending_feedback(flow_id)) is not None:
+            if (kept := call(backend.load_pending_feedback, flow_id)) is not None:
                 return drive(_pending_of_backend(graph, flow_id, *kept))
     raise DefinitionError(
         f"no run `{flow_id}` of flow `{flow.flow_name}` waits for an answer; `pending()` lists those that do"

@@ -192,11 +192,13 @@ class CheckedEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         known, unknown = self._split(texts)
-        return self._join(known, self._check(self.source.embed_documents(unknown), len(unknown)) if unknown else [])
+        return self._join(
+            known, self._check(call(self.source.embed_documents, unknown), len(unknown)) if unknown else []
+        )
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         known, unknown = self._split(texts)
-        vectors = self._check(await self.source.aembed_documents(unknown), len(unknown)) if unknown else []
+        vectors = self._check(await acall(self.source.aembed_documents, unknown), len(unknown)) if unknown else []
         return self._join(known, vectors)
 
     def _split(self, texts: list[str]) -> tuple[list[list[float] | None], list[str]]:
@@ -212,10 +214,10 @@ class CheckedEmbeddings(Embeddings):
         return [next(rest) if vector is None else vector for vector in known]
 
     def embed_query(self, text: str) -> list[float]:
-        return self._cached(text) or self._cache(text, self.source.embed_query(text))
+        return self._cached(text) or self._cache(text, call(self.source.embed_query, text))
 
     async def aembed_query(self, text: str) -> list[float]:
-        return self._cached(text) or self._cache(text, await self.source.aembed_query(text))
+        return self._cached(text) or self._cache(text, await acall(self.source.aembed_query, text))
 
     def _cached(self, text: str) -> list[float] | None:
         with self._lock:

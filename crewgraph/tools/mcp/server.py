@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
 from crewgraph.annotations import signature_of
+from crewgraph.core.loops.bridge import call
 from crewgraph.errors import DefinitionError
 from crewgraph.redaction import RedactedModel, redact_text
 from crewgraph.schema import PlainDict, PlainMapping
@@ -94,7 +95,7 @@ def is_offered(tool_filter: ToolFilter | None, context: ToolFilterContext, tool:
     if tool_filter is None:
         return True
     function = cast(Callable[..., bool], tool_filter)
-    return bool(function(context, tool) if _accepts_two(function) else function(tool))
+    return bool(call(function, context, tool) if _accepts_two(function) else call(function, tool))
 
 
 def _accepts_two(function: Callable[..., Any]) -> bool:

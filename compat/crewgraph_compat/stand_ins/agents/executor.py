@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools
 from crewgraph.core.messages import Message
-from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.operations import Program, UserCall, adrive, drive
 from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.agent.planning import StepObservation, TodoList
@@ -20,7 +20,6 @@ from crewgraph.hooks.registry import get_scoped_hooks, scoped_hooks
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import default_book
 from crewgraph.runtime.agent.standalone import next_answer_program
-from crewgraph.runtime.execution import CallBack
 from crewgraph.text import slug
 
 __all__ = ["AgentExecutor", "AgentExecutorState", "BaseAgentExecutor", "CrewAgentExecutor"]
@@ -160,7 +159,7 @@ class CrewAgentExecutor(BaseAgentExecutor):
         engagement = self._engagement()
         opening = _opening(self.prompt, self._texts(inputs))
         done = yield from self._worked(engagement, opening)
-        while self.ask_for_human_input and (feedback := (yield CallBack(_ask_for_feedback, done["answer"]))):
+        while self.ask_for_human_input and (feedback := (yield UserCall(_ask_for_feedback, done["answer"]))):
             message = engagement.book.slice("human_feedback", human_feedback=feedback)
             again: list[Message] = [*done["said"], {"role": "user", "content": message}]
             done = yield from self._worked(engagement, again)

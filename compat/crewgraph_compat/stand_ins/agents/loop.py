@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.protocol import OutputParserError, parse
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import call, in_thread
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.llm.errors import ContextLengthExceeded, is_context_length
 from crewgraph.llm.resolve import as_llm
@@ -105,7 +105,7 @@ def get_llm_response(
     }
     options = {name: value for name, value in more.items() if value is not None}
     about = {"from_task": from_task, "from_agent": from_agent}
-    answer = as_llm(llm).call(messages, callbacks=list(callbacks), **about, **options)
+    answer = call(as_llm(llm).call, messages, callbacks=list(callbacks), **about, **options)
     if not answer:
         raise ValueError("the model returned an empty response; check the model and its limits")
     return answer

@@ -9,6 +9,7 @@ from typing import Any, Final
 from crewgraph.cli.target import load_crew_target
 from crewgraph.contrib.conversations.crew_chat import chat_at_terminal
 from crewgraph.contrib.conversations.crew_inputs import ChatInputField, ChatInputs
+from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.extras import load
@@ -136,7 +137,7 @@ def _texts(crew: Crew) -> list[str]:
 
 def _described(chat_llm: Any, question: str, texts: list[str]) -> str:
     prompt = "\n".join([question, "", *texts])
-    return str(create_llm(chat_llm).call([{"role": "user", "content": prompt}])).strip()
+    return str(call(create_llm(chat_llm).call, [{"role": "user", "content": prompt}])).strip()
 
 
 def generate_crew_tool_schema(crew_inputs: ChatInputs) -> dict[str, Any]:
@@ -186,7 +187,7 @@ def handle_user_input(
     if user_input.strip().lower() in _ENDS:
         return
     messages.append({"role": "user", "content": user_input})
-    answer = chat_llm.call(messages=messages, tools=[crew_tool_schema], available_functions=available_functions)
+    answer = call(chat_llm.call, messages=messages, tools=[crew_tool_schema], available_functions=available_functions)
     messages.append({"role": "assistant", "content": str(answer)})
     _show(f"\nAssistant: {answer}\n")
 

@@ -4,6 +4,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, Field, PrivateAttr
 
+from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.flow import persistence as backends
 from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
@@ -87,7 +88,7 @@ class PersistenceDecorator:
             raise ValueError(LOG_MESSAGES["id_missing"]) from error
         plain: Any = dict(cast("dict[str, Any]", state)) if isinstance(state, dict) else state
         try:
-            persistence_instance.save_state(flow_uuid=flow_id, method_name=method_name, state_data=plain)
+            call(persistence_instance.save_state, flow_uuid=flow_id, method_name=method_name, state_data=plain)
         except Exception as error:  # any error of the user's backend
             raise RuntimeError(LOG_MESSAGES["save_error"].format(method_name, error)) from error
         if verbose:

@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.task.conversion import Converter, get_conversion_instructions
 from crewgraph.errors import ConverterError
 from crewgraph.llm.resolve import as_llm
@@ -84,7 +85,7 @@ class TrainingConverter(Converter):
     def _field(self, name: str) -> Any:
         field = self.model.model_fields[name]
         prompt = _REQUEST.format(name=name, meaning=field.description or name, text=self.text)
-        answer = str(as_llm(self.llm).call([{"role": "user", "content": prompt}])).strip()
+        answer = str(call(as_llm(self.llm).call, [{"role": "user", "content": prompt}])).strip()
         kind: Any = field.annotation
         if kind in (int, float):
             result = _NUMBER.search(answer)

@@ -5,7 +5,10 @@ from crewgraph_compat.surface.table.rows import rows
 __all__ = ["MODULES"]
 
 _HOOKS = "crewgraph.hooks"
-_POINTS = rows("crewgraph.hooks.points", "EXECUTION_BOUNDARY_POINTS", "HookAborted", "InterceptionPoint")
+_POINTS = {
+    **rows("crewgraph.hooks.points", "EXECUTION_BOUNDARY_POINTS", "InterceptionPoint"),
+    **rows("crewgraph.errors", "HookAborted"),
+}
 _DECORATORS = rows(
     "crewgraph.hooks.decorators", "after_llm_call", "after_tool_call", "before_llm_call", "before_tool_call"
 )
@@ -93,7 +96,8 @@ MODULES: dict[str, dict[str, str]] = {
         **_MODEL,
         **_OF_MODELS,
         **_GLOBAL_LIST,
-        **rows("crewgraph.hooks.points", "HookAborted", "InterceptionPoint", "LegacyHookBlocked"),
+        **rows("crewgraph.hooks.points", "InterceptionPoint", "LegacyHookBlocked"),
+        **rows("crewgraph.errors", "HookAborted"),
         **rows(
             "crewgraph.hooks.llm_hooks",
             "after_llm_call_reducer",
@@ -107,7 +111,8 @@ MODULES: dict[str, dict[str, str]] = {
         **_OF_TOOLS,
         **_DISPATCH,
         **_GLOBAL_LIST,
-        **rows("crewgraph.hooks.points", "HookAborted", "InterceptionPoint"),
+        **rows("crewgraph.hooks.points", "InterceptionPoint"),
+        **rows("crewgraph.errors", "HookAborted"),
         **rows(
             "crewgraph.hooks.tool_hooks",
             "after_tool_call_reducer",

@@ -1,0 +1,1238 @@
+"""Every extension point that takes a function, or an object with methods: what may be async is awaited.
+
+Each gets a sync function, an async one, and one that returns a coroutine; in sync runs, async runs, and sync runs inside a
+running event loop. A new extension point fails the last test until it is listed here.
+"""
+
+import asyncio
+import contextlib
+import functools
+import gc
+import importlib
+import inspect
+import pkgutil
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from langchain_core.embeddings import Embeddings
+from memory.test_custom_storage import Notebook
+from memory.unified_parts import words
+from pydantic import BaseModel
+from servers.openai_api import OpenAIServer, call
+
+import crewgraph
+from crewgraph import LLM, Agent, BaseAgent, BaseLLM, ConditionalTask, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.compiler.agent.human_review import AgentFinish, SyncHumanInputProvider, reset_provider, set_provider
+from crewgraph.contrib.evaluation.agents import AgentEvaluator
+from crewgraph.contrib.evaluation.evaluator import BaseEvaluator
+from crewgraph.contrib.evaluation.results import EvaluationScore, MetricCategory
+from crewgraph.definitions.agent.adapters import BaseAgentAdapter
+from crewgraph.definitions.flow.feedback import flow_config
+from crewgraph.definitions.flow.persistence import FlowPersistence, set_flow_persistence_factory
+from crewgraph.definitions.task.conversion import Converter
+from crewgraph.definitions.task.prompt import process_content, set_processor
+from crewgraph.events import TaskStartedEvent, crewai_event_bus
+from crewgraph.events.bus import BaseEventListener
+from crewgraph.flow import Flow, human_feedback, listen, persist, router, start
+from crewgraph.hooks import InterceptionPoint, clear_all_hooks, register_hook
+from crewgraph.hooks.registry import register_for_owner, register_scoped, scoped_hooks
+from crewgraph.knowledge.knowledge import Knowledge
+from crewgraph.knowledge.passage import SearchResult
+from crewgraph.knowledge.source.base import BaseKnowledgeSource
+from crewgraph.knowledge.storage import BaseKnowledgeStorage, set_knowledge_storage_factory
+from crewgraph.llm.connection import BaseInterceptor
+from crewgraph.memory.backend import set_memory_storage_factory
+from crewgraph.memory.entity import EntityMemory
+from crewgraph.memory.external import ExternalMemory
+from crewgraph.memory.long_term import LongTermMemory
+from crewgraph.memory.memory import Memory
+from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.project import CrewBase, after_kickoff, agent, before_kickoff, crew, task
+from crewgraph.storage.vectors.resolve import embedder_of
+from crewgraph.tools.base import BaseTool, Tool
+from crewgraph.tools.mcp.server import ToolFilterContext, is_offered
+from crewgraph.tools.structured import CrewStructuredTool
+
+KINDS = ("sync", "async", "returns a coroutine")
+MODES = ("sync", "async", "inside a loop")
+
+
+class Use:
+    """One use of an extension point.
+
+    Args:
+        kind: how the user's functions are written.
+        mode: how they are run.
+    """
+
+    def __init__(self, kind: str, mode: str) -> None:
+        self.kind, self.mode = kind, mode
+        self.calls: list[str] = []
+        self.loops: list[Any] = []
+        """The loops on which async functions ran."""
+
+        self.own_loop: Any = None
+
+    def fn(self, function: Callable[..., Any]) -> Any:
+        """Return the function in the way that users write it."""
+
+        @functools.wraps(function)
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            self.calls.append(function.__name__)
+            return function(*args, **kwargs)
+
+        if self.kind == "sync":
+            return noted
+
+        @functools.wraps(function)
+        async def later(*args: Any, **kwargs: Any) -> Any:
+            await asyncio.sleep(0)
+            self.loops.append(asyncio.get_running_loop())
+            return noted(*args, **kwargs)
+
+        if self.kind == "async":
+            return later
+
+        @functools.wraps(function)
+        def returning(*args: Any, **kwargs: Any) -> Any:
+            return later(*args, **kwargs)
+
+        return returning
+
+    def kind_of(self, base: Any, **methods: Callable[..., Any]) -> Any:
+        """Return a subclass with these methods."""
+        return type(f"Own{getattr(base, '__name__', '')}", (base,), {k: self.fn(m) for k, m in methods.items()})
+
+    def run(self, work: Callable[[], Any], awork: Callable[[], Any]) -> Any:
+        """Do something in the mode."""
+        if self.mode == "sync":
+            return work()
+
+        async def main() -> Any:
+            self.own_loop = asyncio.get_running_loop()
+            result = work() if self.mode == "inside a loop" else await awork()
+            await crewai_event_bus.aflush()  # handlers that are async run on the loop of the emitter
+            return result
+
+        return asyncio.run(main())
+
+    def crew(self, made: Crew, inputs: Any = None) -> Any:
+        return self.run(lambda: made.kickoff(inputs), lambda: made.akickoff(inputs))
+
+    def flow(self, made: Flow[Any], inputs: Any = None) -> Any:
+        return self.run(lambda: made.kickoff(inputs), lambda: made.akickoff(inputs))
+
+
+POINTS: dict[str, Callable[[Use], None]] = {}
+COVERED: dict[str, str] = {}
+"""Annotated names of the code, each with the test of this file that covers it."""
+
+
+def covers(*names: str) -> Callable[[Callable[[Use], None]], Callable[[Use], None]]:
+    def listed(case: Callable[[Use], None]) -> Callable[[Use], None]:
+        POINTS[case.__name__] = case
+        COVERED.update(dict.fromkeys(names, case.__name__))
+        return case
+
+    return listed
+
+
+def worker(*script: Any, **fields: Any) -> Agent:
+    llm = ScriptedLLM([*script] or (lambda _: "Final Answer: six"), **fields.pop("llm_fields", {}))
+    return Agent(role="Pilot", goal="Pilot", backstory="At sea.", llm=llm, **fields)
+
+
+def crew_of(made: Any = None, crew_fields: Any = None, **fields: Any) -> Crew:
+    made = made or worker()
+    work = Task(**{"name": "ask", "description": "When?", "expected_output": "A time", "agent": made, **fields})
+    return Crew(agents=[made], tasks=[work], **(crew_fields or {}))
+
+
+def using(name: str, **args: Any) -> list[str]:
+    import json
+
+    return [f"Thought: look\nAction: {name}\nAction Input: {json.dumps(args)}", "Final Answer: six"]
+
+
+# Tasks, crews, agents
+
+
+@covers()
+def guardrail_of_a_task(use: Use) -> None:
+    def check(output: Any) -> Any:
+        return (True, f"{output.raw}!")
+
+    assert use.crew(crew_of(guardrail=use.fn(check))).raw == "six!"
+
+
+@covers()
+def guardrails_of_a_task(use: Use) -> None:
+    def check(output: Any) -> Any:
+        return (True, f"{output.raw}!")
+
+    assert use.crew(crew_of(guardrails=[use.fn(check), use.fn(check)])).raw == "six!!"
+
+
+@covers()
+def guardrail_of_an_agent(use: Use) -> None:
+    def check(output: Any) -> Any:
+        return (True, f"{output.raw}!")
+
+    made = worker(guardrail=use.fn(check))
+    assert use.run(lambda: made.kickoff("When?"), lambda: made.akickoff("When?")).raw == "six!"
+
+
+@covers("definitions.task.task:ConditionalTask.condition")
+def condition(use: Use) -> None:
+    def never(output: Any) -> bool:
+        return False
+
+    made = crew_of()
+    made.tasks.append(
+        ConditionalTask(description="Then?", expected_output="A", agent=made.agents[0], condition=use.fn(never))
+    )
+    assert [output.raw for output in use.crew(made).tasks_output] == ["six", ""]
+
+
+@covers()
+def callbacks_of_tasks_and_crews(use: Use) -> None:
+    def of_task(output: Any) -> None: ...
+    def of_crew(output: Any) -> None: ...
+    def of_step(step: Any) -> None: ...
+
+    use.crew(
+        crew_of(
+            callback=use.fn(of_task), crew_fields={"task_callback": use.fn(of_crew), "step_callback": use.fn(of_step)}
+        )
+    )
+    assert sorted(use.calls) == ["of_crew", "of_step", "of_task"]
+
+
+@covers()
+def step_callback_of_an_agent(use: Use) -> None:
+    def of_step(step: Any) -> None: ...
+
+    use.crew(crew_of(worker(step_callback=use.fn(of_step))))
+    assert use.calls == ["of_step"]
+
+
+@covers(
+    "definitions.crew.crew:Crew.before_kickoff_callbacks",
+    "definitions.crew.crew:Crew.after_kickoff_callbacks",
+)
+def before_and_after_a_kickoff(use: Use) -> None:
+    def before(inputs: Any) -> Any:
+        return {**inputs, "place": "Brest"}
+
+    def after(result: Any) -> Any:
+        return result.model_copy(update={"raw": "seven"})
+
+    made = crew_of(description="When in {place}?")
+    made.before_kickoff_callbacks, made.after_kickoff_callbacks = [use.fn(before)], [use.fn(after)]
+    assert use.crew(made, {}).raw == "seven"
+    assert "When in Brest?" in made.agents[0].llm.requests[0].text
+
+
+@covers(
+    "project.decorators:CollectedAttribute(collect)",
+    "project.decorators.assemble_crew(method)",
+    "project.roles.memoize(method)",
+)
+def methods_of_a_project(use: Use) -> None:
+    def before(self: Any, inputs: Any) -> Any:
+        return {**inputs, "place": "Brest"}
+
+    def after(self: Any, result: Any) -> Any:
+        return result.model_copy(update={"raw": "seven"})
+
+    def a_pilot(self: Any) -> Agent:
+        return worker()
+
+    def ask(self: Any) -> Task:
+        return Task(description="When in {place}?", expected_output="A", agent=self.a_pilot())
+
+    def a_crew(self: Any) -> Crew:
+        return Crew(agents=self.agents, tasks=self.tasks)
+
+    body = {
+        "agents_config": {}, "tasks_config": {}, "before": before_kickoff(use.fn(before)), "after": after_kickoff(use.fn(after)),
+        "a_pilot": agent(use.fn(a_pilot)), "ask": task(use.fn(ask)), "crew": crew(use.fn(a_crew)),
+    }  # fmt: skip
+    project = CrewBase(type("Project", (), body))()
+
+    def made() -> Crew:
+        return project.crew()
+
+    assert use.run(lambda: made().kickoff({}), lambda: made().akickoff({})).raw == "seven"
+
+
+@covers("definitions.task.conversion:OutputConverter [abc]")
+def converter(use: Use) -> None:
+    class Tide(BaseModel):
+        time: str
+
+    def to_pydantic(self: Any, current_attempt: int = 1) -> Any:
+        return Tide(time="06:12")
+
+    made = crew_of(output_pydantic=Tide, converter_cls=use.kind_of(Converter, to_pydantic=to_pydantic))
+    assert use.crew(made).pydantic == Tide(time="06:12")
+
+
+@covers("definitions.task.prompt:ContentProcessorProvider [protocol]")
+def processor_of_texts(use: Use) -> None:
+    def process(self: Any, content: str, context: Any = None) -> str:
+        return content.upper()
+
+    set_processor(use.kind_of(object, process=process)())
+    try:
+        assert process_content("a") == "A"
+    finally:
+        from crewgraph.definitions.task.prompt import NoOpContentProcessor
+
+        set_processor(NoOpContentProcessor())
+
+
+@covers()
+def overridden_kickoff_of_a_crew(use: Use) -> None:
+    def kickoff(self: Any, inputs: Any = None, **_: Any) -> Any:
+        return "own"
+
+    kind = use.kind_of(Crew, kickoff=kickoff)
+    made = kind(agents=[one := worker()], tasks=[Task(description="a", expected_output="b", agent=one)])
+    if use.kind == "sync" or use.mode == "async":
+        assert use.run(made.kickoff, made.kickoff_async if use.kind == "sync" else made.kickoff_async) == "own"
+
+
+@covers("definitions.agent.agent:BaseAgent.callbacks", "definitions.agent.adapters:BaseAgentAdapter [abc]")
+def agent_adapter(use: Use) -> None:
+    def execute_task(self: Any, task: Any, context: Any = None, tools: Any = None) -> Any:
+        return "seven"
+
+    def nothing(self: Any, *_: Any, **__: Any) -> None: ...
+
+    body = {name: nothing for name in BaseAgentAdapter.__abstractmethods__ - {"execute_task"}}
+    kind = type("Own", (BaseAgentAdapter,), {**body, "execute_task": use.fn(execute_task)})
+    assert use.crew(crew_of(kind(role="A", goal="b", backstory="c"))).raw == "seven"
+
+
+@covers()
+def foreign_agent(use: Use) -> None:
+    def execute_task(self: Any, task: Any, context: Any = None, tools: Any = None) -> Any:
+        return "seven"
+
+    assert use.crew(crew_of(use.kind_of(object, execute_task=execute_task)())).raw == "seven"
+
+
+@covers()
+def agent_of_an_own_class(use: Use) -> None:
+    def execute_task(self: Any, task: Any, context: Any = None, tools: Any = None) -> Any:
+        return "seven"
+
+    kind = use.kind_of(BaseAgent, execute_task=execute_task)
+    assert use.crew(crew_of(kind(role="A", goal="b", backstory="c"))).raw == "seven"
+
+
+@covers()
+def task_of_an_own_class(use: Use) -> None:
+    def execute_sync(self: Any, agent: Any = None, context: Any = None, tools: Any = None) -> Any:
+        from crewgraph import TaskOutput
+
+        return TaskOutput(description="a", agent="b", raw="seven")
+
+    kind = use.kind_of(Task, execute_sync=execute_sync)
+    made = Crew(agents=[one := worker()], tasks=[kind(description="a", expected_output="b", agent=one)])
+    assert use.crew(made).raw == "seven"
+
+
+@covers()
+def agent_executor(use: Use) -> None:
+    def execute(prompt: Any) -> str:
+        return "seven"
+
+    assert use.crew(crew_of(worker(agent_executor=use.fn(execute)))).raw == "seven"
+
+
+# People
+
+
+@covers("definitions.flow.feedback:HumanFeedbackProvider [protocol]")
+def feedback_provider_of_a_method(use: Use) -> None:
+    def request_feedback(self: Any, context: Any, flow: Any) -> str:
+        return "approved"
+
+    provider = use.kind_of(object, request_feedback=request_feedback)()
+
+    class Draft(Flow[Any]):
+        @start()
+        @human_feedback("Send?", emit=["rejected", "approved"], default_outcome="rejected", provider=provider)
+        def write(self) -> str:
+            return "draft"
+
+        @listen("approved")
+        def send(self, result: Any) -> str:
+            return f"sent, {result.feedback}"
+
+    assert use.flow(Draft()) == "sent, approved"
+
+
+@covers()
+def feedback_provider_of_an_async_method(use: Use) -> None:
+    def request_feedback(self: Any, context: Any, flow: Any) -> str:
+        return "approved"
+
+    provider = use.kind_of(object, request_feedback=request_feedback)()
+
+    class Draft(Flow[Any]):
+        @start()
+        @human_feedback("Send?", provider=provider)
+        async def write(self) -> str:
+            return "draft"
+
+        @listen(write)
+        def send(self, result: Any) -> str:
+            return f"sent, {result.feedback}"
+
+    assert use.flow(Draft()) == "sent, approved"
+
+
+@covers()
+def feedback_provider_of_the_process(use: Use) -> None:
+    def request_feedback(self: Any, context: Any, flow: Any) -> str:
+        return "fine"
+
+    class Draft(Flow[Any]):
+        @start()
+        @human_feedback("Send?")
+        def write(self) -> str:
+            return "draft"
+
+        @listen(write)
+        def send(self, result: Any) -> str:
+            return result.feedback
+
+    with patch.object(flow_config, "_hitl_provider", use.kind_of(object, request_feedback=request_feedback)()):
+        assert use.flow(Draft()) == "fine"
+
+
+@covers("definitions.flow.feedback:InputProvider [protocol]")
+def input_providers(use: Use) -> None:
+    def request_input(self: Any, message: str, flow: Any, metadata: Any = None) -> str:
+        return "Brest"
+
+    class Asking(Flow[Any]):
+        @start()
+        def first(self) -> Any:
+            return self.ask("Where?")
+
+        @listen(first)
+        async def second(self, value: Any) -> Any:
+            return value, self.ask("Where?", timeout=5)
+
+    provider = use.kind_of(object, request_input=request_input)()
+    flow = Asking()
+    flow.input_provider = provider
+    assert use.flow(flow) == ("Brest", "Brest")
+    with patch.object(flow_config, "_input_provider", provider):
+        assert use.flow(Asking()) == ("Brest", "Brest")
+
+
+@covers()
+def human_input_provider(use: Use) -> None:
+    def setup_messages(self: Any, context: Any) -> bool:
+        return False
+
+    def post_setup_messages(self: Any, context: Any) -> None:
+        context.messages.append({"role": "user", "content": "ADDED"})
+
+    def handle_feedback(self: Any, formatted_answer: Any, context: Any) -> Any:
+        return AgentFinish(thought="", output="seven", text="seven")
+
+    methods = {
+        "setup_messages": setup_messages,
+        "post_setup_messages": post_setup_messages,
+        "handle_feedback": handle_feedback,
+    }
+    token = set_provider(use.kind_of(SyncHumanInputProvider, **methods)())
+    try:
+        made = crew_of(human_input=True)
+        assert use.crew(made).raw == "seven"
+        assert "ADDED" in made.agents[0].llm.requests[0].text
+    finally:
+        reset_provider(token)
+
+
+# Hooks
+
+
+@covers("hooks.registry.register_hook(hook)", "hooks.decorators.only_for(hook)")
+def hooks_of_all_points(use: Use) -> None:
+    points = [point for point in InterceptionPoint]
+
+    def seen(context: Any) -> None: ...
+
+    for point in points:
+        register_hook(point, use.fn(seen))
+    tool = Tool(name="look", description="Look.", func=lambda: "06:12")
+    use.crew(crew_of(worker(*using("look"), tools=[tool])))
+    assert len(use.calls) == len(points) + 2  # two requests
+
+
+@covers(
+    "hooks.registry.register_for_owner(hook)",
+    "hooks.registry.register_scoped(hook)",
+    "hooks.registry.scoped_hooks(hooks)",
+)
+def hooks_of_a_crew_and_of_a_block(use: Use) -> None:
+    def change(context: Any) -> Any:
+        return {**context.inputs, "place": "Brest"}
+
+    made = crew_of(description="When in {place} and {other}?")
+    register_for_owner(made, InterceptionPoint.INPUT, use.fn(change))
+
+    def more(context: Any) -> Any:
+        return {**context.inputs, "other": "Calais"}
+
+    with scoped_hooks():
+        register_scoped(InterceptionPoint.EXECUTION_START, use.fn(more))
+        use.crew(made, {})
+    assert "When in Brest and Calais?" in made.agents[0].llm.requests[0].text
+
+
+@covers(
+    *(f"hooks.decorators:{when}{what}Hook{more}" for when in ("Before", "After") for what in ("LLMCall", "ToolCall")
+      for more in (" [protocol]", "Method(meth)")),
+    *(f"hooks.{what}_hooks.{verb}register_{when}_{what}_call_hook(hook)" for when in ("before", "after")
+      for what in ("llm", "tool") for verb in ("", "un")),
+    "hooks.decorators:Hook [protocol]",
+)  # fmt: skip
+def hooks_by_decorators(use: Use) -> None:
+    from crewgraph.hooks import after_llm_call, after_tool_call, before_llm_call, before_tool_call
+
+    def before_model(context: Any) -> None:
+        context.messages.append({"role": "user", "content": "ADDED"})
+
+    def after_model(context: Any) -> str:
+        return context.response.replace("six", "seven")
+
+    def before_tool(context: Any) -> None:
+        context.tool_input["port"] = "Calais"
+
+    def after_tool(context: Any) -> str:
+        return f"{context.tool_result}!"
+
+    before_llm_call(use.fn(before_model))
+    after_llm_call(agents=["Pilot"])(use.fn(after_model))
+    before_tool_call(tools=["look"])(use.fn(before_tool))
+    after_tool_call(use.fn(after_tool))
+
+    def look(port: str) -> str:
+        return port
+
+    made = crew_of(worker(*using("look", port="Brest"), tools=[Tool(name="look", description="Look.", func=look)]))
+    assert use.crew(made).raw == "seven"
+    assert "ADDED" in made.agents[0].llm.requests[0].text and "Calais!" in made.agents[0].llm.requests[-1].text
+
+
+# Tools
+
+
+@covers("tools.base:Tool.func", "tools.base:BaseTool [abc]", "tools.structured:CrewStructuredTool(func)")
+def tools(use: Use) -> None:
+    def look() -> str:
+        return "06:12"
+
+    def _run(self: Any) -> str:
+        return "06:12"
+
+    class Look(BaseTool):
+        name: str = "look"
+        description: str = "Look."
+
+        def _run(self) -> str:
+            raise NotImplementedError
+
+    class Empty(BaseModel): ...
+
+    for tool in (
+        Tool(name="look", description="Look.", func=use.fn(look)),
+        use.kind_of(Look, _run=_run)(),
+        CrewStructuredTool("look", "Look.", Empty, use.fn(look)),
+    ):
+        made = crew_of(worker(*using("look"), tools=[tool]))
+        use.crew(made)
+        assert "Observation: 06:12" in made.agents[0].llm.requests[-1].text
+
+
+@covers("tools.base:BaseTool.cache_function", "tools.structured:CrewStructuredTool(cache_function)")
+def cache_function_and_cache_handler(use: Use) -> None:
+    def cacheable(args: Any, result: Any) -> bool:
+        return True
+
+    def read(self: Any, tool: str, input: str) -> Any:
+        return self.__dict__.get(input)
+
+    def add(self: Any, tool: str, input: str, output: Any) -> None:
+        self.__dict__[input] = output
+
+    counted: list[int] = []
+    tool = Tool(
+        name="look", description="Look.", func=lambda: counted.append(1) or "06:12", cache_function=use.fn(cacheable)
+    )
+    made = crew_of(worker(using("look")[0], *using("look"), tools=[tool]))
+    use.crew(made)
+    assert (len(counted), use.calls) == (1, ["cacheable"])
+    handler = use.kind_of(object, read=read, add=add)()
+    made = crew_of(worker(using("look")[0], *using("look"), tools=[tool]), crew_fields={"cache_handler": handler})
+    use.crew(made)
+    assert len(counted) == 2
+
+
+@covers("tools.base:BaseTool.require_approval", "tools.structured:CrewStructuredTool(require_approval)")
+def require_approval(use: Use) -> None:
+    def never(args: Any) -> bool:
+        return False
+
+    counted: list[int] = []
+    tool = Tool(name="look", description="Look.", func=lambda: counted.append(1) or "a", require_approval=use.fn(never))
+    use.crew(crew_of(worker(*using("look"), tools=[tool])))
+    assert (counted, use.calls) == ([1], ["never"])
+
+
+@covers()
+def texts_of_results(use: Use) -> None:
+    def format_output_for_agent(self: Any, raw_result: Any) -> str:
+        return f"<{raw_result}>"
+
+    class Look(BaseTool):
+        name: str = "look"
+        description: str = "Look."
+
+        def _run(self) -> str:
+            return "06:12"
+
+    tool = use.kind_of(Look, format_output_for_agent=format_output_for_agent)()
+    made = crew_of(worker(*using("look"), tools=[tool]))
+    use.crew(made)
+    assert "<06:12>" in made.agents[0].llm.requests[-1].text
+
+
+@covers(
+    "tools.mcp.server:MCPServer.tool_filter", "tools.mcp.server.create_dynamic_tool_filter(filter_func)",
+    "tools.mcp.server.is_offered(tool_filter)", "tools.mcp.server:MCPServer [abc]",
+)  # fmt: skip
+def filters_of_mcp_tools(use: Use) -> None:
+    def dynamic(context: Any, tool: Any) -> bool:
+        return False
+
+    def static(tool: Any) -> bool:
+        return False
+
+    context = ToolFilterContext(agent=None, server_name="s")
+    assert not is_offered(use.fn(dynamic), context, {"name": "a"})
+    assert not is_offered(use.fn(static), context, {"name": "a"})
+
+
+# Models
+
+
+@covers("llm.base:BaseLLM [abc]")
+def own_models(use: Use) -> None:
+    def call(self: Any, messages: Any, *_: Any, **__: Any) -> str:
+        return "Final Answer: seven"
+
+    def bare(self: Any, messages: Any) -> str:
+        return "Final Answer: seven"
+
+    own = use.kind_of(BaseLLM, call=call)(model="own")
+    for llm in (own, use.kind_of(object, call=bare)()):
+        made = Agent(role="A", goal="b", backstory="c", llm=llm)
+        assert use.crew(crew_of(made)).raw == "seven"
+    judged = crew_of(guardrail="It is a number.")
+    judged.tasks[0].guardrail = None
+    assert use.run(lambda: Agent(role="A", goal="b", backstory="c", llm=own).kickoff("x"),
+                   lambda: Agent(role="A", goal="b", backstory="c", llm=own).akickoff("x")).raw == "seven"  # fmt: skip
+
+
+@covers("llm.connection:BaseInterceptor [abc]")
+def interceptors(use: Use) -> None:
+    def on_outbound(self: Any, message: Any) -> Any:
+        message.headers["x-stamp"] = "harbour"
+        return message
+
+    def on_inbound(self: Any, message: Any) -> Any:
+        return message
+
+    own = use.kind_of(BaseInterceptor, on_outbound=on_outbound, on_inbound=on_inbound)()
+    with OpenAIServer(["one"]) as server:
+        llm = LLM("openai/gpt-4o", base_url=server.url, api_key="key", interceptor=own)
+        assert use.run(lambda: llm.call("Hi"), lambda: llm.acall("Hi")) == "one"
+        assert server.requests[0].headers["x-stamp"] == "harbour"
+
+
+@covers()
+def functions_that_a_models_call_executes(use: Use) -> None:
+    def look(port: str) -> str:
+        return f"{port}: 06:12"
+
+    schema = {"type": "object", "properties": {"port": {"type": "string"}}}
+    spec: Any = {"type": "function", "function": {"name": "look", "description": "Look.", "parameters": schema}}
+    with OpenAIServer([call("look", {"port": "Brest"})]) as server:
+        llm = LLM("openai/gpt-4o", base_url=server.url, api_key="key")
+        given: Any = {"tools": [spec], "available_functions": {"look": use.fn(look)}}
+        assert use.run(lambda: llm.call("Hi", **given), lambda: llm.acall("Hi", **given)) == "Brest: 06:12"
+
+
+@covers("llm.scripted:ScriptedLLM(script)")
+def scripted_models(use: Use) -> None:
+    def script(request: Any) -> str:
+        return "Final Answer: seven"
+
+    made = Agent(role="A", goal="b", backstory="c", llm=ScriptedLLM(use.fn(script)))
+    assert use.crew(crew_of(made)).raw == "seven"
+
+
+@covers("definitions.agent.lite_agent:LiteAgent.request_within_rpm_limit")
+def rate_limiters(use: Use) -> None:
+    def check_or_wait(self: Any) -> bool:
+        return True
+
+    made = crew_of()
+    made.rpm_controller = use.kind_of(object, check_or_wait=check_or_wait)()
+    use.crew(made)
+    assert use.calls == ["check_or_wait"]
+
+
+# Memory and knowledge
+
+
+@covers("storage.vectors.embedder:FunctionEmbeddings(function)")
+def embedding_functions(use: Use) -> None:
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[1.0, 0.0] for _ in texts]
+
+    embeddings = embedder_of(use.fn(embed)).embeddings
+    assert use.run(lambda: embeddings.embed_documents(["a"]), lambda: embeddings.aembed_documents(["a"])) == [
+        [1.0, 0.0]
+    ]
+    assert use.run(lambda: embeddings.embed_query("a"), lambda: embeddings.aembed_query("a")) == [1.0, 0.0]
+
+
+@covers()
+def embedding_objects(use: Use) -> None:
+    def embed_documents(self: Any, texts: list[str]) -> list[list[float]]:
+        return [[1.0, 0.0] for _ in texts]
+
+    def embed_query(self: Any, text: str) -> list[float]:
+        return [1.0, 0.0]
+
+    own = use.kind_of(Embeddings, embed_documents=embed_documents, embed_query=embed_query)()
+    embeddings = embedder_of(own).embeddings
+    assert use.run(lambda: embeddings.embed_documents(["a"]), lambda: embeddings.aembed_documents(["a"])) == [
+        [1.0, 0.0]
+    ]
+    assert use.run(lambda: embeddings.embed_query("a"), lambda: embeddings.aembed_query("a")) == [1.0, 0.0]
+
+
+@covers("memory.backend:StorageBackend [protocol]", "memory.backend.set_memory_storage_factory(factory)")
+def storages_of_a_memory(use: Use) -> None:
+    methods = {
+        name: method
+        for name, method in vars(Notebook).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    }
+    backend = use.kind_of(
+        Notebook,
+        **{
+            name: method
+            for name, method in methods.items()
+            if name in ("save", "search", "list_records", "get_record", "delete", "update")
+        },
+    )
+    if "list_records" in methods and use.kind != "sync":
+        del backend.list_records  # `search` of the notebook calls it
+    made = backend()
+
+    def factory(spec: Any) -> Any:
+        return made
+
+    set_memory_storage_factory(use.fn(factory))
+    try:
+        memory = Memory(embedder=words)
+        remember = {"scope": "/a", "categories": ["c"], "importance": 0.5}
+        use.run(
+            lambda: memory.remember("The mill closes.", **remember),
+            lambda: memory.aremember("The mill closes.", **remember),
+        )
+        found = use.run(
+            lambda: memory.recall("The mill closes.", depth="shallow"),
+            lambda: memory.arecall("The mill closes.", depth="shallow"),
+        )
+        assert [match.record.content for match in found] == ["The mill closes."]
+    finally:
+        set_memory_storage_factory(None)
+
+
+@covers()
+def storages_of_the_former_memories(use: Use) -> None:
+    def save(self: Any, value: Any, metadata: Any = None, **_: Any) -> None:
+        kept.append(value)
+
+    def search(self: Any, query: str, **_: Any) -> Any:
+        return [{"content": "KEPT", "score": 1.0}]
+
+    def reset(self: Any) -> None: ...
+
+    kept: list[Any] = []
+    own = use.kind_of(object, save=save, search=search, reset=reset)
+    made = crew_of(crew_fields={
+        "memory": True, "short_term_memory": ShortTermMemory(storage=own()), "entity_memory": EntityMemory(storage=own()),
+        "external_memory": ExternalMemory(storage=own()),
+    })  # fmt: skip
+    use.crew(made)
+    assert kept and "KEPT" in made.agents[0].llm.requests[0].text
+
+    def load(self: Any, task: str, latest_n: int) -> Any:
+        return [{"task_description": task, "score": 1.0, "datetime": "", "metadata": {"suggestions": ["MORE"]}}]
+
+    def save_item(self: Any, **_: Any) -> None: ...
+
+    memory = LongTermMemory(storage=use.kind_of(object, load=load, save=save_item, reset=reset)())
+    assert use.run(lambda: memory.search("a"), lambda: memory.asearch("a"))
+
+
+@covers("knowledge.storage:BaseKnowledgeStorage [abc]", "knowledge.storage.set_knowledge_storage_factory(factory)")
+def storages_of_knowledge(use: Use) -> None:
+    def save(self: Any, documents: list[str]) -> None:
+        self.kept = documents
+
+    def search(
+        self: Any, query: list[str], limit: int = 5, metadata_filter: Any = None, score_threshold: float = 0.6
+    ) -> Any:
+        return [SearchResult(content=self.kept[0], score=1.0, metadata={}, id="a")]
+
+    def reset(self: Any) -> None:
+        self.kept = []
+
+    own = use.kind_of(BaseKnowledgeStorage, save=save, search=search, reset=reset)
+
+    def factory(embedder: Any, name: Any) -> Any:
+        return own()
+
+    set_knowledge_storage_factory(use.fn(factory))
+    try:
+        knowledge = Knowledge("mill", ["The mill closes at noon."])
+        found = use.run(lambda: knowledge.query(["mill"]), lambda: knowledge.aquery(["mill"]))
+        assert [result["content"] for result in found] == ["The mill closes at noon."]
+        use.run(knowledge.reset, knowledge.areset)
+    finally:
+        set_knowledge_storage_factory(None)
+
+
+@covers()
+def sources_of_knowledge(use: Use) -> None:
+    def load_content(self: Any) -> str:
+        return "The mill closes at noon."
+
+    def add(self: Any) -> None:
+        self.chunks = ["The mill closes at noon."]
+        return self._save_documents()
+
+    for own in (use.kind_of(BaseKnowledgeSource, load_content=load_content), use.kind_of(BaseKnowledgeSource, add=add)):
+        knowledge = Knowledge("mill", [own()], embedder=lambda texts: [[1.0, 0.0] for _ in texts])
+        found = use.run(partial(knowledge.query, ["mill"]), partial(knowledge.aquery, ["mill"]))
+        assert [result["content"] for result in found] == ["The mill closes at noon."]
+        knowledge.reset()
+
+
+# Flows
+
+
+@covers(
+    "definitions.flow.method:FlowMethod(func)", "definitions.flow.method:ListenMethod(func)",
+    "definitions.flow.method:RouterMethod(func)", "definitions.flow.method:StartMethod(func)",
+)  # fmt: skip
+def methods_of_a_flow(use: Use) -> None:
+    def first(self: Any) -> str:
+        return "first"
+
+    def choose(self: Any, value: Any) -> str:
+        return f"label_{value}"
+
+    def last(self: Any) -> str:
+        return "last"
+
+    body = {
+        "first": (begin := start()(use.fn(first))),
+        "choose": router(begin)(use.fn(choose)),
+        "last": listen("label_first")(use.fn(last)),
+    }
+    assert use.flow(type("Own", (Flow,), body)()) == "last"
+
+
+@covers(*(f"definitions.flow.method:{kind}Method(predicate)" for kind in ("Flow", "Listen", "Router", "Start")),
+        "definitions.flow.method:MethodMetadata(predicate)", "definitions.flow.method:FlowCondition [abc]")  # fmt: skip
+def start_conditions(use: Use) -> None:
+    def never(context: Any) -> bool:
+        return False
+
+    class Two(Flow[Any]):
+        @start()
+        def one(self) -> str:
+            return "one"
+
+        @start(use.fn(never))
+        def two(self) -> str:
+            raise AssertionError
+
+    assert use.flow(Two()) == "one"
+
+
+@covers(
+    "definitions.flow.persistence:FlowPersistence [abc]",
+    "definitions.flow.persistence.set_flow_persistence_factory(factory)",
+)
+def persistence_backends(use: Use) -> None:
+    states: dict[str, Any] = {}
+
+    def init_db(self: Any) -> None: ...
+
+    def save_state(self: Any, flow_uuid: str, method_name: str, state_data: Any) -> None:
+        states[flow_uuid] = dict(state_data)
+
+    def load_state(self: Any, flow_uuid: str) -> Any:
+        return states.get(flow_uuid)
+
+    backend = use.kind_of(FlowPersistence, save_state=save_state, load_state=load_state)
+    backend.init_db = init_db
+    backend.__abstractmethods__ = frozenset()
+    set_flow_persistence_factory(use.fn(lambda: backend()))
+    try:
+
+        @persist
+        class Counting(Flow[Any]):
+            @start()
+            def count(self) -> int:
+                self.state["n"] = self.state.get("n", 0) + 1
+                return self.state["n"]
+
+    finally:
+        set_flow_persistence_factory(None)
+    first = Counting(checkpointer=False)
+    assert use.flow(first) == 1
+    assert states[first.state["id"]]["n"] == 1
+    states["other"] = {"id": "other", "n": 41}
+    assert use.flow(Counting(checkpointer=False), {"id": "other"}) == 42
+
+
+@covers()
+def questions_kept_by_a_backend(use: Use) -> None:
+    calls: list[str] = []
+
+    def save_state(self: Any, flow_uuid: str, method_name: str, state_data: Any) -> None: ...
+    def load_state(self: Any, flow_uuid: str) -> Any: ...
+    def save_pending_feedback(self: Any, flow_uuid: str, context: Any, state_data: Any) -> None:
+        calls.append("save")
+
+    def clear_pending_feedback(self: Any, flow_uuid: str) -> None:
+        calls.append("clear")
+
+    own = use.kind_of(
+        FlowPersistence, save_state=save_state, load_state=load_state, save_pending_feedback=save_pending_feedback,
+        clear_pending_feedback=clear_pending_feedback,
+    )  # fmt: skip
+    own.init_db = lambda self: None
+    own.__abstractmethods__ = frozenset()
+
+    class Draft(Flow[Any]):
+        @start()
+        @human_feedback("Send?")
+        def write(self) -> str:
+            return "draft"
+
+    flow = persist(own())(Draft)()
+    pending = use.flow(flow)
+    again = Draft()
+    use.run(lambda: again.resume(pending.flow_id, "yes"), lambda: again.aresume(pending.flow_id, "yes"))
+    assert calls == ["save", "clear"]
+
+
+@covers("contrib.a2a.extension:A2AExtension [protocol]")
+def extensions_of_remote_agents(use: Use) -> None:
+    from crewgraph.contrib.a2a.extension import ExtensionRegistry
+
+    def inject_tools(self: Any, agent: Any) -> None: ...
+    def extract_state_from_history(self: Any, history: Any) -> Any:
+        return "state"
+
+    def augment_prompt(self: Any, base_prompt: str, state: Any) -> str:
+        return f"{base_prompt} {state}"
+
+    def process_response(self: Any, response: Any, state: Any) -> Any:
+        return f"{response} {state}"
+
+    registry = ExtensionRegistry()
+    registry.register(use.kind_of(object, **{
+        "inject_tools": inject_tools, "extract_state_from_history": extract_state_from_history,
+        "augment_prompt": augment_prompt, "process_response": process_response,
+    })())  # fmt: skip
+    registry.inject_all_tools(worker())
+    states = registry.extract_all_states([])
+    assert registry.augment_prompt_with_all("a", states) == "a state"
+    assert registry.process_response_with_all("b", states) == "b state"
+
+
+# Events, evaluation
+
+
+@covers("events.bus:BaseEventListener [abc]", "events.bus:Registration(handler)", "events.bus:Depends(handler)")
+def event_handlers(use: Use) -> None:
+    def noted(source: Any, event: Any) -> None: ...
+
+    handler = use.fn(noted)
+
+    class Listener(BaseEventListener):
+        def setup_listeners(self, crewai_event_bus: Any) -> None:
+            crewai_event_bus.on(TaskStartedEvent)(handler)
+
+    with crewai_event_bus.scoped_handlers():
+        Listener()
+        use.crew(crew_of())
+        crewai_event_bus.flush(5)
+        assert use.calls == ["noted"]
+
+
+@covers("events.stream_context.add_stream_sink(sink)")
+def stream_sinks(use: Use) -> None:
+    from crewgraph.events.stream_context import add_stream_sink, reset_stream_sinks
+
+    def noted(source: Any, event: Any) -> None: ...
+
+    token = add_stream_sink(use.fn(noted))
+    try:
+        use.crew(crew_of())
+        crewai_event_bus.flush(5)
+        assert use.calls
+    finally:
+        reset_stream_sinks(token)
+
+
+@covers("contrib.evaluation.evaluator:BaseEvaluator [abc]", "contrib.evaluation.evaluator:ModelEvaluator [abc]")
+def evaluators(use: Use) -> None:
+    def evaluate(self: Any, *_: Any, **__: Any) -> EvaluationScore:
+        return EvaluationScore(score=7.0, feedback="fine")
+
+    kind = use.kind_of(BaseEvaluator, evaluate=evaluate)
+    kind.metric_category = property(lambda self: MetricCategory.GOAL_ALIGNMENT)
+    kind.__abstractmethods__ = frozenset()
+    made = crew_of()
+    evaluator = AgentEvaluator(agents=made.agents, evaluators=[kind()])
+    use.crew(made)
+    results = evaluator.get_agent_evaluation()
+    assert [result.overall_score for result in results.values()] == [7.0]
+
+
+# ---
+
+
+@pytest.fixture(autouse=True)
+def no_hooks_left() -> Iterator[None]:
+    yield
+    clear_all_hooks()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", POINTS)
+def test_user_code_may_be_async(name: str, kind: str, mode: str):
+    use = Use(kind, mode)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        POINTS[name](use)
+        gc.collect()
+    assert [str(one.message) for one in caught if "never awaited" in str(one.message)] == []
+
+
+def test_async_code_is_awaited_on_the_loop_of_an_async_run():
+    use = Use("async", "async")
+    for name in (
+        "feedback_provider_of_a_method",
+        "feedback_provider_of_the_process",
+        "guardrail_of_a_task",
+    ):
+        POINTS[name](use)
+        assert use.loops and set(use.loops) == {use.own_loop}, name
+        use.loops.clear()
+
+
+def test_a_crew_that_an_async_tool_kicks_off_may_call_async_tools_in_parallel():
+    async def inner(number: int) -> str:
+        await asyncio.sleep(0.01)
+        return str(number)
+
+    async def outer() -> str:
+        llm = ScriptedLLM(
+            [[ToolUse("inner", {"number": 1}), ToolUse("inner", {"number": 2})], "done"], native_tools=True
+        )
+        made = Agent(
+            role="A", goal="b", backstory="c", llm=llm, tools=[Tool(name="inner", description="In.", func=inner)]
+        )
+        return crew_of(made).kickoff().raw
+
+    tool = Tool(name="outer", description="Out.", func=outer)
+    made = crew_of(worker(*using("outer"), tools=[tool]))
+    made.kickoff()
+    assert "Observation: done" in made.agents[0].llm.requests[-1].text
+
+
+COVERED_ELSEWHERE = {
+    **dict.fromkeys(
+        (
+            *(
+                "contrib.files.agent_files:ReadFileTool",
+                "contrib.skills.tool:LoadSkillTool",
+                "tools.code:CodeInterpreterTool",
+            ),
+            *("definitions.agent.delegation_tools:CoworkerTool", "tools.image:AddImageTool"),
+            *("tools.memory:RecallMemoryTool", "tools.memory:RememberTool"),
+        ),
+        "inherits the fields of `BaseTool`",
+    ),
+    "contrib.a2a.auth:ClientAuthScheme": "its methods are async",
+    "contrib.a2a.extension:ExtensionState": "has no methods",
+    "contrib.snapshots.providers:BaseProvider": "tests/contrib/snapshots",
+    "contrib.queue.worker:QueueWorker": "targets create crews, outside of runs",
+    "testing.models:ModelRecording": "normalizes texts of a test",
+    "testing.models.record_models": "normalizes texts of a test",
+}
+"""Names of the code, each with where it is covered, or why it need not be."""
+
+OURS = """
+contrib.declared.flow_class.build_flow_class(backends)
+contrib.declared.steps.bind_to_flow(function)
+contrib.middleware.loop.middleware_loop(configured)
+contrib.serve.execution:EventSink [protocol]
+contrib.serve.execution:RunExecution(is_temporary)
+contrib.serve.guard:Guard(app)
+contrib.serve.running:EventReader [protocol]
+contrib.serve.running:Runs [protocol]
+contrib.snapshots.recording:SnapshotRecorder(point)
+contrib.snapshots.recording:SnapshotRecorder(concerns)
+definitions.agent.adapters:BaseConverterAdapter [abc]
+definitions.agent.adapters:BaseToolAdapter [abc]
+definitions.checkpoints:ForkMethod(function)
+definitions.crew.abilities:CrewConversation [protocol]
+definitions.flow.checkpoints:RunExtension [protocol]
+definitions.flow.method.labels_in_code(function)
+definitions.flow.method.mark_uncalled(decorator)
+definitions.flow.method.returned_labels(function)
+definitions.flow.method.texts_in_code(function)
+definitions.flow.run_methods:hybridmethod(function)
+definitions.flow.state:Writer [protocol]
+definitions.flow.state.read_with_retries(read)
+events.bus:CircularDependencyError(handlers)
+events.bus:HandlerPlan(inline)
+events.bus:HandlerPlan(later)
+events.bus:Registration(after)
+events.bus.call_handler(function)
+events.bus.handler_name(handler)
+events.frames:StreamSessionBase [abc]
+events.stream_context:ContextListener [protocol]
+events.stream_context.reset_stream_sinks(token)
+hooks.registry.adispatch(reducer)
+hooks.registry.dispatch(reducer)
+hooks.registry.run_hooks(hooks)
+hooks.registry.run_hooks(reducer)
+hooks.registry.unregister(hook)
+knowledge.files.read_or_fail(read)
+llm.chat_model:ChatModel(on_answer)
+llm.current_call:OngoingCall(on_text)
+llm.events:RequestEnd(completed)
+llm.events:RequestEnd(failed)
+llm.fallback:FallbackModel(on_fallback)
+llm.frames.stream_frames(work)
+llm.openai_clients.across_event_loops(make_client)
+llm.profile:Profile [abc]
+llm.rate_limit.await_slot(on_wait)
+llm.rate_limit.wait_for_slot(on_wait)
+llm.retry:RetryingModel(on_wait)
+llm.runnable:RunnableModel [abc]
+llm.structure:StructuringModel [protocol]
+llm.watching:RequestWatcher [protocol]
+memory.custom_storage:BackendRecords(embedder)
+memory.events.save_with_events(save)
+memory.events.search_with_events(search)
+memory.memory:MemoryReads [abc]
+memory.memory:MemoryWrites [abc]
+storage.vectors.embedder:NamedEmbedder(name)
+storage.vectors.embedder.shared_embedder(create)
+tools.adapt:AdaptedTool [abc]
+tools.adapt.atraced(work)
+tools.adapt.showing(shown)
+tools.adapt.traced(work)
+tools.injected.with_agent_state(state)
+tools.langchain.langchain_tool(call)
+tools.langchain.langchain_tool(acall)
+tools.results.result_schema_of(function)
+tools.structured:UsageCounted [protocol]
+tools.structured.checked_arguments(function)
+tools.structured.keyword_names(function)
+"""
+"""Functions and classes that only our code calls, with its own functions."""
+
+
+def _derived() -> Iterator[str]:
+    """Yield the fields, parameters and classes through which functions and objects of users may come."""
+    skipped = ("core", "compiler", "runtime", "storage.", "cli", "plot", "observe", "lazy", "schema", "text", "former_names",
+               "functions", "extensions", "overrides", "annotations", "redaction", "tracebacks", "__main__")  # fmt: skip
+    for info in pkgutil.walk_packages(crewgraph.__path__, "crewgraph."):
+        name = info.name.removeprefix("crewgraph.")
+        if not name.startswith(skipped) or name == "storage.vectors.embedder":
+            module = importlib.import_module(info.name)
+            for public in getattr(module, "__all__", ()):
+                value = vars(module).get(public)
+                if getattr(value, "__module__", None) == info.name:
+                    yield from _places(name, public, value)
+
+
+def _places(module: str, name: str, value: Any) -> Iterator[str]:
+    if inspect.isfunction(value):
+        yield from (
+            f"{module}.{name}({one.name})"
+            for one in inspect.signature(value).parameters.values()
+            if _is_callable(one.annotation)
+        )
+        return
+    if not inspect.isclass(value):
+        return
+    if getattr(value, "_is_protocol", False) or inspect.isabstract(value):
+        yield f"{module}:{name} [{'protocol' if getattr(value, '_is_protocol', False) else 'abc'}]"
+    if issubclass(value, BaseModel):
+        own = vars(value).get("__annotations__") or {}
+        yield from (
+            f"{module}:{name}.{key}"
+            for key, one in value.model_fields.items()
+            if key in own and _is_callable(one.annotation)
+        )
+        return
+    with contextlib.suppress(ValueError, TypeError):  # builtins have no signature
+        parameters = inspect.signature(value).parameters.values()
+        yield from (f"{module}:{name}({one.name})" for one in parameters if _is_callable(one.annotation))
+
+
+def _is_callable(annotation: object) -> bool:
+    return any(word in str(annotation) for word in ("Callable", "Protocol", "Awaitable"))
+
+
+def test_every_extension_point_is_listed():
+    known = {*COVERED, *OURS.split("\n")}
+    missing = [place for place in _derived() if place not in known and _owner(place) not in COVERED_ELSEWHERE]
+    assert missing == []
+
+
+def _owner(place: str) -> str:
+    return re.sub(r" .*|\(.*|(?<=[A-Z])(\w+)\.\w+$", r"\1", place)
