@@ -33,7 +33,7 @@ from crewgraph.llm.openai_clients import (
 )
 from crewgraph.llm.provider_fields import KEY, join_parts
 from crewgraph.llm.reasoning import without_reasoning
-from crewgraph.llm.replies import Limit, Turn, joined, message_in, structure_errors, whole_reply
+from crewgraph.llm.replies import Limit, ModelTurn, joined, message_in, structure_errors, whole_reply
 from crewgraph.llm.strict_schema import strict_schema
 from crewgraph.llm.tool_schemas import tools_for
 from crewgraph.llm.usage import read_langchain_usage, read_usage
@@ -219,7 +219,9 @@ class ChatModel:
         name, (runnable, bound) = self.name, self._runnable_for(tools)
         with ProviderErrors(name, self.redactor):
             sent = expanded(messages)
-            turn = Turn(_message_cache.convert(_user_first(sent) if self._user_must_begin else sent), self._protocol)
+            turn = ModelTurn(
+                _message_cache.convert(_user_first(sent) if self._user_must_begin else sent), self._protocol
+            )
             run_config = _named(config, name, self._takes_settings, self.redactor)
             keywords = {**bound, **self._stop_keywords(stop)}
             while turn.goes_on:
@@ -244,7 +246,9 @@ class ChatModel:
         name, (runnable, bound) = self.name, self._runnable_for(tools, across_loops=True)
         with ProviderErrors(name, self.redactor):
             sent = await aexpanded(messages)
-            turn = Turn(_message_cache.convert(_user_first(sent) if self._user_must_begin else sent), self._protocol)
+            turn = ModelTurn(
+                _message_cache.convert(_user_first(sent) if self._user_must_begin else sent), self._protocol
+            )
             run_config = _named(config, name, self._takes_settings, self.redactor)
             keywords = {**bound, **self._stop_keywords(stop)}
             while turn.goes_on:
@@ -318,7 +322,7 @@ class ChatModel:
             stop_words = without_blank(stop_words)
         return {"stop": stop_words} if stop and stop_words and self._accepts_stop else {}
 
-    def _reply(self, turn: Turn, stop: Sequence[str], *, structured: bool) -> Reply:
+    def _reply(self, turn: ModelTurn, stop: Sequence[str], *, structured: bool) -> Reply:
         parts = [_read_message(message) for message in turn.answers]
         if self._on_answer is not None:
             for message, part in zip(turn.answers, parts, strict=True):

@@ -22,7 +22,7 @@ __all__ = [
     "REASONS",
     "Ending",
     "Limit",
-    "Turn",
+    "ModelTurn",
     "Verdict",
     "ending_of",
     "joined",
@@ -168,7 +168,7 @@ def said_ending(answer: object) -> Ending:
     metadata: object = get_field(answer, "response_metadata")
     if not isinstance(metadata, Mapping):
         metadata = {name: get_field(answer, name) for name in _NAMES}
-    refusal = refusal_in(answer) or get_field(answer, "refusal")
+    refusal = _refusal_in(answer) or get_field(answer, "refusal")
     return ending_of(cast("PlainMapping", metadata), refusal=refusal if isinstance(refusal, str) else "")
 
 
@@ -245,7 +245,7 @@ def whole_reply(
 _MAX_PARTS = 16
 
 
-class Turn:
+class ModelTurn:
     """A turn of a model. Its provider may pause it; it goes on when what the model has said is sent back."""
 
     def __init__(self, messages: list[Any], provider: str = "") -> None:
@@ -267,7 +267,7 @@ class Turn:
         message = cast("Any", answer) if raw is None else raw
         self.answers.append(message)
         metadata: PlainMapping = getattr(message, "response_metadata", None) or {}
-        self.ending = ending_of(metadata, refusal=refusal_in(message), provider=self._provider)
+        self.ending = ending_of(metadata, refusal=_refusal_in(message), provider=self._provider)
         if self.goes_on:
             self.messages = [*self.messages, message]
 
@@ -327,7 +327,7 @@ def _cut_text(model: str, reason: str, limit: Limit | None, reply: Reply, said: 
     return f"The answer of the model `{model}` is not whole{_where()}: {why}.{calls}{said} {advice}"
 
 
-def refusal_in(message: Any) -> str:
+def _refusal_in(message: Any) -> str:
     """Return the words with which a model refused, from a LangChain message; empty if it did not."""
     extra: PlainMapping = getattr(message, "additional_kwargs", None) or {}
     if refusal := extra.get("refusal"):
