@@ -353,7 +353,7 @@ class BaseTool(RedactedModel, ABC, metaclass=ToolType):
 
     def _render(self, result: Any) -> Rendered:
         """Render a result, given as plain data, for the model."""
-        text: object = self.format_output_for_agent(restore_result(self.result_schema, result))
+        text = cast("object", self.format_output_for_agent(restore_result(self.result_schema, result)))
         return text if isinstance(text, str) else resolved(text), []
 
     def _text_of(self, result: Any) -> str:
