@@ -256,7 +256,8 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
         if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError)):
             raise
         failure = _as_effect_failure(error)
-        failure.spent = spent
+        if isinstance(failure, EffectFailed):
+            failure.spent = spent
         raise failure from failure.__cause__
     record = {"value": value, **used(), **performing.spent}
     journal.spent.count(record)
