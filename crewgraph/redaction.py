@@ -57,7 +57,7 @@ _PLAIN = re.compile(
     rf"""
     {_PATH}.*
     | [\w./-]+\.(?:cer|cfg|conf|crt|der|env|ini|json|jwk|key|p12|pem|pfx|pub|sock|toml|txt|ya?ml)  # a relative path
-    | (?!(?:sk|rk|pk)[-_])(?=.{{,15}}\Z) (?: [a-z]+(?:[-_.][a-z]+)* | [A-Z]+(?:[-_.][A-Z]+)* | [A-Z][a-z]+ | [\d.,:_+-]+ )  # words, a number
+    | (?!(?:sk|rk|pk)[-_])(?=.{{,15}}\Z) (?: [a-z]+(?:[-_.][a-z]+)* | [A-Z]+(?:[-_.][A-Z]+)* | [A-Z][a-z]+ | [\d.,:_+-]+ )
     | [A-Za-z][A-Za-z0-9+.-]*://.*                                             # if it has no credentials
     """,
     re.VERBOSE | re.DOTALL,
@@ -279,7 +279,9 @@ def redact_error(error: BaseException, redactor: SecretRedactor) -> None:
         if isinstance(one, OSError):
             one.strerror = redactor.redact_data(one.strerror)
         fields: dict[str, object] = vars(one)  # with what its text is made of, and its notes
-        fields.update((name, shown) for name, value in fields.items() if (shown := redactor.redact_data(value)) != value)
+        fields.update(
+            (name, shown) for name, value in fields.items() if (shown := redactor.redact_data(value)) != value
+        )
         errors += [cause for cause in (one.__cause__, one.__context__) if cause is not None]
         if isinstance(one, BaseExceptionGroup):
             errors += cast("Sequence[BaseException]", one.exceptions)

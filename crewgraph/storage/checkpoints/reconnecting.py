@@ -77,8 +77,9 @@ def _pool_of(saver: Any, error: Exception) -> Any:
     """
     pool = saver.conn
     if not inspect.isroutine(getattr(pool, "check", None)):
+        why = " ".join(str(error).split())
         raise StorageError(
-            f"the connection of the {type(saver).__name__} to PostgreSQL was lost, and it has no other: {" ".join(str(error).split())}. Give it a pool "
-            "of connections, `psycopg_pool.ConnectionPool` (`AsyncConnectionPool`), which replaces those that are lost."
+            f"the connection of the {type(saver).__name__} to PostgreSQL was lost, and it has no other: {why}. Give it a pool of "
+            "connections, `psycopg_pool.ConnectionPool` (`AsyncConnectionPool`), which replaces those that are lost."
         ) from error
     return pool
