@@ -57,7 +57,7 @@ _PLAIN = re.compile(
     rf"""
     {_PATH}.*
     | [\w./-]+\.(?:cer|cfg|conf|crt|der|env|ini|json|jwk|key|p12|pem|pfx|pub|sock|toml|txt|ya?ml)  # a relative path
-    | (?=.{{,15}}\Z) (?: [a-z]+(?:[-_.][a-z]+)* | [A-Z]+(?:[-_.][A-Z]+)* | [A-Z][a-z]+ | [\d.,:_+-]+ )  # words, a number
+    | (?!(?:sk|rk|pk)[-_])(?=.{{,15}}\Z) (?: [a-z]+(?:[-_.][a-z]+)* | [A-Z]+(?:[-_.][A-Z]+)* | [A-Z][a-z]+ | [\d.,:_+-]+ )
     | [A-Za-z][A-Za-z0-9+.-]*://.*                                             # if it has no credentials
     """,
     re.VERBOSE | re.DOTALL,

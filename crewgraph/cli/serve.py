@@ -168,7 +168,13 @@ async def _serve(
         )
         await asyncio.to_thread(app.state.claim)
         config = uvicorn.Config(
-            app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=max(int(grace), 1), lifespan="on"
+            app,
+            host=host,
+            port=port,
+            log_level="warning",
+            timeout_graceful_shutdown=max(int(grace), 1),
+            lifespan="on",
+            **extension("serve.limits"),
         )
         server = uvicorn.Server(config)
         running = asyncio.ensure_future(_served(server, f"{host}:{port}"))

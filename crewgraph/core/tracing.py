@@ -152,9 +152,8 @@ def callbacks_with_redaction(
     config: RunnableConfig, redactor: Callable[[], SecretRedactor]
 ) -> BaseCallbackManager | list[BaseCallbackHandler]:
     """Return the callbacks of a config behind one that takes the secrets out of the errors of requests."""
-    around = (
-        var_child_runnable_config.get() or {}
-    )  # LangChain takes the callbacks of the context if the config has none
+    # LangChain takes the callbacks of the context if the config has none.
+    around = var_child_runnable_config.get() or {}
     given, first = config.get("callbacks") or around.get("callbacks"), _Redaction(redactor)
     if not isinstance(given, BaseCallbackManager):
         return [first, *(given or ())]

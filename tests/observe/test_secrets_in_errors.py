@@ -161,7 +161,7 @@ def test_no_file_of_a_flow_has_the_key(mode: Mode, refusing: OpenAIServer, stora
 class Quoting(BaseLLM):
     """A model of a program's own."""
 
-    def call(self, messages: Any, **more: Any) -> str:
+    def call(self, messages: Any, *args: Any, **more: Any) -> str:
         try:
             raise OSError(13, f"refused {self.api_key}")
         except OSError as error:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -137,9 +138,7 @@ def test_with_docker_that_does_not_answer_nothing_is_done(mode: Mode, tmp_path: 
     refused(mode, coder("print(1)"), "Docker does not answer: Cannot connect to the daemon. Start it.")
 
 
-@pytest.mark.skipif(
-    not any((Path(folder) / "docker").exists() for folder in REAL.split(os.pathsep)), reason="no docker here"
-)
+@pytest.mark.skipif(shutil.which("docker", path=REAL) is None, reason="no docker here")
 def test_the_real_client_says_that_there_is_no_daemon(mode: Mode, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     refused(mode, coder("print(1)"), r"Docker does not answer: (?i:.*cannot connect.*127\.0\.0\.1:9.*) Start it\.")

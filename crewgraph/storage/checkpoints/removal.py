@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from typing import cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
@@ -297,12 +298,12 @@ def tells_the_end(channel: str) -> bool:
 def is_open(stored: CheckpointTuple) -> bool:
     """Whether the run with this latest checkpoint has not ended: it failed, was abandoned, or waits for an answer."""
     values = stored.checkpoint["channel_values"]
-    progress, parked, unsaved = map(values.get, _OPEN_FLOW)
-    if bool(stored.pending_writes) or has_next(values) or (isinstance(parked, dict) and bool(parked)):
+    if stored.pending_writes or has_next(values):
         return True
-    if not (isinstance(progress, dict) and "inflight" in progress):
+    progress, parked, unsaved = (cast("PlainMapping", values.get(name) or {}) for name in _OPEN_FLOW)
+    if not isinstance(progress, dict) or "inflight" not in progress:  # a channel of somebody else's graph
         return False
-    return bool(progress["inflight"]) or (isinstance(unsaved, dict) and unsaved.get("run") == progress.get("run"))
+    return bool(progress["inflight"] or parked) or (bool(unsaved) and unsaved["run"] == progress["run"])
 
 
 def _ages(connection: sqlite3.Connection) -> list[tuple[str, int]]:

@@ -75,7 +75,8 @@ def saver_of_host(saver: _Saver) -> _Saver:
 def strictly_reading(saver: _Saver) -> _Saver:
     """Return a saver that runs no code from its database: the given one if it does not, otherwise a view of it.
 
-    A saver on PostgreSQL always has one, which repeats what a lost connection did not do. A saver has one view while it is in use.
+    A saver on PostgreSQL always has a view, which repeats what a lost connection did not do. A saver has one view while it
+    is in use.
 
     Raises:
         StorageError: the saver has a serializer of a class that crewgraph does not know.
