@@ -359,23 +359,29 @@ def test_an_abandoned_stream_gives_its_thread_back(tmp_path: Path, end: str):
 
 @pytest.mark.parametrize("kind", ["SqliteCheckpointer", "AsyncPostgresSaver"])
 def test_a_run_whose_event_loop_was_closed_gives_its_thread_back(tmp_path: Path, postgres: Postgres, kind: str):
-    async def first(saver: Any) -> Any:
+    async def abandoned(dsn: str) -> tuple[Any, Any]:
+        if kind == "SqliteCheckpointer":
+            saver: Any = SqliteCheckpointer(tmp_path / "runs.db")
+            return await begun(saver), saver
+        async with AsyncPostgresSaver.from_conn_string(dsn) as saver:
+            await saver.setup()
+            return await begun(saver), saver
+
+    async def begun(saver: Any) -> Any:
         graph: Any = crew(*(task(name, agent(ScriptedLLM(["done"]))) for name in "ab")).compile(checkpointer=saver)
-        parts = graph.astream({}, AT)
+        parts = graph.astream({}, AT, durability="sync")
         await anext(parts)
-        assert claim_keeper(saver).holder("t") is not None
+        assert await asyncio.to_thread(claim_keeper(saver).holder, "t") is not None
         return parts
 
-    loop = asyncio.new_event_loop()
-    opened = saver_of(kind, tmp_path, postgres)
-    saver = loop.run_until_complete(opened.__aenter__())
-    parts = loop.run_until_complete(first(saver))
-    keeper = claim_keeper(saver)
-    loop.run_until_complete(opened.__aexit__(None, None, None))
-    loop.close()
-    del parts, loop
-    gc.collect()
-    wait_until(lambda: keeper.holder("t") is None, 10)
+    with postgres.database() as dsn:
+        loop = asyncio.new_event_loop()
+        parts, saver = loop.run_until_complete(abandoned(dsn))
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+        del parts, loop
+        gc.collect()
+        wait_until(lambda: claim_keeper(saver).holder("t") is None, 10)
 
 
 class Single(Flow[dict[str, Any]]):

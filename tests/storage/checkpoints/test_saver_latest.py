@@ -107,6 +107,7 @@ def test_tables_of_the_first_version_are_brought_up_to_date(tmp_path: Path):
         "writes DROP COLUMN data",
     ):
         connection.execute(f"ALTER TABLE {column}")
+    connection.execute("DROP TABLE claims")
     connection.execute("PRAGMA user_version = 1")
     connection.commit()
     connection.close()
