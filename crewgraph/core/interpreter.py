@@ -252,18 +252,23 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
                 here, effect, {"error": [_DENIED, error.reason, "crewgraph"], **used(), **performing.spent}
             )
         performing.raise_delayed()
-        spent: PlainDict = performing.spent.get(SPENT, {})
-        if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError)):
-            raise
-        failure = _as_effect_failure(error)
-        if isinstance(failure, EffectFailed):
-            failure.spent = spent
+        failure = _paid_failure(error, performing.spent.get(SPENT, {}))
         raise failure from failure.__cause__
     record = {"value": value, **used(), **performing.spent}
     journal.spent.count(record)
     yield from journal.write(here, effect, record)
     performing.raise_delayed()
     return value
+
+
+def _paid_failure(error: Exception, spent: PlainDict) -> Exception:
+    """Return the failure of an effect with what it has spent, so that its record counts it; other errors as they are."""
+    if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError)):
+        return error
+    failure = _as_effect_failure(error)
+    if isinstance(failure, EffectFailed):
+        failure.spent = spent
+    return failure
 
 
 def _ask(ask: Ask, frame: _Frame, here: str) -> Program[object]:
