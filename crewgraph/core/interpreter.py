@@ -252,7 +252,8 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
                 here, effect, {"error": [_DENIED, error.reason, "crewgraph"], **used(), **performing.spent}
             )
         performing.raise_delayed()
-        failure = _paid_failure(error, performing.spent.get(SPENT, {}))
+        if (failure := _paid_failure(error, performing.spent.get(SPENT, {}))) is None:
+            raise
         raise failure from failure.__cause__
     record = {"value": value, **used(), **performing.spent}
     journal.spent.count(record)
@@ -261,13 +262,14 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     return value
 
 
-def _paid_failure(error: Exception, spent: PlainDict) -> Exception:
-    """Return the failure of an effect with what it has spent, so that its record counts it; other errors as they are."""
-    if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError)):
-        return error
+def _paid_failure(error: Exception, spent: PlainDict) -> EffectFailed | None:
+    """Return the failure of an effect with what it has spent, which its record counts; None if it is another error, or free."""
+    if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError, HookAborted)):
+        return None
     failure = _as_effect_failure(error)
-    if isinstance(failure, EffectFailed):
-        failure.spent = spent
+    if isinstance(failure, HookAborted):
+        return None
+    failure.spent = spent
     return failure
 
 
