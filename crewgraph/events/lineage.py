@@ -20,7 +20,7 @@ from crewgraph.errors import CrewgraphError
 from crewgraph.events.base import BaseEvent, new_id, task_id_of
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
-from crewgraph.scoped import give_back, scoped
+from crewgraph.scoped import give_back, restoring, scoped
 
 __all__ = [
     "ENDINGS",
@@ -345,10 +345,10 @@ def current_lineage() -> Lineage:
     return Lineage(_SCOPES.get(), _TRIGGER.get())
 
 
-class restored_lineage:
+class restored_lineage(restoring):
     """Restores the lineage after a block; inside, the given one counts, if any."""
 
-    __slots__ = ("_lineage", "_tokens")
+    __slots__ = ("_lineage",)
 
     def __init__(self, lineage: Lineage | None = None) -> None:
         self._lineage = lineage
@@ -357,21 +357,15 @@ class restored_lineage:
         scopes, trigger = self._lineage or (_SCOPES.get(), _TRIGGER.get())
         self._tokens = _SCOPES.set(scopes), _TRIGGER.set(trigger)
 
-    def __exit__(self, *failure: object) -> None:
-        give_back(*self._tokens)
 
-
-class running:
+class running(restoring):
     """Encloses a run of a crew or flow: gives it an id unless it is inside another run, and restores the lineage at its end."""
 
-    __slots__ = ("_tokens",)
+    __slots__ = ()
 
     def __enter__(self) -> None:
         run = _RUN.get() or new_id()
         self._tokens = _RUN.set(run), _SCOPES.set(_SCOPES.get()), _TRIGGER.set(_TRIGGER.get())
-
-    def __exit__(self, *failure: object) -> None:
-        give_back(*self._tokens)
 
 
 def run_id() -> str | None:

@@ -211,8 +211,11 @@ def cut_at(content: Content, stop: Sequence[str]) -> Content:
     """Truncate content at the first stop word, which a model or its server did not stop at."""
     if not isinstance(content, str):
         return _cut_blocks(content, stop)
-    ends = [position for stop_word in stop if stop_word and (position := content.find(stop_word)) >= 0]
-    return content[: min(ends)].rstrip() if ends else content
+    end = len(content)
+    for stop_word in stop:
+        if stop_word and 0 <= (position := content.find(stop_word)) < end:
+            end = position
+    return content[:end].rstrip() if end < len(content) else content
 
 
 _BYTES = "base64 bytes"

@@ -422,8 +422,8 @@ class _FunctionTool(AdaptedTool):
         return arguments
 
     def _values(self, schema: type[BaseModel], args: PlainDict) -> PlainDict:
-        arguments = super()._values(schema, args)
-        if self._accepted_names is None:
+        arguments = call_arguments(validated(schema, args))
+        if self._accepted_names is None or arguments.keys() <= self._accepted_names:
             return arguments
         # drop defaults that the function does not accept
         return {name: value for name, value in arguments.items() if name in self._accepted_names or name in args}

@@ -563,13 +563,14 @@ def _record_failures(
     for action, request in zip(actions.actions, requests, strict=True):
         if request.outcome is not None and request.outcome["failed"]:
             yield Notify(partial(context.observer.tool_refused, action.tool, action.args, request.outcome["text"]))
+    errors = context.counts.get("errors", 0)
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
+        errors += outcome["failed"] and not outcome.get("blocked")
         if "failure" in outcome:
             args = action.args if request.call is None else request.call.args
             yield from context.observer.tool_failed(action.tool, args, outcome["failure"], request.call is not None)
     context.counts["used"] = context.counts.get("used", 0) + len(outcomes)
-    failed = [outcome for outcome in outcomes if outcome["failed"] and not outcome.get("blocked")]
-    context.counts["errors"] = context.counts.get("errors", 0) + len(failed)
+    context.counts["errors"] = errors
 
 
 def _resolve_action(context: ReActContext, action: Action) -> Body[RequestedCall]:

@@ -372,15 +372,13 @@ def execution_work(
 @contextmanager
 def _hooking(running: Running, started: Callable[[tuple[object, ...], Mapping[str, object]], None]) -> Generator[None]:
     """Let the hooks before a method run in a block; a method whose start they deny starts without arguments."""
-    token = RUNNING.set(running)
-    try:
-        with _enclosing_flow(running), interrupts(running, ":hook"):
-            yield
-    except HookAborted:
-        started((), {})
-        raise
-    finally:
-        RUNNING.reset(token)
+    with scoped(RUNNING, running):
+        try:
+            with _enclosing_flow(running), interrupts(running, ":hook"):
+                yield
+        except HookAborted:
+            started((), {})
+            raise
 
 
 def _has_returned(running: Running, method: FlowMethod) -> bool:

@@ -88,7 +88,8 @@ class FlowReport:
         """Report that the method starts, with these arguments, triggered by an execution or by the start of the run."""
         params = {**{f"_{index}": value for index, value in enumerate(args)}, **keywords}
         cause = None if source is None else self._run.end_events.get(source)
-        with restored_lineage(current_lineage()._replace(trigger=cause or current_lineage().trigger)):
+        around = current_lineage()
+        with restored_lineage(around if cause is None else around._replace(trigger=cause)):
             self._emit(MethodExecutionStartedEvent, lambda: {**self._now(), "params": params})
             self._run.lineages[self._name] = current_lineage()
 

@@ -31,7 +31,7 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.run_hooks import SnapshotOrigin
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.schema import PlainDict, PlainMapping
-from crewgraph.scoped import give_back
+from crewgraph.scoped import restoring
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = [
@@ -166,7 +166,7 @@ def _is_checkpoint_event(kind: str) -> bool:
     return kind.startswith("checkpoint_")
 
 
-class Recording:
+class Recording(restoring):
     """Context manager in which recorders receive all events; a `RunObserver`."""
 
     def __init__(self, recorders: Sequence[SnapshotRecorder]) -> None:
@@ -177,9 +177,6 @@ class Recording:
             recorder.begin()
         state = self._recorders[0].state if self._recorders else RUNTIME_STATE.get()
         self._tokens = CONTEXT_LISTENERS.set((*CONTEXT_LISTENERS.get(), *self._recorders)), RUNTIME_STATE.set(state)
-
-    def __exit__(self, *_: object) -> None:
-        give_back(*self._tokens)
 
 
 class CrewRecording(Recording):
