@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, TypedDict
@@ -172,7 +172,7 @@ def test_a_child_that_outlives_its_parent_holds_none_of_its_claims(tmp_path: Pat
 
 
 @asynccontextmanager
-async def saver_of(kind: str, folder: Path, postgres: Postgres) -> AsyncIterator[Any]:
+async def saver_of(kind: str, folder: Path, postgres: Postgres) -> AsyncGenerator[Any]:
     if kind == "AsyncSqliteSaver":
         async with AsyncSqliteSaver.from_conn_string(str(folder / "theirs.db")) as saver:
             yield saver
@@ -297,8 +297,9 @@ def test_a_stale_claim_stores_nothing_on_postgres(postgres: Postgres):
                         "configurable": {"thread_id": "a 'quoted' 100% thread", "checkpoint_ns": "", CLAIM: claim}
                     }
                     savers = [strictly_reading(saver) for saver in (own, piped)]
+                    at: Any = {}
                     for saver in savers:
-                        at = saver.put(held, empty_checkpoint(), {}, {})
+                        at = dict(saver.put(held, empty_checkpoint(), {}, {}))
                         at["configurable"][CLAIM] = claim
                         saver.put_writes(at, [("x", 1), ("y", 2)], "task")
                     aview = strictly_reading(opened)
