@@ -145,8 +145,12 @@ class PostgresClaims(ProcessClaims):
 
     def drop(self, thread_id: str, holder: Holder) -> None:
         """Release a claim from wherever the garbage collector runs, perhaps inside of the pool's own lock."""
-        with suppress(RuntimeError):  # the interpreter ends
-            _thread.start_new_thread(self.release, (thread_id, holder))
+        with suppress(RuntimeError):  # the interpreter ends, and the connection with it
+            _thread.start_new_thread(self._release_dropped, (thread_id, holder))
+
+    def _release_dropped(self, thread_id: str, holder: Holder) -> None:
+        with suppress(RuntimeError):
+            self.release(thread_id, holder)
 
     def verify(self, thread_id: str, token: int) -> None:
         """Verify a claim; see `PostgresClaim.verify`."""
