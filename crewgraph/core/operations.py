@@ -146,7 +146,7 @@ class Saving(Operation):
 
 def require_async_methods(checkpointer: Any) -> None:
     """Raise RunError for checkpointers without async methods, whose own error has no text."""
-    saver: object = checkpointer
+    saver: object = getattr(checkpointer, "viewed", checkpointer)
     if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
         raise RunError(
             f"`{type(saver).__name__}` supports sync runs only; pass its async counterpart (such as "

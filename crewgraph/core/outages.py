@@ -3,10 +3,14 @@
 A run that carries on warns and emits an event. Anything else, such as a programming error or a wrong key, ends it with its cause.
 """
 
+from typing import TYPE_CHECKING
+
 from crewgraph.core.cancellation import is_control_flow
-from crewgraph.core.effects import EffectFailed
 from crewgraph.errors import LimitReached, SourceError
 from crewgraph.tracebacks import raised_by_signal
+
+if TYPE_CHECKING:
+    from crewgraph.core.effects import EffectFailed
 
 __all__ = ["is_outage", "may_carry_on", "status_of"]
 
@@ -45,7 +49,7 @@ def is_outage(error: BaseException | None) -> bool:
     return False
 
 
-def may_carry_on(failure: EffectFailed) -> bool:
+def may_carry_on(failure: "EffectFailed") -> bool:
     """Whether a body carries on without an effect. A replayed failure has no cause: it was carried on without before."""
     if failure.type_name == "TimeLimitReached":
         return False

@@ -8,6 +8,7 @@ call does a text hold no answer, so there they are reasoning as well.
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -43,11 +44,12 @@ _LATE = re.compile(
     re.IGNORECASE,
 )
 _IN_A_SENTENCE = re.compile(r"['\"`](?:\W|$)|[,.;:)]|[ \t]+\S")
-_BLOCK = re.compile(
-    rf"^[ \t]*+(?:<(?P<tag>{_TAGS})>.*?</(?P=tag)>|\[think\].*?\[/think\]|◁think▷.*?◁/think▷"
-    rf"|{_CHANNEL}.*?(?:{_ENDS_CHANNEL}))\s*+",
-    re.IGNORECASE | re.MULTILINE | re.DOTALL,
-)
+_BLOCK = re.compile(rf"^[ \t]*+(?:{_OPENING.pattern})", re.IGNORECASE | re.MULTILINE)
+"""The beginning of reasoning on lines of its own."""
+
+_SPACE = re.compile(r"\s*+")
+_OPENED = {tag: re.compile(rf"(?<!`)[<\[◁]{tag}\b", re.IGNORECASE) for tag in _TAGS.split("|")}
+_FENCE = "```"
 _LABEL = re.compile(r"^[ \t>*_#]*(?:Action|Final Answer)[ \t*_]*+[:\uff1a]", re.IGNORECASE | re.MULTILINE)
 _HELD = max(map(len, _PAIRS.values())) + 1
 """How many characters of an unclosed part are held back, as a closing mark may have begun in them."""
@@ -157,14 +159,19 @@ def _late_closing(text: str) -> re.Match[str] | None:
 
     One in a sentence, in code or in JSON is part of an answer, and so is one that closes a mark within the text.
     """
+    openings: dict[str, re.Match[str] | None] = {}
+    fences = counted = 0
     for mark in _LATE.finditer(text):
-        before, after = text[: mark.start()], text[mark.end() :]
         if mark["final"]:
             return mark
-        name = re.escape(mark[0].strip("<>[]◁▷/"))
-        if before.count("```") % 2 or re.search(rf"(?<!`)[<\[◁]{name}\b", before, re.IGNORECASE):
+        tag, start = mark[0].strip("<>[]◁▷/").lower(), mark.start()
+        fences, counted = fences + text.count(_FENCE, counted, start), start
+        if tag not in openings:
+            openings[tag] = _OPENED[tag].search(text)
+        opening = openings[tag]
+        if fences % 2 or (opening is not None and opening.start() < start):
             continue
-        if before[-1:] in "'\"` \t" and before and _IN_A_SENTENCE.match(after):
+        if text[max(start - 1, 0) : start] in ("'", '"', "`", " ", "\t") and _IN_A_SENTENCE.match(text, mark.end()):
             continue
         return None if _is_json(text) else mark
     return None
@@ -182,17 +189,27 @@ def _is_json(text: str) -> bool:
 
 def _without_blocks(text: str, reasoning: list[str], calls_tools: bool) -> str:
     """Return a text without reasoning between it and a tool call, which is appended to `reasoning`."""
-    position = 0
-    while (block := _BLOCK.search(text, position)) is not None:
-        label = _LABEL.search(text, position)
-        is_before = label is None or label.start() > block.start()
-        is_between = calls_tools or (is_before and _LABEL.search(text, block.end()) is not None)
-        if is_between and text.count("```", 0, block.start()) % 2 == 0:
-            reasoning.append(block[0])
-            text, position = text[: block.start()] + text[block.end() :], block.start()
+    labels = [label.start() for label in _LABEL.finditer(text)]
+    kept: list[str] = []
+    unclosed: set[object] = set()
+    taken = end = fences = 0  # what is kept or removed up to here; where the last block ended
+    for block in _BLOCK.finditer(text):
+        closing = _CLOSING_CHANNEL if block["channel"] is not None else _CLOSING[block[0].strip().lower()]
+        if block.start() < end or closing in unclosed:
+            continue
+        if (closed := closing.search(text, block.end())) is None:
+            unclosed.add(closing)
+            continue
+        fences += text.count(_FENCE, end, block.start())
+        is_before = bisect_left(labels, end) == bisect_left(labels, block.start())
+        end = cast("re.Match[str]", _SPACE.match(text, closed.end())).end()
+        if (calls_tools or (is_before and labels and labels[-1] >= end)) and fences % 2 == 0:
+            kept.append(text[taken : block.start()])
+            reasoning.append(text[block.start() : end])
+            taken = end
         else:
-            position = block.end()
-    return text
+            fences += text.count(_FENCE, block.start(), end)
+    return "".join([*kept, text[taken:]])
 
 
 def without_reasoning(reply: Reply) -> Reply:

@@ -1122,6 +1122,8 @@ contrib.serve.running:EventReader [protocol]
 contrib.serve.running:Runs [protocol]
 contrib.snapshots.recording:SnapshotRecorder(point)
 contrib.snapshots.recording:SnapshotRecorder(concerns)
+llm.errors:ProviderErrors(redactor)
+llm.provider_fields.add_fields(origin)
 definitions.agent.adapters:BaseConverterAdapter [abc]
 definitions.agent.adapters:BaseToolAdapter [abc]
 definitions.checkpoints:ForkMethod(function)

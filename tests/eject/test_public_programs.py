@@ -463,7 +463,7 @@ def depth(place: str) -> str:
 
 
 pilot = writer(tools=[depth])
-crew = Crew(agents=[pilot], tasks=[Task(description="How deep?", expected_output="Metres", agent=pilot)])
+crew = Crew(agents=[pilot], cache=True, tasks=[Task(description="How deep?", expected_output="Metres", agent=pilot)])
 """
 
 
@@ -579,7 +579,7 @@ def balance(account: str) -> str:
     return f"balance {len(SEEN)}"
 
 
-crew = crew_of(writer(tools=[balance]))
+crew = crew_of(writer(tools=[balance], cache=True))
 
 
 class Trip(Flow):

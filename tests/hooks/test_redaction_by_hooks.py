@@ -286,6 +286,7 @@ def test_a_redacted_output_is_what_memories_keep(mode: Mode, tmp_path: Path):
     from crewgraph.memory.short_term import ShortTermMemory
 
     register_hook(POINT.POST_STEP, lambda context: setattr(context.output, "raw", redact(context.output.raw)))
-    crew = crew_that(fin(f"the key is {KEY}"), short_term_memory=ShortTermMemory(storage=Recorder()), memory=True)
+    down = ConnectionError("no entities")
+    crew = crew_that(fin(f"the key is {KEY}"), down, short_term_memory=ShortTermMemory(storage=Recorder()), memory=True)
     mode.kickoff(crew)
     assert saved and not any(KEY in text for text in saved)

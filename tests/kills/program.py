@@ -75,8 +75,11 @@ def watched(saver: type[Any], ledger: Ledger) -> type[Any]:
                 return super().put(*args)  # pyright: ignore[reportUnknownVariableType]
 
         def put_writes(self, config: Any, writes: Sequence[tuple[str, Any]], *args: Any, **named: Any) -> None:
-            # That something begins, or is asked, is noted with a "?": it is no record of an effect.
-            if not writes or writes[0][0] != CHANNEL or str(args[0]).endswith("?"):
+            # That something begins, or is asked, is noted with a "?": it is no record of an effect. Nor are the arguments that a
+            # person is to approve.
+            value: Any = writes[0][1].get("value") if writes and writes[0][0] == CHANNEL else None
+            is_arguments = isinstance(value, dict) and "given" in value
+            if not writes or writes[0][0] != CHANNEL or str(args[0]).endswith("?") or is_arguments:
                 super().put_writes(config, writes, *args, **named)
                 return
             with ledger.stored("R"):

@@ -130,11 +130,11 @@ def test_plans_are_made_and_reported(mode: Mode):
 
 
 def test_a_plan_that_cannot_be_made_is_reported_and_the_task_is_done(mode: Mode):
-    made = crew(task("a", agent(ScriptedLLM([RuntimeError("no plan"), "done"]), reasoning=True)))
+    made = crew(task("a", agent(ScriptedLLM([ConnectionError("no plan"), "done"]), reasoning=True)))
     with record_events() as events:
         assert mode.kickoff(made).raw == "done"
     (failed,) = [event for event in events if isinstance(event, AgentReasoningFailedEvent)]
-    assert (failed.attempt, failed.error) == (1, "RuntimeError: no plan")
+    assert (failed.attempt, failed.error) == (1, "ConnectionError: no plan")
 
 
 def test_a_plan_is_not_made_twice_when_the_run_is_resumed(mode: Mode):
@@ -147,7 +147,7 @@ def test_a_plan_is_not_made_twice_when_the_run_is_resumed(mode: Mode):
 
 
 def test_a_plan_that_failed_is_not_asked_for_again_when_the_run_is_resumed(mode: Mode):
-    script: list[Any] = [RuntimeError("no plan"), RuntimeError("down"), "done"]
+    script: list[Any] = [ConnectionError("no plan"), RuntimeError("down"), "done"]
     made = crew(task("a", agent(ScriptedLLM(script), reasoning=True)))
     with pytest.raises(RuntimeError, match="down"):
         mode.kickoff(made, thread_id="t")

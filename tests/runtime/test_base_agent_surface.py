@@ -409,7 +409,7 @@ WORKS: dict[str, Row] = {
         sample.made(security_config={"fingerprint": "seed"}).fingerprint
         == SecurityConfig.model_validate({"fingerprint": "seed"}).fingerprint
     ),
-    "tools": lambda sample: sample.looks() == 1,
+    "tools": lambda sample: sample.looks() == 2,
     "tools_handler": _handled,
     "tools_results": _no_results,
     "verbose": _shown,

@@ -142,7 +142,7 @@ def test_a_before_callback_that_fails_fails_the_kickoff(mode: Mode):
         mode.kickoff(made, {"x": 1})
     started, failed = events
     assert isinstance(started, CrewKickoffStartedEvent) and isinstance(failed, CrewKickoffFailedEvent)
-    assert started.inputs == {"x": 1}
+    assert started.inputs is None  # what the function would have taken out of them is not shown
     assert (failed.crew, failed.crew_name, failed.error) == (made, "crew", "ValueError: no")
 
 

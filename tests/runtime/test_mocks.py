@@ -156,10 +156,11 @@ def test_a_mock_embeds(mode: Mode):
 @pytest.mark.parametrize("spec", [None, Embeddings], ids=["function", "of a class"])
 def test_a_mock_that_embeds_by_itself_is_asked_once_for_what_is_looked_for_and_saved(mode: Mode, spec: Any):
     embedder = MagicMock(spec=spec, side_effect=vectors)
+    is_down = ScriptedLLM([ConnectionError("down")], repeat_last=True)
     if spec is not None:
         embedder.embed_documents.side_effect = vectors
         embedder.aembed_query.side_effect = embedder.embed_query.side_effect = vector
-    memory = Memory(embedder=embedder, llm=ScriptedLLM([]))
+    memory = Memory(embedder=embedder, llm=is_down)
     for content in ("The tide is high.", "The ship is late today."):
         memory.remember(content, scope="/port", categories=["tide"], importance=0.5)
     found = mode.run(partial(memory.recall, depth="shallow"), partial(memory.arecall, depth="shallow"), "tide")

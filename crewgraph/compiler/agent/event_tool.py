@@ -314,10 +314,10 @@ class EventTool:
 
     def revalidate(self, args: PlainDict, use: HookedToolUse) -> CheckedArguments:
         """Validate the arguments of a call as the hooks left them."""
-        if "blocked" in use:
-            return {**use, "given": args}
         if use["args"] != self.resolved(args):
             args = self.tool.tool.giving(use["args"], args)
+        if "blocked" in use:
+            return {**use, "given": args}
         prepared = self.tool.prepare(args)
         if isinstance(prepared, Refusal):
             return {**use, "given": args, "refused": prepared.text}

@@ -14,7 +14,6 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from crewgraph.core.plain import NotPlain
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.schema import damaged_checkpoints
 from crewgraph.storage.checkpoints.threads import ChannelHistory, Key, NewCheckpoint, StoredCheckpoint
@@ -41,7 +40,7 @@ class Codec:
         self._serde = serde
         self._path = path
         self.dumps = serde.dumps_typed
-        """Serializes a value that is not None; raises TypeError if that cannot be done."""
+        """Serializes a value that is not None; raises `NotPlain` (a TypeError) if that cannot be done."""
 
     def encode_checkpoint(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
@@ -65,21 +64,11 @@ class Codec:
     def values(self, checkpoint: Checkpoint, channels: Iterable[str]) -> dict[str, Typed]:
         """Encode the values of those of the channels that have one."""
         values = checkpoint["channel_values"]
-        return {channel: self.typed(values[channel]) for channel in channels if channel in values}
-
-    def typed(self, value: object) -> Typed:
-        """Serialize a value.
-
-        Raises:
-            NotPlain: it cannot be serialized.
-        """
-        try:
-            return None if value is None else self.dumps(value)
-        except TypeError as error:
-            raise NotPlain(
-                f"a value of type `{type(value).__name__}` cannot be stored in a checkpoint: {error}. Checkpoints hold data "
-                "nested up to 255 deep, whole numbers of up to 64 bits, and objects that LangGraph's serializer knows."
-            ) from error
+        return {
+            channel: None if (value := values[channel]) is None else self.dumps(value)
+            for channel in channels
+            if channel in values
+        }
 
     def metadata(self, kind: str, head: bytes) -> PlainMapping:
         """Decode the metadata of a stored checkpoint."""

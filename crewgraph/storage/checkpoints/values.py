@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.constants import START
 
+from crewgraph.core.plain import NotPlain
 from crewgraph.redaction import SecretRedactor
 
 if TYPE_CHECKING:
@@ -210,8 +211,18 @@ class StrictSerializer(JsonPlusSerializer):
         return cls(allowed=() if isinstance(listed, bool) or listed is None else listed)
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Serialize a value to its kind and its bytes. Of an error the text is stored, without secrets."""
-        return super().dumps_typed(SecretRedactor().redact(repr(obj)) if isinstance(obj, BaseException) else obj)
+        """Serialize a value to its kind and its bytes. Of an error the text is stored, without secrets.
+
+        Raises:
+            NotPlain: it cannot be serialized.
+        """
+        try:
+            return super().dumps_typed(SecretRedactor().redact(repr(obj)) if isinstance(obj, BaseException) else obj)
+        except TypeError as error:
+            raise NotPlain(
+                f"a value of type `{type(obj).__name__}` cannot be stored in a checkpoint: {error}. Checkpoints hold data "
+                "nested up to 255 deep, whole numbers of up to 64 bits, and objects that LangGraph's serializer knows."
+            ) from error
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """Deserialize a value.

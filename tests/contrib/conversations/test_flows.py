@@ -121,7 +121,7 @@ def test_a_model_may_answer_in_a_custom_form():
 
 
 def test_where_the_model_fails_the_route_is_the_one_that_is_there_for_it():
-    @ConversationConfig(llm=ScriptedLLM([]), router=RouterConfig(fallback_intent="order"))
+    @ConversationConfig(llm=ScriptedLLM([ConnectionError("down")]), router=RouterConfig(fallback_intent="order"))
     class Library(Desk):
         pass
 
