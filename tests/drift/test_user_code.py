@@ -1,3 +1,4 @@
+# pyright: basic
 """Every extension point that takes a function, or an object with methods: what may be async is awaited.
 
 Each gets a sync function, an async one, and one that returns a coroutine; in sync runs, async runs, and sync runs inside a
@@ -263,7 +264,7 @@ def methods_of_a_project(use: Use) -> None:
         "agents_config": {}, "tasks_config": {}, "before": before_kickoff(use.fn(before)), "after": after_kickoff(use.fn(after)),
         "a_pilot": agent(use.fn(a_pilot)), "ask": task(use.fn(ask)), "crew": crew(use.fn(a_crew)),
     }  # fmt: skip
-    project = CrewBase(type("Project", (), body))()
+    project: Any = CrewBase(type("Project", (), body))()
 
     def made() -> Crew:
         return project.crew()

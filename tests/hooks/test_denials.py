@@ -1,3 +1,4 @@
+# pyright: basic
 """A hook that denies: the run ends there, and its caller gets the hook's own exception."""
 
 import asyncio

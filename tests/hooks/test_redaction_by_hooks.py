@@ -1,3 +1,4 @@
+# pyright: basic
 """What one hook redacts is redacted for every later hook, event, trace and record."""
 
 import asyncio
