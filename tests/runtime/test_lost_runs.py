@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import sys
+import tempfile
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import copy_context
 from pathlib import Path
@@ -210,7 +211,7 @@ async def streamed_flow(waiting: Waiting) -> object:
 
 
 async def trained_crew(waiting: Waiting) -> object:
-    return await waits(waiting).atrain(1, "lost.json", feedback=lambda output: "")
+    return await waits(waiting).atrain(1, str(Path(tempfile.mkdtemp()) / "lost.json"), feedback=lambda output: "")
 
 
 async def crew_under_test(waiting: Waiting) -> object:
