@@ -1,4 +1,3 @@
-# pyright: basic
 """Every extension point that takes a function, or an object with methods: what may be async is awaited.
 
 Each gets a sync function, an async one, and one that returns a coroutine; in sync runs, async runs, and sync runs inside a
@@ -148,10 +147,10 @@ def worker(*script: Any, **fields: Any) -> Agent:
     return Agent(role="Pilot", goal="Pilot", backstory="At sea.", llm=llm, **fields)
 
 
-def crew_of(made: Any = None, crew_fields: Any = None, **fields: Any) -> Crew:
+def crew_of(made: Any = None, crew_fields: dict[str, Any] | None = None, **fields: Any) -> Crew:
     made = made or worker()
-    work = Task(**{"name": "ask", "description": "When?", "expected_output": "A time", "agent": made, **fields})
-    return Crew(agents=[made], tasks=[work], **(crew_fields or {}))
+    fields = {"name": "ask", "description": "When?", "expected_output": "A time", "agent": made, **fields}
+    return Crew(agents=[made], tasks=[Task(**fields)], **(crew_fields or {}))
 
 
 def using(name: str, **args: Any) -> list[str]:
@@ -260,7 +259,7 @@ def methods_of_a_project(use: Use) -> None:
     def a_crew(self: Any) -> Crew:
         return Crew(agents=self.agents, tasks=self.tasks)
 
-    body = {
+    body: dict[str, Any] = {
         "agents_config": {}, "tasks_config": {}, "before": before_kickoff(use.fn(before)), "after": after_kickoff(use.fn(after)),
         "a_pilot": agent(use.fn(a_pilot)), "ask": task(use.fn(ask)), "crew": crew(use.fn(a_crew)),
     }  # fmt: skip
@@ -764,7 +763,7 @@ def storages_of_a_memory(use: Use) -> None:
     set_memory_storage_factory(use.fn(factory))
     try:
         memory = Memory(embedder=words)
-        remember = {"scope": "/a", "categories": ["c"], "importance": 0.5}
+        remember: Any = {"scope": "/a", "categories": ["c"], "importance": 0.5}
         use.run(
             lambda: memory.remember("The mill closes.", **remember),
             lambda: memory.aremember("The mill closes.", **remember),
@@ -843,8 +842,11 @@ def sources_of_knowledge(use: Use) -> None:
         self.chunks = ["The mill closes at noon."]
         return self._save_documents()
 
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[1.0, 0.0] for _ in texts]
+
     for own in (use.kind_of(BaseKnowledgeSource, load_content=load_content), use.kind_of(BaseKnowledgeSource, add=add)):
-        knowledge = Knowledge("mill", [own()], embedder=lambda texts: [[1.0, 0.0] for _ in texts])
+        knowledge = Knowledge("mill", [own()], embedder=embed)
         found = use.run(partial(knowledge.query, ["mill"]), partial(knowledge.aquery, ["mill"]))
         assert [result["content"] for result in found] == ["The mill closes at noon."]
         knowledge.reset()
@@ -934,6 +936,7 @@ def persistence_backends(use: Use) -> None:
 def questions_kept_by_a_backend(use: Use) -> None:
     calls: list[str] = []
 
+    def init_db(self: Any) -> None: ...
     def save_state(self: Any, flow_uuid: str, method_name: str, state_data: Any) -> None: ...
     def load_state(self: Any, flow_uuid: str) -> Any: ...
     def save_pending_feedback(self: Any, flow_uuid: str, context: Any, state_data: Any) -> None:
@@ -946,7 +949,7 @@ def questions_kept_by_a_backend(use: Use) -> None:
         FlowPersistence, save_state=save_state, load_state=load_state, save_pending_feedback=save_pending_feedback,
         clear_pending_feedback=clear_pending_feedback,
     )  # fmt: skip
-    own.init_db = lambda self: None
+    own.init_db = init_db
     own.__abstractmethods__ = frozenset()
 
     class Draft(Flow[Any]):
@@ -1215,7 +1218,7 @@ def _places(module: str, name: str, value: Any) -> Iterator[str]:
     if getattr(value, "_is_protocol", False) or inspect.isabstract(value):
         yield f"{module}:{name} [{'protocol' if getattr(value, '_is_protocol', False) else 'abc'}]"
     if issubclass(value, BaseModel):
-        own = vars(value).get("__annotations__") or {}
+        own: dict[str, Any] = vars(value).get("__annotations__") or {}
         yield from (
             f"{module}:{name}.{key}"
             for key, one in value.model_fields.items()

@@ -1,4 +1,3 @@
-# pyright: basic
 """A hook that denies: the run ends there, and its caller gets the hook's own exception."""
 
 import asyncio
@@ -111,7 +110,7 @@ def test_a_request_that_was_denied_before_it_was_made_is_made_when_the_run_is_re
 
 @pytest.mark.parametrize("point", [POINT.PRE_MODEL_CALL, POINT.POST_TOOL_CALL])
 def test_a_deny_inside_delegated_work_ends_the_run(mode: Mode, point: InterceptionPoint):
-    worker, manager, crew = managed()
+    _, manager, crew = managed()
 
     def no(context: Any) -> None:
         if point is POINT.POST_TOOL_CALL or context.agent.role == "Pilot":
@@ -189,8 +188,12 @@ def test_a_deny_in_a_memory_or_a_planner_is_not_worked_around(mode: Mode):
 
 def events_of(run: Any) -> list[BaseEvent]:
     seen: list[BaseEvent] = []
+
+    def note(_: Any, event: BaseEvent) -> None:
+        seen.append(event)
+
     with crewai_event_bus.scoped_handlers():
-        crewai_event_bus.on(BaseEvent)(lambda _, event: seen.append(event))
+        crewai_event_bus.on(BaseEvent)(note)
         with pytest.raises(TooDear):
             run()
     return seen

@@ -1,11 +1,10 @@
-# pyright: basic
 """What one hook redacts is redacted for every later hook, event, trace and record."""
 
 import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.tracers.base import BaseTracer
@@ -49,8 +48,11 @@ class Seen:
         self._capsys, self._caplog = capsys, caplog
 
     def of(self, work: Callable[[Any], object]) -> object:
+        def note(_: Any, event: BaseEvent) -> None:
+            self._events.append(event)
+
         with crewai_event_bus.scoped_handlers(), self._caplog.at_level(logging.DEBUG):
-            crewai_event_bus.on(BaseEvent)(lambda _, event: self._events.append(event))
+            crewai_event_bus.on(BaseEvent)(note)
             return work({"callbacks": [self.traces]})
 
     def leaks(self) -> list[str]:
@@ -82,7 +84,7 @@ def read_account(owner: str) -> str:
 
 def redact(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: redact(item) for name, item in value.items()}
+        return {name: redact(item) for name, item in cast("dict[str, Any]", value).items()}
     return value.replace(KEY, "[key]") if isinstance(value, str) else value
 
 
@@ -178,7 +180,10 @@ def test_redacted_arguments_and_results_of_a_method(seen: Seen, asynchronous: bo
     register_hook(POINT.POST_STEP, after)
     register_hook(POINT.PRE_STEP, lambda context: seen.hooks.append(str(context.payload)))
     flow = persist(Tides)()
-    run: Any = lambda config: asyncio.run(flow.akickoff(config=config)) if asynchronous else flow.kickoff(config=config)  # noqa: E731
+
+    def run(config: Any) -> object:
+        return asyncio.run(flow.akickoff(config=config)) if asynchronous else flow.kickoff(config=config)
+
     assert seen.of(run) == "low [key]!"
     assert seen.leaks() == []
 
@@ -234,8 +239,12 @@ def test_redacted_arguments_of_a_tool(mode: Mode, seen: Seen, blocked: bool):
         register_hook(POINT.PRE_TOOL_CALL, lambda _: False)
     crew = crew_that(act("read_account", owner="Ann"), fin("six"))
     events: list[Any] = []
+
+    def note(_: Any, event: BaseEvent) -> None:
+        events.append(event)
+
     with crewai_event_bus.scoped_handlers():
-        crewai_event_bus.on(BaseEvent)(lambda _, event: events.append(event))
+        crewai_event_bus.on(BaseEvent)(note)
         mode.kickoff(crew)
     shown = [event.tool_args for event in events if type(event).__name__.startswith("ToolUsage")]
     assert shown == [{"owner": "[key]"}] * 2
@@ -265,8 +274,12 @@ def test_a_redacted_context_of_a_task(mode: Mode):
     crew = crew_that(fin(f"the key is {KEY}"), fin("seven"))
     crew.tasks.append(crew.tasks[0].model_copy(update={"name": "then", "context": [crew.tasks[0]]}))
     contexts: list[Any] = []
+
+    def note(_: Any, event: BaseEvent) -> None:
+        contexts.append(getattr(event, "context", None) or "")
+
     with crewai_event_bus.scoped_handlers():
-        crewai_event_bus.on(BaseEvent)(lambda _, e: contexts.append(getattr(e, "context", None) or ""))
+        crewai_event_bus.on(BaseEvent)(note)
         mode.kickoff(crew)
     assert not any(KEY in context for context in contexts)
     assert "[key]" in crew.agents[0].llm.requests[1].text and KEY not in crew.agents[0].llm.requests[1].text

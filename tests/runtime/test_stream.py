@@ -71,7 +71,7 @@ def test_run_is_streamed_in_order_from_start_to_output(mode: Mode, serve: Serve)
     clerk = agent(served(serve([call("look", {"what": "sea"}), "it is high"]).url), "Clerk of {what}", tools=[look])
     team = crew(task("mail", clerk, description="How is the {what}?"), name="desk")
     items = list(mode.stream_items(team, {"what": "sea"}, thread_id="one"))
-    fields: dict[str, Any] = {"task": "mail", "agent": "Clerk of sea"}
+    fields: Any = {"task": "mail", "agent": "Clerk of sea"}
     assert items[:2] == [
         Started(crew="desk", thread_id="one", inputs={"what": "sea"}),
         TaskStarted(**fields, index=0, name="mail", description="How is the sea?"),
