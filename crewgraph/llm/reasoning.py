@@ -2,8 +2,8 @@
 
 What counts is the position. At the beginning of a reply everything between an opening and a closing mark is reasoning, several
 times in a row too, and up to the end of the reply if it is not closed. Where the opening mark stood in the model's template,
-everything before the first closing mark is reasoning. Once the answer has begun, such marks belong to it; only before a tool
-call does a text hold no answer, so there they are reasoning as well.
+everything before the first closing mark is reasoning. Once the answer has begun, such marks belong to it; only beside a tool
+call, and around the labels of the text protocol before the answer, does a text hold none, so there they are reasoning, too.
 """
 
 import json
@@ -37,18 +37,21 @@ _CLOSING = {  # a mark in backticks is one that the model writes about
     for opening, closing in _PAIRS.items()
 }
 _CLOSING_CHANNEL = re.compile(_ENDS_CHANNEL)
+_CLOSED = re.compile(rf"(?:{'|'.join(map(re.escape, _PAIRS.values()))}|<\|(?:end|return|call)\|>)\s*\Z", re.IGNORECASE)
 _LATE = re.compile(
     rf"(?P<closing>{'|'.join(map(re.escape, _PAIRS.values()))})"
     r"|(?:<\|end\|>)?(?P<final>(?:<\|start\|>[^<]*+)?<\|channel\|>final)",
     re.IGNORECASE,
 )
 _IN_A_SENTENCE = re.compile(r"['\"`](?:\W|$)|[,.;:)]|[ \t]+\S")
-_BLOCK = re.compile(
-    rf"^[ \t]*+(?:<(?P<tag>{_TAGS})>.*?</(?P=tag)>|\[think\].*?\[/think\]|◁think▷.*?◁/think▷"
-    rf"|{_CHANNEL}.*?(?:{_ENDS_CHANNEL}))\s*+",
-    re.IGNORECASE | re.MULTILINE | re.DOTALL,
+_BLOCK = re.compile(  # an opening mark in backticks is one that the model writes about
+    rf"(?<!`)(?:<(?P<tag>{_TAGS})>.*?(?:</(?P=tag)>|\Z)|\[think\].*?(?:\[/think\]|\Z)|◁think▷.*?(?:◁/think▷|\Z)"
+    rf"|{_CHANNEL}.*?(?:{_ENDS_CHANNEL}|\Z))\s*+",
+    re.IGNORECASE | re.DOTALL,
 )
 _LABEL = re.compile(r"^[ \t>*_#]*(?:Action|Final Answer)[ \t*_]*+[:\uff1a]", re.IGNORECASE | re.MULTILINE)
+_ANSWER_BEGINS = re.compile(r"^[ \t>*_#]*Final Answer[ \t*_]*+[:\uff1a][\s*_]*+\Z", re.IGNORECASE | re.MULTILINE)
+_LINE_BEGINS = re.compile(r"(?:^|\n)\W*(?:\w+[ \t]*:\W*)?\Z")
 _HELD = max(map(len, _PAIRS.values())) + 1
 """How many characters of an unclosed part are held back, as a closing mark may have begun in them."""
 
@@ -181,18 +184,37 @@ def _is_json(text: str) -> bool:
 
 
 def _without_blocks(text: str, reasoning: list[str], calls_tools: bool) -> str:
-    """Return a text without reasoning between it and a tool call, which is appended to `reasoning`."""
+    """Return a text without the reasoning that stands where no answer does, which is appended to `reasoning`.
+
+    That is before a label of the text protocol, and where the answer that it announces has not begun. A text beside tool calls
+    is no answer anywhere.
+    """
     position = 0
     while (block := _BLOCK.search(text, position)) is not None:
-        label = _LABEL.search(text, position)
-        is_before = label is None or label.start() > block.start()
-        is_between = calls_tools or (is_before and _LABEL.search(text, block.end()) is not None)
-        if is_between and text.count("```", 0, block.start()) % 2 == 0:
-            reasoning.append(block[0])
-            text, position = text[: block.start()] + text[block.end() :], block.start()
-        else:
+        begun, said = text[: block.start()], block[0].strip()
+        is_closed = _CLOSED.search(said) is not None
+        if not calls_tools and not _is_no_answer(begun, text[block.start() :], said, is_closed):
             position = block.end()
+            continue
+        reasoning.append(said)
+        if not (is_closed or calls_tools):
+            return ""  # what was begun is not to be done
+        position = block.start()
+        line_end = "\n" if begun.rpartition("\n")[2].strip() else ""
+        text = begun + line_end + text[block.end() :]
     return text
+
+
+def _is_no_answer(begun: str, rest: str, block: str, is_closed: bool) -> bool:
+    """Whether a block is reasoning in the text protocol, by what has begun before it, and the rest, which it begins."""
+    labels = _LABEL.search(begun), _LABEL.search(rest)
+    if labels[0] is None:
+        opening = cast("re.Match[str]", _OPENING.match(block))
+        stands_alone = _LINE_BEGINS.search(begun) or block[opening.end() :].lstrip(" \t")[:1] == "\n"
+        return labels[1] is not None and bool(stands_alone or (is_closed and _LABEL.search(block) is None))
+    if "final" in labels[0][0].lower():
+        return is_closed and _ANSWER_BEGINS.search(begun) is not None
+    return is_closed and _LABEL.search(block) is not None
 
 
 def without_reasoning(reply: Reply) -> Reply:
