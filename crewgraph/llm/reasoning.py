@@ -2,8 +2,8 @@
 
 What counts is the position. At the beginning of a reply everything between an opening and a closing mark is reasoning, several
 times in a row too, and up to the end of the reply if it is not closed. Where the opening mark stood in the model's template,
-everything before the first closing mark is reasoning. Once the answer has begun, such marks belong to it; only before a tool
-call does a text hold no answer, so there they are reasoning as well.
+everything before the first closing mark is reasoning. Once the answer has begun, such marks belong to it; only beside a tool
+call, and around the labels of the text protocol before the answer, does a text hold none, so there they are reasoning, too.
 """
 
 import json
@@ -38,19 +38,24 @@ _CLOSING = {  # a mark in backticks is one that the model writes about
     for opening, closing in _PAIRS.items()
 }
 _CLOSING_CHANNEL = re.compile(_ENDS_CHANNEL)
+_CLOSED = re.compile(rf"(?:{'|'.join(map(re.escape, _PAIRS.values()))}|<\|(?:end|return|call)\|>)\s*\Z", re.IGNORECASE)
 _LATE = re.compile(
     rf"(?P<closing>{'|'.join(map(re.escape, _PAIRS.values()))})"
     r"|(?:<\|end\|>)?(?P<final>(?:<\|start\|>[^<]*+)?<\|channel\|>final)",
     re.IGNORECASE,
 )
 _IN_A_SENTENCE = re.compile(r"['\"`](?:\W|$)|[,.;:)]|[ \t]+\S")
-_BLOCK = re.compile(rf"^[ \t]*+(?:{_OPENING.pattern})", re.IGNORECASE | re.MULTILINE)
-"""The beginning of reasoning on lines of its own."""
-
-_SPACE = re.compile(r"\s*+")
+_BLOCK = re.compile(  # an opening mark in backticks is one that the model writes about
+    rf"(?<!`)(?:<(?P<tag>{_TAGS})>.*?(?:</(?P=tag)>|\Z)|\[think\].*?(?:\[/think\]|\Z)|◁think▷.*?(?:◁/think▷|\Z)"
+    rf"|{_CHANNEL}.*?(?:{_ENDS_CHANNEL}|\Z))\s*+",
+    re.IGNORECASE | re.DOTALL,
+)
 _OPENED = {tag: re.compile(rf"(?<!`)[<\[◁]{tag}\b", re.IGNORECASE) for tag in _TAGS.split("|")}
 _FENCE = "```"
 _LABEL = re.compile(r"^[ \t>*_#]*(?:Action|Final Answer)[ \t*_]*+[:\uff1a]", re.IGNORECASE | re.MULTILINE)
+_LABEL_HERE = re.compile(_LABEL.pattern[1:], re.IGNORECASE)
+_LINE_BEGINS = re.compile(r"\W*(?:\w+[ \t]*:\W*)?")
+_OPENS_LINE = re.compile(rf"(?:{_OPENING.pattern})[ \t]*+\n", re.IGNORECASE)
 _HELD = max(map(len, _PAIRS.values())) + 1
 """How many characters of an unclosed part are held back, as a closing mark may have begun in them."""
 
@@ -188,27 +193,42 @@ def _is_json(text: str) -> bool:
 
 
 def _without_blocks(text: str, reasoning: list[str], calls_tools: bool) -> str:
-    """Return a text without reasoning between it and a tool call, which is appended to `reasoning`."""
-    labels = [label.start() for label in _LABEL.finditer(text)]
+    """Return a text without the reasoning that stands where no answer does, which is appended to `reasoning`.
+
+    That is before a label of the text protocol, and where the answer that it announces has not begun. A text beside tool calls
+    is no answer anywhere.
+    """
+    labels = [*_LABEL.finditer(text)]
+    starts = [label.start() for label in labels]
     kept: list[str] = []
-    unclosed: set[object] = set()
-    taken = end = fences = 0  # what is kept or removed up to here; where the last block ended
+    label: re.Match[str] | None = None  # the first one in what is kept
+    taken = read = 0  # up to here, texts are kept or left out; labels and answers are looked for
     for block in _BLOCK.finditer(text):
-        closing = _CLOSING_CHANNEL if block["channel"] is not None else _CLOSING[block[0].strip().lower()]
-        if block.start() < end or closing in unclosed:
-            continue
-        if (closed := closing.search(text, block.end())) is None:
-            unclosed.add(closing)
-            continue
-        fences += text.count(_FENCE, end, block.start())
-        is_before = bisect_left(labels, end) == bisect_left(labels, block.start())
-        end = cast("re.Match[str]", _SPACE.match(text, closed.end())).end()
-        if (calls_tools or (is_before and labels and labels[-1] >= end)) and fences % 2 == 0:
-            kept.append(text[taken : block.start()])
-            reasoning.append(text[block.start() : end])
-            taken = end
+        start, end = block.span()
+        first, last = bisect_left(starts, start), bisect_left(starts, end)
+        if label is None and (known := bisect_left(starts, read)) < first:
+            label = labels[known]
+            read = label.end()
+        is_closed = _CLOSED.search(block[0]) is not None or (block["channel"] is not None and end < len(text))
+        line = text[max(taken, text.rfind("\n", taken, start) + 1) : start]
+        if calls_tools:
+            is_reasoning = True
+        elif label is None:
+            stands_alone = _LINE_BEGINS.fullmatch(line) or _OPENS_LINE.match(block[0])
+            is_reasoning = first < len(starts) and bool(stands_alone or (is_closed and first == last))
+        elif "final" in label[0].lower():
+            is_reasoning = is_closed and not text[read:start].strip(" \t\r\n*_")
         else:
-            fences += text.count(_FENCE, block.start(), end)
+            is_reasoning = is_closed and first < last
+        if not is_reasoning:
+            continue
+        reasoning.append(block[0].strip())
+        if not (is_closed or calls_tools):
+            return ""  # what was begun is not to be done
+        kept += [text[taken:start], "\n" if line.strip() else ""]
+        taken = read = end
+        if label is None and (label := _LABEL_HERE.match(text, end)) is not None:
+            read = label.end()
     return "".join([*kept, text[taken:]])
 
 

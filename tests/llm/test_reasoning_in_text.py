@@ -41,6 +41,17 @@ REASONED = {
     "<think>I write `</think>` at the end</think>b": ("I write `</think>` at the end", "b"),
     "<think>a</think><note><think>q</think></note>": ("a", "<note><think>q</think></note>"),
     "Thought: so\n<think>\nAction: a\n</think>\nAction: b": ("<think>\nAction: a\n</think>", "Thought: so\nAction: b"),
+    "Thought: <think>\nAction: a\n</think>\nAction: b": ("<think>\nAction: a\n</think>", "Thought: \nAction: b"),
+    "So. > <think>\nFinal Answer: a\n</think>\nFinal Answer: b": (
+        "<think>\nFinal Answer: a\n</think>",
+        "So. > \nFinal Answer: b",
+    ),
+    "Final Answer: <think>a</think>b": ("<think>a</think>", "Final Answer: \nb"),
+    "Thought: so\n<think>\nAction: a": ("<think>\nAction: a", ""),
+    "Action: b\nAction Input: {}\n<think>\nAction: a\n</think>": (
+        "<think>\nAction: a\n</think>",
+        "Action: b\nAction Input: {}\n",
+    ),
 }
 
 ANSWERS = [
@@ -59,6 +70,11 @@ ANSWERS = [
     '<?xml version="1.0"?>\n<thought>a</thought>',
     '{"a": "b</think>"}',
     "Write [THINK]a[/THINK] first",
+    "The tag <think> opens it.\nFinal Answer: b",
+    'I write <think> now.\nAction: a\nAction Input: {"tag": "</think>"}',
+    "Final Answer: Write\n<think>\nAction: a\n</think>\nin it",
+    'Thought: see `<think>`\nAction: a\nAction Input: {"tag": "`</think>`"}',
+    'Action: a\nAction Input: {"text": "<think>a</think>"}',
     "In gpt-oss, `<|channel|>` begins a part.",
 ]
 
@@ -69,14 +85,19 @@ def test_reasoning_is_told_from_the_answer_by_its_position():
 
 
 def test_beside_tool_calls_a_text_is_no_answer():
-    written = "I look.\n<think>\nAction: a\n</think>\nNow."
+    written = "I look.\n<think>\na\n</think>\nNow."
     assert split_reasoning(written) == ("", written)
-    assert split_reasoning(written, calls_tools=True) == ("<think>\nAction: a\n</think>", "I look.\nNow.")
+    assert split_reasoning(written, calls_tools=True) == ("<think>\na\n</think>", "I look.\nNow.")
+
+
+def test_a_label_inside_of_reasoning_is_none():
+    written = "I look.\n<think>\nAction: a\n</think>\nNow."
+    assert split_reasoning(written) == ("<think>\nAction: a\n</think>", "I look.\nNow.")
 
 
 def test_chunks_are_split_as_the_whole_is():
     chance = random.Random(7)
-    late = ("a\n", "a<", "a</", "say", "Thought")
+    late = ("a\n", "a<", "a</", "say", "Thought", "So.", "Final", "Action")
     for written in [*ANSWERS, *(key for key in REASONED if not key.startswith(late))]:
         for _ in range(30):
             cuts = sorted(chance.sample(range(len(written) + 1), min(len(written), 4)))
@@ -140,8 +161,10 @@ def models(answers: list[str], serve: Serve, kind: str) -> tuple[Any, Callable[[
 @pytest.mark.parametrize("kind", ["whole", "streamed", "a program's", "LangChain's"])
 def test_nothing_thought_is_done_answered_or_passed_on(serve: Serve, kind: str, mode: str):
     native = kind == "LangChain's"
-    look_up = f"{EVIL}Action: look\nAction Input: {{}}"
-    answers = ["<think>SECRET</think>It is 12"] if native else [look_up, f"{EVIL}Final Answer: It is 12"]
+    look_up = f"Thought: {EVIL}Action: look\nAction Input: {{}}"
+    answers = (
+        ["<think>SECRET</think>It is 12"] if native else [look_up, f"{EVIL}Final Answer: <think>SECRET</think>It is 12"]
+    )
     llm, sent = models([*answers, "a hidden SECRET</think>\n\nDone"], serve, kind)
     seen: list[str] = []
 

@@ -158,6 +158,16 @@ def test_with_a_guardrail_that_is_a_refused_attempt(mode: Mode):
     assert output.pydantic == Point(x=1)
 
 
+def test_of_an_answer_that_a_guardrail_emptied_no_structure_is_made(mode: Mode, caplog: pytest.LogCaptureFixture):
+    def redact(output: TaskOutput) -> tuple[bool, str]:
+        return True, ""
+
+    llm = ScriptedLLM(['{"x": 1}', '{"x": 2}'])
+    output = ran(mode, llm, output_pydantic=Point, guardrail=redact)
+    assert (output.raw, output.pydantic, len(llm.requests)) == ("", None, 1)
+    assert "no structured output" in caplog.text
+
+
 def test_what_it_made_is_kept_and_not_made_again(mode: Mode):
     reported: list[str] = []
 

@@ -144,7 +144,9 @@ def apply_guardrails(
             yield Notify(partial(observer.judged, verdict, retries))
             if verdict["accepted"]:
                 output, problem = yield from _apply_verdict(verdict, guards, output, problem, attempt)
-                if problem is not None and number == last:
+                if (
+                    problem is not None and number == last and output.raw.strip()
+                ):  # from nothing a model would invent one
                     output, problem = yield from attempt.demand_structure(output)
                 if problem is None or number < last or verdict["text"] is not None:
                     break  # where the text is the guardrail's, the agent is not to blame for it
