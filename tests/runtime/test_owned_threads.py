@@ -122,6 +122,42 @@ def test_a_run_whose_claims_file_was_replaced_stops_before_its_next_effect(mode:
     assert paid.read_text() == "second\n"
 
 
+@pytest.mark.parametrize("then", ["claimed", "deleted"])
+def test_a_new_run_that_loses_its_thread_before_it_records_anything_stops_before_its_first_effect(
+    mode: Mode, tmp_path: Path, then: str
+):
+    database, paid = tmp_path / "runs.db", list[str]()
+
+    @tool
+    def pay() -> str:
+        """Pay."""
+        paid.append("paid")
+        return "paid"
+
+    def reply(messages: Any) -> Any:
+        thread = next(iter(made.runs(checkpointer=saver))).thread_id
+        if then == "deleted":
+            saver.delete_thread(thread)
+        else:
+            Path(f"{database}-claims").unlink()
+            with processes.Popen([sys.executable, "-c", CLAIMS, str(database), thread]) as second:
+                assert second.wait(60) == 0
+        return ToolUse("pay", {})
+
+    with SqliteCheckpointer(database) as saver:
+        made = crew(task("a", agent(ScriptedLLM(reply), tools=[pay])), name="desk")
+        with pytest.raises(ThreadBusy):
+            mode.kickoff(made, checkpointer=saver)
+    assert paid == []
+
+
+CLAIMS = """
+import sys
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+SqliteCheckpointer(sys.argv[1]).claims.claim(sys.argv[2]).close()
+"""
+
+
 def test_a_run_whose_thread_is_deleted_stores_nothing_more(mode: Mode, tmp_path: Path):
     with SqliteCheckpointer(tmp_path / "runs.db") as saver:
         made = paying(lambda: saver.delete_thread("t"), tmp_path / "paid.txt")
@@ -311,10 +347,14 @@ def test_a_stale_claim_stores_nothing_on_postgres(postgres: Postgres):
                             saver.put(held, empty_checkpoint(), {}, {})
                         with pytest.raises(ThreadBusy):
                             saver.put_writes(at, [("z", 1)], "another")
+                        with pytest.raises(ThreadBusy):  # who has the thread now may have stored the same before
+                            saver.put_writes(at, [("x", 1), ("y", 2)], "task")
                     with pytest.raises(ThreadBusy):
                         await aview.aput(held, empty_checkpoint(), {}, {})
                     with pytest.raises(ThreadBusy):
                         await aview.aput_writes(at, [("z", 1)], "another")
+                    with pytest.raises(ThreadBusy):
+                        await aview.aput_writes(at, [("x", 1), ("y", 2)], "task")
                     assert server.execute(COUNTS).fetchall() == before
                     own.put({"configurable": {"thread_id": "other", "checkpoint_ns": ""}}, empty_checkpoint(), {}, {})
 

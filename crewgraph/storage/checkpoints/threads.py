@@ -148,15 +148,18 @@ class Threads:
         if not saves:
             return
         claim = (config.get("configurable") or {}).get(CLAIM)
+        fence = claim if isinstance(claim, EpochClaim) and claim.database.path == self.database.path else None
         self.database.announce_write(map(_SIZE, saves))
         key = saves[0].key
         try:
-            self._write(key.thread, key.ns, self._save_many, saves, claim)
+            self._write(key.thread, key.ns, self._save_many, saves, fence)
         except WouldBlock:
             raise
         except BaseException:  # nothing was stored, so nothing may stay cached
             self.clear_cache()
             raise
+        if fence is not None:
+            fence.is_counted = True
 
     def begin(self, thread: str) -> None:
         """Note that a thread is new, by an id that no other can have: nothing is searched for it before its first rows."""
@@ -231,10 +234,10 @@ class Threads:
         connection: sqlite3.Connection,
         no: int,
         saves: "Sequence[CheckpointRows | WriteRows]",
-        claim: object,
+        fence: EpochClaim | None,
     ) -> None:
-        if isinstance(claim, EpochClaim):
-            claim.check(connection, self.database)
+        if fence is not None:
+            fence.check(connection)
         for rows in saves:
             if isinstance(rows, WriteRows):
                 self.values.append(connection, no, rows.key.id, rows.task, rows.path, rows.writes)

@@ -32,8 +32,11 @@ class EpochClaim:
     """Whether the saver checks the claim in each transaction of the run."""
 
     def __init__(self, lock: ProcessClaim, database: Database, thread_id: str, epoch: int | None) -> None:
-        self._lock, self._database, self._thread_id, self._epoch = lock, database, thread_id, epoch
-        self._is_unsure = epoch is None  # the first transaction may be rolled back
+        self._lock, self._thread_id, self._epoch = lock, thread_id, epoch
+        self.database = database
+        """The database, whose transactions check the claim."""
+        self.is_counted = epoch is not None
+        """Whether the database has the claim; else the next transaction counts it, which may be rolled back."""
         self._checked = time.monotonic()
 
     @property
@@ -41,17 +44,15 @@ class EpochClaim:
         """Whether it was last checked too long ago."""
         return time.monotonic() - self._checked > _VERIFY_INTERVAL
 
-    def check(self, connection: sqlite3.Connection, database: Database) -> None:
-        """Check in a transaction of a database that the claim, if it is one of this database, is still held.
+    def check(self, connection: sqlite3.Connection) -> None:
+        """Check in a transaction of the database that the claim is still held.
 
         Raises:
             ThreadBusy: another run has claimed the thread, or it was deleted.
         """
-        if database.path != self._database.path:
-            return
         if connection.execute(_READ, (self._epoch,)).fetchone() is not None:
-            self._is_unsure = False
-        elif self._is_unsure:
+            self.is_counted = True
+        elif not self.is_counted:
             self._epoch = _raise_epoch(connection, self._thread_id)
         else:
             row = connection.execute(_HOLDER, (self._thread_id,)).fetchone()
@@ -62,15 +63,15 @@ class EpochClaim:
 
     def verify(self) -> None:
         """Check that the claim is still held; see `check`."""
-        if not self._is_unsure:
-            self._database.query(self.check, self._database)
+        if self.is_counted:
+            self.database.query(self.check)
 
     async def averify(self) -> None:
         """Async version of `verify`."""
         try:
-            self._database.nonblocking(self.verify)
+            self.database.nonblocking(self.verify)
         except WouldBlock:
-            await self._database.run_in_thread(self.verify)
+            await self.database.run_in_thread(self.verify)
 
     def close(self) -> None:
         """Release the claim. May be called more than once."""

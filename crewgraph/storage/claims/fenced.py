@@ -21,7 +21,11 @@ def _fenced(name: str) -> property:
     def statement(view: "FencedPostgres") -> str:
         own: str = getattr(super(FencedPostgres, view), name)
         fence = view.claim and view.claim.fence
-        return f"{own.strip().rstrip(';')} RETURNING ({fence.replace('%', '%%')})" if fence else own
+        if not fence:
+            return own
+        # A row that is left alone returns nothing, so nothing would be checked: such a row is set to what it is.
+        own = own.replace("DO NOTHING", "DO UPDATE SET channel = checkpoint_writes.channel")
+        return f"{own.strip().rstrip(';')} RETURNING ({fence.replace('%', '%%')})"
 
     return property(statement)
 
