@@ -58,7 +58,7 @@ async def _arepeated(saver: Any, operation: Callable[..., Any], *args: Any, **op
 
 def _is_lost_connection(error: Exception) -> bool:
     names = {base.__name__ for base in type(error).__mro__ if base.__module__.startswith("psycopg")}
-    if not names & {"OperationalError", "InterfaceError"} or "PoolTimeout" in names or "PoolClosed" in names:
+    if not names & {"OperationalError", "InterfaceError"} or names & {"PoolTimeout", "PoolClosed", "PipelineAborted"}:
         return False
     state: str | None = getattr(error, "sqlstate", None)
     return state is None or state.startswith(("08", "57P"))  # connection exceptions, a server that shuts down

@@ -7,7 +7,7 @@ of the statements are those of `BasePostgresSaver`.
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from psycopg.errors import DivisionByZero
+from psycopg.errors import DivisionByZero, PipelineAborted
 
 from crewgraph.core.claims import Holder, claim_in
 from crewgraph.storage.claims.keepers import claim_keeper
@@ -71,8 +71,10 @@ class FencedPostgres:
             return put(config, *args, **named)
         try:
             result = put(config, *args, **named)
-        except DivisionByZero as error:
+        except (DivisionByZero, PipelineAborted) as error:  # in a pipeline, what comes behind the check may tell first
             claim.verify()  # says who has it
+            if isinstance(error, PipelineAborted):
+                raise
             raise busy(claim.thread_id, Holder("another process", None)) from error
         claim.checked()
         return result
@@ -84,8 +86,10 @@ class FencedPostgres:
             return await put(config, *args, **named)
         try:
             result = await put(config, *args, **named)
-        except DivisionByZero as error:
+        except (DivisionByZero, PipelineAborted) as error:
             await claim.averify()
+            if isinstance(error, PipelineAborted):
+                raise
             raise busy(claim.thread_id, Holder("another process", None)) from error
         claim.checked()
         return result
