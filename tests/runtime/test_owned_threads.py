@@ -183,10 +183,9 @@ FORKS = """
 import os, sys, time
 from crewgraph.storage.claims.files import file_claims
 claim = file_claims(sys.argv[1]).claim("t")
-child = os.fork()
-if child == 0:
+if os.fork() == 0:
+    print(os.getpid(), flush=True)
     time.sleep(60)
-print(child, flush=True)
 sys.stdin.readline()
 """
 
