@@ -11,6 +11,7 @@ from typing import Any
 import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
@@ -20,7 +21,7 @@ from typing_extensions import TypedDict
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import RunError
-from crewgraph.flow import Flow, and_, human_feedback, listen, start
+from crewgraph.flow import Flow, and_, human_feedback, listen, persist, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import kickoff
@@ -221,6 +222,47 @@ def test_a_question_inside_a_flow_is_answered_through_the_parent(mode: Mode):
     (asked,) = found.interrupts
     assert asked.value["questions"][0]["message"] == "Good?"
     assert mode.invoke(graph, Command(resume={asked.id: "fine"}), at("t"))["after"] == "<end: fine>"
+
+
+class OfServer(JsonPlusSerializer):
+    """The serializer of an agent server's own saver, such as that of `langgraph dev`."""
+
+
+@pytest.mark.parametrize("persisted", [False, True])
+def test_a_flow_in_a_method_runs_and_resumes_in_the_storage_of_a_server(mode: Mode, persisted: bool):
+    done, is_down = list[str](), [True]
+
+    class Inner(Flow):
+        @start()
+        def first(self):
+            done.append("first")
+
+        @listen(first)
+        def second(self):
+            if is_down[0]:
+                raise OSError("mail server down")
+            return "sent"
+
+    inner = persist(Inner) if persisted else Inner
+
+    class Outer(Flow):
+        @start()
+        async def send(self):
+            return await inner().akickoff()
+
+    class SyncOuter(Flow):
+        @start()
+        def send(self):
+            return inner().kickoff()
+
+    flow = Outer() if mode.asynchronous else SyncOuter()
+    graph = flow.compile().copy(update={"checkpointer": InMemorySaver(serde=OfServer())})
+    config: Any = {"configurable": {"thread_id": "t"}}
+    with pytest.raises(OSError, match="mail server down"):
+        mode.invoke(graph, {"inputs": {}}, config)
+    is_down[0] = False
+    assert mode.invoke(graph, None, config)["output"] == "sent"
+    assert done == ["first"]
 
 
 def test_the_drawing_of_a_parent_shows_the_flow_and_not_its_machinery():

@@ -266,8 +266,12 @@ def compile_flow(
     flow: "Flow", granularity: str | None = None, *, checkpointer: Any = None, **options: Any
 ) -> FlowGraph:
     """Compile a flow to a graph; see `Flow.compile`."""
-    form = form_of(flow, granularity or flow.granularity)
-    return form.graph(flow, checkpointer=checkpointer_of_graph(checkpointer), **options)
+    return _graph_on(flow, checkpointer_of_graph(checkpointer), granularity, **options)
+
+
+def _graph_on(flow: "Flow", saver: Any, granularity: str | None = None, **options: Any) -> FlowGraph:
+    """Compile a flow to a graph with a checkpointer that is checked, or is that of a server around it."""
+    return form_of(flow, granularity or flow.granularity).graph(flow, checkpointer=saver, **options)
 
 
 def state_of_enclosing_run(flow: "Flow", default: Any) -> Any:
@@ -393,7 +397,7 @@ def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: GraphState) 
 
 def _run_in_method(flow: "Flow", inputs: Inputs, method: Running) -> Program[object]:
     """Run inside a method of another flow, in the storage of that flow; resumes after a crash."""
-    graph = compile_flow(flow, checkpointer=method.run.saver)
+    graph = _graph_on(flow, method.run.saver)
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), method.next_thread()
     run.claim = method.run.claim
     values: Mapping[str, object] = {}
@@ -506,7 +510,7 @@ def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tup
         )
     granularity = "flow" if has_single_node(state.metadata) else "method"
     if state.values and granularity != graph.granularity:
-        graph = compile_flow(run.flow, granularity, checkpointer=graph.checkpointer)
+        graph = _graph_on(run.flow, graph.checkpointer, granularity)
         state = yield ReadState(graph, _config(graph, run, thread_id))
     values: GraphState = state.values or {}
     return graph, values
