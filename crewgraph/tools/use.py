@@ -11,7 +11,7 @@ from crewgraph.core.loops.bridge import awaited
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
 from crewgraph.lazy import lazy
-from crewgraph.redaction import redacted_logger
+from crewgraph.redaction import SecretRedactor, redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 from crewgraph.tools.adapt import AdaptedTool, CommandReturned
@@ -146,7 +146,7 @@ class GuardedTool:
 
 def _text(error: Exception) -> str:
     try:
-        return shorten(str(error).strip(), _MESSAGE_LIMIT)
+        return shorten(SecretRedactor().redact(str(error).strip()), _MESSAGE_LIMIT)  # the model is told, and it is stored
     except Exception as failure:  # noqa: BLE001  (`__str__` of the exception failed)
         return f"(its text is not available: {type(failure).__name__})"
 

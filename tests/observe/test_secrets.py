@@ -21,7 +21,7 @@ from modes import Mode
 from pydantic import BaseModel, SecretStr
 from servers.openai_api import Answer, OpenAIServer, Request, call
 
-from crewgraph import LLM, Agent, Crew, Task
+from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.contrib.a2a.auth import APIKeyAuth, BearerTokenAuth, HTTPBasicAuth, OAuth2ClientCredentials
 from crewgraph.contrib.a2a.config import RemoteAgent
 from crewgraph.contrib.snapshots import CheckpointConfig
@@ -34,7 +34,7 @@ from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.source.base import StringKnowledgeSource
 from crewgraph.memory.memory import Memory
 from crewgraph.redaction import is_secret_name, redact
-from crewgraph.tools import BaseTool
+from crewgraph.tools import BaseTool, tool
 from crewgraph.tools.mcp.server import MCPServerHTTP, MCPServerSSE, MCPServerStdio
 
 MARK = "Ma7k"
@@ -308,3 +308,22 @@ def test_a_run_leaves_no_secret(
     ]
     assert {place for place, _ in places} >= {"event", "trace", "console", "run.json", "log", "runs.db: payloads"}
     assert {(place, name) for place, text in places for name, secret in SECRETS.items() if secret in text} == set()
+
+
+def test_what_a_tool_raises_is_told_and_stored_without_the_keys_of_the_environment(
+    mode: Mode, storage: Path, monkeypatch: pytest.MonkeyPatch
+):
+    key = "9f8e7d6c5b4a3210ffee"
+    monkeypatch.setenv("SHOP_API_KEY", key)
+
+    @tool
+    def order() -> str:
+        """Order."""
+        raise OSError(f"401 for {key}, order 17")
+
+    llm = ScriptedLLM([ToolUse("order", {}), "done"])
+    clerk = Agent(role="clerk", goal="g", backstory="b", llm=llm, tools=[order])
+    made = Crew(agents=[clerk], tasks=[Task(description="d", expected_output="e", agent=clerk)])
+    assert mode.kickoff(made).raw == "done"
+    assert "`order` failed: OSError: 401 for ***, order 17" in str(llm.requests[-1])
+    assert [name for name, content in texts_in(storage) if key.encode() in content] == []
