@@ -264,7 +264,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
 
 def _paid_failure(error: Exception, spent: PlainDict) -> EffectFailed | None:
     """Return the failure of an effect with what it has spent, which its record counts; None if it is another error, or free."""
-    if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError, HookAborted)):
+    if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError)):
         return None
     failure = _as_effect_failure(error)
     if isinstance(failure, HookAborted):

@@ -38,9 +38,8 @@ def unstorable(written: object, *, exact: bool = False) -> str | None:
         for value in level:
             if isinstance(value, Mapping):
                 entries = cast("Mapping[object, object]", value)
-                if len(
-                    {str(key).encode("utf-16", "surrogatepass").decode("utf-16", "replace") for key in entries}
-                ) < len(entries):
+                names = {str(key).encode("utf-16", "surrogatepass").decode("utf-16", "replace") for key in entries}
+                if len(names) < len(entries):
                     return "it has names that are the same once they are stored"
                 below.extend(entries.values())
             elif isinstance(value, (list, tuple)):

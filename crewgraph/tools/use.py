@@ -146,7 +146,9 @@ class GuardedTool:
 
 def _text(error: Exception) -> str:
     try:
-        return shorten(SecretRedactor().redact(str(error).strip()), _MESSAGE_LIMIT)  # the model is told, and it is stored
+        return shorten(
+            SecretRedactor().redact(str(error).strip()), _MESSAGE_LIMIT
+        )  # the model is told, and it is stored
     except Exception as failure:  # noqa: BLE001  (`__str__` of the exception failed)
         return f"(its text is not available: {type(failure).__name__})"
 

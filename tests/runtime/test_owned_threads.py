@@ -190,6 +190,42 @@ sys.stdin.readline()
 """
 
 
+FORKED_IN_A_TOOL = """
+import os, sys
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.storage.checkpoints import SqliteCheckpointer
+from crewgraph.tools import tool
+
+@tool
+def fork() -> str:
+    "Fork."
+    if child := os.fork():
+        os.waitpid(child, 0)
+    return "forked"
+
+@tool
+def pay() -> str:
+    "Pay."
+    print("paid", flush=True)
+    return "paid"
+
+replies = [ToolUse("fork", {}), ToolUse("pay", {}), "done"]
+clerk = Agent(role="r", goal="g", backstory="b", tools=[fork, pay], llm=ScriptedLLM(replies, native_tools=True))
+crew = Crew(agents=[clerk], tasks=[Task(description="d", expected_output="e", agent=clerk)])
+try:
+    print(crew.kickoff(thread_id="t", checkpointer=SqliteCheckpointer(sys.argv[1])).raw, flush=True)
+except Exception as error:
+    print(type(error).__name__, flush=True)
+    os._exit(0)
+"""
+
+
+def test_a_forked_child_does_not_go_on_with_the_run(tmp_path: Path):
+    command = [sys.executable, "-c", FORKED_IN_A_TOOL, str(tmp_path / "runs.db")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["ClaimLost", "paid", "done"]
+
+
 def test_a_child_that_outlives_its_parent_holds_none_of_its_claims(tmp_path: Path):
     database = str(tmp_path / "runs.db")
     pipe = subprocess.PIPE
