@@ -340,12 +340,12 @@ def extract_json(text: str) -> Any | None:
 _START = re.compile(r"[{\[]")
 _FENCE = re.compile(r"```[ \t]*+[A-Za-z0-9]*+\s*+\Z")
 _TOKEN = re.compile(
-    r"""(?P<space>(?:\s|//[^\n]*+)++)
+    r"""(?P<space>(?>(?:\s|//[^\n]*+)+))
     | (?P<open>[{\[]) | (?P<close>[}\]]) | (?P<colon>:)
     | (?P<comma>,)
-    | (?P<double>"[^"\\]*+(?:\\.[^"\\]*+)*+")
-    | (?P<single>'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')
-    | (?P<curly>[“”][^“”\\\n]*+(?:\\.[^“”\\\n]*+)*+[“”])
+    | (?P<double>"[^"\\]*+(?>(?:\\.[^"\\]*+)*)")
+    | (?P<single>'[^'\\\n]*+(?>(?:\\.[^'\\\n]*+)*)')
+    | (?P<curly>[“”][^“”\\\n]*+(?>(?:\\.[^“”\\\n]*+)*)[“”])
     | (?P<word>(?:true|false|null|True|False|None|NaN|-?Infinity)(?!\w))
     | (?P<number>-?\d++(?:\.\d++)?(?:[eE][+-]?\d++)?(?![\w.]))
     | (?P<key>[A-Za-z_$][\w$]*+(?=\s*+:))""",

@@ -363,6 +363,24 @@ def test_every_pattern_of_the_packages_reads_any_text_in_linear_time() -> None:
     assert slow.keys() == FOR_PROGRAMS, slow
 
 
+def test_no_possessive_quantifier_follows_a_group() -> None:
+    # Python before 3.11.5 matches what is no match there, and loses or adds characters: `(?>(?:...)*)` says the same.
+    single = {op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN, op.CATEGORY}
+
+    def holds_one(tree: Any) -> bool:
+        return any(
+            (code is op.POSSESSIVE_REPEAT and (len(value[2]) > 1 or value[2][0][0] not in single))
+            or any(holds_one(inner) for inner in inner_trees(code, value))
+            for code, value in tree
+        )
+
+    assert holds_one(parser.parse(r"a(?:b\s)*+"))
+    wrong = {
+        item.where for item in found_patterns() if holds_one(parser.parse(item.pattern.pattern, item.pattern.flags))
+    }
+    assert wrong == set()
+
+
 def test_the_measurement_tells_a_quadratic_pattern() -> None:
     for text in (r"\s*\bREADY", MILDEST, r"(a|a)*b", r"^x\s*\d*\s*y$"):
         assert slowest(reader(Found(re.compile(text), text, True)), families_of(re.compile(text))) is not None, text

@@ -43,8 +43,8 @@ _INPUT_WORDS = r"Action[ \t]*+\d*+[ \t]*+Input[ \t]*+\d*+"
 _INPUT = _label(_INPUT_WORDS)
 _INPUT_BEHIND = re.compile(rf"(?P<before>){_INPUT_WORDS}(?P<after>[ \t*_]*+)[:\uff1a](?:\*\*|__)?", re.IGNORECASE)
 _NAME = (
-    r"(?:[ \t]*+\n\s*+(?!(?:Action|Observation|Thought|Final Answer)\b))?+"
-    rf"(?P<name>(?:(?!{_INPUT_WORDS}[ \t*_]*+[:\uff1a])[^\n])*+)"
+    r"(?>(?:[ \t]*+\n\s*+(?!(?:Action|Observation|Thought|Final Answer)\b))?)"
+    rf"(?P<name>(?>(?:(?!{_INPUT_WORDS}[ \t*_]*+[:\uff1a])[^\n])*))"
 )
 """The rest of the line, up to an input on the same one; the line below where nothing follows the label."""
 

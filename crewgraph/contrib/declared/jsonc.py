@@ -11,7 +11,7 @@ from crewgraph.schema import PlainDict
 
 __all__ = ["read_jsonc", "strip_jsonc_comments"]
 
-_STRING = r'"(?:\\.|[^"\\])*+(?:"|\\?\Z)'
+_STRING = r'"(?>(?:\\.|[^"\\])*)(?:"|\\?\Z)'
 """A string, or the rest of the text if it is never closed: read once."""
 
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|(?P<open>\Z))", re.DOTALL)

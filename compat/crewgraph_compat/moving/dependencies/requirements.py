@@ -85,8 +85,8 @@ def requirement_lists(document: Any) -> Iterator[Any]:
     yield from tool.get("pdm", {}).get("dev-dependencies", {}).values()
 
 
-_LINE = re.compile(r"^\s*+(?P<text>[^#\s]++(?:\s++[^#\s]++)*+)\s*+(?:#.*)?$")
-_SECTION = re.compile(r"^\s*+\[++\s*+([^\]\s]++(?:\s++[^\]\s]++)*+)\s*+\]")
+_LINE = re.compile(r"^\s*+(?P<text>[^#\s]++(?>(?:\s++[^#\s]++)*))\s*+(?:#.*)?$")
+_SECTION = re.compile(r"^\s*+\[++\s*+([^\]\s]++(?>(?:\s++[^\]\s]++)*))\s*+\]")
 _KEY = re.compile(r"^(?P<key>[\w.-]+)\s*[=:](?P<value>.*)$")
 _POETRY = re.compile(r"^tool\.poetry\.(?:dev-)?(?:group\.[^.]+\.)?dependencies$|^tool\.poetry\.dev-dependencies$")
 _NO_PACKAGES = frozenset({"pipenv", "requires", "scripts", "source"})
@@ -94,11 +94,11 @@ _NO_PACKAGES = frozenset({"pipenv", "requires", "scripts", "source"})
 
 _TABLE_LINE = re.compile(
     r"""^(?P<start>\s*+["']?)(?P<name>crewai|crewai-tools|python)(?P<mid>["']?\s*+=\s*+)"""
-    r"""(?P<value>[^\s#]++(?:\s++[^\s#]++)*+)(?P<end>\s*+(?:\#.*)?)$"""
+    r"""(?P<value>[^\s#]++(?>(?:\s++[^\s#]++)*))(?P<end>\s*+(?:\#.*)?)$"""
 )
 _PIP = re.compile(r"^(?P<indent>\s*)-\s*pip\s*:\s*(?:#.*)?$")
 _ITEM = re.compile(
-    r"""^(?P<indent>\s*+)-\s++(?P<quote>["']?)\s*+(?P<text>[^"'#\s]++(?:\s++[^"'#\s]++)*+)\s*+(?P=quote)\s*+(?:#.*)?$"""
+    r"""^(?P<indent>\s*+)-\s++(?P<quote>["']?)\s*+(?P<text>[^"'#\s]++(?>(?:\s++[^"'#\s]++)*))\s*+(?P=quote)\s*+(?:#.*)?$"""
 )
 
 

@@ -131,7 +131,7 @@ ACTION_REGEX: Final = re.compile(_ACTION + r"\s*+(.*?)", re.DOTALL)
 """Matches an action with its input."""
 
 ACTION_INPUT_REGEX: Final = re.compile(
-    rf"{_ACTION}\s*+((?:(?!{_INPUT})\S|\s++(?!{_INPUT}))*+)\s*+{_INPUT}\s*+(.*)", re.DOTALL
+    rf"{_ACTION}\s*+((?>(?:(?!{_INPUT})\S|\s++(?!{_INPUT}))*))\s*+{_INPUT}\s*+(.*)", re.DOTALL
 )
 """Matches the name and the input of an action."""
 
