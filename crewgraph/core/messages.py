@@ -101,6 +101,9 @@ class Reply(TypedDict):
     cut: NotRequired[Cut]
     """Set if the end of the text is missing."""
 
+    unknown_reason: NotRequired[str]
+    """The provider's word for the end of the text, if it is not known: an answer is taken, an action is not."""
+
     reasoning: NotRequired[str]
     """The reasoning that stood in the text, for events; it is not recorded."""
 

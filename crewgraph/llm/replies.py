@@ -195,7 +195,7 @@ def whole_reply(
     """Return a reply that may be recorded and acted on; one that is cut only as a text, with `cut` set.
 
     A text that ends at a limit is returned with a warning that names the task and the limit. A text with an unknown reason is
-    taken as whole, with a warning.
+    taken as an answer, with a warning and `unknown_reason` set.
 
     Args:
         reply: The reply.
@@ -227,7 +227,7 @@ def whole_reply(
     is_text = bool(text) and not reply["tool_calls"]
     if verdict == "unknown" and is_text:
         _log.warning("model `%s` ended its answer with the unknown reason `%s`; it is taken as whole", model, reason)
-        return reply
+        return {**reply, "unknown_reason": reason}
     if not (is_text and reason.lower() in _LIMITS and not structured):
         raise ReplyCut(_cut_text(model, reason, limit, reply, said), usage)
     _log.warning(

@@ -92,6 +92,19 @@ def test_a_tool_call_of_a_reply_that_is_not_whole_never_runs(mode: Mode, first: 
     assert bank.paid == []
 
 
+def test_an_action_in_a_text_with_an_unknown_reason_is_never_taken(mode: Mode):
+    bank = Bank()
+    with OpenAIServer(lambda _: ended(text(TEXT), "budget")) as server:
+        llm = LLM("openai/o1-mini", base_url=server.url, api_key="k")  # it has no tool calls
+        with pytest.raises(ReplyCut, match="the unknown reason `budget`, so what it was about to do was not done"):
+            mode.kickoff(crew(task("a", agent(llm, tools=[bank.pay], max_retry_limit=1))))
+        assert len(server.requests) == 2
+    with OpenAIServer([ended(text(TEXT), "budget"), ended(text("Thought: x\nFinal Answer: done"), "budget")]) as server:
+        llm = LLM("openai/o1-mini", base_url=server.url, api_key="k")
+        assert mode.kickoff(crew(task("a", agent(llm, tools=[bank.pay], max_retry_limit=1)))).raw == "done"
+    assert bank.paid == []
+
+
 @pytest.mark.parametrize("limit", [None, 5])
 def test_an_action_in_a_text_that_is_cut_is_never_taken(mode: Mode, limit: int | None):
     bank = Bank()

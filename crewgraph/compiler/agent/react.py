@@ -50,7 +50,7 @@ from crewgraph.core.effects import (
     Together,
     ToolCallEffect,
 )
-from crewgraph.core.messages import Content, Cut, Message, Reply, ToolSpec
+from crewgraph.core.messages import Content, Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.errors import OutputInvalid, ToolFailed
@@ -437,29 +437,33 @@ def _request_reply(
         else:
             if "hooked" in reply:
                 dialogue.apply_hooks(reply["hooked"])
-            cut = reply.get("cut")
-            if cut is None or _is_accepted(context, reply, cut, by_text=_OBSERVATION in stop):
+            is_doubtful = "cut" in reply or "unknown_reason" in reply
+            if not is_doubtful or _is_accepted(context, reply, by_text=_OBSERVATION in stop):
                 return reply
             context.retries_left -= 1
 
 
-def _is_accepted(context: ReActContext, reply: Reply, cut: Cut, *, by_text: bool) -> bool:
-    """Whether a text that was cut off is taken as the answer: at the limit of the program, or when it stays so.
+def _is_accepted(context: ReActContext, reply: Reply, *, by_text: bool) -> bool:
+    """Whether a text without a proper end is acted on: as the answer at the program's limit, or when it stays so.
 
     Raises:
         ReplyCut: it is no answer, and may not be requested again.
     """
-    parsed = parse_reply(reply, tools_offered=by_text)
+    cut, parsed = reply.get("cut"), parse_reply(reply, tools_offered=by_text)
+    if cut is None and (isinstance(parsed, FinalAnswer) or not by_text):
+        return True
     # Where tools are called by text, only a labelled answer is one; a part of a structure is of no use.
     is_answer = isinstance(parsed, FinalAnswer) and (not by_text or parsed.output != parsed.text.strip())
     is_answer = is_answer and context.structure is None
     if context.retries_left > 0:
-        return is_answer and cut["limited"]
+        return is_answer and cut is not None and cut["limited"]
     if is_answer:
         return True
+    how = "was cut off before its end" if cut else f"ended with the unknown reason `{reply.get('unknown_reason')}`"
+    advice = "Raise `max_tokens`, or ask for less at once." if cut else "Look at what its server means by it."
     raise ReplyCut(
-        f"{context.where}: the answer of the model `{context.model.name}` was cut off before its end, so what it was about to do "
-        "was not done. Raise `max_tokens`, or ask for less at once."
+        f"{context.where}: the answer of the model `{context.model.name}` {how}, so what it was about to do was not done. "
+        f"{advice}"
     )
 
 
