@@ -1,12 +1,12 @@
 """The names of this package, each with its module: for type checkers, and for `__init__.py`, which imports them lazily."""
 
+from crewgraph.agent import Agent as Agent
+from crewgraph.agent import BaseAgent as BaseAgent
 from crewgraph.contrib.snapshots.config import CheckpointConfig as CheckpointConfig
-from crewgraph.definitions.agent.agent import Agent as Agent
-from crewgraph.definitions.agent.agent import BaseAgent as BaseAgent
+from crewgraph.crew import Crew as Crew
 from crewgraph.definitions.agent.delegation_tools import AgentTools as AgentTools
 from crewgraph.definitions.agent.delegation_tools import AskQuestionTool as AskQuestionTool
 from crewgraph.definitions.agent.delegation_tools import DelegateTaskTool as DelegateTaskTool
-from crewgraph.definitions.crew.crew import Crew as Crew
 from crewgraph.definitions.crew.evaluation import CrewTestResult as CrewTestResult
 from crewgraph.definitions.crew.history import CrewStep as CrewStep
 from crewgraph.definitions.crew.history import RunDiff as RunDiff
@@ -22,7 +22,6 @@ from crewgraph.definitions.flow.dsl import or_ as or_
 from crewgraph.definitions.flow.dsl import router as router
 from crewgraph.definitions.flow.dsl import start as start
 from crewgraph.definitions.flow.feedback import human_feedback as human_feedback
-from crewgraph.definitions.flow.flow import Flow as Flow
 from crewgraph.definitions.flow.persistence import persist as persist
 from crewgraph.definitions.stream import Custom as Custom
 from crewgraph.definitions.stream import Finished as Finished
@@ -42,13 +41,12 @@ from crewgraph.definitions.stream import ToolFinished as ToolFinished
 from crewgraph.definitions.stream import ToolStarted as ToolStarted
 from crewgraph.definitions.task.conversion import Converter as Converter
 from crewgraph.definitions.task.guardrail import GuardrailResult as GuardrailResult
-from crewgraph.definitions.task.guardrail import HallucinationGuardrail as HallucinationGuardrail
-from crewgraph.definitions.task.guardrail import LLMGuardrail as LLMGuardrail
 from crewgraph.definitions.task.output import CrewOutput as CrewOutput
 from crewgraph.definitions.task.output import OutputFormat as OutputFormat
 from crewgraph.definitions.task.output import TaskOutput as TaskOutput
-from crewgraph.definitions.task.task import ConditionalTask as ConditionalTask
-from crewgraph.definitions.task.task import Task as Task
+from crewgraph.flow.flow import Flow as Flow
+from crewgraph.guardrails import HallucinationGuardrail as HallucinationGuardrail
+from crewgraph.guardrails import LLMGuardrail as LLMGuardrail
 from crewgraph.knowledge.knowledge import Knowledge as Knowledge
 from crewgraph.llm.base import BaseLLM as BaseLLM
 from crewgraph.llm.llm import LLM as LLM
@@ -56,6 +54,8 @@ from crewgraph.llm.scripted import ScriptedLLM as ScriptedLLM
 from crewgraph.llm.scripted import ToolUse as ToolUse
 from crewgraph.llm.usage import UsageMetrics as UsageMetrics
 from crewgraph.memory.memory import Memory as Memory
+from crewgraph.task import ConditionalTask as ConditionalTask
+from crewgraph.task import Task as Task
 from crewgraph.tools.base import tool as tool
 
 __all__: list[str]

@@ -117,7 +117,7 @@ _IMPORT = """
 import gc, sys
 import crewgraph.lazy
 {before}
-crew = crewgraph.lazy.lazy("crewgraph.definitions.crew.crew:Crew").__wrapped__
+crew = crewgraph.lazy.lazy("crewgraph.crew:Crew").__wrapped__
 young = [*gc.get_objects(generation=0), *gc.get_objects(generation=1)]
 print(any(one is crew for one in young), gc.get_freeze_count() > 1000, gc.isenabled())
 """

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -12,26 +12,16 @@ from crewgraph.cli.output import EXIT_PENDING, print_line, print_text
 from crewgraph.cli.runs import RunDatabase
 from crewgraph.cli.target import Target, load_target
 from crewgraph.compiler.agent.human_review import has_terminal
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
 from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew
 from crewgraph.definitions.flow.feedback import PendingFlow, Question
-from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
-from crewgraph.lazy import lazy, lazy_module
+from crewgraph.flow.flow import Flow
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.settings import storage_dir
 
 __all__ = ["approve", "resume"]
 
-
-if TYPE_CHECKING:
-    from crewgraph.runtime.runs import storage
-    from crewgraph.runtime.runs.index import pending_runs
-    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
-else:
-    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
-    pending_runs = lazy("crewgraph.runtime.runs.index:pending_runs")
-    storage = lazy_module("crewgraph.runtime.runs.storage")
 
 _AnyQuestion = CrewQuestion | Question
 
@@ -167,10 +157,8 @@ class _PendingRun:
             RunError: The run has no pending questions.
         """
         definition = self._definition
-        pending_runs = (
-            definition.pending() if isinstance(definition, Flow) else definition.pending(checkpointer=self._saver)
-        )
-        for pending in pending_runs:
+        waiting = definition.pending() if isinstance(definition, Flow) else definition.pending(checkpointer=self._saver)
+        for pending in waiting:
             if (pending.flow_id if isinstance(pending, PendingFlow) else pending.thread_id) == self._thread:
                 return [*pending.questions]
         name = f"flow `{definition.flow_name}`" if isinstance(definition, Flow) else f"crew `{definition.name}`"
@@ -195,13 +183,19 @@ def _open_database(database: Path | None) -> object:
         return None
     if not database.is_file():
         raise RunError(f"database `{database}` does not exist")
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
     return SqliteCheckpointer(database)
 
 
 def _list_pending(saver: object) -> None:
+    from crewgraph.runtime.runs import storage
+
     if saver is None and not (storage_dir() / storage.DATABASE).is_file():
         print_text("no pending runs")
         return
+    from crewgraph.runtime.runs.index import pending_runs
+
     runs = pending_runs(saver or storage.default_checkpointer())
     for run in runs:
         print_line(f"{run.thread_id}  {run.kind} {run.name}  since {run.updated_at.astimezone():%Y-%m-%d %H:%M %Z}")

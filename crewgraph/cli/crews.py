@@ -15,7 +15,7 @@ from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.crew.crew import Crew
+    from crewgraph.crew import Crew
 
 __all__ = ["Inputs", "chat", "read_inputs", "reset_memories", "test", "train"]
 

@@ -5,22 +5,10 @@
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError
-from crewgraph.lazy import lazy, lazy_module
 from crewgraph.text import printable
-
-if TYPE_CHECKING:
-    from crewgraph_compat import install
-
-    from crewgraph.cli import app as parser
-    from crewgraph.cli.run import ProjectProgram
-else:
-    parser = lazy_module("crewgraph.cli.app")
-    install = lazy("crewgraph_compat:install")
-    ProjectProgram = lazy("crewgraph.cli.run:ProjectProgram")
 
 __all__ = ["main"]
 
@@ -30,11 +18,17 @@ def main() -> object:
     program = Program.named(sys.argv[2:]) if sys.argv[1:2] == ["run"] else None
     if program is None:
         hook = sys.excepthook
+        from crewgraph.cli import app as parser
+
         try:
             return parser.app()
         except RunProgram as request:
             program = request.program
             sys.excepthook = hook  # Typer installs its own, which the program must not see
+    from crewgraph_compat import install
+
+    from crewgraph.cli.run import ProjectProgram
+
     try:
         if not program.is_module and type(program) is Program and not os.path.exists(program.target):
             program = ProjectProgram.script(program.target, program.arguments) or program

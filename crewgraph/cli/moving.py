@@ -7,7 +7,7 @@ LangGraph program.
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,18 +16,9 @@ from crewgraph.cli.target import load_target, project_target
 from crewgraph.compiler.agent.human_review import has_terminal
 from crewgraph.errors import CrewgraphError
 from crewgraph.extras import require
-from crewgraph.lazy import lazy
 from crewgraph.text import printable_line
 
 __all__ = ["check", "eject", "migrate"]
-
-
-if TYPE_CHECKING:
-    from crewgraph_compat.moving.check import check_project
-    from crewgraph_compat.moving.report import report
-else:
-    check_project = lazy("crewgraph_compat.moving.check:check_project")
-    report = lazy("crewgraph_compat.moving.report:report")
 
 
 def check(
@@ -51,6 +42,8 @@ def check(
 
     Exit codes: 0 if all features are available, 1 if some are not or a file could not be read, 2 if the path does not exist.
     """
+    from crewgraph_compat.moving.check import check_project
+
     try:
         checked = check_project(path)
     except CrewgraphError as error:
@@ -59,16 +52,12 @@ def check(
     if as_json:
         print_json(checked.as_data())
     else:
+        from crewgraph_compat.moving.report import report
+
         print_text(report(checked, everything=everything))
     marks = {feature.state.mark.value for feature in checked.found}
     if checked.broken or "absent" in marks or strict and "differs" in marks:
         raise typer.Exit(1)
-
-
-if TYPE_CHECKING:
-    from crewgraph_compat.moving.migration import plan_migration
-else:
-    plan_migration = lazy("crewgraph_compat.moving.migration:plan_migration")
 
 
 def migrate(
@@ -89,6 +78,8 @@ def migrate(
     """
     for package in ("libcst", "tomlkit"):
         require(package, extra="migrate", purpose="`crewgraph migrate`")
+    from crewgraph_compat.moving.migration import plan_migration
+
     try:
         migration = plan_migration(path)
     except CrewgraphError as error:
@@ -119,12 +110,6 @@ def _summary(migration: Any, *, written: bool) -> str:
     if migration.broken:
         summary += f", {len(migration.broken)} could not be read"
     return f"{summary}." if written or not migration.files else f"{summary}. Run with `--write` to apply the changes."
-
-
-if TYPE_CHECKING:
-    from crewgraph_compat.eject.program import eject_program
-else:
-    eject_program = lazy("crewgraph_compat.eject.program:eject_program")
 
 
 def _ask_to_import(target: str) -> None:
@@ -179,6 +164,8 @@ def eject(
     with redirect_stdout(sys.stderr):  # output of the modules must not mix with the program
         definition = load_target(path, is_run=False)
     module = path.rpartition(":")[0]
+    from crewgraph_compat.eject.program import eject_program
+
     program = eject_program(definition, Path(module).stem if module.endswith(".py") else module, search_path)
     if output is None:
         print_source(program.source)

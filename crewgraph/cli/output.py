@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 import typer
 
 from crewgraph.errors import RunError
-from crewgraph.lazy import lazy, lazy_module
 from crewgraph.text import json_text, printable, printable_line
 
 __all__ = [
@@ -35,15 +34,8 @@ EXIT_PENDING = 3
 
 
 if TYPE_CHECKING:
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
-else:
-    Console = lazy("rich.console:Console")
-    Table = lazy("rich.table:Table")
-    Text = lazy("rich.text:Text")
-    box = lazy_module("rich.box")
 
 _PIPED_WIDTH = 200  # cells; piped output must not be truncated to a terminal's width
 
@@ -132,6 +124,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, no_wra
         rows: The cells of each row.
         no_wrap: Columns that are never wrapped, so that their values can be copied.
     """
+    from rich import box
+    from rich.table import Table
+
     table = Table(box=box.SIMPLE, pad_edge=False)
     for name in columns:
         table.add_column(name, no_wrap=name in no_wrap, overflow="fold")
@@ -142,6 +137,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, no_wra
 
 def print_fields(title: str, fields: Iterable[tuple[str, str]]) -> None:
     """Print a title, and below it one line for each name and value."""
+    from rich.table import Table
+
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -161,8 +158,12 @@ def _is_encodable(text: str) -> bool:
 
 
 def _text(text: str) -> "Text":
+    from rich.text import Text
+
     return Text(printable(text))  # model output must not be parsed as Rich markup
 
 
 def _console() -> "Console":
+    from rich.console import Console
+
     return Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 
 import typer
 
@@ -13,13 +13,7 @@ from crewgraph.cli.discovery import main_function, read_project
 from crewgraph.cli.output import print_error
 from crewgraph.cli.program import Program, RunProgram
 from crewgraph.errors import CrewgraphError, RunError
-from crewgraph.lazy import lazy
 from crewgraph.text import printable
-
-if TYPE_CHECKING:
-    from crewgraph.project.env_file import load_env
-else:
-    load_env = lazy("crewgraph.project.env_file:load_env")
 
 __all__ = ["ProjectProgram", "run", "show"]
 
@@ -91,6 +85,8 @@ class ProjectProgram(Program):
         for folder in (Path.cwd() / "src", Path.cwd()):
             if folder.is_dir() and str(folder) not in sys.path:
                 sys.path.insert(0, str(folder))
+        from crewgraph.project.env_file import load_env
+
         try:
             load_env()
         except CrewgraphError as error:

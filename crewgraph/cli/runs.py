@@ -16,7 +16,7 @@ from crewgraph.cli.target import CrewTarget, load_crew_target
 from crewgraph.definitions.crew.history import RunDiff, TaskDiff
 from crewgraph.definitions.crew.pending import PendingCrew, RunFilter
 from crewgraph.errors import RunError, StorageError
-from crewgraph.lazy import lazy, lazy_module
+from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.settings import storage_dir
 from crewgraph.text import shorten
@@ -34,17 +34,6 @@ __all__ = [
     "where",
 ]
 
-
-if TYPE_CHECKING:
-    from crewgraph.runtime.runs import storage
-    from crewgraph.storage.checkpoints import schema
-    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
-    from crewgraph.storage.database import Database
-else:
-    storage = lazy_module("crewgraph.runtime.runs.storage")
-    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
-    Database = lazy("crewgraph.storage.database:Database")
-    schema = lazy_module("crewgraph.storage.checkpoints.schema")
 
 DatabaseFile = Annotated[
     Path | None,
@@ -77,10 +66,14 @@ def open_database(path: Path | None) -> Generator[Any]:
     Raises:
         StorageError: The file does not exist, or is not a crewgraph database.
     """
+    from crewgraph.runtime.runs import storage
+
     file = path or storage_dir() / storage.DATABASE
     if not file.is_file():
         hint = "" if path else "; it is created when the first run is stored"
         raise StorageError(f"database `{file}` does not exist{hint}")
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
     with SqliteCheckpointer(file) as saver:
         yield saver
 
@@ -117,6 +110,8 @@ def runs(
     `done`. `--status open` lists the runs that can be resumed: the failed and the abandoned ones.
     """
     run_filter = RunFilter(status=None if status is None else status.value, inside=inside, limit=limit)
+    from crewgraph.runtime.runs.index import all_runs
+
     with open_database(database) as saver:
         stored = all_runs(saver, run_filter)
     if as_json:
@@ -139,11 +134,6 @@ def runs(
         print_text(f"no {status.value} runs" if status else "no runs")
 
 
-if TYPE_CHECKING:
-    from crewgraph.runtime.runs.crew_history import diff_stored_runs
-else:
-    diff_stored_runs = lazy("crewgraph.runtime.runs.crew_history:diff_stored_runs")
-
 _EXCERPT = 80
 
 
@@ -158,6 +148,8 @@ def diff(
 
     `crewgraph runs` lists the thread ids.
     """
+    from crewgraph.runtime.runs.crew_history import diff_stored_runs
+
     with open_database(database) as saver:
         comparison = diff_stored_runs(saver, a, b)
     if as_json:
@@ -214,15 +206,6 @@ def _diff_as_data(comparison: RunDiff) -> dict[str, object]:
     }
 
 
-if TYPE_CHECKING:
-    from crewgraph.compiler.crew import state
-    from crewgraph.runtime.runs.index import all_runs
-    from crewgraph.runtime.runs.stored_run import stored_run
-else:
-    stored_run = lazy("crewgraph.runtime.runs.stored_run:stored_run")
-    all_runs = lazy("crewgraph.runtime.runs.index:all_runs")
-    state = lazy_module("crewgraph.compiler.crew.state")
-
 Thread = Annotated[
     str | None,
     typer.Option("--thread", help="The thread id of the run. By default the latest run.", show_default=False),
@@ -241,6 +224,9 @@ def log_tasks_outputs(
 
     Each output is shown with the id of its task, which `crewgraph replay -t` takes.
     """
+    from crewgraph.runtime.runs.index import all_runs
+    from crewgraph.runtime.runs.stored_run import stored_run
+
     with open_database(database) as saver:
         if thread is None:
             latest = all_runs(saver, RunFilter(inside=True, limit=1), "crew")
@@ -263,6 +249,8 @@ def log_tasks_outputs(
 
 
 def _task_output(name: str, output: PlainMapping) -> dict[str, object]:
+    from crewgraph.compiler.crew import state
+
     task: Mapping[str, object] = output.get(state.TASK) or {}
     return {
         "name": name,
@@ -343,12 +331,17 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 def where() -> None:
     """Show the default database: its path, size and threads."""
+    from crewgraph.runtime.runs import storage
+
     database = storage_dir() / storage.DATABASE
     print_text(f"database  {database}")
     if not database.is_file():
         print_text("          does not exist yet; it is created when the first run is stored")
         return
     print_text(f"size      {_human_size(_disk_usage(database))}")
+    from crewgraph.storage.checkpoints import schema
+    from crewgraph.storage.database import Database
+
     with closing(
         Database(str(database), synchronous="NORMAL", timeout=_BUSY_TIMEOUT, schema=schema.CHECKPOINT_SCHEMA)
     ) as opened:

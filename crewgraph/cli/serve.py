@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,15 +14,7 @@ from crewgraph.disk import private_file
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
 from crewgraph.extras import require
-from crewgraph.lazy import lazy
 from crewgraph.settings import storage_dir
-
-if TYPE_CHECKING:
-    from crewgraph.runtime.runs.storage import default_checkpointer
-    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
-else:
-    default_checkpointer = lazy("crewgraph.runtime.runs.storage:default_checkpointer")
-    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
 
 __all__ = ["serve"]
 
@@ -136,6 +128,9 @@ async def _opened(database: Path | None) -> AsyncGenerator[tuple[Any, Any]]:
     folder = storage_dir() if database is None else database.absolute().parent
     records = folder / ("served.db" if database is None else f"{database.stem}-served.db")
     private_file(records)
+    from crewgraph.runtime.runs.storage import default_checkpointer
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
     async with AsyncExitStack() as stack:
         saver = default_checkpointer() if database is None else stack.enter_context(SqliteCheckpointer(database))
         yield saver, await stack.enter_async_context(extension("serve.records")(records))

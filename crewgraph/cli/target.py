@@ -11,17 +11,16 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from crewgraph.annotations import signature_of
 from crewgraph.cli.definitions import DefinitionsLoader, definitions_only
 from crewgraph.cli.discovery import defined_targets, read_project
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.crew import Crew
 from crewgraph.errors import RunError
-from crewgraph.lazy import lazy
+from crewgraph.flow.flow import Flow
 from crewgraph.project.env_file import load_env
 
 __all__ = [
@@ -34,11 +33,6 @@ __all__ = [
     "project_target",
 ]
 
-
-if TYPE_CHECKING:
-    from crewgraph_compat import install
-else:
-    install = lazy("crewgraph_compat:install")
 
 _TARGET_FORMAT = "pass `path/to/file.py:name` or `package.module:name`"
 
@@ -167,6 +161,8 @@ def _import_target(target: str | None, kind: str | None, *, is_run: bool = True)
     module, colon, name = path.rpartition(":")
     if not (module and colon and name):
         raise RunError(f"invalid target `{path}`; {_TARGET_FORMAT}.")
+    from crewgraph_compat import install
+
     install()  # the module may import crewai
     load_env()
     value: object = _import_module(module, is_run=is_run)

@@ -5,29 +5,19 @@ Unsupported settings raise. Settings without effect are accepted, so that progra
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crewgraph.compiler.agent.binding import AgentBinding, may_have_executor
 from crewgraph.compiler.agent.capabilities import capabilities_of
 from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.crew.crew import Crew, agents_of
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition, agents_of
 from crewgraph.definitions.crew.process import Process
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import CompileError
-from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
 from crewgraph.overrides import override_of
-
-if TYPE_CHECKING:
-    from crewgraph.compiler.agent.executor import create_executor
-    from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
-    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
-else:
-    create_executor = lazy("crewgraph.compiler.agent.executor:create_executor")
-    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
-    LangGraphAgentAdapter = lazy("crewgraph.definitions.agent.adapters:LangGraphAgentAdapter")
 
 __all__ = [
     "WithoutEffect",
@@ -66,18 +56,22 @@ def check_coworkers(bindings: Sequence[AgentBinding]) -> None:
     Raises:
         ModelError: one needs a model and has none.
     """
-    coworkers: list[BaseAgent] = []
+    coworkers: list[BaseAgentDefinition] = []
+    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+
     for binding in bindings:
         for tool in binding.tools.values():
             if isinstance(source := tool.tool.source, CoworkerTool):
                 coworkers += source.agents
+    from crewgraph.compiler.agent.executor import create_executor
+
     for agent in {id(agent): agent for agent in coworkers}.values():
         override = override_of(agent, "execute_task") or override_of(agent, "aexecute_task")
-        if override is None and (create_executor(agent) is None or isinstance(agent, LangGraphAgentAdapter)):
+        if override is None and (create_executor(agent) is None or agent.runs_graph):
             as_model(agent.llm)
 
 
-def check_supported(agent: BaseAgent) -> None:
+def check_supported(agent: BaseAgentDefinition) -> None:
     """Reject what an agent cannot have.
 
     Raises:
@@ -94,7 +88,7 @@ _Rule = tuple[str, Callable[[Any], bool]]
 _REFUSED_AGENT: tuple[_Rule, ...] = (("from_repository", lambda agent: agent.from_repository is not None),)
 
 
-def check_crew(crew: Crew) -> None:
+def check_crew(crew: CrewDefinition) -> None:
     """Reject unsupported settings of a crew and its agents.
 
     Raises:
@@ -106,7 +100,7 @@ def check_crew(crew: Crew) -> None:
     _refuse(refused)
 
 
-def check_agent(agent: BaseAgent) -> None:
+def check_agent(agent: BaseAgentDefinition) -> None:
     """Reject unsupported settings of an agent on its own.
 
     Raises:
@@ -120,9 +114,9 @@ def refused_keywords() -> dict[str, tuple[str, ...]]:
     return {"Agent": tuple(name for name, _ in _REFUSED_AGENT)}
 
 
-def _refused_fields(agent: BaseAgent) -> Iterator[str]:
+def _refused_fields(agent: BaseAgentDefinition) -> Iterator[str]:
     check_supported(agent)
-    rules = _REFUSED_AGENT if isinstance(agent, Agent) else ()
+    rules = _REFUSED_AGENT if isinstance(agent, AgentDefinition) else ()
     return (f"`{name}` of {agent.called}" for name, is_used in rules if is_used(agent))
 
 
@@ -206,7 +200,7 @@ class WithoutEffect(UserWarning):
     """A setting has no effect."""
 
 
-def warn_without_effect(crew: Crew) -> None:
+def warn_without_effect(crew: CrewDefinition) -> None:
     """Warn of settings without effect, once per field and process."""
     fields = _new_fields("Crew", crew, _IDLE_CREW)
     for agent in agents_of(crew):
@@ -217,7 +211,7 @@ def warn_without_effect(crew: Crew) -> None:
         warnings.warn(f"accepted, but without effect: {'; '.join(fields)}", WithoutEffect, stacklevel=user_stacklevel())
 
 
-def _has_memory(crew: Crew) -> bool:
+def _has_memory(crew: CrewDefinition) -> bool:
     return bool(crew.memory or crew.contextual_memory)
 
 

@@ -29,7 +29,6 @@ from langchain_core.runnables.config import (
 
 from crewgraph.core.otel import enter_span_of_config
 from crewgraph.core.replay import is_traced
-from crewgraph.lazy import lazy
 from crewgraph.redaction import SecretRedactor, redact_error
 from crewgraph.schema import PlainDict
 
@@ -46,8 +45,6 @@ __all__ = [
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
-else:
-    Document = lazy("langchain_core.documents:Document")
 
 Documents = Callable[[Any], Sequence[tuple[str, PlainDict]]]
 """Converts what a search returned into the texts, with metadata, that the trace shows."""
@@ -164,6 +161,8 @@ def callbacks_with_redaction(
 
 
 def _as_documents(found: Sequence[tuple[str, PlainDict]]) -> list["Document"]:
+    from langchain_core.documents import Document
+
     return [Document(text, metadata=metadata) for text, metadata in found]
 
 

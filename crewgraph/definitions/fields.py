@@ -6,7 +6,7 @@ files) load nothing until they are used.
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Self, cast
+from typing import Annotated, Any, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -27,24 +27,10 @@ from crewgraph.errors import CompileError, ModelError, NoModelError
 from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.knowledge.passage import KnowledgeConfig
-from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import check_model, default_model_name, llm_from_name
 from crewgraph.schema import PlainMapping, from_json_schema
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool
-
-if TYPE_CHECKING:
-    from crewgraph.knowledge.knowledge import Knowledge
-    from crewgraph.knowledge.source.kinds import as_sources
-    from crewgraph.llm.llm import LLM
-    from crewgraph.tools.code import CodeInterpreterTool
-    from crewgraph.tools.mcp.server import parse_reference
-else:
-    LLM = lazy("crewgraph.llm.llm:LLM")
-    parse_reference = lazy("crewgraph.tools.mcp.server:parse_reference")
-    Knowledge = lazy("crewgraph.knowledge.knowledge:Knowledge")
-    as_sources = lazy("crewgraph.knowledge.source.kinds:as_sources")
-    CodeInterpreterTool = lazy("crewgraph.tools.code:CodeInterpreterTool")
 
 __all__ = [
     "BUDGETS",
@@ -208,6 +194,8 @@ def _parse_servers(servers: list[Any] | None) -> list[object] | None:
         return None
     if not any(isinstance(server, Mapping) for server in servers):
         return servers
+    from crewgraph.tools.mcp.server import parse_reference
+
     return [parse_reference(server).server if isinstance(server, Mapping) else server for server in servers]
 
 
@@ -291,6 +279,8 @@ def _model_or_default(value: Any) -> object:
     llm = _named_model(value)
     if llm is not None:
         return llm
+    from crewgraph.llm.llm import LLM
+
     try:
         return LLM(default_model_name())
     except NoModelError:
@@ -299,6 +289,8 @@ def _model_or_default(value: Any) -> object:
 
 def _serialize_model(model: object) -> object:
     """Serialize a model as the keywords of its constructor, without the API key."""
+    from crewgraph.llm.llm import LLM
+
     return model.to_config_dict() if isinstance(model, LLM) else model
 
 
@@ -346,6 +338,8 @@ MemoryField = Annotated[Any, AfterValidator(_validate_memory)]
 def _parse_sources(sources: Any) -> list[object] | None:
     if not sources:
         return sources
+    from crewgraph.knowledge.source.kinds import as_sources
+
     return as_sources(cast(list[Any], sources) if isinstance(sources, (list, tuple)) else [sources])
 
 
@@ -392,6 +386,8 @@ def resolve_knowledge(current: Any, sources: list[Any] | None, name: str, storag
     key = (*map(id, sources), id(storage), id(embedder))
     if current is not None and current.made_of == key:
         return current
+    from crewgraph.knowledge.knowledge import Knowledge
+
     knowledge = Knowledge(name, sources, embedder, storage=storage)
     knowledge.made_of = key
     return knowledge
@@ -449,6 +445,8 @@ def code_execution_tools(mode: str, where: str) -> list[BaseTool]:
             f'`code_execution_mode="unsafe"` of {where} would run what a model wrote on this machine, with all that you may do '
             'here; it is refused. Leave it "safe", which uses Docker, or pass a `CodeInterpreterTool` of your own in `tools`.'
         )
+    from crewgraph.tools.code import CodeInterpreterTool
+
     return [CodeInterpreterTool()]
 
 

@@ -27,7 +27,6 @@ from crewgraph.definitions.flow.feedback import PendingFlow as PendingFlow
 from crewgraph.definitions.flow.feedback import Question as Question
 from crewgraph.definitions.flow.feedback import flow_config as flow_config
 from crewgraph.definitions.flow.feedback import human_feedback as human_feedback
-from crewgraph.definitions.flow.flow import Flow as Flow
 from crewgraph.definitions.flow.method import AndCondition as AndCondition
 from crewgraph.definitions.flow.method import FlowCondition as FlowCondition
 from crewgraph.definitions.flow.method import ListenMethod as ListenMethod
@@ -36,7 +35,6 @@ from crewgraph.definitions.flow.method import RouterMethod as RouterMethod
 from crewgraph.definitions.flow.method import StartMethod as StartMethod
 from crewgraph.definitions.flow.persistence import FlowPersistence as FlowPersistence
 from crewgraph.definitions.flow.persistence import persist as persist
-from crewgraph.definitions.flow.run_methods import FlowPlot as FlowPlot
 from crewgraph.definitions.flow.state import FlowState as FlowState
 from crewgraph.definitions.stream import Asked as Asked
 from crewgraph.definitions.stream import CrewFailed as CrewFailed
@@ -49,6 +47,8 @@ from crewgraph.definitions.stream import MethodFailed as MethodFailed
 from crewgraph.definitions.stream import MethodFinished as MethodFinished
 from crewgraph.definitions.stream import MethodItem as MethodItem
 from crewgraph.definitions.stream import MethodStarted as MethodStarted
+from crewgraph.flow.flow import Flow as Flow
+from crewgraph.flow.flow import FlowPlot as FlowPlot
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence as SQLiteFlowPersistence
 
 __all__: list[str]

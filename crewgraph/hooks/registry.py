@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.errors import HookAborted
+from crewgraph.events import late
 from crewgraph.hooks.points import InterceptionPoint
-from crewgraph.lazy import lazy, lazy_module
 from crewgraph.redaction import redacted_logger
 from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
@@ -157,13 +157,6 @@ def has_hooks(owner: Any, *points: InterceptionPoint) -> bool:
     return False
 
 
-if TYPE_CHECKING:
-    from crewgraph.events import hooks as hook_events
-    from crewgraph.events.bus import crewai_event_bus
-else:
-    crewai_event_bus = lazy("crewgraph.events.bus:crewai_event_bus")
-    hook_events = lazy_module("crewgraph.events.hooks")
-
 _log = redacted_logger("crewgraph.hooks")
 
 Reducer = Callable[[Any, Any], bool]
@@ -282,7 +275,9 @@ def _course(
 
 
 def _emit_dispatched(course: _Course, count: int, seconds: float, aborted: HookAborted | None) -> None:
-    event = hook_events.HookDispatchedEvent
+    from crewgraph.events.bus import crewai_event_bus
+
+    event = late.HookDispatchedEvent
     if crewai_event_bus.wants(event):
         dispatched = event(
             interception_point=course.point.value,

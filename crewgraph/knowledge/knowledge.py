@@ -15,7 +15,6 @@ from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.source.kinds import as_sources
 from crewgraph.knowledge.source.langchain import RetrieverKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage, KnowledgeStorage, resolve_knowledge_storage
-from crewgraph.lazy import lazy
 from crewgraph.observe.progress import progress
 from crewgraph.overrides import override_of
 from crewgraph.redaction import RedactedModel
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tools import BaseTool
 
-    from crewgraph.storage.store.retriever import Retriever, retriever_tool
-else:
-    Retriever = lazy("crewgraph.storage.store.retriever:Retriever")
-    retriever_tool = lazy("crewgraph.storage.store.retriever:retriever_tool")
-    Document = lazy("langchain_core.documents:Document")
 
 __all__ = ["Knowledge", "Units", "collect_units"]
 
@@ -331,6 +325,8 @@ class Knowledge(RedactedModel):
         async def asearch(text: str) -> "list[Document]":
             return _documents(await self.aquery(text, results_limit, score_threshold, metadata_filter))
 
+        from crewgraph.storage.store.retriever import Retriever
+
         retriever: BaseRetriever = Retriever(search=search, asearch=asearch)
         return retriever
 
@@ -343,6 +339,8 @@ class Knowledge(RedactedModel):
     ) -> "BaseTool":
         """The search as a LangChain tool, for `Agent(tools=[...])` and for any LangGraph agent."""
         retriever = self.as_retriever(results_limit, score_threshold)
+        from crewgraph.storage.store.retriever import retriever_tool
+
         tool: BaseTool = retriever_tool(retriever, name, description)
         return tool
 
@@ -404,6 +402,8 @@ def _interleave(result_lists: Sequence[Sequence[SearchResult]]) -> list[SearchRe
 
 
 def _documents(results: Iterable[SearchResult]) -> "list[Document]":
+    from langchain_core.documents import Document
+
     return [
         Document(
             id=result["id"], page_content=result["content"], metadata={**result["metadata"], "score": result["score"]}

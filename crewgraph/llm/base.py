@@ -12,7 +12,6 @@ from crewgraph.annotations import annotations_of, signature_of
 from crewgraph.core.limits import ASKING, METER
 from crewgraph.core.loops.bridge import acall
 from crewgraph.errors import DefinitionError
-from crewgraph.lazy import lazy
 from crewgraph.llm.current_call import ONGOING
 from crewgraph.llm.profile import Profile
 from crewgraph.llm.usage import UsageMetrics, read_usage
@@ -88,9 +87,6 @@ def _read_signature(function: Any, first: bool) -> _Parameters:
 
 if TYPE_CHECKING:
     from crewgraph.events.frames import StreamSession
-    from crewgraph.llm.frames import call_frames
-else:
-    call_frames = lazy("crewgraph.llm.frames:call_frames")
 
 CONTEXT_WINDOW = 4096
 """Context window, in tokens, of a model that does not report its own."""
@@ -269,6 +265,8 @@ class BaseLLM(Profile):
             "from_agent": from_agent,
             "response_model": response_model,
         }
+        from crewgraph.llm.frames import call_frames
+
         return call_frames(self, messages, arguments)
 
     def supports_function_calling(self) -> bool:

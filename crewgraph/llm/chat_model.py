@@ -17,7 +17,6 @@ from crewgraph.core.plain import unstorable
 from crewgraph.core.replay import is_traced
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
-from crewgraph.lazy import lazy
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_bytes
 from crewgraph.llm.capabilities import has_strict_api, supports_stop_words, without_blank
 from crewgraph.llm.conversation import openai_tool, text_of
@@ -44,9 +43,6 @@ from crewgraph.schema import PlainDict, PlainMapping
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from crewgraph.core.tracing import callbacks_with_redaction
-else:
-    callbacks_with_redaction = lazy("crewgraph.core.tracing:callbacks_with_redaction")
 
 __all__ = ["ChatModel"]
 
@@ -376,6 +372,8 @@ def _named(
     run_config: RunnableConfig = {**config, "run_name": name}  # traces show the model, not its class
     # In a graph's run callbacks are known; a request outside of one may get LangSmith's by the environment.
     if is_traced(config) or "configurable" not in config:
+        from crewgraph.core.tracing import callbacks_with_redaction
+
         run_config["callbacks"] = callbacks_with_redaction(config, redactor)
     if takes_settings:
         settings: PlainMapping = config.get("configurable") or {}

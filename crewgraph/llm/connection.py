@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.loops.transport import LoopTransport, client_of_fork, proxied_client
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
-from crewgraph.lazy import lazy
 from crewgraph.llm.capabilities import has_strict_api, without_blank
 from crewgraph.llm.providers import Provider, Target
 from crewgraph.redaction import redact, redacted_logger
@@ -107,11 +106,6 @@ class AsyncInterceptingTransport:
     ) -> None:
         await self.aclose()
 
-
-if TYPE_CHECKING:
-    from crewgraph.llm.openai_models import chaining_class
-else:
-    chaining_class = lazy("crewgraph.llm.openai_models:chaining_class")
 
 _AZURE_VERSION = "2024-06-01"
 _NO_KEY = "none"  # the client requires a key that the server ignores
@@ -266,6 +260,8 @@ def _openai_client_model(model_class: Any, keywords: dict[str, Any]) -> Any:
         keywords["default_headers"] = {**headers, **keywords.get("default_headers", {})}
     if keywords.pop("api", None) == "responses":
         keywords["use_responses_api"] = True
+        from crewgraph.llm.openai_models import chaining_class
+
         model_class = chaining_class(model_class)
     if "logprobs" in keywords:
         keywords["logprobs"] = bool(keywords["logprobs"])

@@ -20,10 +20,10 @@ from crewgraph.core.loops.bridge import awaited
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.plain import plain, unstorable
 from crewgraph.core.protocols import Model
+from crewgraph.events import late
 from crewgraph.events.base import new_id
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import SINKS
-from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool_calls, text_of
 from crewgraph.llm.current_call import CALLER
 from crewgraph.llm.errors import UnfinishedReply
@@ -37,28 +37,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from crewgraph.events.llm import (
-        FunctionCall,
-        LLMCallCompletedEvent,
-        LLMCallFailedEvent,
-        LLMCallStartedEvent,
-        LLMCallType,
-        LLMStreamChunkEvent,
-        LLMThinkingChunkEvent,
         ToolCall,
     )
-    from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
-else:
-    FunctionCall = lazy("crewgraph.events.llm:FunctionCall")
-    LLMCallCompletedEvent = lazy("crewgraph.events.llm:LLMCallCompletedEvent")
-    LLMCallFailedEvent = lazy("crewgraph.events.llm:LLMCallFailedEvent")
-    LLMCallStartedEvent = lazy("crewgraph.events.llm:LLMCallStartedEvent")
-    LLMCallType = lazy("crewgraph.events.llm:LLMCallType")
-    LLMStreamChunkEvent = lazy("crewgraph.events.llm:LLMStreamChunkEvent")
-    LLMThinkingChunkEvent = lazy("crewgraph.events.llm:LLMThinkingChunkEvent")
-    ToolCall = lazy("crewgraph.events.llm:ToolCall")
-    ToolUsageErrorEvent = lazy("crewgraph.events.tool:ToolUsageErrorEvent")
-    ToolUsageFinishedEvent = lazy("crewgraph.events.tool:ToolUsageFinishedEvent")
-    ToolUsageStartedEvent = lazy("crewgraph.events.tool:ToolUsageStartedEvent")
 
 __all__ = [
     "EventModel",
@@ -89,19 +69,19 @@ def function_events(
     fields: PlainDict = {"tool_name": name, "tool_args": args, "from_agent": agent, "from_task": task}
     started = datetime.now(UTC)
     results: list[object] = []
-    if crewai_event_bus.wants(ToolUsageStartedEvent):
-        crewai_event_bus.emit(source, ToolUsageStartedEvent(**fields))
+    if crewai_event_bus.wants(late.ToolUsageStartedEvent):
+        crewai_event_bus.emit(source, late.ToolUsageStartedEvent(**fields))
     try:
         yield results.append
     except GeneratorExit:
         raise
     except BaseException as error:  # reported whatever it is, also a cancellation
-        if crewai_event_bus.wants(ToolUsageErrorEvent):
-            crewai_event_bus.emit(source, ToolUsageErrorEvent(**fields, error=error))
+        if crewai_event_bus.wants(late.ToolUsageErrorEvent):
+            crewai_event_bus.emit(source, late.ToolUsageErrorEvent(**fields, error=error))
         raise
-    if crewai_event_bus.wants(ToolUsageFinishedEvent):
+    if crewai_event_bus.wants(late.ToolUsageFinishedEvent):
         ended = datetime.now(UTC)
-        event = ToolUsageFinishedEvent(**fields, started_at=started, finished_at=ended, output=results[0])
+        event = late.ToolUsageFinishedEvent(**fields, started_at=started, finished_at=ended, output=results[0])
         crewai_event_bus.emit(source, event)
 
 
@@ -117,7 +97,7 @@ def with_chunk_events(
         task: The task it works on, if any.
         call_id: The id of the request; the handler has a new one if it is empty.
     """
-    if not (crewai_event_bus.wants(LLMStreamChunkEvent) or crewai_event_bus.wants(LLMThinkingChunkEvent)):
+    if not (crewai_event_bus.wants(late.LLMStreamChunkEvent) or crewai_event_bus.wants(late.LLMThinkingChunkEvent)):
         return config, None
     handler = (StreamingChunkHandler if SINKS.get() else _ChunkHandler)(source, agent, task, call_id or new_id())
     callbacks: object = ensure_config(config).get("callbacks")
@@ -178,12 +158,12 @@ class _ChunkHandler(BaseCallbackHandler):
         """Return the tool call so far; providers send its name and id with the first chunk only."""
         index = tool_call_chunk.get("index")
         known = self._calls.setdefault(
-            (run_id, index), ToolCall(function=FunctionCall(arguments=""), index=index or 0, type="function")
+            (run_id, index), late.ToolCall(function=late.FunctionCall(arguments=""), index=index or 0, type="function")
         )
         function = known.function
-        merged = ToolCall(
+        merged = late.ToolCall(
             id=known.id or tool_call_chunk.get("id"),
-            function=FunctionCall(
+            function=late.FunctionCall(
                 arguments=function.arguments + (tool_call_chunk.get("args") or ""),
                 name=function.name or tool_call_chunk.get("name"),
             ),
@@ -195,22 +175,22 @@ class _ChunkHandler(BaseCallbackHandler):
 
     def _emit_reasoning(self, text: str) -> None:
         self.has_shown_reasoning = True
-        if crewai_event_bus.wants(LLMThinkingChunkEvent):
-            event = LLMThinkingChunkEvent(
+        if crewai_event_bus.wants(late.LLMThinkingChunkEvent):
+            event = late.LLMThinkingChunkEvent(
                 from_agent=self._agent, from_task=self._task, chunk=text, call_id=self.call_id
             )
             crewai_event_bus.emit(self._source, event)
 
     def _emit(self, text: str, tool_call: "ToolCall | None") -> None:
-        if not crewai_event_bus.wants(LLMStreamChunkEvent):
+        if not crewai_event_bus.wants(late.LLMStreamChunkEvent):
             return
-        event = LLMStreamChunkEvent(
+        event = late.LLMStreamChunkEvent(
             from_agent=self._agent,
             from_task=self._task,
             chunk=text,
             tool_call=tool_call,
             call_id=self.call_id,
-            call_type=LLMCallType.LLM_CALL if tool_call is None else LLMCallType.TOOL_CALL,
+            call_type=late.LLMCallType.LLM_CALL if tool_call is None else late.LLMCallType.TOOL_CALL,
         )
         crewai_event_bus.emit(self._source, event)
 
@@ -288,9 +268,9 @@ class EventModel(ModelWrapper[Model]):
         return self._emit_completed(messages, reply, name, call_id, chunks, ends)
 
     def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
-        if crewai_event_bus.wants(LLMCallStartedEvent):
+        if crewai_event_bus.wants(late.LLMCallStartedEvent):
             call_id = new_id()
-            event = LLMCallStartedEvent(
+            event = late.LLMCallStartedEvent(
                 from_agent=self.agent,
                 from_task=self.task,
                 model=self.name,
@@ -318,16 +298,16 @@ class EventModel(ModelWrapper[Model]):
         if chunks is not None and not chunks.has_shown_reasoning:
             self._emit_reasoning(reasoning or message_reasoning(reply["content"], reply["extra"]), call_id)
         self._count(reply.get("model", name), reply["usage"])
-        if crewai_event_bus.wants(LLMCallCompletedEvent):
+        if crewai_event_bus.wants(late.LLMCallCompletedEvent):
 
             def completed(content: Content) -> None:
-                event = LLMCallCompletedEvent(
+                event = late.LLMCallCompletedEvent(
                     from_agent=self.agent,
                     from_task=self.task,
                     model=name,
                     messages=openai_messages(messages),
                     response=openai_tool_calls(reply["tool_calls"]) or content,
-                    call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,
+                    call_type=late.LLMCallType.TOOL_CALL if reply["tool_calls"] else late.LLMCallType.LLM_CALL,
                     usage=dict(reply["usage"]) if reply["usage"] else None,
                     call_id=call_id or new_id(),
                     finish_reason=_first_text(metadata, _FINISH_REASONS),
@@ -343,8 +323,8 @@ class EventModel(ModelWrapper[Model]):
 
     def _emit_reasoning(self, text: str, call_id: str) -> None:
         """Emit an event for the reasoning of an answer that was not streamed."""
-        if text and crewai_event_bus.wants(LLMThinkingChunkEvent):
-            event = LLMThinkingChunkEvent(
+        if text and crewai_event_bus.wants(late.LLMThinkingChunkEvent):
+            event = late.LLMThinkingChunkEvent(
                 from_agent=self.agent, from_task=self.task, model=self.name, chunk=text, call_id=call_id or new_id()
             )
             crewai_event_bus.emit(self.source, event)
@@ -356,8 +336,8 @@ class EventModel(ModelWrapper[Model]):
             ledger.count(model, usage)
 
     def _emit_failed(self, error: BaseException, call_id: str) -> None:
-        if crewai_event_bus.wants(LLMCallFailedEvent):
-            event = LLMCallFailedEvent(
+        if crewai_event_bus.wants(late.LLMCallFailedEvent):
+            event = late.LLMCallFailedEvent(
                 from_agent=self.agent,
                 from_task=self.task,
                 model=self.name,

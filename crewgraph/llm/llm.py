@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 
@@ -19,7 +19,6 @@ from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import ToolFailed
 from crewgraph.extras import load
 from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
-from crewgraph.lazy import lazy_module
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.capabilities import context_window, supports_images, supports_stop_words, supports_tools
 from crewgraph.llm.chat_model import ChatModel
@@ -110,13 +109,6 @@ def pop_price(kwargs: dict[str, Any]) -> Price | None:
         return Price.model_validate(price)
     return Price.model_validate(per_million) if per_million else None
 
-
-if TYPE_CHECKING:
-    from crewgraph.llm import events, hooks, resolve
-else:
-    hooks = lazy_module("crewgraph.llm.hooks")
-    events = lazy_module("crewgraph.llm.events")
-    resolve = lazy_module("crewgraph.llm.resolve")
 
 _log = redacted_logger(__name__)
 _building = RLock()  # shared by all models: each is built only once, and models stay copyable
@@ -411,6 +403,8 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         if function is None:
             return call_result(reply, response_format, self.responses)
         name = reply["tool_calls"][0]["name"]
+        from crewgraph.llm import events
+
         with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
             result = call(function)
             completed(result)
@@ -441,6 +435,8 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         if function is None:
             return call_result(reply, response_format, self.responses)
         name = reply["tool_calls"][0]["name"]
+        from crewgraph.llm import events
+
         with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
             result = await acall(function)
             completed(result)
@@ -479,13 +475,19 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         primary = adapter if response_format is self.response_format else adapter.with_response_format(response_format)
         if self.responses is not None:
             self.responses.start_request()
+        from crewgraph.llm import resolve
+
         models: list[Model] = [primary, *map(resolve.as_model, self.fallbacks)]
         ongoing = ONGOING.get()
         if ongoing is None or not ongoing.observed:
+            from crewgraph.llm import events
+
             models = [events.EventModel(source, self, agent, task) for source in models]
         model = FallbackModel(models) if self.fallbacks else models[0]
         if (ongoing is not None and ongoing.observed) or model_call_hooks_already_dispatched():
             return model
+        from crewgraph.llm import hooks
+
         return hooks.HookedModel(model, self, agent, task, in_agent=False)
 
     def _record_answer(self, message: Any, usage: Usage | None) -> None:

@@ -10,20 +10,14 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from pydantic import BaseModel
 
 from crewgraph.core.loops.transport import LoopTransport, client_of_fork
 from crewgraph.extras import load
-from crewgraph.lazy import lazy
 from crewgraph.llm.provider_fields import MESSAGE_FIELDS
 from crewgraph.schema import PlainDict, PlainMapping
-
-if TYPE_CHECKING:
-    from crewgraph.llm.openai_models import keeping_class
-else:
-    keeping_class = lazy("crewgraph.llm.openai_models:keeping_class")
 
 __all__ = [
     "UNPARSED",
@@ -109,6 +103,8 @@ def with_provider_fields(model: object) -> object:
     if chat is None or not issubclass(type(chat), BaseModel):  # a mock claims to be a model
         return model
     kept = chat.model_copy()
+    from crewgraph.llm.openai_models import keeping_class
+
     # Only methods are added, so that the instance stays as it is: its clients, private attributes and set fields.
     object.__setattr__(kept, "__class__", keeping_class(cast("type[Any]", type(chat))))
     return kept

@@ -9,7 +9,6 @@ from weakref import WeakValueDictionary
 
 from crewgraph.core.protocols import Model
 from crewgraph.errors import ModelError, NoModelError
-from crewgraph.lazy import lazy, lazy_module
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.call_model import CallModel
 from crewgraph.llm.conversation import read_messages, text_of
@@ -17,15 +16,8 @@ from crewgraph.overrides import override_of
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
-    from crewgraph.llm import providers
     from crewgraph.llm.chat_model import ChatModel
-    from crewgraph.llm.fallback import FallbackModel
     from crewgraph.llm.llm import LLM
-else:
-    ChatModel = lazy("crewgraph.llm.chat_model:ChatModel")
-    FallbackModel = lazy("crewgraph.llm.fallback:FallbackModel")
-    LLM = lazy("crewgraph.llm.llm:LLM")
-    providers = lazy_module("crewgraph.llm.providers")
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -70,7 +62,9 @@ def as_model(llm: object) -> Model:
         raise _class_error(llm)
     if isinstance(llm, str) and llm.strip():
         return as_model(_cached_llm(llm))
-    if issubclass(kind, LLM) and not _overrides_call(cast("LLM", llm)):
+    if hasattr(kind, "adapter") and not _overrides_call(
+        cast("LLM", llm)
+    ):  # an `LLM`, whose module takes a while to import
         return _with_fallbacks(cast("LLM", llm))
     known = _adapters.get(id(llm))
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
@@ -78,6 +72,8 @@ def as_model(llm: object) -> Model:
     if isinstance(llm, Mapping):
         return as_model(_from_keywords(cast("PlainMapping", llm)))
     if models := _as_list(llm):
+        from crewgraph.llm.fallback import FallbackModel
+
         return FallbackModel([model for item in models for model in _flatten(as_model(item))])
     return _cached_adapter(llm)
 
@@ -103,14 +99,16 @@ def _class_error(kind: type[object]) -> ModelError:
     return ModelError(f"`{kind.__name__}` is a class, not a language model. Write `llm={kind.__name__}(...)`.")
 
 
-def _overrides_call(llm: LLM) -> bool:
+def _overrides_call(llm: "LLM") -> bool:
     """Return whether a subclass or a patch overrides `call` or `acall`."""
     return override_of(llm, "call") is not None or override_of(llm, "acall") is not None
 
 
-def _with_fallbacks(llm: LLM) -> Model:
+def _with_fallbacks(llm: "LLM") -> Model:
     """Return the model of an `LLM`, including its fallbacks."""
     primary = llm.adapter()
+    from crewgraph.llm.fallback import FallbackModel
+
     return FallbackModel([primary, *map(as_model, llm.fallbacks)]) if llm.fallbacks else primary
 
 
@@ -120,10 +118,12 @@ def _as_list(llm: object) -> Sequence[object]:
 
 
 def _flatten(model: Model) -> Sequence[Model]:
+    from crewgraph.llm.fallback import FallbackModel
+
     return model.models if isinstance(model, FallbackModel) else [model]
 
 
-def default_llm() -> LLM:
+def default_llm() -> "LLM":
     """Return the `LLM` that the environment names; the same instance for the same name.
 
     Raises:
@@ -142,6 +142,8 @@ def default_model_name() -> str:
     """
     name = next((value for variable in _MODEL_VARIABLES if (value := os.environ.get(variable, "").strip())), None)
     if name is None and not os.environ.get("OPENAI_API_KEY"):
+        from crewgraph.llm import providers
+
         raise NoModelError(
             f"No language model is set, neither as `llm` nor in the environment. Do one of these:\n{providers.CHOICES}"
         )
@@ -149,13 +151,19 @@ def default_model_name() -> str:
 
 
 @lru_cache(64)
-def _cached_llm(name: str) -> LLM:
+def _cached_llm(name: str) -> "LLM":
+    from crewgraph.llm.llm import LLM
+
     return LLM(name)
 
 
 def _cached_adapter(llm: object) -> Model:
     kind = type(llm)
+    from crewgraph.llm.chat_model import ChatModel
+
     if issubclass(kind, BaseLLM):
+        from crewgraph.llm.llm import LLM
+
         adapter: ChatModel | CallModel = CallModel(llm, traced=not issubclass(kind, LLM))
     elif _is_runnable(llm):
         adapter = ChatModel(llm)
@@ -180,16 +188,18 @@ def _is_runnable(llm: object) -> bool:
 
 def llm_from_name(value: Any) -> object:
     """Return an `LLM` for a name or a dict of keywords; return anything else, such as an empty name, unchanged."""
-    if isinstance(value, str):
-        return LLM(value) if value.strip() else value
-    if isinstance(value, Mapping):
-        keywords = cast("PlainMapping", value)
-        return LLM(**keywords) if isinstance(keywords.get("model"), str) else keywords
-    return value
+    keywords = {"model": value} if isinstance(value, str) and value.strip() else value
+    if not isinstance(keywords, Mapping) or not isinstance(cast("PlainMapping", keywords).get("model"), str):
+        return value
+    from crewgraph.llm.llm import LLM
+
+    return LLM(**cast("PlainMapping", keywords))
 
 
-def _from_keywords(keywords: Mapping[str, Any]) -> LLM:
+def _from_keywords(keywords: Mapping[str, Any]) -> "LLM":
     _check_keywords(keywords)
+    from crewgraph.llm.llm import LLM
+
     return LLM(**keywords)
 
 
@@ -198,13 +208,15 @@ def _check_keywords(keywords: PlainMapping) -> None:
         raise ModelError(f'A model as a dict needs a name: {{"model": "openai/gpt-4o", ...}}, not {sorted(keywords)}.')
 
 
-def llm_from_attributes(llm: object) -> LLM:
+def llm_from_attributes(llm: object) -> "LLM":
     """Return an `LLM` for an object that has `model`, `model_name` or `deployment_name`, as in older libraries.
 
     Raises:
         ModelError: The object has none of these attributes.
     """
     attributes = ("temperature", "max_tokens", "timeout", "logprobs", "api_key", "base_url", "api_base")
+    from crewgraph.llm.llm import LLM
+
     return LLM(
         _model_name(llm), **{word: value for word in attributes if (value := getattr(llm, word, None)) is not None}
     )

@@ -6,14 +6,10 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crewgraph.core.replay import is_replayed
-from crewgraph.lazy import lazy_module
 from crewgraph.schema import Metadata, PlainDict
 
 if TYPE_CHECKING:
-    from crewgraph import events
     from crewgraph.events.base import BaseEvent
-else:  # a program that only declares a crew needs no events
-    events = lazy_module("crewgraph.events")
 
 __all__ = ["MEMORY_CALLER", "emit_memory_event", "save_with_events", "search_with_events"]
 
@@ -41,6 +37,8 @@ def save_with_events(
         save: saves it, and returns further fields for the completed event.
     """
     fields = {"source_type": kind, "value": value, "metadata": metadata, **_caller(source)}
+    from crewgraph import events
+
     emit_memory_event(source, events.MemorySaveStartedEvent, **fields)
     start = time.perf_counter()
     try:
@@ -73,6 +71,8 @@ def search_with_events(
         "score_threshold": score_threshold,
         **_caller(source),
     }
+    from crewgraph import events
+
     emit_memory_event(source, events.MemoryQueryStartedEvent, **fields)
     start = time.perf_counter()
     try:
@@ -87,6 +87,8 @@ def search_with_events(
 
 def emit_memory_event(source: object, event: "type[BaseEvent]", **fields: Any) -> None:
     """Emit an event if it has listeners and the run is not being replayed."""
+    from crewgraph import events
+
     if events.crewai_event_bus.wants(event) and not is_replayed():
         events.crewai_event_bus.emit(source, event(**fields))
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from crewgraph.errors import NoModelError, RunError
-from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import default_llm
 from crewgraph.memory.backend import resolve_memory_storage
 from crewgraph.memory.query import RecordFilter
@@ -26,48 +25,8 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tools import BaseTool
 
-    from crewgraph.core.operations import adrive, drive
-    from crewgraph.memory.analyze import extraction_program
     from crewgraph.memory.custom_storage import BackendRecords
-    from crewgraph.memory.queries import (
-        categories_program,
-        child_scopes_program,
-        deletion_program,
-        listing_program,
-        match_documents,
-        scope_info_program,
-        tree_program,
-        update_program,
-    )
-    from crewgraph.memory.recall import RecallRequest, recall_program
-    from crewgraph.memory.saving import SaveRequest, save_program
     from crewgraph.memory.store_records import StoreRecords
-    from crewgraph.storage.store.namespace import StoreNamespace, is_store
-    from crewgraph.storage.store.retriever import Retriever, retriever_tool
-    from crewgraph.storage.vectors.resolve import embedder_of
-else:
-    retriever_tool = lazy("crewgraph.storage.store.retriever:retriever_tool")
-    is_store = lazy("crewgraph.storage.store.namespace:is_store")
-    StoreNamespace = lazy("crewgraph.storage.store.namespace:StoreNamespace")
-    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
-    drive = lazy("crewgraph.core.operations:drive")
-    adrive = lazy("crewgraph.core.operations:adrive")
-    child_scopes_program = lazy("crewgraph.memory.queries:child_scopes_program")
-    categories_program = lazy("crewgraph.memory.queries:categories_program")
-    match_documents = lazy("crewgraph.memory.queries:match_documents")
-    Retriever = lazy("crewgraph.storage.store.retriever:Retriever")
-    extraction_program = lazy("crewgraph.memory.analyze:extraction_program")
-    listing_program = lazy("crewgraph.memory.queries:listing_program")
-    scope_info_program = lazy("crewgraph.memory.queries:scope_info_program")
-    tree_program = lazy("crewgraph.memory.queries:tree_program")
-    deletion_program = lazy("crewgraph.memory.queries:deletion_program")
-    BackendRecords = lazy("crewgraph.memory.custom_storage:BackendRecords")
-    StoreRecords = lazy("crewgraph.memory.store_records:StoreRecords")
-    update_program = lazy("crewgraph.memory.queries:update_program")
-    RecallRequest = lazy("crewgraph.memory.recall:RecallRequest")
-    recall_program = lazy("crewgraph.memory.recall:recall_program")
-    SaveRequest = lazy("crewgraph.memory.saving:SaveRequest")
-    save_program = lazy("crewgraph.memory.saving:save_program")
 
 
 __all__ = [
@@ -88,11 +47,15 @@ Depth = Literal["shallow", "deep"]
 
 def run_program(program: Any) -> Any:
     """Run a program."""
+    from crewgraph.core.operations import drive
+
     return drive(program)
 
 
 async def arun_program(program: Any) -> Any:
     """Run a program on this event loop."""
+    from crewgraph.core.operations import adrive
+
     return await adrive(program)
 
 
@@ -172,18 +135,26 @@ class MemoryReads(ABC):
 
     def list_scopes(self, path: str | None = None) -> list[str]:
         """The absolute paths of the scopes directly below a scope."""
+        from crewgraph.memory.queries import child_scopes_program
+
         return run_program(child_scopes_program(self._memory_ref(), self._resolve_scope(path)))
 
     async def alist_scopes(self, path: str | None = None) -> list[str]:
         """Async `list_scopes`."""
+        from crewgraph.memory.queries import child_scopes_program
+
         return await arun_program(child_scopes_program(self._memory_ref(), self._resolve_scope(path)))
 
     def list_categories(self, path: str | None = None) -> dict[str, int]:
         """The number of records by category, in a scope and below it."""
+        from crewgraph.memory.queries import categories_program
+
         return run_program(categories_program(self._memory_ref(), self._resolve_scope(path)))
 
     async def alist_categories(self, path: str | None = None) -> dict[str, int]:
         """Async `list_categories`."""
+        from crewgraph.memory.queries import categories_program
+
         return await arun_program(categories_program(self._memory_ref(), self._resolve_scope(path)))
 
     def info(self, path: str | None = None) -> ScopeInfo:
@@ -215,6 +186,8 @@ class MemoryReads(ABC):
             in addition to the record's own.
         """
         arguments: PlainDict = {"limit": limit, "depth": depth, **words}
+        from crewgraph.memory.queries import match_documents
+
         documents = match_documents
 
         def search(query: str) -> Any:
@@ -222,6 +195,8 @@ class MemoryReads(ABC):
 
         async def asearch(query: str) -> Any:
             return documents(await self.arecall(query, **arguments))
+
+        from crewgraph.storage.store.retriever import Retriever
 
         return Retriever(search=search, asearch=asearch)
 
@@ -237,6 +212,8 @@ class MemoryReads(ABC):
             words: as for `as_retriever`.
         """
         tool_description = description or str(default_book().text("tools", "recall_memory"))
+        from crewgraph.storage.store.retriever import retriever_tool
+
         return retriever_tool(self.as_retriever(limit, **words), name, tool_description)
 
     def _recall_program(
@@ -250,6 +227,8 @@ class MemoryReads(ABC):
         include_private: bool,
     ) -> Any:
         places = self._resolve_scope(scope)
+        from crewgraph.memory.recall import RecallRequest
+
         request = RecallRequest(
             query=query,
             places=places,
@@ -259,21 +238,31 @@ class MemoryReads(ABC):
             source=source,
             include_private=include_private,
         )
+        from crewgraph.memory.recall import recall_program
+
         return recall_program(self._memory_ref(), request)
 
     def _extraction_program(self, content: str) -> Any:
         memory = self._memory_ref()
+        from crewgraph.memory.analyze import extraction_program
+
         return extraction_program(content, memory.model, memory.wording)
 
     def _listing_program(self, scope: str | None) -> object:
+        from crewgraph.memory.queries import listing_program
+
         return listing_program(self._memory_ref(), self._resolve_scope(scope))
 
     def _info_program(self, path: str | None) -> object:
         places = self._resolve_scope(path)
+        from crewgraph.memory.queries import scope_info_program
+
         return scope_info_program(self._memory_ref(), _display_path(places, path), places)
 
     def _tree_program(self, path: str | None, max_depth: int) -> Any:
         places = self._resolve_scope(path)
+        from crewgraph.memory.queries import tree_program
+
         return tree_program(self._memory_ref(), _display_path(places, path), places, max_depth)
 
 
@@ -456,7 +445,11 @@ class MemoryWrites(MemoryReads):
 
     def _save_program(self, contents: Sequence[str], options: dict[str, Any]) -> Any:
         memory = self._memory_ref()
+        from crewgraph.memory.saving import SaveRequest
+
         request = SaveRequest(contents=[] if memory.read_only else list(contents), **options)
+        from crewgraph.memory.saving import save_program
+
         return save_program(memory, request)
 
     def _deletion_program(
@@ -472,6 +465,8 @@ class MemoryWrites(MemoryReads):
         record_filter = RecordFilter(
             scope=path, categories=categories, older_than=older_than, metadata=metadata, record_ids=record_ids
         )
+        from crewgraph.memory.queries import deletion_program
+
         return deletion_program(self._memory_ref(), record_filter)
 
     def _refuse_read_only(self, method_name: str) -> None:
@@ -761,9 +756,18 @@ class Memory(MemoryWrites, MemoryConfig):
 
     def _open_records(self) -> object:
         storage = self.storage
+        from crewgraph.storage.store.namespace import is_store
+
         if storage is not None and not isinstance(storage, (str, Path)) and not is_store(storage):
+            from crewgraph.memory.custom_storage import BackendRecords
+            from crewgraph.storage.vectors.resolve import embedder_of
+
             return BackendRecords(storage, lambda: embedder_of(self.embedder))
+        from crewgraph.storage.store.namespace import StoreNamespace
+
         namespace = StoreNamespace("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
+        from crewgraph.memory.store_records import StoreRecords
+
         return StoreRecords(namespace)
 
     def _memory_ref(self) -> "Memory":
@@ -815,6 +819,8 @@ class Memory(MemoryWrites, MemoryConfig):
     def reset_all(self) -> None:
         """Delete everything, also outside `root_scope`."""
         self._refuse_read_only("reset_all")
+        from crewgraph.memory.queries import deletion_program
+
         run_program(deletion_program(self, RecordFilter()))
 
     def drain_writes(self) -> None:
@@ -828,4 +834,6 @@ class Memory(MemoryWrites, MemoryConfig):
         changes: PlainDict = dict(
             zip(("content", "scope", "categories", "metadata", "importance"), values, strict=True)
         )
+        from crewgraph.memory.queries import update_program
+
         return update_program(self, self._root(), record_id, changes)

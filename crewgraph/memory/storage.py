@@ -18,17 +18,12 @@ from typing import TYPE_CHECKING, Any, cast
 from crewgraph.disk import private_file
 from crewgraph.errors import StorageError
 from crewgraph.extras import require
-from crewgraph.lazy import lazy
 from crewgraph.schema import Metadata, PlainDict
 from crewgraph.settings import storage_dir
 from crewgraph.text import slug
 
 if TYPE_CHECKING:
     from crewgraph.storage.store.namespace import StoreNamespace
-    from crewgraph.storage.vectors.resolve import embedder_of
-else:
-    StoreNamespace = lazy("crewgraph.storage.store.namespace:StoreNamespace")
-    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
 
 __all__ = [
     "RUN_STORE",
@@ -168,6 +163,8 @@ def memory_namespace(*namespace: str, storage: object = None, embedder: object =
         embedder: the embedder; ignored for a store, which has its own.
     """
     location = RUN_STORE.get() if storage is None else storage
+    from crewgraph.storage.store.namespace import StoreNamespace
+
     namespace_class: object = StoreNamespace
     return namespace_class(_MEMORIES, *namespace, storage=location, embedder=embedder, of_project=location is None)
 
@@ -218,6 +215,8 @@ class RAGStorage(Storage):
             MissingExtra: the provider's package is not installed.
         """
         if self._embedder is None and self.embedder_config is not None:
+            from crewgraph.storage.vectors.resolve import embedder_of
+
             self._embedder = embedder_of(self.embedder_config)
         return self._embedder
 

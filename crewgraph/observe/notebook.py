@@ -7,12 +7,8 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from crewgraph.lazy import lazy
-
 if TYPE_CHECKING:
-    from IPython.display import display  # pyright: ignore[reportUnknownVariableType]
-else:
-    display = lazy("IPython.display:display")
+    pass  # pyright: ignore[reportUnknownVariableType]
 
 __all__ = ["UpdatedOutput", "in_notebook"]
 
@@ -44,6 +40,8 @@ class UpdatedOutput:
     def begin(self) -> None:
         """Show the output in the cell that is running."""
         self._shown = self._render()
+        from IPython.display import display
+
         self._handle = display(self._shown, raw=True, display_id=True)
         # In this context, the kernel knows which cell the updates belong to.
         self._thread = threading.Thread(

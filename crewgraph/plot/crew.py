@@ -7,8 +7,8 @@ from html import escape
 
 from crewgraph.compiler.crew.graph import parallel_group
 from crewgraph.compiler.task.binding import TaskBinding, bind_tasks
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.task.task import ConditionalTask
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.errors import CrewgraphError
 from crewgraph.plot.flow import write_page
 from crewgraph.plot.page import render_inline
@@ -20,17 +20,17 @@ _MAX_TITLE = 60
 """Maximum number of characters of a description that stands for a name."""
 
 
-def plot_crew(crew: Crew, filename: str | os.PathLike[str], show: bool) -> str:
+def plot_crew(crew: CrewDefinition, filename: str | os.PathLike[str], show: bool) -> str:
     """Write the HTML page of a crew; see `Crew.plot`."""
     return write_page(_picture(crew), filename, show)
 
 
-def crew_mermaid(crew: Crew) -> str:
+def crew_mermaid(crew: CrewDefinition) -> str:
     """Return a crew as mermaid text; see `Crew.to_mermaid`."""
     return mermaid(_picture(crew))
 
 
-def display_crew(crew: Crew) -> str:
+def display_crew(crew: CrewDefinition) -> str:
     """Return the HTML of a crew for a notebook; for an invalid crew its error, because displaying an object must not fail."""
     try:
         return render_inline(_picture(crew))
@@ -38,7 +38,7 @@ def display_crew(crew: Crew) -> str:
         return f"<pre>{escape(str(error))}</pre>"
 
 
-def _picture(crew: Crew) -> Picture:
+def _picture(crew: CrewDefinition) -> Picture:
     tasks = bind_tasks(crew)
     first = len(parallel_group(tasks, 0)) if tasks else 0
     nodes = tuple(_node(assignment, number < first, tasks) for number, assignment in enumerate(tasks))
@@ -68,7 +68,7 @@ def _node(assignment: TaskBinding, begins: bool, tasks: Sequence[TaskBinding]) -
         labels=(),
         title=_title(assignment),
         note=role,
-        is_conditional=isinstance(task, ConditionalTask),
+        is_conditional=isinstance(task, ConditionalTaskDefinition),
         facts=tuple(facts),
     )
 
@@ -89,7 +89,7 @@ def _edges(tasks: Sequence[TaskBinding]) -> Iterator[Edge]:
     waits, position = False, 0
     while position < len(tasks):
         group = parallel_group(tasks, position)
-        is_conditional = isinstance(group[0].task, ConditionalTask)
+        is_conditional = isinstance(group[0].task, ConditionalTaskDefinition)
         for assignment in group:
             for source in frontier:
                 labels = ("if it applies",) if is_conditional else ()

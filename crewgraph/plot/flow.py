@@ -6,7 +6,7 @@ import webbrowser
 from html import escape
 from pathlib import Path
 
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowPlotEvent
@@ -16,7 +16,7 @@ from crewgraph.runtime.flow.kickoff import form_of
 
 __all__ = ["FlowOrClass", "display_flow", "mermaid_text", "plot_to_file", "write_page"]
 
-FlowOrClass = Flow | type[Flow]
+FlowOrClass = FlowDefinition | type[FlowDefinition]
 """A flow or a flow class; both can be drawn."""
 
 _SUFFIX = ".html"

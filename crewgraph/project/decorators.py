@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
 from crewgraph.errors import DefinitionError
 from crewgraph.hooks.decorators import hook_filters, hook_points, only_for
 from crewgraph.hooks.registry import is_owner, register_for_owner

@@ -8,26 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.flow.running import RUNNING, Running
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.events import late
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.flow.flow import Flow
-    from crewgraph.events.crew import CrewBaseEvent
-    from crewgraph.events.flow import FlowEvent
+    from crewgraph.definitions.flow.flow import FlowDefinition
     from crewgraph.observe.console import ConsoleListener
-    from crewgraph.observe.logfile import LogFileListener, log_path
-    from crewgraph.runtime.streaming.items import task_of
-else:
-    LogFileListener = lazy("crewgraph.observe.logfile:LogFileListener")
-    log_path = lazy("crewgraph.observe.logfile:log_path")
-    CrewBaseEvent = lazy("crewgraph.events.crew:CrewBaseEvent")
-    task_of = lazy("crewgraph.runtime.streaming.items:task_of")
-    FlowEvent = lazy("crewgraph.events.flow:FlowEvent")
-    ConsoleListener = lazy("crewgraph.observe.console:ConsoleListener")
+    from crewgraph.observe.logfile import LogFileListener
 
 __all__ = ["agent_console", "crew_console", "crew_log", "flow_console"]
 
@@ -41,6 +31,8 @@ class _Screen:
         self._listener: ConsoleListener | None = None
 
     def show(self, ids: set[int | str]) -> None:
+        from crewgraph.observe.console import ConsoleListener
+
         with self._lock:
             self._shown.update(ids)
             if self._listener is None:
@@ -56,10 +48,12 @@ class _Screen:
                 self._listener = None
 
     def _shows(self, source: object, event: BaseEvent) -> bool:
-        if isinstance(event, FlowEvent):
+        if isinstance(event, late.FlowEvent):
             return id(source) in self._shown or any(self._enclosing())
-        if isinstance(event, CrewBaseEvent) and any(self._enclosing()):
+        if isinstance(event, late.CrewBaseEvent) and any(self._enclosing()):
             return True
+        from crewgraph.runtime.streaming.items import task_of
+
         task = task_of(event)
         about = task if task is not None else getattr(event, "crew", None)
         return (event.agent_id if about is None else id(about)) in self._shown
@@ -79,7 +73,7 @@ class _Screen:
 _screen = _Screen()
 
 
-def crew_console(crew: Crew) -> AbstractContextManager[None] | None:
+def crew_console(crew: CrewDefinition) -> AbstractContextManager[None] | None:
     """Return the console observer of a crew's run: of all of it if the crew is verbose, or of the tasks of verbose agents."""
     ids: set[int | str] = {
         id(task) for task in crew.tasks if crew.verbose or (task.agent is not None and task.agent.verbose)
@@ -89,12 +83,12 @@ def crew_console(crew: Crew) -> AbstractContextManager[None] | None:
     return _on_console(ids) if ids else None
 
 
-def agent_console(agent: BaseAgent) -> AbstractContextManager[None] | None:
+def agent_console(agent: BaseAgentDefinition) -> AbstractContextManager[None] | None:
     """Return the console observer of a standalone agent, if it is verbose."""
     return _on_console({str(agent.id)}) if agent.verbose else None
 
 
-def flow_console(flow: "Flow") -> AbstractContextManager[None] | None:
+def flow_console(flow: "FlowDefinition") -> AbstractContextManager[None] | None:
     """Return the console observer of a flow's run, if it is verbose: its methods, and the crews and flows they run."""
     return _on_console({id(flow)}) if flow.verbose is True else None
 
@@ -117,6 +111,8 @@ class _Logs:
         self._listener: LogFileListener | None = None
 
     def begin(self, tasks: set[tuple[int, Path]]) -> None:
+        from crewgraph.observe.logfile import LogFileListener
+
         with self._lock:
             self._open.update(tasks)
             if self._listener is None:
@@ -138,10 +134,12 @@ class _Logs:
 _logs = _Logs()
 
 
-def crew_log(crew: Crew) -> AbstractContextManager[None] | None:
+def crew_log(crew: CrewDefinition) -> AbstractContextManager[None] | None:
     """Return the observer that logs the starts and completions of tasks to the crew's `output_log_file`, if it has one."""
     if not crew.output_log_file:
         return None
+    from crewgraph.observe.logfile import log_path
+
     path = log_path(crew.output_log_file)
     return _writing({(id(task), path) for task in crew.tasks})
 

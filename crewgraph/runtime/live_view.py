@@ -4,19 +4,19 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.html import html_section, html_table, text_table
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.step_table import format_seconds_between, one_line
 from crewgraph.definitions.task.output import CrewOutput
-from crewgraph.definitions.task.task import ConditionalTask
+from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffPausedEvent
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallStartedEvent
@@ -24,16 +24,10 @@ from crewgraph.events.people import HumanInputReceivedEvent, HumanInputRequested
 from crewgraph.events.stream_context import CONTEXT_LISTENERS
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskStartedEvent
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
-from crewgraph.lazy import lazy
 from crewgraph.observe.notebook import UpdatedOutput
 from crewgraph.redaction import SecretRedactor
 from crewgraph.scoped import give_back
 from crewgraph.text import fill
-
-if TYPE_CHECKING:
-    from crewgraph.runtime.streaming.items import task_of
-else:
-    task_of = lazy("crewgraph.runtime.streaming.items:task_of")
 
 __all__ = ["LiveView"]
 
@@ -85,7 +79,7 @@ class LiveView:
 
     _previous: tuple[Any, ...]
 
-    def __init__(self, crew: Crew, tasks: Sequence[TaskBinding], inputs: Inputs) -> None:
+    def __init__(self, crew: CrewDefinition, tasks: Sequence[TaskBinding], inputs: Inputs) -> None:
         def filled(template: str | None) -> str:
             return fill(template or "", inputs, where="a role") if inputs else template or ""
 
@@ -94,7 +88,7 @@ class LiveView:
             id(binding.task): _Row(
                 binding.slug,
                 filled(binding.agent.template("role")),
-                isinstance(binding.task, ConditionalTask),
+                isinstance(binding.task, ConditionalTaskDefinition),
                 bool(binding.task.async_execution),
             )
             for binding in tasks
@@ -121,6 +115,8 @@ class LiveView:
 
     def on_event(self, source: object, event: BaseEvent, /) -> None:
         """Handle an event of the run, on any thread."""
+        from crewgraph.runtime.streaming.items import task_of
+
         with self._lock:
             if isinstance(event, CrewKickoffCompletedEvent | CrewKickoffPausedEvent):
                 if event.crew is self._crew:

@@ -11,8 +11,8 @@ from crewgraph.annotations import signature_of
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Operation, Program
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew, agents_of
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition, agents_of
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import HookAborted
 from crewgraph.extensions import extension
@@ -25,7 +25,6 @@ from crewgraph.hooks.points import (
     OutputContext,
 )
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
-from crewgraph.lazy import lazy
 from crewgraph.observe.notebook import in_notebook
 from crewgraph.runtime.console import agent_console, crew_console, crew_log, flow_console
 from crewgraph.runtime.run_target import RunPlace
@@ -33,14 +32,7 @@ from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.run import FlowRun
-    from crewgraph.definitions.crew.pending import PendingCrew
-    from crewgraph.definitions.flow.feedback import PendingFlow
-    from crewgraph.definitions.flow.flow import Flow
-    from crewgraph.runtime.live_view import LiveView
-else:
-    PendingCrew = lazy("crewgraph.definitions.crew.pending:PendingCrew")
-    LiveView = lazy("crewgraph.runtime.live_view:LiveView")
-    PendingFlow = lazy("crewgraph.definitions.flow.feedback:PendingFlow")
+    from crewgraph.definitions.flow.flow import FlowDefinition
 
 __all__ = [
     "RunObserver",
@@ -57,7 +49,9 @@ __all__ = [
 ]
 
 
-def run_entry_hooks(owner: "Crew | Flow | BaseAgent", inputs: dict[str, object]) -> Program[Any]:
+def run_entry_hooks(
+    owner: "CrewDefinition | FlowDefinition | BaseAgentDefinition", inputs: dict[str, object]
+) -> Program[Any]:
     """Run the entry hooks of a kickoff and return its inputs.
 
     Raises:
@@ -77,7 +71,9 @@ def run_entry_hooks(owner: "Crew | Flow | BaseAgent", inputs: dict[str, object])
     return context.payload
 
 
-def with_run_hooks(owner: "Crew | Flow | BaseAgent", run: Program[object]) -> Program[Any]:
+def with_run_hooks(
+    owner: "CrewDefinition | FlowDefinition | BaseAgentDefinition", run: Program[object]
+) -> Program[Any]:
     """Run the exit hooks around a run and return its output. They also see failures, but not runs that wait for an answer.
 
     Raises:
@@ -85,6 +81,9 @@ def with_run_hooks(owner: "Crew | Flow | BaseAgent", run: Program[object]) -> Pr
     """
     if not is_hooked(owner):
         return (yield from run)
+    from crewgraph.definitions.crew.pending import PendingCrew
+    from crewgraph.definitions.flow.feedback import PendingFlow
+
     try:
         output = yield from run
         if isinstance(output, (PendingCrew, PendingFlow)):
@@ -105,7 +104,9 @@ def with_run_hooks(owner: "Crew | Flow | BaseAgent", run: Program[object]) -> Pr
     return end.payload
 
 
-def with_failure_hooks(owner: "Crew | Flow | BaseAgent", run: Program[object]) -> Program[Any]:
+def with_failure_hooks(
+    owner: "CrewDefinition | FlowDefinition | BaseAgentDefinition", run: Program[object]
+) -> Program[Any]:
     """Run the exit hooks for a failure of a run that `with_run_hooks` has not seen, since it happened before the start."""
     try:
         return (yield from run)
@@ -122,22 +123,24 @@ _SEEN_BY_EXIT_HOOKS = "__crewgraph_seen_by_exit_hooks__"
 """Marks an exception that exit hooks have seen."""
 
 
-def _dispatch_failure(owner: "Crew | Flow | BaseAgent", error: BaseException) -> Program[None]:
+def _dispatch_failure(
+    owner: "CrewDefinition | FlowDefinition | BaseAgentDefinition", error: BaseException
+) -> Program[None]:
     setattr(error, _SEEN_BY_EXIT_HOOKS, True)
     yield _Dispatch(
         InterceptionPoint.EXECUTION_END, ExecutionEndContext(status="failed", error=error, **_owner_field(owner))
     )
 
 
-def is_hooked(owner: "Crew | Flow | BaseAgent") -> bool:
+def is_hooked(owner: "CrewDefinition | FlowDefinition | BaseAgentDefinition") -> bool:
     """Whether any hook applies at the boundaries of its runs."""
-    return has_hooks(owner if isinstance(owner, Crew) else None, *EXECUTION_BOUNDARY_POINTS)
+    return has_hooks(owner if isinstance(owner, CrewDefinition) else None, *EXECUTION_BOUNDARY_POINTS)
 
 
-def _owner_field(owner: "Crew | Flow | BaseAgent") -> PlainDict:
-    if isinstance(owner, BaseAgent):
+def _owner_field(owner: "CrewDefinition | FlowDefinition | BaseAgentDefinition") -> PlainDict:
+    if isinstance(owner, BaseAgentDefinition):
         return {"agent": owner, "agent_role": owner.role}
-    return {"crew": owner} if isinstance(owner, Crew) else {"flow": owner}
+    return {"crew": owner} if isinstance(owner, CrewDefinition) else {"flow": owner}
 
 
 class _Dispatch(Operation):
@@ -177,7 +180,7 @@ class RunObserver(Protocol):
 
 
 def crew_observers(
-    crew: Crew, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Inputs, origin: SnapshotOrigin | None
+    crew: CrewDefinition, place: RunPlace, tasks: Sequence[TaskBinding], inputs: Inputs, origin: SnapshotOrigin | None
 ) -> list[RunObserver]:
     """Return the observers of a crew's run.
 
@@ -198,9 +201,11 @@ def crew_observers(
     return [observer for observer in observers if observer is not None]
 
 
-def _live_view(crew: Crew, tasks: Sequence[TaskBinding], inputs: Inputs) -> RunObserver | None:
+def _live_view(crew: CrewDefinition, tasks: Sequence[TaskBinding], inputs: Inputs) -> RunObserver | None:
     """Return the observer that shows a run in the running cell; None without a notebook, or if it is turned off."""
     wanted = crew.verbose if crew.live_view is None else crew.live_view
+    from crewgraph.runtime.live_view import LiveView
+
     return LiveView(crew, tasks, inputs) if wanted and in_notebook() else None
 
 
@@ -213,7 +218,7 @@ def flow_observers(run: "FlowRun", saver: Any) -> list[RunObserver]:
     return observers
 
 
-def agent_observers(agent: BaseAgent, inputs: Inputs) -> tuple[RunPlace | None, list[RunObserver]]:
+def agent_observers(agent: BaseAgentDefinition, inputs: Inputs) -> tuple[RunPlace | None, list[RunObserver]]:
     """Return where a standalone agent's kickoff is stored (None for nowhere), and its observers."""
     console, start = agent_console(agent), agent.take_start()
     observers: list[RunObserver] = [] if console is None else [console]

@@ -11,20 +11,15 @@ from langgraph.types import Command, Interrupt
 
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Running
 from crewgraph.core.pregel import place_of
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
-from crewgraph.lazy import lazy
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.text import storable_id
 
 if TYPE_CHECKING:
-    from crewgraph.compiler.flow.asking import answer_to, parked_question
-    from crewgraph.definitions.flow.flow import Flow
-else:
-    answer_to = lazy("crewgraph.compiler.flow.asking:answer_to")
-    parked_question = lazy("crewgraph.compiler.flow.asking:parked_question")
+    from crewgraph.definitions.flow.flow import FlowDefinition
 
 __all__ = [
     "RunPlace",
@@ -81,6 +76,8 @@ class RunPlace:
     def answers(self, questions: Sequence[Interrupt]) -> "Command[object] | None":
         """Return the resume value of a known run: the answers to its questions that the method left pending."""
         assert self.method is not None
+        from crewgraph.compiler.flow.asking import answer_to
+
         answers = {question.id: answer_to(self.method, _question_name(question)) for question in questions}
         present = {name: answer for name, answer in answers.items() if answer is not None}
         return Command(resume=present) if present else None
@@ -89,6 +86,8 @@ class RunPlace:
         """End the enclosing method, if any, with its first question left pending in the flow's run."""
         method = self.method or self.unstored_method
         if method is not None and questions:
+            from crewgraph.compiler.flow.asking import parked_question
+
             raise parked_question(method, _question_name(questions[0]), questions[0].value)
 
     @property
@@ -101,7 +100,7 @@ def _question_name(interrupt: Interrupt) -> str:
     return f"{INSIDE}{interrupt.id}"
 
 
-def run_place(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> RunPlace:
+def run_place(crew: CrewDefinition, thread_id: str | None, checkpointer: Checkpointer) -> RunPlace:
     """Return where a kickoff with these options runs.
 
     Inside a node of a graph with a checkpointer, and without options for storage, a kickoff is a part of that graph: it
@@ -138,7 +137,7 @@ def _thread(thread_id: str | None, saver: object) -> str:
     return thread
 
 
-def own_saver(crew: "Crew | Flow") -> Checkpointer:
+def own_saver(crew: "CrewDefinition | FlowDefinition") -> Checkpointer:
     """Return the storage that a crew or flow sets: its `checkpointer`, or that of its snapshots; None if it sets none.
 
     Raises:
@@ -149,7 +148,7 @@ def own_saver(crew: "Crew | Flow") -> Checkpointer:
     return extension("snapshots.saver")(crew.checkpoint) if crew.checkpoint else None
 
 
-def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
+def own_place(crew: CrewDefinition, thread_id: str | None, checkpointer: Any) -> RunPlace:
     """Return the place of a run with its own thread, in the storage of the enclosing flow, if any.
 
     Raises:
@@ -162,7 +161,7 @@ def own_place(crew: Crew, thread_id: str | None, checkpointer: Any) -> RunPlace:
     return RunPlace(checkpointer=saver, thread_id=_thread(thread_id, saver), detached=True)
 
 
-def saver_of(crew: Crew, checkpointer: object) -> object:
+def saver_of(crew: CrewDefinition, checkpointer: object) -> object:
     """Return where the runs of a crew are stored; inside a flow method, where the flow's are.
 
     Raises:

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import json
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,14 +19,17 @@ from crewgraph.annotations import is_unresolved, signature_of
 from crewgraph.compiler.crew.inputs import crew_input
 from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.pregel import node_identity, within_call
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
 from crewgraph.text import model_name, shorten
 from crewgraph.tools.results import observation
 
 __all__ = ["crew_tool", "flow_tool"]
+
+_Kickoff = Callable[[PlainDict], Any]
+_Akickoff = Callable[[PlainDict], Awaitable[Any]]
 
 _MAX_DESCRIPTION = 800  # characters
 
@@ -83,17 +86,19 @@ def _own_config(input: "str | PlainDict | ToolCall", config: RunnableConfig | No
     return within_call(config, json.dumps([input["id"], input["name"], input["args"]], default=str, sort_keys=True))
 
 
-def crew_tool(crew: Crew, name: str | None, description: str | None) -> StructuredTool:
-    """Return a crew as a tool; see `Crew.as_tool`."""
+def crew_tool(
+    crew: CrewDefinition, name: str | None, description: str | None, kickoff: _Kickoff, akickoff: _Akickoff
+) -> StructuredTool:
+    """Return a crew as a tool that calls these functions; see `Crew.as_tool`."""
     last = crew.tasks[-1] if crew.tasks else None
     returns = "" if last is None else f"{last.description} Returns: {last.expected_output}"
     text = description or _one_line(f"Run the crew {crew.name}. {returns}")
 
     def run(**inputs: Any) -> tuple[str, Any]:
-        return _answer_of(crew.name, crew.kickoff(inputs))
+        return _answer_of(crew.name, kickoff(inputs))
 
     async def arun(**inputs: Any) -> tuple[str, Any]:
-        return _answer_of(crew.name, await crew.akickoff(inputs))
+        return _answer_of(crew.name, await akickoff(inputs))
 
     schema = crew_input(bind_tasks(crew)).json_schema()
     if not schema["required"]:
@@ -101,17 +106,18 @@ def crew_tool(crew: Crew, name: str | None, description: str | None) -> Structur
     return _tool(name or model_name(crew.name or "crew"), text, schema, run, arun)
 
 
-def flow_tool(flow: Flow, name: str | None, description: str | None) -> StructuredTool:
-    """Return a flow as a tool; see `Flow.as_tool`."""
+def flow_tool(
+    flow: FlowDefinition, name: str | None, description: str | None, kickoff: _Kickoff, akickoff: _Akickoff
+) -> StructuredTool:
+    """Return a flow as a tool that calls these functions; see `Flow.as_tool`."""
     title = flow.flow_name
-    own = inspect.getdoc(type(flow))  # of the class, or inherited
-    text = description or (own if own != inspect.getdoc(Flow) else None) or f"Run the flow {title}."
+    text = description or f"Run the flow {title}."
 
     def run(**inputs: Any) -> tuple[str, Any]:
-        return _result_of(title, flow.detached().kickoff(inputs))
+        return _result_of(title, kickoff(inputs))
 
     async def arun(**inputs: Any) -> tuple[str, Any]:
-        return _result_of(title, await flow.detached().akickoff(inputs))
+        return _result_of(title, await akickoff(inputs))
 
     return _tool(name or model_name(title), _one_line(text), _schema_of(flow), run, arun)
 
@@ -174,7 +180,7 @@ def _check_complete(kind: str, name: str | None, result: object) -> None:
         )
 
 
-def _schema_of(flow: Flow) -> PlainDict:
+def _schema_of(flow: FlowDefinition) -> PlainDict:
     """Return the JSON schema of a flow's inputs: the fields of its state and the parameters of its start methods."""
     schema: PlainDict = {"type": "object", "properties": {}}
     if isinstance(flow.state, BaseModel):

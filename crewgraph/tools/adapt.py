@@ -21,7 +21,6 @@ from crewgraph.core.otel import enter_span_of_run
 from crewgraph.core.plain import NotPlain, SteersGraph, plain
 from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
-from crewgraph.lazy import lazy
 from crewgraph.schema import JsonSchema, PlainDict, call_arguments, validated
 from crewgraph.text import former_model_name, shorten
 from crewgraph.tools.arguments import Refusal, read_arguments
@@ -46,27 +45,8 @@ __all__ = ["AdaptedTool", "CommandReturned", "as_tool", "as_tools", "atraced", "
 
 
 if TYPE_CHECKING:
-    from langchain_core.messages import ToolMessage
     from langchain_core.runnables import RunnableConfig
-    from langchain_core.runnables.config import (
-        get_async_callback_manager_for_config,
-        get_callback_manager_for_config,
-        patch_config,
-        set_config_context,
-    )
-    from langgraph.types import Command
 
-    from crewgraph.core.tracing import ConfigContext
-else:
-    ToolMessage = lazy("langchain_core.messages:ToolMessage")
-    Command = lazy("langgraph.types:Command")
-    ConfigContext = lazy("crewgraph.core.tracing:ConfigContext")
-    get_async_callback_manager_for_config = lazy(
-        "langchain_core.runnables.config:get_async_callback_manager_for_config"
-    )
-    get_callback_manager_for_config = lazy("langchain_core.runnables.config:get_callback_manager_for_config")
-    patch_config = lazy("langchain_core.runnables.config:patch_config")
-    set_config_context = lazy("langchain_core.runnables.config:set_config_context")
 
 _Steps = Generator[Any, Any, Any]
 _MOCKS = "unittest.mock"
@@ -140,8 +120,12 @@ def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Call
     if _SHOWN in (config.get("configurable") or ()):
         config, shown = _showing(config)
     if not is_traced(config):
+        from crewgraph.core.tracing import ConfigContext
+
         with ConfigContext(config) as context:
             return work(context)
+    from langchain_core.runnables.config import get_callback_manager_for_config
+
     steps = _steps(get_callback_manager_for_config(config), spec, args, config, work, shown)
     reply = None
     try:
@@ -159,8 +143,12 @@ async def atraced(
     if _SHOWN in (config.get("configurable") or ()):
         config, shown = _showing(config)
     if not is_traced(config):
+        from crewgraph.core.tracing import ConfigContext
+
         with ConfigContext(config) as context:
             return await work(context)
+    from langchain_core.runnables.config import get_async_callback_manager_for_config
+
     steps = _steps(get_async_callback_manager_for_config(config), spec, args, config, work, shown)
     send: Callable[[Any], Any] = steps.send
     reply: Any = None
@@ -189,7 +177,11 @@ def _steps(
     run = yield manager.on_tool_start(
         serialized, str(args), inputs=args, name=spec["name"], run_id=config.get("run_id")
     )
+    from langchain_core.runnables.config import patch_config
+
     child = patch_config(config, callbacks=run.get_child())
+    from langchain_core.runnables.config import set_config_context
+
     try:
         with set_config_context(child) as context:
             enter_span_of_run(context, run.handlers, run.run_id)
@@ -477,8 +469,12 @@ class _LangChainTool(AdaptedTool):
         return {"type": "tool_call", "name": self.title, "args": args, "id": call_id}
 
     def _unwrap(self, returned: Any) -> object:
+        from langchain_core.messages import ToolMessage
+
         if not isinstance(returned, ToolMessage):
             return self._plain(returned)
+        from langgraph.types import Command
+
         if isinstance(returned.artifact, Command) or (
             isinstance(returned.artifact, list)
             and any(isinstance(item, Command) for item in cast("list[object]", returned.artifact))

@@ -4,21 +4,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.errors import RunError
-from crewgraph.lazy import lazy, lazy_module
+from crewgraph.events import late
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
-
-if TYPE_CHECKING:
-    from crewgraph.events import tool as tool_events
-    from crewgraph.events.bus import crewai_event_bus
-else:
-    crewai_event_bus = lazy("crewgraph.events.bus:crewai_event_bus")
-    tool_events = lazy_module("crewgraph.events.tool")
 
 __all__ = [
     "ReportedFailure",
@@ -218,7 +211,9 @@ def emit_failure(
     record: ToolFailureRecord, policy: ToolFailurePolicy, tool: object, agent: object, task: object
 ) -> None:
     """Emit an event for a failure."""
-    event = tool_events.ToolFailureDetectedEvent
+    from crewgraph.events.bus import crewai_event_bus
+
+    event = late.ToolFailureDetectedEvent
     if crewai_event_bus.wants(event):
         detected = event(
             tool_name=record.tool_name,

@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING, Any, Self, get_origin
 from pydantic import BaseModel
 
 from crewgraph.errors import RunError
-from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
-    from langchain_core.runnables.config import set_config_context
-    from langgraph.prebuilt import ToolRuntime
-    from langgraph.runtime import Runtime, get_runtime
-else:
-    set_config_context = lazy("langchain_core.runnables.config:set_config_context")
-    ToolRuntime = lazy("langgraph.prebuilt:ToolRuntime")
-    get_runtime = lazy("langgraph.runtime:get_runtime")
+    from langgraph.runtime import Runtime
 
 __all__ = ["InjectedArguments", "InjectionFailed", "unfilled_arguments", "with_agent_state"]
 
@@ -79,6 +72,9 @@ class InjectedArguments:
         """
         configurable = {**(config.get("configurable") or {})}
         state: PlainDict = configurable.pop(_STATE, dict)()
+        from langchain_core.runnables.config import set_config_context
+        from langgraph.runtime import get_runtime
+
         with set_config_context(config) as context:
             runtime: Runtime[Any] = context.run(get_runtime)
         store = runtime.store
@@ -90,6 +86,8 @@ class InjectedArguments:
             )
         added |= dict.fromkeys(self.stores, store)
         if self.runtimes:
+            from langgraph.prebuilt import ToolRuntime
+
             tool_runtime = ToolRuntime(
                 state=state,
                 context=runtime.context,

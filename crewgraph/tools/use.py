@@ -10,7 +10,6 @@ from crewgraph.core.interruption import interrupt_in
 from crewgraph.core.loops.bridge import awaited
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
-from crewgraph.lazy import lazy
 from crewgraph.redaction import SecretRedactor, redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
@@ -22,9 +21,6 @@ from crewgraph.tools.structured import UsageLimitReached
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from crewgraph.tools.mcp.tool import MCPTool
-else:
-    MCPTool = lazy("crewgraph.tools.mcp.tool:MCPTool")
 
 __all__ = ["RAISED", "GuardedTool", "Outcome", "unknown_tool_message"]
 
@@ -111,6 +107,8 @@ class GuardedTool:
     @contextmanager
     def _watch(self) -> Generator[Outcome]:
         outcome: Outcome = {"ok": True, "result": None}
+        from crewgraph.tools.mcp.tool import MCPTool
+
         try:
             yield outcome
         except ReportedFailure as reported:

@@ -21,8 +21,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from pydantic import BaseModel, TypeAdapter
 
 from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.definitions.agent.delegation_tools import AgentTools, AskQuestionTool
-from crewgraph.definitions.agent.lite_agent import LiteAgent
 from crewgraph.deprecations import Outdated
 from crewgraph.errors import DefinitionError, Fault, ToolFailed
 from crewgraph.events import TaskStartedEvent

@@ -78,7 +78,7 @@ def test_each_extension_is_where_the_table_says(name: str):
         ),
         ("crewgraph.tools.a2a.updates:PollingConfig", "crewgraph.contrib.a2a.config:PollingConfig"),
         ("crewgraph.tools.input_file:ReadFileTool", "crewgraph.contrib.files.agent_files:ReadFileTool"),
-        ("crewgraph.definitions.task.task:Task", "crewgraph.definitions.task.task:Task"),
+        ("crewgraph.task:Task", "crewgraph.task:Task"),
     ],
 )
 def test_a_class_that_moved_is_found_by_the_name_that_documents_hold(former: str, today: str):

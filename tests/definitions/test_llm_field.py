@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from crewgraph import LLM, Agent, Crew, Process, ScriptedLLM, Task
-from crewgraph.definitions.agent.lite_agent import LiteAgent
+from crewgraph.contrib.lite_agent import LiteAgent
 
 SELF: dict[str, Any] = {"role": "Clerk", "goal": "Know the tides", "backstory": "Careful."}
 

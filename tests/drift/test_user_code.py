@@ -28,10 +28,10 @@ from servers.openai_api import OpenAIServer, call
 import crewgraph
 from crewgraph import LLM, Agent, BaseAgent, BaseLLM, ConditionalTask, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.compiler.agent.human_review import AgentFinish, SyncHumanInputProvider, reset_provider, set_provider
+from crewgraph.contrib.adapters import BaseAgentAdapter
 from crewgraph.contrib.evaluation.agents import AgentEvaluator
 from crewgraph.contrib.evaluation.evaluator import BaseEvaluator
 from crewgraph.contrib.evaluation.results import EvaluationScore, MetricCategory
-from crewgraph.definitions.agent.adapters import BaseAgentAdapter
 from crewgraph.definitions.flow.feedback import flow_config
 from crewgraph.definitions.flow.persistence import FlowPersistence, set_flow_persistence_factory
 from crewgraph.definitions.task.conversion import Converter

@@ -16,8 +16,7 @@ import crewgraph_compat
 from crewgraph_compat.eject.program import eject_program
 
 from crewgraph.compiler.task.training import TRAINING
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.crew import Crew
 from crewgraph.errors import CompileError
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
@@ -25,6 +24,7 @@ from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffFailedEv
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowStartedEvent
 from crewgraph.events.llm import LLMCallStartedEvent
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent
+from crewgraph.flow.flow import Flow
 
 crewgraph_compat.install()
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
-from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowCondition, FlowMethod, OrCondition
 
 __all__ = ["LARGE", "Naive", "computed", "flows", "holds", "leaves", "plainly", "values"]
@@ -39,7 +39,7 @@ def conditions(draw: st.DrawFn, events: list[str], depth: int = 0) -> Condition:
 
 
 @st.composite
-def flows(draw: st.DrawFn) -> FlowDefinition:
+def flows(draw: st.DrawFn) -> FlowTopology:
     names = [f"m{number}" for number in range(draw(st.integers(2, 7)))]
     methods: dict[str, FlowMethod] = {}
     for number, name in enumerate(names):
@@ -56,7 +56,7 @@ def flows(draw: st.DrawFn) -> FlowDefinition:
             is_router="router" in kind,
             labels=tuple(draw(st.sets(st.sampled_from(["L0", "L1", "L2"])))) if "router" in kind else (),
         )
-    return FlowDefinition(name="Drawn", methods=methods)
+    return FlowTopology(name="Drawn", methods=methods)
 
 
 def values(is_router: bool) -> st.SearchStrategy[Any]:
@@ -119,7 +119,7 @@ def _continued(activities: list[Activity]) -> list[Activity]:
 class Naive:
     """A run of a flow, simulated by its rules."""
 
-    definition: FlowDefinition
+    definition: FlowTopology
     runs: list[Ran] = field(default_factory=list[Ran])
     inflight: list[Ran] = field(default_factory=list[Ran])
     received: dict[tuple[str, str], list[Signal]] = field(default_factory=dict[tuple[str, str], list[Signal]])

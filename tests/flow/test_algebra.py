@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crewgraph.compiler.flow.algebra import Execution, Progress, check_calls, initial_progress, labels_of, next_progress
 from crewgraph.compiler.flow.plan import TriggerPlan
-from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition
 from crewgraph.errors import FlowLoopError
 
@@ -56,7 +56,7 @@ def completed(plan: TriggerPlan, naive: Naive, progress: Progress, data: st.Data
 
 @settings(max_examples=of(100, 1000), suppress_health_check=LARGE)
 @given(flows(), st.data())
-def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: st.DataObject):
+def test_what_runs_next_is_what_the_rules_say(definition: FlowTopology, data: st.DataObject):
     plan = TriggerPlan(definition)
     naive = Naive(definition)
     progress = initial_progress(plan, plan.starts, "run")
@@ -70,7 +70,7 @@ def test_what_runs_next_is_what_the_rules_say(definition: FlowDefinition, data: 
 @settings(max_examples=of(30, 150), suppress_health_check=LARGE)
 @given(flows(), st.data())
 def test_progress_is_json_and_a_run_continues_from_it_as_from_the_progress_itself(
-    definition: FlowDefinition, data: st.DataObject
+    definition: FlowTopology, data: st.DataObject
 ):
     plan = TriggerPlan(definition)
     progress = initial_progress(plan, plan.starts, "run")
@@ -87,7 +87,7 @@ def test_progress_is_json_and_a_run_continues_from_it_as_from_the_progress_itsel
 
 @settings(max_examples=of(20, 100), suppress_health_check=LARGE)
 @given(flows(), st.data())
-def test_nothing_that_is_given_is_changed(definition: FlowDefinition, data: st.DataObject):
+def test_nothing_that_is_given_is_changed(definition: FlowTopology, data: st.DataObject):
     plan = TriggerPlan(definition)
     progress = initial_progress(plan, plan.starts, "run")
     for _ in range(15):
@@ -115,7 +115,7 @@ def saying(label: str) -> Any:
     return found["say"]
 
 
-def chain(length: int, by_label: bool) -> FlowDefinition:
+def chain(length: int, by_label: bool) -> FlowTopology:
     def method(number: int) -> FlowMethod:
         name, before = f"step_{number:05}", f"{'said' if by_label else 'step'}_{number - 1:05}"
         said = f"said_{number:05}"
@@ -126,7 +126,7 @@ def chain(length: int, by_label: bool) -> FlowDefinition:
             is_start=not number,
         )
 
-    return FlowDefinition(name="Chain", methods={one.name: one for one in map(method, range(length))})
+    return FlowTopology(name="Chain", methods={one.name: one for one in map(method, range(length))})
 
 
 @pytest.mark.parametrize("by_label", [False, True])
@@ -149,7 +149,7 @@ def test_progress_does_not_grow_along_a_loop():
         FlowMethod(name="again", func=computed, condition="more", is_start=True),
         FlowMethod(name="route", func=computed, trigger="again", is_router=True, labels=("more",)),
     ]
-    plan = TriggerPlan(FlowDefinition(name="Loop", methods={one.name: one for one in methods}))
+    plan = TriggerPlan(FlowTopology(name="Loop", methods={one.name: one for one in methods}))
     progress = initial_progress(plan, plan.starts, "run")
     sizes: list[int] = []
     for _ in range(2_000):
@@ -165,7 +165,7 @@ def test_two_methods_that_say_the_same_label_make_its_listener_run_twice_at_once
         FlowMethod(name="b", func=saying("x"), is_start=True),
         FlowMethod(name="h", func=by_name, trigger="x"),
     ]
-    plan = TriggerPlan(FlowDefinition(name="Twice", methods={one.name: one for one in methods}))
+    plan = TriggerPlan(FlowTopology(name="Twice", methods={one.name: one for one in methods}))
     progress = initial_progress(plan, plan.starts, "run")
     for done in ("a#1", "b#1"):
         progress = after(plan, progress, done, "x", "x")
@@ -174,7 +174,7 @@ def test_two_methods_that_say_the_same_label_make_its_listener_run_twice_at_once
 
 def test_a_method_that_runs_too_often_is_named():
     methods = [FlowMethod(name="again", func=computed, condition="more", is_start=True, is_router=True)]
-    plan = TriggerPlan(FlowDefinition(name="Loop", methods={one.name: one for one in methods}))
+    plan = TriggerPlan(FlowTopology(name="Loop", methods={one.name: one for one in methods}))
     progress = initial_progress(plan, plan.starts, "run")
     for number in range(1, 6):
         check_calls(plan, progress, "again", 5)
@@ -191,7 +191,7 @@ def test_routers_of_one_event_are_one_signal_and_those_of_two_are_two(second: st
         FlowMethod(name="second", func=computed, is_start=second is None, trigger=second, is_router=True),
         FlowMethod(name="hearing", func=computed, trigger=OrCondition(("x", "y"))),
     ]
-    plan = TriggerPlan(FlowDefinition(name="Waves", methods={one.name: one for one in methods}))
+    plan = TriggerPlan(FlowTopology(name="Waves", methods={one.name: one for one in methods}))
     progress = after(plan, initial_progress(plan, plan.starts, "run"), "first#1", "x", "x")
     progress = after(plan, progress, "second#1", "y", "y")
     ran: list[str] = []

@@ -17,7 +17,7 @@ from modes import Mode
 from crewgraph.compiler.flow.graph import FlowForm
 from crewgraph.compiler.flow.running import RUNNING
 from crewgraph.definitions.base import DerivedCache
-from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.method import FlowMethod, events_of
 from crewgraph.errors import DefinitionChanged, FlowLoopError
 from crewgraph.flow import Flow
@@ -77,14 +77,14 @@ def _plain(held: Any) -> Any:
 
 
 @st.composite
-def tables(draw: st.DrawFn, definition: FlowDefinition) -> Table:
+def tables(draw: st.DrawFn, definition: FlowTopology) -> Table:
     return {
         name: draw(st.lists(values(method.is_router), min_size=1, max_size=3))
         for name, method in definition.methods.items()
     }
 
 
-def made(definition: FlowDefinition, table: Table, pauses: dict[str, int]) -> type["Flow[dict[str, Any]]"]:
+def made(definition: FlowTopology, table: Table, pauses: dict[str, int]) -> type["Flow[dict[str, Any]]"]:
     """The flow as a class whose methods return what the table says, after so many turns of the loop."""
 
     def method(name: str) -> Any:
@@ -116,7 +116,7 @@ def in_flight(kind: type["Flow[Any]"], saver: InMemorySaver) -> set[str] | None:
     return set(state.values["progress"]["inflight"]) if "progress" in state.values else None
 
 
-def check(definition: FlowDefinition, table: Table, done: list[str], to_its_end: bool) -> None:
+def check(definition: FlowTopology, table: Table, done: list[str], to_its_end: bool) -> None:
     """Whether executions, in this order, are a run by the rules."""
     naive = Naive(definition)
     for name in done:
@@ -141,7 +141,7 @@ def run_on(mode: Mode, flow: "Flow[Any]") -> bool:
     suppress_health_check=[*LARGE, HealthCheck.function_scoped_fixture],
 )
 @given(flows(), st.data())
-def test_a_run_continues_from_its_every_write(mode: Mode, definition: FlowDefinition, data: st.DataObject):
+def test_a_run_continues_from_its_every_write(mode: Mode, definition: FlowTopology, data: st.DataObject):
     table = data.draw(tables(definition))
     kind = made(definition, table, {name: data.draw(st.integers(0, 3)) for name in definition.methods})
     saver = Watched()
@@ -162,7 +162,7 @@ def test_a_run_continues_from_its_every_write(mode: Mode, definition: FlowDefini
 
 
 @st.composite
-def edits(draw: st.DrawFn, definition: FlowDefinition) -> FlowDefinition:
+def edits(draw: st.DrawFn, definition: FlowTopology) -> FlowTopology:
     """A flow with some other methods: one without effect, a new one, one less, or one with the triggers of another."""
     methods = dict(definition.methods)
     for edit in draw(st.lists(st.sampled_from(["unheard", "added", "removed", "moved"]), min_size=1, max_size=2)):
@@ -188,7 +188,7 @@ def edits(draw: st.DrawFn, definition: FlowDefinition) -> FlowDefinition:
 )
 @given(flows(), st.data())
 def test_an_edited_flow_continues_as_if_it_had_begun_the_run_or_refuses(
-    mode: Mode, definition: FlowDefinition, data: st.DataObject
+    mode: Mode, definition: FlowTopology, data: st.DataObject
 ):
     table = data.draw(tables(definition))
     pauses = {name: data.draw(st.integers(0, 3)) for name in definition.methods}

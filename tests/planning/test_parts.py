@@ -7,7 +7,7 @@ import pytest
 from crewgraph_compat.stand_ins.agents.planning import PlannerObserver, StepExecutionContext, StepExecutor, StepResult
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
-from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanningConfig, StepObservation, TodoItem, TodoList
 from crewgraph.testing import record_events
 from crewgraph.tools import tool

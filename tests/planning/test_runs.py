@@ -12,7 +12,7 @@ from modes import Mode
 from waiting import LONG
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.events.planning import (
     ObservationEvent,

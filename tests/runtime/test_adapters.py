@@ -12,7 +12,7 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.definitions.agent.adapters import (
+from crewgraph.contrib.adapters import (
     BaseAgentAdapter,
     BaseConverterAdapter,
     BaseToolAdapter,
@@ -21,7 +21,7 @@ from crewgraph.definitions.agent.adapters import (
     LangGraphToolAdapter,
     OpenAIAgentAdapter,
 )
-from crewgraph.definitions.agent.lite_agent import LiteAgent
+from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events import ToolUsageFinishedEvent
 from crewgraph.llm.errors import MissingKey

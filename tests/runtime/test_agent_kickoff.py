@@ -19,8 +19,7 @@ from typing_extensions import TypedDict
 from waiting import BlockedCall
 
 from crewgraph import Agent, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
-from crewgraph.definitions.task.guardrail import HallucinationGuardrail
+from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.errors import CompileError, DefinitionError, GuardrailFailed, OutputInvalid, RunError, TimeLimitReached
 from crewgraph.events import (
     AgentStepEvent,
@@ -31,6 +30,7 @@ from crewgraph.events import (
     LLMGuardrailCompletedEvent,
     ToolUsageFinishedEvent,
 )
+from crewgraph.guardrails import HallucinationGuardrail
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.i18n import I18N
 from crewgraph.storage.checkpoints import SqliteCheckpointer

@@ -19,8 +19,8 @@ from waiting import LIMITS
 from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.compiler import preflight
 from crewgraph.compiler.preflight import WithoutEffect
+from crewgraph.contrib.adapters import LangGraphAgentAdapter
 from crewgraph.contrib.snapshots import CheckpointConfig, RuntimeState
-from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
 from crewgraph.definitions.base import SecurityConfig
 from crewgraph.errors import BudgetExceeded, CompileError
 from crewgraph.events import LLMCallDelayedEvent

@@ -18,7 +18,7 @@ from modes import Mode
 from pydantic import BaseModel, ValidationError
 
 from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, ToolUse
-from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.errors import CompileError, RunError
 from crewgraph.flow import Flow, human_feedback, listen, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer

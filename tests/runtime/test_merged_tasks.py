@@ -14,12 +14,12 @@ from langgraph.types import interrupt
 from modes import Mode
 
 from crewgraph import Agent, Crew, Flow, Process, Task, start
-from crewgraph.definitions.task.task import ConditionalTask
 from crewgraph.errors import BudgetExceeded
 from crewgraph.events import BaseEvent, crewai_event_bus
 from crewgraph.llm.scripted import ScriptedLLM, ToolUse
 from crewgraph.runtime.crew import kickoff
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+from crewgraph.task import ConditionalTask
 from crewgraph.tools import tool
 
 

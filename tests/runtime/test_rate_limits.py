@@ -18,7 +18,7 @@ from rpm_window import record_requests
 from waiting import LIMITS, LONG, wait_until_async
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
-from crewgraph.definitions.agent.lite_agent import LiteAgent
+from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.errors import TimeLimitReached
 from crewgraph.events import LLMCallCompletedEvent, LLMCallDelayedEvent, LLMCallStartedEvent, crewai_event_bus
 from crewgraph.llm.rate_limit import RPMController

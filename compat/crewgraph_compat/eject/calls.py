@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
-from crewgraph.definitions.task.task import Task
+from crewgraph.agent import Agent, BaseAgent
+from crewgraph.crew import Crew
 from crewgraph.errors import CrewgraphError
+from crewgraph.flow.flow import Flow
 from crewgraph.llm.base import BaseLLM
+from crewgraph.task import Task
 from crewgraph.text import placeholders, slug
 from crewgraph.tools.base import BaseTool
 from crewgraph_compat.eject.crew.agents import AgentCalls

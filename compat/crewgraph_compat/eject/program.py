@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.crew import Crew
+from crewgraph.flow.flow import Flow
 from crewgraph.prompts.book import default_book
 from crewgraph_compat.eject.crew.graph import CrewProgram, CrewWriter
 from crewgraph_compat.eject.flow.graph import FlowWriter

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from crewgraph.agent import Agent, BaseAgent
 from crewgraph.compiler.agent.binding import AgentBinding
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.task.task import ConditionalTask, Task
+from crewgraph.crew import Crew
 from crewgraph.errors import CompileError, CrewgraphError
 from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import get_hooks, is_owner
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import default_llm, llm_from_name
 from crewgraph.overrides import override_of
+from crewgraph.task import ConditionalTask, Task
 
 __all__ = ["CannotEject", "Refusals", "has_memory", "refuse_agent", "refuse_crew", "refuse_hooks", "refuse_task"]
 

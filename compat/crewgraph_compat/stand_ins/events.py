@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeGuard, TypeVar, Union, cast
 
 from crewgraph import events
-from crewgraph.definitions.agent.agent import Agent
+from crewgraph.agent import Agent
 from crewgraph.events.a2a import AboutConversation
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import CircularDependencyError, Depends, EventBus, Handler, call_handler, event_bus

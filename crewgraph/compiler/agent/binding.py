@@ -4,17 +4,16 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crewgraph.compiler.agent.capabilities import capabilities_of
 from crewgraph.compiler.agent.models import ModelCache
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.core.journal import JournalError
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.lazy import lazy
 from crewgraph.llm.capabilities import input_modalities
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
@@ -22,15 +21,6 @@ from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.injected import InjectionFailed
 from crewgraph.tools.use import GuardedTool
-
-if TYPE_CHECKING:
-    from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
-    from crewgraph.tools.code import is_code_interpreter
-    from crewgraph.tools.mcp.tool import overriding_resolver
-else:
-    LangGraphAgentAdapter = lazy("crewgraph.definitions.agent.adapters:LangGraphAgentAdapter")
-    overriding_resolver = lazy("crewgraph.tools.mcp.tool:overriding_resolver")
-    is_code_interpreter = lazy("crewgraph.tools.code:is_code_interpreter")
 
 __all__ = ["AgentBinding", "bind_agent", "capability_tools", "granted_tools", "guarded_tools", "may_have_executor"]
 
@@ -42,10 +32,10 @@ _PASSING = (InjectionFailed, JournalError)
 class AgentBinding:
     """An agent with its tools."""
 
-    crew: Crew | None
+    crew: CrewDefinition | None
     """The crew; None where the agent works on its own."""
 
-    agent: BaseAgent
+    agent: BaseAgentDefinition
     slug: str
     """The name of its node and channel."""
 
@@ -61,7 +51,7 @@ class AgentBinding:
     @property
     def seconds(self) -> int | float | None:
         """The time limit of its work."""
-        return self.agent.max_execution_time if isinstance(self.agent, Agent) else None
+        return self.agent.max_execution_time if isinstance(self.agent, AgentDefinition) else None
 
     @property
     def book(self) -> Book:
@@ -78,7 +68,7 @@ class AgentBinding:
         return self.agent.called_as(role)
 
 
-def bind_agent(agent: BaseAgent) -> AgentBinding:
+def bind_agent(agent: BaseAgentDefinition) -> AgentBinding:
     """Bind an agent that works on its own."""
     user_tools = [*(agent.tools or []), *granted_tools(agent, ())]
     return AgentBinding(
@@ -90,7 +80,7 @@ def bind_agent(agent: BaseAgent) -> AgentBinding:
     )
 
 
-def granted_tools(agent: BaseAgent, coworkers: Sequence[BaseAgent]) -> list[Any]:
+def granted_tools(agent: BaseAgentDefinition, coworkers: Sequence[BaseAgentDefinition]) -> list[Any]:
     """Return the tools for delegation, and those an agent's class returns for applications and MCP servers.
 
     Args:
@@ -107,13 +97,18 @@ def granted_tools(agent: BaseAgent, coworkers: Sequence[BaseAgent]) -> list[Any]
         if override is not None:
             granted += override(setting)
         elif setting and method == "get_mcp_tools":
+            from crewgraph.tools.mcp.tool import overriding_resolver
+
             resolvers = [overriding_resolver(item, agent) for item in setting]
             granted += [tool for resolver in resolvers if resolver is not None for tool in resolver()]
     return granted
 
 
 def capability_tools(
-    agent: BaseAgent, user_tools: Sequence[object], crew: Crew | None, task: Task | None = None
+    agent: BaseAgentDefinition,
+    user_tools: Sequence[object],
+    crew: CrewDefinition | None,
+    task: TaskDefinition | None = None,
 ) -> list[object]:
     """Return the tools of an agent's settings and capabilities.
 
@@ -124,14 +119,17 @@ def capability_tools(
         task: the task.
     """
     tools: list[object] = []
-    if isinstance(agent, Agent):
+    if isinstance(agent, AgentDefinition):
         tools += (
             agent.get_multimodal_tools()
             if agent.multimodal and "image" not in input_modalities([agent.llm], "")
             else []
         )
-        if agent.allow_code_execution and not any(map(is_code_interpreter, user_tools)):
-            tools += agent.get_code_execution_tools()
+        if agent.allow_code_execution:
+            from crewgraph.tools.code import is_code_interpreter
+
+            if not any(map(is_code_interpreter, user_tools)):
+                tools += agent.get_code_execution_tools()
     tools = [tool for tool in tools if not any(isinstance(other, type(tool)) for other in user_tools)]
     for capability in capabilities_of(agent, crew, task):
         tools += capability.tools([*user_tools, *tools])
@@ -168,11 +166,11 @@ def _numbered(tool: GuardedTool, tools: Mapping[str, GuardedTool], where: str) -
     return GuardedTool(tool.tool.named(name), passing=_PASSING)
 
 
-def may_have_executor(agent: BaseAgent) -> bool:
+def may_have_executor(agent: BaseAgentDefinition) -> bool:
     """Return whether anything but the built-in loop may do an agent's work; `create_executor` creates it."""
     return (
         agent.agent_executor is not None
         or getattr(agent, "executor_class", None) is not None
-        or isinstance(agent, LangGraphAgentAdapter)
+        or agent.runs_graph
         or override_of(agent, "create_agent_executor") is not None
     )

@@ -13,8 +13,8 @@ from crewgraph.core.operations import Operation, Program, UserCall, adrive, driv
 from crewgraph.core.outages import is_outage
 from crewgraph.core.plain import plain
 from crewgraph.core.replay import is_traced
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.tools.adapt import AdaptedTool, atraced, traced
@@ -32,7 +32,9 @@ __all__ = ["CachedTool", "with_cache"]
 _log = redacted_logger("crewgraph.tools")
 
 
-def with_cache(tool: GuardedTool, agent: BaseAgent, crew: Crew | None) -> "GuardedTool | CachedTool":
+def with_cache(
+    tool: GuardedTool, agent: BaseAgentDefinition, crew: CrewDefinition | None
+) -> "GuardedTool | CachedTool":
     """Add a cache to a tool that asks for one, or to any where the program asks: by `cache=True` or a `cache_handler`.
 
     There is none for tools whose calls people approve or that must not be repeated, nor with `cache=False`.
@@ -141,7 +143,7 @@ class _BuiltinCache:
     Runs share nothing, since they may be of different users, unless the tool has a `cache_function` that decides what is kept.
     """
 
-    def __init__(self, owner: BaseAgent | Crew, tool: AdaptedTool) -> None:
+    def __init__(self, owner: BaseAgentDefinition | CrewDefinition, tool: AdaptedTool) -> None:
         self._owner, self._tool = owner, tool
         self._of_this_run = CacheHandler()
         """For an agent outside of a crew, whose tools are made for each run."""

@@ -4,25 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from crewgraph.core.effects import Body, Call, Together
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError, DefinitionError
 from crewgraph.extensions import extension
-from crewgraph.lazy import lazy
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
 
 if TYPE_CHECKING:
     from crewgraph.compiler.agent.event_tool import EventTool
-    from crewgraph.tools.mcp.server import ServerReference, parse_references
-    from crewgraph.tools.mcp.tool import build_tools, describe_tools, overriding_resolver
-else:
-    build_tools = lazy("crewgraph.tools.mcp.tool:build_tools")
-    describe_tools = lazy("crewgraph.tools.mcp.tool:describe_tools")
-    overriding_resolver = lazy("crewgraph.tools.mcp.tool:overriding_resolver")
-    ServerReference = lazy("crewgraph.tools.mcp.server:ServerReference")
-    parse_references = lazy("crewgraph.tools.mcp.server:parse_references")
+    from crewgraph.tools.mcp.server import ServerReference
 
 __all__ = ["Capability", "MCPServers", "capabilities_key", "capabilities_of", "fetches_tools"]
 
@@ -36,13 +28,13 @@ class Capability(Protocol):
         task: the task; None for a kickoff with messages, and before a run.
     """
 
-    agent: BaseAgent
-    crew: Crew | None
-    task: Task | None
+    agent: BaseAgentDefinition
+    crew: CrewDefinition | None
+    task: TaskDefinition | None
     fetches_tools: bool = False
     """Whether `fetch_tools` may return tools."""
 
-    def __init__(self, agent: BaseAgent, crew: Crew | None, task: Task | None) -> None:
+    def __init__(self, agent: BaseAgentDefinition, crew: CrewDefinition | None, task: TaskDefinition | None) -> None:
         self.agent, self.crew, self.task = agent, crew, task
 
     def check(self) -> None:
@@ -97,7 +89,7 @@ class MCPServers(Capability):
     fetches_tools = True
 
     @property
-    def _references(self) -> list[ServerReference]:
+    def _references(self) -> "list[ServerReference]":
         """The servers; none where the program fetches the tools itself.
 
         Raises:
@@ -105,6 +97,9 @@ class MCPServers(Capability):
         """
         if override_of(self.agent, "get_mcp_tools") is not None:
             return []
+        from crewgraph.tools.mcp.server import parse_references
+        from crewgraph.tools.mcp.tool import overriding_resolver
+
         return parse_references(
             [item for item in self.agent.mcps or () if overriding_resolver(item, self.agent) is None]
         )
@@ -116,6 +111,8 @@ class MCPServers(Capability):
             raise CompileError(f"`mcps` of {self.agent.called}: {error}") from error
 
     def check_available(self) -> None:
+        from crewgraph.tools.mcp.tool import describe_tools
+
         for reference in self._references:
             describe_tools(reference, self.agent)
 
@@ -124,9 +121,13 @@ class MCPServers(Capability):
         if not servers:
             return []
         listed: list[list[dict[str, object]]] = yield Together([self._listing(server) for server in servers])
+        from crewgraph.tools.mcp.tool import build_tools
+
         return [*build_tools(servers, listed, taken)]
 
-    def _listing(self, reference: ServerReference) -> Call:
+    def _listing(self, reference: "ServerReference") -> Call:
+        from crewgraph.tools.mcp.tool import describe_tools
+
         return Call(
             function=describe_tools,
             args=(reference, self.agent),
@@ -140,7 +141,9 @@ _EXTENSIONS: Final = ("a2a", "skills")
 """Fields of agents and crews; an extension of the same name implements each as a `Capability`."""
 
 
-def capabilities_of(agent: BaseAgent, crew: Crew | None = None, task: Task | None = None) -> tuple[Capability, ...]:
+def capabilities_of(
+    agent: BaseAgentDefinition, crew: CrewDefinition | None = None, task: TaskDefinition | None = None
+) -> tuple[Capability, ...]:
     """Return the capabilities of an agent, including those of its crew."""
     if not (agent.mcps or agent.a2a or agent.skills or (crew is not None and crew.skills)):
         return ()
@@ -149,12 +152,12 @@ def capabilities_of(agent: BaseAgent, crew: Crew | None = None, task: Task | Non
     return tuple(kind(agent, crew, task) for kind in kinds)
 
 
-def fetches_tools(agent: BaseAgent) -> bool:
+def fetches_tools(agent: BaseAgentDefinition) -> bool:
     """Return whether an agent gets tools when its work starts."""
     return any(capability.fetches_tools for capability in capabilities_of(agent))
 
 
-def capabilities_key(agent: BaseAgent | None, crew: Crew) -> tuple[object, ...]:
+def capabilities_key(agent: BaseAgentDefinition | None, crew: CrewDefinition) -> tuple[object, ...]:
     """Return a key that changes with the capabilities of an agent and its crew."""
     if agent is None:
         return ()

@@ -9,9 +9,8 @@ from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope, StepMark
 from crewgraph.core.messages import ToolSpec
-from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.errors import OutputInvalid, TimeLimitReached
-from crewgraph.lazy import lazy
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
@@ -21,11 +20,7 @@ from crewgraph.tools.failure import ToolFailure, ToolFailureReason
 from crewgraph.tools.use import Outcome as Done
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.agent.delegation_tools import CoworkerTool, find_coworker, normalize_coworker
-else:
-    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
-    find_coworker = lazy("crewgraph.definitions.agent.delegation_tools:find_coworker")
-    normalize_coworker = lazy("crewgraph.definitions.agent.delegation_tools:normalize_coworker")
+    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
 __all__ = ["Delegation", "DelegationTeam", "hook"]
 
@@ -38,10 +33,10 @@ _RECOVERABLE = (ContextLengthExceeded, OutputInvalid, TimeLimitReached)
 class DelegationTeam:
     """The coworkers that an agent may delegate to during a task."""
 
-    run_coworker: Callable[[BaseAgent, str, str], Body[str]]
+    run_coworker: Callable[[BaseAgentDefinition, str, str], Body[str]]
     """Runs a coworker on a request, with a context."""
 
-    role_of: Callable[[BaseAgent], str]
+    role_of: Callable[[BaseAgentDefinition], str]
     """Returns the role of a coworker, rendered for this run."""
 
     book: Book
@@ -60,7 +55,7 @@ class Delegation(EventTool):
     """A `CoworkerTool` whose calls run the coworker inside the task."""
 
     team: DelegationTeam
-    source: CoworkerTool
+    source: "CoworkerTool"
 
     @property
     def spec(self) -> ToolSpec:
@@ -74,6 +69,8 @@ class Delegation(EventTool):
     def prepare(self, raw_args: dict[str, object] | str) -> dict[str, object] | Refusal:
         """Return the validated arguments, or what is wrong with them."""
         parsed = extract_json(raw_args) if isinstance(raw_args, str) else raw_args
+        from crewgraph.definitions.agent.delegation_tools import normalize_coworker
+
         return super().prepare(normalize_coworker(cast("PlainDict", parsed)) if isinstance(parsed, dict) else raw_args)
 
     def effect(self, args: PlainDict) -> Scope:
@@ -117,6 +114,8 @@ class Delegation(EventTool):
             return _failed(
                 book.error("too_many_delegations", most=str(self.team.max_delegations)), ToolFailureReason.USAGE_LIMIT
             )
+        from crewgraph.definitions.agent.delegation_tools import find_coworker
+
         position = find_coworker(args["coworker"], roles)
         if position is None:
             listed = "\n".join(f"- {role}" for role in roles)

@@ -17,15 +17,15 @@ from crewgraph.core.effects import Effect, ToolCallEffect
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import plain, unstorable
 from crewgraph.core.replay import is_replayed, is_traced
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import HookAborted
+from crewgraph.events import late
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
 from crewgraph.hooks.tool_hooks import ToolCallHookContext, after_tool_call_reducer, before_tool_call_reducer
-from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
 from crewgraph.tools.adapt import AdaptedTool, showing
@@ -48,11 +48,6 @@ from crewgraph.tools.use import Outcome as Done
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
-else:
-    ToolUsageErrorEvent = lazy("crewgraph.events.tool:ToolUsageErrorEvent")
-    ToolUsageFinishedEvent = lazy("crewgraph.events.tool:ToolUsageFinishedEvent")
-    ToolUsageStartedEvent = lazy("crewgraph.events.tool:ToolUsageStartedEvent")
 
 __all__ = ["EventTool", "FailingTool", "HookedToolUse", "ToolHooks", "TracedResult"]
 
@@ -68,9 +63,9 @@ class FailingTool:
 
     tool: Any
     name: str
-    agent: BaseAgent
-    task: Task | None
-    crew: Crew | None
+    agent: BaseAgentDefinition
+    task: TaskDefinition | None
+    crew: CrewDefinition | None
 
     @property
     def policy(self) -> ToolFailurePolicy:
@@ -119,9 +114,9 @@ class ToolHooks:
     """The hooks around the calls of a tool."""
 
     tool: AdaptedTool
-    agent: BaseAgent
-    task: Task | None
-    crew: Crew | None
+    agent: BaseAgentDefinition
+    task: TaskDefinition | None
+    crew: CrewDefinition | None
 
     def __bool__(self) -> bool:
         return bool(hooks_at(_PRE, self.crew) or hooks_at(_POST, self.crew))
@@ -200,9 +195,9 @@ class EventTool:
     """A tool used by an agent, for a task or for messages; emits events for its calls."""
 
     tool: GuardedTool | CachedTool
-    agent: BaseAgent
-    task: Task | None
-    crew: Crew | None = field(default=None, kw_only=True)
+    agent: BaseAgentDefinition
+    task: TaskDefinition | None
+    crew: CrewDefinition | None = field(default=None, kw_only=True)
     checked: CheckedArguments | None = field(default=None, kw_only=True)
     """The arguments of the call, if the hooks before it have run already: before a person was asked."""
 
@@ -334,8 +329,8 @@ class EventTool:
 
     def report_start(self, args: PlainDict) -> datetime:
         """Emit the event of the call's start; return the time."""
-        if crewai_event_bus.wants(ToolUsageStartedEvent) and not is_replayed():
-            crewai_event_bus.emit(self.agent, ToolUsageStartedEvent(**self._event_fields(args)))
+        if crewai_event_bus.wants(late.ToolUsageStartedEvent) and not is_replayed():
+            crewai_event_bus.emit(self.agent, late.ToolUsageStartedEvent(**self._event_fields(args)))
         return datetime.now(UTC)
 
     def outcome_of(self, result: Done) -> ToolOutcome:
@@ -362,12 +357,12 @@ class EventTool:
         if is_replayed():
             return outcome
         if outcome["failed"] and not outcome.get("blocked") and not _is_reported_by_tool(outcome):
-            if crewai_event_bus.wants(ToolUsageErrorEvent):
+            if crewai_event_bus.wants(late.ToolUsageErrorEvent):
                 is_changed = outcome["text"] != self.outcome_of(result)["text"]  # hooks redact texts, not exceptions
                 error = outcome["text"] if is_changed else result.get("error", outcome["text"])
-                crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._event_fields(args), error=error))
-        elif crewai_event_bus.wants(ToolUsageFinishedEvent):
-            event = ToolUsageFinishedEvent(
+                crewai_event_bus.emit(self.agent, late.ToolUsageErrorEvent(**self._event_fields(args), error=error))
+        elif crewai_event_bus.wants(late.ToolUsageFinishedEvent):
+            event = late.ToolUsageFinishedEvent(
                 **self._event_fields(args),
                 started_at=started,
                 finished_at=datetime.now(UTC),
@@ -386,8 +381,8 @@ class EventTool:
         try:
             yield
         except HookAborted as aborted:
-            if crewai_event_bus.wants(ToolUsageErrorEvent) and not is_replayed():
-                crewai_event_bus.emit(self.agent, ToolUsageErrorEvent(**self._event_fields(args), error=aborted))
+            if crewai_event_bus.wants(late.ToolUsageErrorEvent) and not is_replayed():
+                crewai_event_bus.emit(self.agent, late.ToolUsageErrorEvent(**self._event_fields(args), error=aborted))
             raise
 
     def raise_if_fatal(self, args: PlainDict, outcome: ToolOutcome) -> ToolOutcome:

@@ -6,50 +6,20 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.replay import is_replayed
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
-from crewgraph.definitions.task.guardrail import HallucinationGuardrail, model_guardrail
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.guardrail import HallucinationGuardrailDefinition, model_guardrail
+from crewgraph.definitions.task.task import TaskDefinition
+from crewgraph.events import late
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.lazy import lazy, lazy_module, loaded
+from crewgraph.lazy import loaded
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
-    from crewgraph.events import knowledge as knowledge_events
-    from crewgraph.events import people as people_events
-    from crewgraph.events import planning as planning_events
-    from crewgraph.events.agent import (
-        AgentEvent,
-        AgentLogsExecutionEvent,
-        AgentStepEvent,
-        LiteAgentExecutionCompletedEvent,
-        LiteAgentExecutionErrorEvent,
-        LiteAgentExecutionStartedEvent,
-    )
+    from crewgraph.definitions.agent.output import LiteAgentOutput
     from crewgraph.events.knowledge import KnowledgeEventBase
-    from crewgraph.events.llm import (
-        ContextWindowSummarizationCompletedEvent,
-        ContextWindowSummarizationFailedEvent,
-        ContextWindowSummarizationStartedEvent,
-    )
-    from crewgraph.events.tool import ToolUsageErrorEvent
-else:
-    AgentEvent = lazy("crewgraph.events.agent:AgentEvent")
-    AgentLogsExecutionEvent = lazy("crewgraph.events.agent:AgentLogsExecutionEvent")
-    AgentStepEvent = lazy("crewgraph.events.agent:AgentStepEvent")
-    LiteAgentExecutionCompletedEvent = lazy("crewgraph.events.agent:LiteAgentExecutionCompletedEvent")
-    LiteAgentExecutionErrorEvent = lazy("crewgraph.events.agent:LiteAgentExecutionErrorEvent")
-    LiteAgentExecutionStartedEvent = lazy("crewgraph.events.agent:LiteAgentExecutionStartedEvent")
-    ContextWindowSummarizationCompletedEvent = lazy("crewgraph.events.llm:ContextWindowSummarizationCompletedEvent")
-    ContextWindowSummarizationFailedEvent = lazy("crewgraph.events.llm:ContextWindowSummarizationFailedEvent")
-    ContextWindowSummarizationStartedEvent = lazy("crewgraph.events.llm:ContextWindowSummarizationStartedEvent")
-    ToolUsageErrorEvent = lazy("crewgraph.events.tool:ToolUsageErrorEvent")
-    knowledge_events = lazy_module("crewgraph.events.knowledge")
-    people_events = lazy_module("crewgraph.events.people")
-    planning_events = lazy_module("crewgraph.events.planning")
 
 __all__ = ["AgentReport", "KickoffReport", "KnowledgeReport"]
 
@@ -65,7 +35,7 @@ class AgentReport:
         task: the task; None for a kickoff with messages.
     """
 
-    def __init__(self, binding: AgentBinding, task: Task | None) -> None:
+    def __init__(self, binding: AgentBinding, task: TaskDefinition | None) -> None:
         self._binding, self._agent, self._task = binding, binding.agent, task
         self.counts: dict[str, int] = {"used": 0, "errors": 0}
         """Number of tool calls ("used") and of failed ones ("errors")."""
@@ -92,17 +62,17 @@ class AgentReport:
 
     def planning(self, attempt: int) -> None:
         """The agent starts to plan."""
-        self._emit(
-            planning_events.AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent
-        )
+
+        self._emit(late.AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent)
 
     def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
         """The agent has made a plan."""
         if last and not ready:
             message = "%s: its plan is not ready, and no attempts are left; the agent starts with the plan as it is"
             _log.warning(message, self.where)
+
         self._emit(
-            planning_events.AgentReasoningCompletedEvent,
+            late.AgentReasoningCompletedEvent,
             attempt=attempt,
             plan=plan,
             ready=ready,
@@ -113,8 +83,9 @@ class AgentReport:
     def planning_failed(self, attempt: int, error: str) -> None:
         """Planning failed; the agent starts without a plan, or with the previous one."""
         _log.warning("%s: planning failed, the agent starts without a new plan: %s", self.where, error)
+
         self._emit(
-            planning_events.AgentReasoningFailedEvent,
+            late.AgentReasoningFailedEvent,
             attempt=attempt,
             error=error,
             from_task=self._task,
@@ -123,11 +94,11 @@ class AgentReport:
 
     def condensing(self) -> None:
         """The conversation is too long and is about to be condensed."""
-        self._emit(ContextWindowSummarizationStartedEvent, **self._condensation_fields)
+        self._emit(late.ContextWindowSummarizationStartedEvent, **self._condensation_fields)
 
     def not_condensed(self, error: str) -> None:
         """The conversation could not be condensed."""
-        self._emit(ContextWindowSummarizationFailedEvent, **self._condensation_fields, error=error)
+        self._emit(late.ContextWindowSummarizationFailedEvent, **self._condensation_fields, error=error)
 
     @property
     def _condensation_fields(self) -> dict[str, object]:
@@ -137,16 +108,16 @@ class AgentReport:
 
     def condensed(self, error: str) -> None:
         """The conversation was too long and was condensed."""
-        self._emit(ContextWindowSummarizationCompletedEvent, **self._condensation_fields)
+        self._emit(late.ContextWindowSummarizationCompletedEvent, **self._condensation_fields)
         _log.warning("%s: the conversation was too long and was condensed: %s", self.where, error)
 
     def step(self, step: AgentAction | AgentFinish, number: int) -> None:
         """The agent took a step."""
         if isinstance(step, AgentAction):
             self._agent.record_tool_use(step)
-        self._emit(AgentStepEvent, agent=self._agent, task=self._task, step=step, iteration=number)
-        if crewai_event_bus.wants(AgentLogsExecutionEvent):
-            self._emit(AgentLogsExecutionEvent, **self._log_fields, formatted_answer=step)
+        self._emit(late.AgentStepEvent, agent=self._agent, task=self._task, step=step, iteration=number)
+        if crewai_event_bus.wants(late.AgentLogsExecutionEvent):
+            self._emit(late.AgentLogsExecutionEvent, **self._log_fields, formatted_answer=step)
 
     @property
     def _log_fields(self) -> dict[str, object]:
@@ -157,7 +128,7 @@ class AgentReport:
     def tool_refused(self, tool: str, args: PlainDict | str, text: str) -> None:
         """A requested tool could not be called."""
         self._emit(
-            ToolUsageErrorEvent,
+            late.ToolUsageErrorEvent,
             tool_name=tool,
             tool_args=args,
             agent=self._agent,
@@ -169,11 +140,13 @@ class AgentReport:
 
     def asked(self, question: Mapping[str, object]) -> None:
         """A question is put to a person."""
-        self._emit(people_events.HumanInputRequestedEvent, **self._question(question))
+
+        self._emit(late.HumanInputRequestedEvent, **self._question(question))
 
     def answered(self, question: Mapping[str, object], answer: object) -> None:
         """A person has answered."""
-        self._emit(people_events.HumanInputReceivedEvent, **self._question(question), answer=answer)
+
+        self._emit(late.HumanInputReceivedEvent, **self._question(question), answer=answer)
 
     def _question(self, question: Mapping[str, object]) -> dict[str, object]:
         return {
@@ -189,8 +162,9 @@ class AgentReport:
     def judging(self, guardrail: object, retries: int) -> None:
         """A guardrail starts to judge."""
         self._guardrail_fields = _kind_and_name(guardrail)
+
         self._emit(
-            people_events.LLMGuardrailStartedEvent,
+            late.LLMGuardrailStartedEvent,
             guardrail=guardrail,
             **self._guardrail_fields,
             retry_count=retries,
@@ -200,8 +174,9 @@ class AgentReport:
 
     def judged(self, verdict: dict[str, object], retries: int) -> None:
         """A guardrail has judged."""
+
         self._emit(
-            people_events.LLMGuardrailCompletedEvent,
+            late.LLMGuardrailCompletedEvent,
             **self._guardrail_fields,
             success=verdict["accepted"],
             result=verdict.get("text") or verdict.get("output"),
@@ -213,8 +188,9 @@ class AgentReport:
 
     def guardrail_failed(self, error: str, retries: int) -> None:
         """A guardrail could not judge."""
+
         self._emit(
-            people_events.LLMGuardrailFailedEvent,
+            late.LLMGuardrailFailedEvent,
             **self._guardrail_fields,
             error=error,
             retry_count=retries,
@@ -225,7 +201,7 @@ class AgentReport:
     def _emit(self, event: type[BaseEvent], **fields: object) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():
             fields.setdefault("agent_role", self.role)
-            of_agent = self._task is None or issubclass(loaded(event), AgentEvent)
+            of_agent = self._task is None or issubclass(loaded(event), late.AgentEvent)
             crewai_event_bus.emit_new(self._agent if of_agent else self._task, event, fields)
 
 
@@ -233,7 +209,7 @@ def _kind_and_name(guardrail: object) -> dict[str, str]:
     """Return the event fields for a guardrail's kind and name."""
     judge = model_guardrail(guardrail)
     if judge is not None:
-        kind = "hallucination" if isinstance(judge, HallucinationGuardrail) else "llm"
+        kind = "hallucination" if isinstance(judge, HallucinationGuardrailDefinition) else "llm"
         return {"guardrail_type": kind, "guardrail_name": judge.description}
     name = getattr(guardrail, "__name__", type(guardrail).__name__)
     return {"guardrail_type": "function", "guardrail_name": name}
@@ -255,7 +231,7 @@ class KickoffReport(AgentReport):
         """The kickoff starts."""
         tools = list(self._binding.given_tools)
         self._agent.reset_tool_failures()
-        self._emit(LiteAgentExecutionStartedEvent, agent_info=self._info, tools=tools, messages=messages)
+        self._emit(late.LiteAgentExecutionStartedEvent, agent_info=self._info, tools=tools, messages=messages)
 
     def unstructured(self, problem: str) -> None:
         """The answer could not be converted to the structure asked for; its text is used."""
@@ -263,13 +239,13 @@ class KickoffReport(AgentReport):
 
     def complete(self, output: "LiteAgentOutput") -> None:
         """The agent has answered."""
-        self._emit(LiteAgentExecutionCompletedEvent, agent_info=self._info, output=output.raw)
+        self._emit(late.LiteAgentExecutionCompletedEvent, agent_info=self._info, output=output.raw)
 
     def fail(self, failure: Exception) -> None:
         """The agent failed; the failure gets a note with its name."""
         cause = self._located(failure)
         error = f"{self.where}: {failure if isinstance(failure, EffectFailed) else cause}"
-        self._emit(LiteAgentExecutionErrorEvent, agent_info=self._info, error=error)
+        self._emit(late.LiteAgentExecutionErrorEvent, agent_info=self._info, error=error)
 
 
 class KnowledgeReport:
@@ -281,40 +257,45 @@ class KnowledgeReport:
         where: the name of the work in messages.
     """
 
-    def __init__(self, agent: BaseAgent, task: Task | None, where: str) -> None:
+    def __init__(self, agent: BaseAgentDefinition, task: TaskDefinition | None, where: str) -> None:
         self._agent, self._task, self._where = agent, task, where
 
     def begin(self, task_prompt: str) -> None:
         """The retrieval starts, with the writing of its query."""
-        self._emit(knowledge_events.KnowledgeRetrievalStartedEvent)
-        self._emit(knowledge_events.KnowledgeQueryStartedEvent, task_prompt=task_prompt)
+
+        self._emit(late.KnowledgeRetrievalStartedEvent)
+        self._emit(late.KnowledgeQueryStartedEvent, task_prompt=task_prompt)
 
     def query_written(self, query: str) -> None:
         """The query is written."""
-        self._emit(knowledge_events.KnowledgeQueryCompletedEvent, query=query)
+
+        self._emit(late.KnowledgeQueryCompletedEvent, query=query)
 
     def query_failed(self, error: str) -> None:
         """No query could be written; the task's own text is used."""
         _log.warning(
             "%s: no query could be written, its knowledge is searched for the text of the task: %s", self._where, error
         )
-        self._emit(knowledge_events.KnowledgeQueryFailedEvent, error=error)
+
+        self._emit(late.KnowledgeQueryFailedEvent, error=error)
 
     def search_failed(self, query: str, error: str) -> None:
         """Knowledge could not be searched; the work continues without it."""
         _log.warning("%s: its knowledge could not be searched, it continues without: %s", self._where, error)
-        self._emit(knowledge_events.KnowledgeSearchQueryFailedEvent, query=query, error=error)
+
+        self._emit(late.KnowledgeSearchQueryFailedEvent, query=query, error=error)
 
     def retrieved(self, query: str, from_agent: str, from_crew: str) -> None:
         """The search is done, in the agent's knowledge and in the crew's."""
-        if isinstance(self._agent, Agent):
+        if isinstance(self._agent, AgentDefinition):
             self._agent.knowledge_search_query = query
             self._agent.agent_knowledge_context, self._agent.crew_knowledge_context = (
                 from_agent or None,
                 from_crew or None,
             )
         retrieved = "\n\n".join(filter(None, (from_agent, from_crew)))
-        self._emit(knowledge_events.KnowledgeRetrievalCompletedEvent, query=query, retrieved_knowledge=retrieved)
+
+        self._emit(late.KnowledgeRetrievalCompletedEvent, query=query, retrieved_knowledge=retrieved)
 
     def _emit(self, event: "type[KnowledgeEventBase]", **fields: Any) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():

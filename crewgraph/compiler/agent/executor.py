@@ -27,7 +27,7 @@ from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import UNSAVED
-from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.errors import CompileError, OutputInvalid, RunError
 from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.conversation import openai_messages, text_of
@@ -103,7 +103,7 @@ _ANSWER_NAMES = ("output", "answer", "result", "response", "text")
 _INPUT_NAMES = ("messages", "input", "context", "tools", "tool_names")
 
 
-def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: object = None) -> object:
+def create_executor(agent: BaseAgentDefinition, tools: Sequence[Any] | None = None, task: object = None) -> object:
     """Return an agent's executor, as passed by the user or created by its class; None for the built-in loop."""
     override = override_of(agent, "create_agent_executor") if agent.agent_executor is None else None
     if override is not None:
@@ -113,7 +113,7 @@ def create_executor(agent: BaseAgent, tools: Sequence[Any] | None = None, task: 
     return agent.agent_executor
 
 
-def _from_class(executor_class: Any, agent: BaseAgent, tools: Sequence[Any] | None, task: Any) -> object:
+def _from_class(executor_class: Any, agent: BaseAgentDefinition, tools: Sequence[Any] | None, task: Any) -> object:
     """Create an executor with the agent's `executor_class`; None if that does not override the built-in loop."""
     tool_list = list(agent.tools or () if tools is None else tools)
     executor = executor_class(

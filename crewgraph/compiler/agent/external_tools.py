@@ -1,7 +1,7 @@
 """External resources of agents: the tools of their capabilities, and the images that code runs in."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crewgraph.compiler.agent.binding import AgentBinding, capability_tools
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
@@ -9,16 +9,8 @@ from crewgraph.core.effects import Body, Call
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
 from crewgraph.core.resources import RESOURCES, RunResources
-from crewgraph.lazy import lazy
 from crewgraph.prompts.book import Book
 from crewgraph.scoped import scoped
-
-if TYPE_CHECKING:
-    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
-    from crewgraph.tools.code import CodeInterpreterTool
-else:
-    CodeInterpreterTool = lazy("crewgraph.tools.code:CodeInterpreterTool")
-    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
 
 __all__ = ["ExternalResourceCheck", "load_external_tools"]
 
@@ -47,6 +39,8 @@ def load_external_tools(
 
 
 def _check_images(tools: Iterable[Any]) -> Body[None]:
+    from crewgraph.tools.code import CodeInterpreterTool
+
     for tool in tools:
         if isinstance(tool, CodeInterpreterTool):
             yield Call(function=tool.check, name=tool.image, kind="a look for the image", about=tool.image)
@@ -68,11 +62,15 @@ class ExternalResourceCheck(Operation):
 
     def __init__(self, bindings: Sequence[AgentBinding], opened: RunResources) -> None:
         sources = [tool.tool.source for binding in bindings for tool in binding.tools.values()]
+        from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+
         coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
         agents = [*(binding.agent for binding in bindings), *coworkers]
         self.agents = list({id(agent): agent for agent in agents}.values())
         for agent in coworkers:
             sources += capability_tools(agent, agent.tools or (), None)
+        from crewgraph.tools.code import CodeInterpreterTool
+
         self.images = {source.image: source for source in sources if isinstance(source, CodeInterpreterTool)}
         self.opened = opened
 

@@ -10,27 +10,20 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from inspect import isbuiltin
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.models import llm_of
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.last_run import AgentFinish
-from crewgraph.definitions.task.task import Task
-from crewgraph.lazy import lazy
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.observe.progress import without_progress
 from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainMapping
 from crewgraph.scoped import give_back, scoped
 from crewgraph.text import printable
-
-if TYPE_CHECKING:
-    from crewgraph.runtime.agent.standalone import anext_answer, next_answer
-else:
-    anext_answer = lazy("crewgraph.runtime.agent.standalone:anext_answer")
-    next_answer = lazy("crewgraph.runtime.agent.standalone:next_answer")
 
 __all__ = [
     "AsyncExecutorContext",
@@ -287,7 +280,7 @@ class WorkInReview:
         messages: the conversation so far.
     """
 
-    def __init__(self, binding: AgentBinding, task: Task, messages: Sequence[Message]) -> None:
+    def __init__(self, binding: AgentBinding, task: TaskDefinition, messages: Sequence[Message]) -> None:
         self._binding = binding
         self.task, self.crew, self.agent = task, binding.crew, binding.agent
         self.llm: Any = llm_of(binding.agent)
@@ -305,10 +298,14 @@ class WorkInReview:
 
     def _invoke_loop(self) -> AgentFinish:
         """Continue with `messages` to another answer, which is appended to them."""
+        from crewgraph.runtime.agent.standalone import next_answer
+
         return self._finish(next_answer(self._binding, self.task, self.current_messages))
 
     async def _ainvoke_loop(self) -> AgentFinish:
         """Async version of `_invoke_loop`."""
+        from crewgraph.runtime.agent.standalone import anext_answer
+
         return self._finish(await anext_answer(self._binding, self.task, self.current_messages))
 
     def _is_training_mode(self) -> bool:

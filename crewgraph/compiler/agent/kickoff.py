@@ -23,10 +23,10 @@ from crewgraph.compiler.task.structure import convert_text
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.files import files_in
 from crewgraph.core.messages import Message
-from crewgraph.definitions.agent.agent import Agent
-from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.agent.agent import AgentDefinition
+from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.task.guardrail import ModelGuardrail
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.structure import read_structure
 from crewgraph.llm.usage import UsageLedger
@@ -65,10 +65,10 @@ class _Kickoff:
     def guards(self) -> Guards:
         """The guardrail of the agent, if it has one."""
         agent = self.binding.agent
-        guardrail = agent.guardrail if isinstance(agent, Agent) else None
+        guardrail = agent.guardrail if isinstance(agent, AgentDefinition) else None
         return Guards(
             guardrails=[] if guardrail is None else [guardrail],
-            retries=max(agent.guardrail_max_retries, 0) if isinstance(agent, Agent) else 0,
+            retries=max(agent.guardrail_max_retries, 0) if isinstance(agent, AgentDefinition) else 0,
             where=self.binding.where,
             structure=self.structure,
             takes_models=True,
@@ -211,7 +211,7 @@ class _Kickoff:
 
 
 def continue_body(
-    binding: AgentBinding, task: Task | None, messages: Sequence[Message], _: Mapping[str, object]
+    binding: AgentBinding, task: TaskDefinition | None, messages: Sequence[Message], _: Mapping[str, object]
 ) -> Body[dict[str, object]]:
     """Continue a conversation until the agent answers.
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.events import KnowledgeReport
@@ -21,21 +21,13 @@ from crewgraph.core.messages import Reply
 from crewgraph.core.operations import Operation
 from crewgraph.core.outages import may_carry_on
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult, extract_knowledge_context
-from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
-
-if TYPE_CHECKING:
-    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
-    from crewgraph.knowledge.knowledge import Knowledge
-else:
-    Knowledge = lazy("crewgraph.knowledge.knowledge:Knowledge")
-    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
 
 __all__ = [
     "KnowledgeQuery",
@@ -47,20 +39,20 @@ __all__ = [
 ]
 
 
-def knowledge_of(agent: BaseAgent, crew: Crew | None) -> tuple[object, object]:
+def knowledge_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> tuple[object, object]:
     """Return the knowledge of an agent, and that of its crew; None where there is none."""
     agent.set_knowledge(None if crew is None else crew.embedder)
     return agent.knowledge, None if crew is None else crew.create_crew_knowledge().knowledge
 
 
-def has_knowledge(agent: BaseAgent, crew: Crew | None) -> bool:
+def has_knowledge(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> bool:
     """Return whether an agent or its crew may have knowledge; `knowledge_of` says which."""
     return bool(
         agent.knowledge is not None
         or agent.knowledge_sources
-        or type(agent).set_knowledge is not BaseAgent.set_knowledge
+        or type(agent).set_knowledge is not BaseAgentDefinition.set_knowledge
         or (crew is not None and (crew.knowledge is not None or crew.knowledge_sources))
-        or (crew is not None and type(crew).create_crew_knowledge is not Crew.create_crew_knowledge)
+        or (crew is not None and type(crew).create_crew_knowledge is not CrewDefinition.create_crew_knowledge)
     )
 
 
@@ -79,9 +71,11 @@ def load_knowledge_once() -> AbstractContextManager[None]:
     return scoped(_once, _LoadedOnce())
 
 
-def _working_agents(bindings: Iterable[AgentBinding]) -> list[tuple[BaseAgent, Crew | None]]:
+def _working_agents(bindings: Iterable[AgentBinding]) -> list[tuple[BaseAgentDefinition, CrewDefinition | None]]:
     """Return the agents of bindings, and the coworkers they may delegate to, each once with its crew."""
-    working: dict[tuple[int, int], tuple[BaseAgent, Crew | None]] = {}
+    working: dict[tuple[int, int], tuple[BaseAgentDefinition, CrewDefinition | None]] = {}
+    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+
     for binding in bindings:
         working[id(binding.agent), id(binding.crew)] = binding.agent, binding.crew
         for tool in binding.tools.values():
@@ -102,6 +96,8 @@ class LoadKnowledge(Operation):
 
     def __init__(self, bindings: Iterable[AgentBinding]) -> None:
         found_knowledge: dict[int, Any] = {}
+        from crewgraph.knowledge.knowledge import Knowledge
+
         for agent, crew in _working_agents(bindings):
             if has_knowledge(agent, crew):
                 found_knowledge |= {
@@ -132,8 +128,8 @@ class LoadKnowledge(Operation):
 class KnowledgeQuery:
     """The parameters of a knowledge query."""
 
-    agent: BaseAgent
-    crew: Crew | None
+    agent: BaseAgentDefinition
+    crew: CrewDefinition | None
     text: str
     """The task or question."""
 
@@ -167,6 +163,8 @@ def query_knowledge(lookup: KnowledgeQuery) -> Body[str]:
     agent_knowledge, crew_knowledge = knowledge_of(lookup.agent, lookup.crew)
     if agent_knowledge is None and crew_knowledge is None:
         return ""
+    from crewgraph.knowledge.knowledge import Knowledge
+
     for name, knowledge in (("agent", agent_knowledge), ("crew", crew_knowledge)):
         if isinstance(knowledge, Knowledge):
             yield Call(

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -19,18 +19,12 @@ from crewgraph.core.messages import Message
 from crewgraph.core.outages import may_carry_on
 from crewgraph.core.protocols import Model
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.lazy import lazy
 from crewgraph.llm.current_call import ONGOING, OngoingCall
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.memory.analysis import ExtractedMemories
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem, extract_entities
 from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict, PlainMapping, model_outline
-
-if TYPE_CHECKING:
-    from crewgraph.memory.memory import MemorySlice
-else:
-    MemorySlice = lazy("crewgraph.memory.memory:MemorySlice")
 
 __all__ = ["Assessment", "MemoryFailed", "Recollection", "assess_output", "extract_memories", "save_extracted"]
 
@@ -294,6 +288,8 @@ class Recollection:
     def _save_statements(self, text: str, role: str, model: Model | None, usage: UsageLedger, stage: str) -> Body[None]:
         """Extract statements from a text and save them in the unified memory."""
         memory = self._memories.unified
+        from crewgraph.memory.memory import MemorySlice
+
         if getattr(memory, "read_only", False) or isinstance(memory, MemorySlice):
             return  # a slice does not know in which of its scopes a text belongs
         try:

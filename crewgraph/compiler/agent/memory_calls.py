@@ -5,34 +5,18 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langgraph.config import get_store
 
 from crewgraph.compiler.task.training import TRAINING
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.outages import is_outage
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.task.task import Task
-from crewgraph.lazy import lazy, lazy_module
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict
-
-if TYPE_CHECKING:
-    from crewgraph.events import knowledge as knowledge_events
-    from crewgraph.memory import contextual
-    from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event, save_with_events, search_with_events
-    from crewgraph.memory.storage import RUN_STORE, RAGStorage
-else:
-    contextual = lazy_module("crewgraph.memory.contextual")
-    knowledge_events = lazy_module("crewgraph.events.knowledge")
-    MEMORY_CALLER = lazy("crewgraph.memory.events:MEMORY_CALLER")
-    emit_memory_event = lazy("crewgraph.memory.events:emit_memory_event")
-    save_with_events = lazy("crewgraph.memory.events:save_with_events")
-    search_with_events = lazy("crewgraph.memory.events:search_with_events")
-    RUN_STORE = lazy("crewgraph.memory.storage:RUN_STORE")
-    RAGStorage = lazy("crewgraph.memory.storage:RAGStorage")
 
 __all__ = [
     "CREW_WITHOUT_MEMORY",
@@ -47,7 +31,7 @@ __all__ = [
 ]
 
 
-CREW_WITHOUT_MEMORY: ContextVar[Crew | None] = ContextVar("crewgraph_crew_without_memory", default=None)
+CREW_WITHOUT_MEMORY: ContextVar[CrewDefinition | None] = ContextVar("crewgraph_crew_without_memory", default=None)
 """The crew whose memories are disabled in the running code, because it is being tested."""
 
 
@@ -80,7 +64,7 @@ class Memories:
 _NONE = (None,) * 5
 
 
-def check_memories(crew: Crew) -> None:
+def check_memories(crew: CrewDefinition) -> None:
     """Check the embedders of a crew's memories without embedding anything.
 
     Raises:
@@ -88,13 +72,15 @@ def check_memories(crew: Crew) -> None:
         MissingExtra: its provider needs a package that is not installed.
     """
     memories = crew_memories(crew)
+    from crewgraph.memory.storage import RAGStorage
+
     for memory in memories.kinds.values() if memories is not None else ():
         storage = getattr(memory, "storage", None)
         if isinstance(storage, RAGStorage):
             _ = storage.embedder
 
 
-def memories_of(agent: BaseAgent, crew: Crew | None) -> Memories | None:
+def memories_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> Memories | None:
     """Return the memories of an agent that works for a crew, or on its own; None if it has none.
 
     None are used in trainings and tests, which must leave nothing behind, or if the agent's `memory` is False.
@@ -112,7 +98,7 @@ def memories_of(agent: BaseAgent, crew: Crew | None) -> Memories | None:
     return Memories(unified=agent.resolve_memory().memory)
 
 
-def crew_memories(crew: Crew) -> Memories | None:
+def crew_memories(crew: CrewDefinition) -> Memories | None:
     """Return the memories of a crew; None if it has none."""
     unified = None if isinstance(crew.memory, bool) else crew.memory
     configured = (crew.long_term_memory, crew.short_term_memory, crew.entity_memory, crew.external_memory, unified)
@@ -131,17 +117,23 @@ def crew_memories(crew: Crew) -> Memories | None:
 class MemoryUser:
     """The agent and task that use a memory, for its events; entered before the memory is called."""
 
-    def __init__(self, agent: BaseAgent, task: Task | None, role: str) -> None:
+    def __init__(self, agent: BaseAgentDefinition, task: TaskDefinition | None, role: str) -> None:
         self.agent, self.task = agent, task
         self._who = {"from_task": task, "from_agent": agent, "agent_role": role}
 
     def enter(self) -> None:
         """Let memories in this context emit events for this user, and use the store of the current graph."""
+        from crewgraph.memory.events import MEMORY_CALLER
+
         MEMORY_CALLER.set(self._who)
+        from crewgraph.memory.storage import RUN_STORE
+
         RUN_STORE.set(_current_store())
 
     def emit(self, event: Any, **fields: object) -> None:
         """Emit an event for this user."""
+        from crewgraph.memory.events import emit_memory_event
+
         emit_memory_event(self.agent if self.task is None else self.task, event, **self._who, **fields)
 
 
@@ -172,8 +164,12 @@ def search_memories(
         `text`, for the prompt, empty if nothing was found; `failed`: the error of each memory that failed; `texts`: what was
         found, by kind of memory.
     """
+    from crewgraph.memory import contextual
+
     query = contextual.memory_query(description, context)
     source = "agent" if user.task is not None else "agent_kickoff"
+    from crewgraph.events import knowledge as knowledge_events
+
     user.emit(knowledge_events.MemoryRetrievalStartedEvent, source_type=source)
     started = time.perf_counter()
     texts: dict[str, list[str]] = {}
@@ -209,6 +205,8 @@ def _searches(memories: Memories, description: str, query: str, limit: int) -> d
 
 def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[], object]:
     if kind == "long_term_memory":
+        from crewgraph.memory import contextual
+
         search_text, limit, score_threshold, options = (
             description,
             contextual.MAX_LATEST,
@@ -220,6 +218,8 @@ def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[]
 
     def search() -> Any:
         return call(memory.search, search_text, **options)
+
+    from crewgraph.memory.events import search_with_events
 
     # A user's own version does not emit events.
     return (
@@ -249,6 +249,8 @@ def save_memory(memory: Any, kind: str, value: str | None, metadata: Metadata, i
     if is_builtin(memory, "save"):
         save()
     else:
+        from crewgraph.memory.events import save_with_events
+
         save_with_events(memory, kind, value, metadata, save)
 
 

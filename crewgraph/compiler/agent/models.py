@@ -13,11 +13,11 @@ from weakref import WeakKeyDictionary
 from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.task.task import TaskDefinition
+from crewgraph.events import late
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.lazy import lazy
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.events import EventModel
 from crewgraph.llm.hooks import HookedModel
@@ -31,16 +31,6 @@ from crewgraph.tools.cache import CacheHandler
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
-    from crewgraph.events.llm import LLMCallDelayedEvent, LLMFallbackEvent
-    from crewgraph.llm.chat_model import ChatModel
-    from crewgraph.llm.fallback import FallbackModel
-    from crewgraph.llm.retry import RetryingModel
-else:
-    RetryingModel = lazy("crewgraph.llm.retry:RetryingModel")
-    FallbackModel = lazy("crewgraph.llm.fallback:FallbackModel")
-    ChatModel = lazy("crewgraph.llm.chat_model:ChatModel")
-    LLMCallDelayedEvent = lazy("crewgraph.events.llm:LLMCallDelayedEvent")
-    LLMFallbackEvent = lazy("crewgraph.events.llm:LLMFallbackEvent")
 
 __all__ = [
     "ModelCache",
@@ -57,8 +47,8 @@ __all__ = [
 
 
 # Not attributes of the definitions: a copy of a definition must start without them.
-_controllers: WeakKeyDictionary[BaseAgent | Crew, RPMController] = WeakKeyDictionary()
-_handlers: WeakKeyDictionary[BaseAgent | Crew | Meter, CacheHandler] = WeakKeyDictionary()
+_controllers: WeakKeyDictionary[BaseAgentDefinition | CrewDefinition, RPMController] = WeakKeyDictionary()
+_handlers: WeakKeyDictionary[BaseAgentDefinition | CrewDefinition | Meter, CacheHandler] = WeakKeyDictionary()
 """The built-in tool caches: of runs, by their meter, and of crews and agents."""
 
 _lock = Lock()
@@ -69,7 +59,7 @@ _isolated: ContextVar[Mapping[int, CacheHandler]] = ContextVar(
 """The isolated tool caches by the `id` of the crew, in runs that do not share them."""
 
 
-def controllers_of(agent: BaseAgent, crew: Crew | None) -> list[object]:
+def controllers_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> list[object]:
     """Return the rate limiters of an agent's requests: its own, and its crew's."""
     controllers: list[object] = []
     for definition in (agent, crew):
@@ -82,7 +72,7 @@ def controllers_of(agent: BaseAgent, crew: Crew | None) -> list[object]:
     return controllers
 
 
-def _own_controller(definition: BaseAgent | Crew) -> RPMController:
+def _own_controller(definition: BaseAgentDefinition | CrewDefinition) -> RPMController:
     with _lock:
         controller = _controllers.setdefault(definition, RPMController())
         if controller.max_rpm != definition.max_rpm:  # new, or changed by the user
@@ -90,14 +80,16 @@ def _own_controller(definition: BaseAgent | Crew) -> RPMController:
         return controller
 
 
-def configured_cache_handler(agent: BaseAgent, crew: Crew | None) -> object:
+def configured_cache_handler(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> object:
     """Return the user's cache handler for an agent's tools, or None."""
     if agent.cache_handler is not None or crew is None:
         return agent.cache_handler
     return crew.cache_handler
 
 
-def builtin_cache_handler(owner: BaseAgent | Crew | Meter, *, across_runs: bool) -> CacheHandler | None:
+def builtin_cache_handler(
+    owner: BaseAgentDefinition | CrewDefinition | Meter, *, across_runs: bool
+) -> CacheHandler | None:
     """Return the built-in tool cache of all runs of a crew or agent, or that of the current run; None outside of a crew's."""
     if across_runs:
         if (isolated := _isolated.get().get(id(owner))) is not None:
@@ -110,22 +102,29 @@ def builtin_cache_handler(owner: BaseAgent | Crew | Meter, *, across_runs: bool)
         return _handlers.setdefault(owner, CacheHandler())
 
 
-def isolated_tool_cache(crew: Crew) -> AbstractContextManager[None]:
+def isolated_tool_cache(crew: CrewDefinition) -> AbstractContextManager[None]:
     """Isolate the runs in this context from the crew's tool cache across runs."""
     return scoped(_isolated, {**_isolated.get(), id(crew): CacheHandler()})
 
 
-def llm_of(agent: BaseAgent) -> object:
+def llm_of(agent: BaseAgentDefinition) -> object:
     """Return the model of an agent in the current run: the one that the run was given for all agents, else its own."""
     meter = METER.get()
     return agent.llm if meter is None else meter.model or agent.llm
 
 
 def configured_model_of(
-    llm: object, settings: PlainMapping, agent: BaseAgent, task: Task | None, crew: Crew | None
+    llm: object,
+    settings: PlainMapping,
+    agent: BaseAgentDefinition,
+    task: TaskDefinition | None,
+    crew: CrewDefinition | None,
 ) -> Model | None:
     """Return a model like that of `model_of` whose requests have further keywords; None if it takes none."""
     model = as_model(llm)
+    from crewgraph.llm.chat_model import ChatModel
+    from crewgraph.llm.fallback import FallbackModel
+
     if isinstance(model, FallbackModel):
         members = [member.with_settings(settings) for member in model.models if isinstance(member, ChatModel)]
         configured = FallbackModel(members) if len(members) == len(model.models) else None
@@ -134,7 +133,9 @@ def configured_model_of(
     return None if configured is None else _wrapped(configured, controllers_of(agent, crew), llm, agent, task, crew)
 
 
-def model_of(llm: object, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
+def model_of(
+    llm: object, agent: BaseAgentDefinition, task: TaskDefinition | None, crew: CrewDefinition | None
+) -> Model:
     """Return a model for an agent's requests: with hooks, events and the `max_rpm` of agent and crew.
 
     With fallbacks, only the last model is retried when its provider asks to wait.
@@ -154,7 +155,9 @@ class ModelCache:
     def __init__(self) -> None:
         self._models: dict[int, tuple[Model, list[object], HookedModel]] = {}
 
-    def get(self, llm: object, agent: BaseAgent, task: Task | None, crew: Crew | None) -> Model:
+    def get(
+        self, llm: object, agent: BaseAgentDefinition, task: TaskDefinition | None, crew: CrewDefinition | None
+    ) -> Model:
         """Return the same as `model_of`."""
         model, controllers = as_model(llm), controllers_of(agent, crew)
         known, limits, wrapped = self._models.get(id(llm), _NO_MODEL)
@@ -176,7 +179,12 @@ _NO_MODEL = (None, (), None)
 
 
 def _wrapped(
-    model: Model, controllers: list[object], llm: object, agent: BaseAgent, task: Task | None, crew: Crew | None
+    model: Model,
+    controllers: list[object],
+    llm: object,
+    agent: BaseAgentDefinition,
+    task: TaskDefinition | None,
+    crew: CrewDefinition | None,
 ) -> HookedModel:
     source = llm if isinstance(llm, BaseLLM) else agent
     limited = partial(_limited, controllers=controllers, source=source, agent=agent, task=task)
@@ -184,8 +192,10 @@ def _wrapped(
 
 
 def _with_retries(
-    model: Model, limit: "Callable[[Model], RateLimitedModel]", agent: BaseAgent, task: Task | None
+    model: Model, limit: "Callable[[Model], RateLimitedModel]", agent: BaseAgentDefinition, task: TaskDefinition | None
 ) -> Model:
+    from crewgraph.llm.fallback import FallbackModel
+
     if not isinstance(model, FallbackModel):
         return _retrying(limit(model))
     *earlier, last = [limit(member) for member in model.models]
@@ -193,25 +203,38 @@ def _with_retries(
 
 
 def _limited(
-    model: Model, *, controllers: Sequence[object], source: object, agent: BaseAgent, task: Task | None
+    model: Model,
+    *,
+    controllers: Sequence[object],
+    source: object,
+    agent: BaseAgentDefinition,
+    task: TaskDefinition | None,
 ) -> "RateLimitedModel":
     return RateLimitedModel(EventModel(model, source, agent, task), controllers)
 
 
 def _retrying(model: "RateLimitedModel") -> Model:
     chat_model = model.model.model
+    from crewgraph.llm.chat_model import ChatModel
+
     retries = chat_model.retries if isinstance(chat_model, ChatModel) else 0
-    return RetryingModel(model, model.is_delayed, retries) if retries else model
+    if not retries:
+        return model
+    from crewgraph.llm.retry import RetryingModel
+
+    return RetryingModel(model, model.is_delayed, retries)
 
 
-def _emit_fallback(agent: BaseAgent, task: Task | None, failed: str, fallback: str, error: Exception) -> None:
-    if crewai_event_bus.wants(LLMFallbackEvent):
+def _emit_fallback(
+    agent: BaseAgentDefinition, task: TaskDefinition | None, failed: str, fallback: str, error: Exception
+) -> None:
+    if crewai_event_bus.wants(late.LLMFallbackEvent):
         reason = f"{type(error).__name__}: {error}"
-        event = LLMFallbackEvent(from_agent=agent, from_task=task, model=failed, fallback=fallback, error=reason)
+        event = late.LLMFallbackEvent(from_agent=agent, from_task=task, model=failed, fallback=fallback, error=reason)
         crewai_event_bus.emit(agent, event)
 
 
-def first_llm(crew: Crew, *candidates: object) -> object:
+def first_llm(crew: CrewDefinition, *candidates: object) -> object:
     """Return the first candidate that is not None, else the model of the first agent that has one, as passed by the user."""
     task_agents = [task.agent for task in crew.tasks if task.agent is not None]
     llms = [*candidates, *(agent.llm for agent in [*task_agents, *crew.agents])]
@@ -243,8 +266,8 @@ class RateLimitedModel(ModelWrapper[EventModel]):
 
     def is_delayed(self, seconds: float, max_rpm: int | None = None) -> None:
         """Emit the event of a delay, for `max_rpm` or requested by the provider."""
-        if crewai_event_bus.wants(LLMCallDelayedEvent):
-            event = LLMCallDelayedEvent(
+        if crewai_event_bus.wants(late.LLMCallDelayedEvent):
+            event = late.LLMCallDelayedEvent(
                 from_agent=self.model.agent,
                 from_task=self.model.task,
                 model=self.name,

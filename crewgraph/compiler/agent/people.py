@@ -16,7 +16,7 @@ from crewgraph.core.effects import Ask, Body, Call
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.last_run import AgentFinish
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, PlainMapping
@@ -98,7 +98,7 @@ class Reviewer:
 
     provider: HumanInputProvider
     binding: AgentBinding
-    task: Task
+    task: TaskDefinition
     ongoing: OngoingTask
     """The task, which counts the usage that the provider causes."""
 

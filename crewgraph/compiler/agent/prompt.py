@@ -11,9 +11,9 @@ from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.agent.toolbox import Toolbox
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.messages import Message
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.placeholders import render_template, split_at_slot
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.prompts.book import Book, fill_placeholders
 from crewgraph.schema import model_outline
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-def task_prompt(task: Task, briefing: Briefing, book: Book, notes: tuple[str, ...] = ()) -> str:
+def task_prompt(task: TaskDefinition, briefing: Briefing, book: Book, notes: tuple[str, ...] = ()) -> str:
     """Return the prompt of a task, without its context."""
     parts = [briefing.description, *notes]
     if briefing.trigger:
@@ -46,8 +46,8 @@ def task_prompt(task: Task, briefing: Briefing, book: Book, notes: tuple[str, ..
 class Opening:
     """The opening messages of a task."""
 
-    agent: BaseAgent
-    task: Task
+    agent: BaseAgentDefinition
+    task: TaskDefinition
     briefing: Briefing
     tools: Toolbox
     native: bool
@@ -119,12 +119,12 @@ def _persona(template: str, role: str, goal: str, backstory: str) -> str:
     return fill_placeholders(template, role=role, goal=goal, backstory=backstory)
 
 
-def prompt_messages(agent: BaseAgent, system: str, user: str, texts: Mapping[str, str]) -> list[Message]:
+def prompt_messages(agent: BaseAgentDefinition, system: str, user: str, texts: Mapping[str, str]) -> list[Message]:
     """Return system and user prompt as messages, in the user's templates.
 
     Templates for both make one message of them, as bare completion models expect.
     """
-    if not isinstance(agent, Agent):
+    if not isinstance(agent, AgentDefinition):
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
     if agent.system_template:
         system = render_template(agent.system_template, "System", system, texts)
@@ -151,7 +151,7 @@ def with_rejection(text: str, refused: tuple[str, str] | None, book: Book) -> st
 class AgentConversation:
     """The opening messages of an agent's answer to a conversation."""
 
-    agent: BaseAgent
+    agent: BaseAgentDefinition
     messages_so_far: Sequence[Message]
     """The conversation so far."""
 

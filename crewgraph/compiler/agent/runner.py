@@ -22,13 +22,12 @@ from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
 from crewgraph.core.messages import Message
 from crewgraph.core.plain import unstorable
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
 from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.errors import TimeLimitReached
 from crewgraph.extensions import extension
-from crewgraph.lazy import lazy
 from crewgraph.llm.structure import structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
@@ -37,32 +36,9 @@ from crewgraph.text import extract_json
 from crewgraph.tools.failure import ToolFailureRecord
 
 if TYPE_CHECKING:
-    from crewgraph.compiler.agent.delegation import Delegation
-    from crewgraph.compiler.agent.event_tool import EventTool, FailingTool
-    from crewgraph.compiler.agent.executor import run_executor
     from crewgraph.compiler.agent.memory import Recollection
-    from crewgraph.compiler.agent.plan.execution import PlanExecution, PlanOutcome, execute_plan, plan_notes
-    from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner, make_plan
-    from crewgraph.compiler.agent.plan.report import AgentPlanReport
-    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
-    from crewgraph.tools.memory import RecallMemoryTool, RememberTool
-else:
-    EventTool = lazy("crewgraph.compiler.agent.event_tool:EventTool")
-    FailingTool = lazy("crewgraph.compiler.agent.event_tool:FailingTool")
-    run_executor = lazy("crewgraph.compiler.agent.executor:run_executor")
-    Delegation = lazy("crewgraph.compiler.agent.delegation:Delegation")
-    RecallMemoryTool = lazy("crewgraph.tools.memory:RecallMemoryTool")
-    RememberTool = lazy("crewgraph.tools.memory:RememberTool")
-    Recollection = lazy("crewgraph.compiler.agent.memory:Recollection")
-    PlanExecution = lazy("crewgraph.compiler.agent.plan.execution:PlanExecution")
-    PlanOutcome = lazy("crewgraph.compiler.agent.plan.execution:PlanOutcome")
-    execute_plan = lazy("crewgraph.compiler.agent.plan.execution:execute_plan")
-    plan_notes = lazy("crewgraph.compiler.agent.plan.execution:plan_notes")
-    AgentPlan = lazy("crewgraph.compiler.agent.plan.planner:AgentPlan")
-    Planner = lazy("crewgraph.compiler.agent.plan.planner:Planner")
-    make_plan = lazy("crewgraph.compiler.agent.plan.planner:make_plan")
-    AgentPlanReport = lazy("crewgraph.compiler.agent.plan.report:AgentPlanReport")
-    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
+    from crewgraph.compiler.agent.plan.execution import PlanExecution, PlanOutcome
+    from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner
 
 __all__ = ["AgentRunner", "Refused"]
 
@@ -110,6 +86,8 @@ class AgentRunner:
         yield from resources.load()
         if resources.memories is not None and self.recollection is None:
             user = MemoryUser(self._agent, self._task, self._role)
+            from crewgraph.compiler.agent.memory import Recollection
+
             self.recollection = Recollection(resources.memories, user, self._book, self._binding.where)
 
     def prepare(self) -> Body[None]:
@@ -191,6 +169,8 @@ class AgentRunner:
                 loop: Callable[..., Body[str]] = extension("middleware.loop")
                 return (yield from loop(self._react_context(), dialogue, middleware, self.resources.configured_model))
             return (yield from react_loop(self._react_context(), dialogue))
+        from crewgraph.compiler.agent.executor import run_executor
+
         answer = yield from run_executor(executor, dialogue.transcript.messages, context, self._usage)
         step = AgentFinish(thought="", output=answer, text=answer)
         yield from run_step_callback(self._report.step, self._step_callback, step, 1)
@@ -207,7 +187,7 @@ class AgentRunner:
             other_notes: other notes of the prompt, which are given to the steps of the plan, too.
         """
         agent, notes = self._agent, list[str]()
-        if not isinstance(agent, Agent):
+        if not isinstance(agent, AgentDefinition):
             return ()
         if agent.inject_date:
             date: str = yield Call(
@@ -215,6 +195,8 @@ class AgentRunner:
             )
             notes.append(self._book.slice("current_date", date=date))
         if agent.planning_enabled:
+            from crewgraph.compiler.agent.plan.execution import execute_plan, plan_notes
+
             self.plan_outcome = yield from execute_plan(
                 self._plan_execution(agent, briefing, refused, (*other_notes, *notes))
             )
@@ -222,6 +204,8 @@ class AgentRunner:
         elif agent.reasoning:
             plan = yield from self.make_plan(briefing, refused)
             if plan is not None and plan.text:
+                from crewgraph.compiler.agent.plan.execution import PlanOutcome, plan_notes
+
                 notes += plan_notes(PlanOutcome(plan, TodoList()), self._book)
         return tuple(notes)
 
@@ -245,12 +229,16 @@ class AgentRunner:
 
     def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> "Body[AgentPlan | None]":
         """Make a plan; a refused attempt and the reason are part of the prompt."""
-        agent = self._agent if isinstance(self._agent, Agent) else None
+        agent = self._agent if isinstance(self._agent, AgentDefinition) else None
         attempts = agent.max_reasoning_attempts if agent else None
         planner = self._planner(self.resources.model, briefing, refused, attempts)
+        from crewgraph.compiler.agent.plan.planner import make_plan
+
         return make_plan(planner if agent is None else replace(planner, config=agent.planning_config))
 
-    def _planner(self, model: Model, briefing: Briefing, refused: Refused | None, attempts: int | None) -> Planner:
+    def _planner(self, model: Model, briefing: Briefing, refused: Refused | None, attempts: int | None) -> "Planner":
+        from crewgraph.compiler.agent.plan.planner import Planner
+
         return Planner(
             model=model,
             book=self._book,
@@ -263,13 +251,17 @@ class AgentRunner:
         )
 
     def _plan_execution(
-        self, agent: Agent, briefing: Briefing, refused: Refused | None, other_notes: tuple[str, ...]
-    ) -> PlanExecution:
+        self, agent: AgentDefinition, briefing: Briefing, refused: Refused | None, other_notes: tuple[str, ...]
+    ) -> "PlanExecution":
         config = agent.planning_config or PlanningConfig.simplest()
         resources = self.resources
         model = resources.model if config.llm is None else resources.model_for(config.llm)
         planner = replace(self._planner(model, briefing, refused, config.max_attempts), config=config)
         texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
+        from crewgraph.compiler.agent.plan.execution import PlanExecution
+        from crewgraph.compiler.agent.plan.report import AgentPlanReport
+        from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+
         return PlanExecution(
             agent=agent,
             config=config,
@@ -333,8 +325,13 @@ class AgentRunner:
     def tool_answered(self, tool: str, result: str) -> Body[None]:
         """See `LoopObserver`; saves the result in the agent's memory."""
         found_tool = self.resources.tools.find(tool)
+        from crewgraph.compiler.agent.delegation import Delegation
+
         if self.recollection is None or isinstance(found_tool, Delegation):
             return  # a coworker remembers it
+        from crewgraph.compiler.agent.event_tool import EventTool
+        from crewgraph.tools.memory import RecallMemoryTool, RememberTool
+
         if isinstance(found_tool, EventTool) and isinstance(
             found_tool.tool.tool.source, (RecallMemoryTool, RememberTool)
         ):
@@ -344,7 +341,11 @@ class AgentRunner:
     def tool_failed(self, tool: str, args: PlainDict | str, failure: dict[str, object], is_used: bool) -> Body[None]:
         """See `LoopObserver`; unless the tool was run (`is_used`), emits its event, too."""
         found_tool = self.resources.tools.find(tool)
+        from crewgraph.compiler.agent.event_tool import EventTool
+
         source = found_tool.tool.tool.source if isinstance(found_tool, EventTool) else None
+        from crewgraph.compiler.agent.event_tool import FailingTool
+
         failing = FailingTool(
             source, tool if found_tool is None else found_tool.name, self._agent, self._task, self._binding.crew
         )
@@ -363,7 +364,7 @@ class AgentRunner:
         yield Notify(partial(self._agent.record_tool_failures, tuple(self.failures)))
 
     def _react_context(self) -> ReActContext:
-        agent, crew = self._agent if isinstance(self._agent, Agent) else None, self._binding.crew
+        agent, crew = self._agent if isinstance(self._agent, AgentDefinition) else None, self._binding.crew
         template, resources = agent.response_template if agent else None, self.resources
         return ReActContext(
             binding=self._binding,

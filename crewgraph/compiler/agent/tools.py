@@ -16,10 +16,9 @@ from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.files import FileRecord
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError
 from crewgraph.extensions import extension
-from crewgraph.lazy import lazy
 from crewgraph.llm.capabilities import input_modalities
 from crewgraph.llm.structure import structured_model
 from crewgraph.overrides import override_of
@@ -29,22 +28,8 @@ from crewgraph.text import slug
 from crewgraph.tools.use import GuardedTool
 
 if TYPE_CHECKING:
-    from crewgraph.compiler.agent.cached_tool import with_cache
     from crewgraph.compiler.agent.event_tool import EventTool
-    from crewgraph.compiler.agent.executor import Executor, create_executor
-    from crewgraph.compiler.agent.react_graph import react_graph
-    from crewgraph.definitions.agent.adapters import LangGraphAgentAdapter
-    from crewgraph.memory.memory import MemoryReads
-    from crewgraph.tools.memory import create_memory_tools
-else:
-    EventTool = lazy("crewgraph.compiler.agent.event_tool:EventTool")
-    Executor = lazy("crewgraph.compiler.agent.executor:Executor")
-    create_executor = lazy("crewgraph.compiler.agent.executor:create_executor")
-    react_graph = lazy("crewgraph.compiler.agent.react_graph:react_graph")
-    with_cache = lazy("crewgraph.compiler.agent.cached_tool:with_cache")
-    create_memory_tools = lazy("crewgraph.tools.memory:create_memory_tools")
-    LangGraphAgentAdapter = lazy("crewgraph.definitions.agent.adapters:LangGraphAgentAdapter")
-    MemoryReads = lazy("crewgraph.memory.memory:MemoryReads")
+    from crewgraph.compiler.agent.executor import Executor
 
 __all__ = ["AgentResources", "memory_tools"]
 
@@ -60,8 +45,12 @@ def memory_tools(memories: Memories, model: Model, reserved: Collection[str], bo
         reserved: the names of its other tools.
         book: the prompts.
     """
+    from crewgraph.memory.memory import MemoryReads
+
     if not isinstance(memories.unified, MemoryReads) or not model.native_tools:
         return []
+    from crewgraph.tools.memory import create_memory_tools
+
     return [tool for tool in create_memory_tools(memories.unified, book) if tool.spec["name"] not in reserved]
 
 
@@ -104,7 +93,7 @@ class AgentResources:
         self,
         binding: AgentBinding,
         book: Book,
-        task: Task | None,
+        task: TaskDefinition | None,
         files: Mapping[str, FileRecord] | None = None,
         prepare: "Callable[[EventTool], PreparedTool] | None" = None,
     ) -> None:
@@ -242,8 +231,10 @@ class AgentResources:
         agent = self.agent
         if not may_have_executor(agent):
             return None
+        from crewgraph.compiler.agent.executor import create_executor
+
         source = create_executor(agent, self.binding.given_tools, self.task)
-        adapter = isinstance(agent, LangGraphAgentAdapter)
+        adapter = agent.runs_graph
         if source is None and not adapter:
             return None
         where = self.binding.where
@@ -252,7 +243,11 @@ class AgentResources:
                 f"{where}: its class makes an executor, which replaces the loop that `middleware` is around. Remove one of them."
             )
         _refuse_approvals(tools, where)
+        from crewgraph.compiler.agent.executor import Executor
+
         if source is None:
+            from crewgraph.compiler.agent.react_graph import react_graph
+
             graph = react_graph(self.model, Toolbox(tools), agent.max_iter, self.book, where)
             return Executor(graph, {}, where, agent.role)
         if agent.max_rpm is not None:
@@ -286,6 +281,9 @@ class AgentResources:
             return {}
         agent, crew = self.agent, self.crew
         guarded = {**(bound or {}), **(guarded_tools(tools, {}, self.binding.where) if tools else {})}
+        from crewgraph.compiler.agent.cached_tool import with_cache
+        from crewgraph.compiler.agent.event_tool import EventTool
+
         return {
             name: EventTool(with_cache(tool, agent, crew), agent, self.task, crew=crew)
             for name, tool in guarded.items()

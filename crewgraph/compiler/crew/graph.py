@@ -17,11 +17,11 @@ from crewgraph.compiler.task.body import skipped_output, task_body
 from crewgraph.compiler.task.steps import STAGES, step_graph
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.node import BodyChain, BodyNode
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.process import Process
 from crewgraph.definitions.crew.validation import title, validate_crew
 from crewgraph.definitions.task.output import TaskOutput
-from crewgraph.definitions.task.task import ConditionalTask
+from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.errors import CompileError
 from crewgraph.schema import Metadata, PlainMapping
 
@@ -81,7 +81,7 @@ def wire_sequential(
                 input_schema=read_schema.schema,
                 metadata=task_metadata(assignment),
             )
-        if isinstance(group[0].task, ConditionalTask):
+        if isinstance(group[0].task, ConditionalTaskDefinition):
             frontier = _conditional(graph, frontier, group[0], tasks[position - 1])
         else:
             for assignment in group:
@@ -107,7 +107,7 @@ SHARED_NODE = "all tasks"  # the space distinguishes it from names of tasks
 def is_linear(tasks: Sequence[TaskBinding]) -> bool:
     """Whether there are several tasks that run one after another, unconditionally."""
     return len(tasks) > 1 and not any(
-        bound.task.async_execution or isinstance(bound.task, ConditionalTask) for bound in tasks
+        bound.task.async_execution or isinstance(bound.task, ConditionalTaskDefinition) for bound in tasks
     )
 
 
@@ -219,7 +219,7 @@ def _condition(assignment: TaskBinding, before: TaskBinding, skip: str) -> Any:
     task = assignment.task
 
     def evaluate(state: PlainMapping) -> Any:
-        assert isinstance(task, ConditionalTask)
+        assert isinstance(task, ConditionalTaskDefinition)
         try:
             return task.should_execute(TaskOutput.from_plain(state[before.slug], before.task.output_pydantic))
         except BaseException as error:  # any error of the user's condition gets a note
@@ -316,7 +316,7 @@ def _stops_of_task(names: Sequence[str], assignment: TaskBinding) -> list[str]:
 
 
 def crew_graph(
-    crew: Crew,
+    crew: CrewDefinition,
     tasks: Sequence[TaskBinding] | None = None,
     form: Granularity | None = None,
     planning: TaskBinding | None = None,

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.process import Process
 from crewgraph.definitions.crew.validation import title
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError
 
 __all__ = ["colleagues", "manager_of", "worker_of"]
 
 
-def worker_of(crew: Crew, task: Task) -> BaseAgent:
+def worker_of(crew: CrewDefinition, task: TaskDefinition) -> BaseAgentDefinition:
     """Return the agent that works on a task of a crew.
 
     Raises:
@@ -25,7 +25,7 @@ def worker_of(crew: Crew, task: Task) -> BaseAgent:
     return task.agent
 
 
-def colleagues(crew: Crew, task: Task, agent: BaseAgent) -> Sequence[BaseAgent]:
+def colleagues(crew: CrewDefinition, task: TaskDefinition, agent: BaseAgentDefinition) -> Sequence[BaseAgentDefinition]:
     """Return the agents that an agent may delegate parts of a task to.
 
     A manager delegates to the task's agent only, if it has one; other agents to those in their `allowed_agents`.
@@ -54,12 +54,12 @@ def colleagues(crew: Crew, task: Task, agent: BaseAgent) -> Sequence[BaseAgent]:
     ]
 
 
-def _roles_of(agent: BaseAgent) -> set[str]:
+def _roles_of(agent: BaseAgentDefinition) -> set[str]:
     """Return an agent's role, with its placeholders and filled, without the line break that ends a folded text in YAML."""
     return {agent.role.strip(), (agent.template("role") or "").strip()}
 
 
-def manager_of(crew: Crew) -> BaseAgent:
+def manager_of(crew: CrewDefinition) -> BaseAgentDefinition:
     """Return the manager of a hierarchical crew: the given one, else a new one that uses `manager_llm`.
 
     A new one becomes the crew's `manager_agent`.
@@ -70,7 +70,7 @@ def manager_of(crew: Crew) -> BaseAgent:
     manager = crew.manager_agent
     if manager is None or crew.is_manager_outdated:
         texts = crew.texts.book
-        manager_agent = Agent(
+        manager_agent = AgentDefinition(
             role=texts.filled("hierarchical_manager_agent", "role"),
             goal=texts.filled("hierarchical_manager_agent", "goal"),
             backstory=texts.filled("hierarchical_manager_agent", "backstory"),

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterat
 from contextlib import contextmanager
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs, var_child_runnable_config
@@ -28,13 +28,12 @@ from crewgraph.core.node import PROGRESS
 from crewgraph.core.operations import Program
 from crewgraph.core.pregel import interrupted, named_run, place_of, shows_steps
 from crewgraph.core.saving import InlineGraph
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.fields import BUDGETS, validate_budget
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, UnknownPrice
 from crewgraph.events.stream_context import SINKS
-from crewgraph.lazy import lazy
 from crewgraph.llm.prices import cost, price_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, UsageMetrics
@@ -42,11 +41,6 @@ from crewgraph.schema import PlainMapping
 from crewgraph.scoped import give_back, scoped
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
 from crewgraph.tracebacks import drop_graph_notes
-
-if TYPE_CHECKING:
-    from crewgraph.llm.fallback import FallbackModel
-else:
-    FallbackModel = lazy("crewgraph.llm.fallback:FallbackModel")
 
 __all__ = ["MeteredGraph", "RunMeter", "check_budgets", "check_prices", "metered", "unknown_price"]
 
@@ -68,7 +62,7 @@ class RunMeter(ActiveNodes):
 
     def __init__(
         self,
-        crew: Crew,
+        crew: CrewDefinition,
         parent: Meter | None,
         *,
         resumed: bool,
@@ -201,7 +195,7 @@ class RunMeter(ActiveNodes):
         return f"Used by: {'; '.join([*lines, *more])}. " if lines else ""
 
 
-def check_budgets(crew: Crew) -> None:
+def check_budgets(crew: CrewDefinition) -> None:
     """Check the budgets of a crew, which may have changed since it was created.
 
     Raises:
@@ -212,12 +206,14 @@ def check_budgets(crew: Crew) -> None:
             validate_budget(name, budget)
 
 
-def check_prices(crew: Crew, agents: Iterable[BaseAgent]) -> None:
+def check_prices(crew: CrewDefinition, agents: Iterable[BaseAgentDefinition]) -> None:
     """Check before a run that the cost budget of a crew can be enforced with the models of the agents. It must have one.
 
     Raises:
         UnknownPrice: the price of a model is unknown.
     """
+    from crewgraph.llm.fallback import FallbackModel
+
     for llm in {id(agent.llm): agent.llm for agent in agents if agent.llm is not None}.values():
         model = as_model(llm)
         for candidate in model.models if isinstance(model, FallbackModel) else [model]:
@@ -225,7 +221,7 @@ def check_prices(crew: Crew, agents: Iterable[BaseAgent]) -> None:
                 raise unknown_price(crew, candidate.name)
 
 
-def unknown_price(crew: Crew, model: str) -> UnknownPrice:
+def unknown_price(crew: CrewDefinition, model: str) -> UnknownPrice:
     """Return the error for a model without a price in a run with a cost budget."""
     return UnknownPrice(
         f"`max_cost` of crew `{crew.name}` cannot be enforced: the price of the model `{model}` is unknown. Set it, in USD per "
@@ -260,7 +256,7 @@ _AMOUNTS: dict[str, Callable[[float], str]] = {
 
 def metered(
     graph: "CompiledStateGraph[Any]",
-    crew: Crew,
+    crew: CrewDefinition,
     input_form: CrewInput | None = None,
     run_name: str | None = None,
     merged: "Callable[[], MeteredGraph] | None" = None,
@@ -291,7 +287,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
     def __init__(
         self,
         *,
-        crew: Crew,
+        crew: CrewDefinition,
         input_form: CrewInput | None = None,
         run_name: str | None = None,
         merged: "Callable[[], MeteredGraph] | None" = None,
@@ -303,10 +299,11 @@ class MeteredGraph(OwnedGraph, InlineGraph):
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
         """Return the representations for notebooks, drawn here; LangGraph would ask a server on the network for a picture."""
+        drawn: Any = self.crew  # a `Crew`, which can draw itself
         return {
             "text/plain": repr(self),
-            "text/html": self.crew._repr_html_(),  # pyright: ignore[reportPrivateUsage]
-            "text/markdown": f"```mermaid\n{self.crew.to_mermaid()}```\n",
+            "text/html": drawn._repr_html_(),
+            "text/markdown": f"```mermaid\n{drawn.to_mermaid()}```\n",
         }
 
     def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from crewgraph.compiler.agent.capabilities import capabilities_of
 from crewgraph.compiler.agent.knowledge import has_knowledge
 from crewgraph.compiler.agent.memory_calls import crew_memories
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew, agents_of
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition, agents_of
 from crewgraph.definitions.task.guardrail import ModelGuardrail, model_guardrail
 
 __all__ = ["Needs", "needs_of"]
@@ -18,7 +18,7 @@ __all__ = ["Needs", "needs_of"]
 class Needs:
     """What the runs of a crew need besides its graph. Whatever is empty here costs a run nothing."""
 
-    agents: Sequence[BaseAgent]
+    agents: Sequence[BaseAgentDefinition]
     """The agents of the crew and of its tasks, each once."""
 
     workers: Sequence[TaskBinding]
@@ -49,7 +49,7 @@ class Needs:
     """The number of tasks that may run in parallel with others."""
 
 
-def needs_of(crew: Crew, tasks: Sequence[TaskBinding], planning: TaskBinding | None) -> Needs:
+def needs_of(crew: CrewDefinition, tasks: Sequence[TaskBinding], planning: TaskBinding | None) -> Needs:
     """Return what the runs of a crew need.
 
     Args:

@@ -17,12 +17,12 @@ from crewgraph.compiler.task.structured_answer import StructuredReply, request_s
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent.agent import Agent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import AgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.plan import CrewPlan
 from crewgraph.definitions.placeholders import TemplatedDefinition
 from crewgraph.definitions.task.output import OutputFormat, TaskOutput
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
@@ -37,7 +37,7 @@ __all__ = ["crew_plan_body", "crew_plan_key", "planning_binding"]
 _log = redacted_logger("crewgraph")
 
 
-def planning_binding(crew: Crew, tasks: Sequence[TaskBinding]) -> TaskBinding | None:
+def planning_binding(crew: CrewDefinition, tasks: Sequence[TaskBinding]) -> TaskBinding | None:
     """Bind the task that plans the others; None if the crew does not plan.
 
     It becomes `crew.planning_tasks`.
@@ -46,7 +46,7 @@ def planning_binding(crew: Crew, tasks: Sequence[TaskBinding]) -> TaskBinding | 
         crew.planning_tasks = []
         return None
     book = crew.texts.book
-    planner = Agent(
+    planner = AgentDefinition(
         role=book.slice("planner_role"),
         goal=book.slice("planner_goal"),
         backstory=book.slice("planner_backstory"),
@@ -54,7 +54,7 @@ def planning_binding(crew: Crew, tasks: Sequence[TaskBinding]) -> TaskBinding | 
         verbose=crew.verbose,
     )
     planner.crew = crew
-    task = Task(
+    task = TaskDefinition(
         name=PLANNING,
         description=_request(tasks, None, book),
         expected_output=book.slice("planning_result"),
@@ -65,7 +65,7 @@ def planning_binding(crew: Crew, tasks: Sequence[TaskBinding]) -> TaskBinding | 
     return TaskBinding(crew=crew, task=task, agent=planner, slug=PLANNING, context=(), given_tools=[], tools={})
 
 
-def crew_plan_key(crew: Crew) -> Hashable:
+def crew_plan_key(crew: CrewDefinition) -> Hashable:
     """Return a key of everything the planning of a crew depends on, besides its tasks; None if it does not plan."""
     return (id(first_llm(crew, crew.planning_llm)), id(crew.texts), crew.verbose) if crew.planning else None
 

@@ -12,7 +12,7 @@ from crewgraph.compiler.crew.state import INPUTS, MESSAGES, OUTPUT
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.channels import ResultChannel
 from crewgraph.core.pregel import add_writes
-from crewgraph.definitions.task.task import ConditionalTask
+from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.errors import CompileError, RunError
 from crewgraph.schema import PlainMapping
 
@@ -75,7 +75,9 @@ def write_result(
     """
     for assignment in reversed(tasks):
         add_writes(graph, node or assignment.slug, partial(_result, assignment.slug, channels, name))
-        if not isinstance(assignment.task, ConditionalTask):  # else the one before it is the last, if it is skipped
+        if not isinstance(
+            assignment.task, ConditionalTaskDefinition
+        ):  # else the one before it is the last, if it is skipped
             return
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from crewgraph.annotations import annotations_of
 from crewgraph.compiler.flow.record import RESERVED
-from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.errors import StorageError
 from crewgraph.former_names import current_name
 
@@ -92,7 +92,7 @@ class _StrictClasses(Mapping[str, type[object]]):
 
 
 def classes_of(
-    definition: FlowDefinition, flow: type[object], state: type[object] | None, *more: type[object]
+    definition: FlowTopology, flow: type[object], state: type[object] | None, *more: type[object]
 ) -> Classes:
     """Return the classes that a flow's values may have: those named by its modules, its annotations and its state.
 

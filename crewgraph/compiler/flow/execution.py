@@ -26,9 +26,9 @@ from crewgraph.core.files import FILES
 from crewgraph.core.loops.bridge import in_thread, resolved
 from crewgraph.core.tracing import aspanned, spanned
 from crewgraph.definitions.flow.checkpoints import RESERVED_INPUTS
-from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, HumanFeedbackResult, label_value
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.definitions.flow.state import (
     current_flow_id,
@@ -99,14 +99,14 @@ def method_arguments(
     return args, keywords
 
 
-def input_names(definition: FlowDefinition, state: Any) -> set[str]:
+def input_names(definition: FlowTopology, state: Any) -> set[str]:
     """Return the names that the inputs of a flow are known to have: the state's, and those of its start methods' parameters."""
     starts = [method for method in definition.methods.values() if method.is_start]
     parameters = {parameter.name for method in starts for parameter in _parameters(method.func)}
     return parameters | {*(type(state).model_fields if isinstance(state, BaseModel) else state)} - {"id"}
 
 
-def unknown_inputs(definition: FlowDefinition, state: object, inputs: Inputs) -> list[str]:
+def unknown_inputs(definition: FlowTopology, state: object, inputs: Inputs) -> list[str]:
     """Return warnings about inputs that match no field of the state's model and no parameter of a start method."""
     if not isinstance(state, BaseModel) or state.model_config.get("extra") == "allow":
         return []
@@ -148,7 +148,7 @@ _Arguments = tuple[tuple[object, ...], Mapping[str, object]]
 class HookedMethod:
     """Calls the hooks around a method of a flow."""
 
-    flow: "Flow"
+    flow: "FlowDefinition"
     name: str
 
     def before(self, args: tuple[object, ...], keywords: Mapping[str, object]) -> _Arguments:

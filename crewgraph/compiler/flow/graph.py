@@ -42,8 +42,8 @@ from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program
 from crewgraph.core.pregel import named_run, node_name, place_of, untraced
 from crewgraph.core.saving import InlineGraph
-from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.definition import FlowTopology
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.method import texts_in_code
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
@@ -103,16 +103,16 @@ def draw_graph(plan: TriggerPlan, flow_name: str) -> Graph:
 class ShownAsFlow:
     """Draws the flow locally; LangGraph would request the picture from a server on the network."""
 
-    flow: "Flow"
+    flow: "FlowDefinition"
     """The flow."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
         """Return the representations for notebooks: the drawing, and the mermaid text."""
-        text = self.flow.to_mermaid()
+        drawn: Any = self.flow  # a `Flow`, which can draw itself
         return {
             "text/plain": repr(self),
-            "text/html": self.flow._repr_html_(),  # pyright: ignore[reportPrivateUsage]
-            "text/markdown": f"```mermaid\n{text}```\n",
+            "text/html": drawn._repr_html_(),
+            "text/markdown": f"```mermaid\n{drawn.to_mermaid()}```\n",
         }
 
 
@@ -178,7 +178,7 @@ class FlowForm:
     """"method" for a node for each method, "flow" for one node for all."""
 
     @classmethod
-    def of(cls, definition: FlowDefinition, granularity: str) -> "FlowForm":
+    def of(cls, definition: FlowTopology, granularity: str) -> "FlowForm":
         """Return the form of a definition."""
         plan = TriggerPlan(definition)
         graph = StateGraph(_Channels, output_schema=_OutputSchema)
@@ -194,7 +194,7 @@ class FlowForm:
 
     def graph(
         self,
-        flow: "Flow",
+        flow: "FlowDefinition",
         *,
         checkpointer: Any = None,
         store: object = None,
@@ -258,7 +258,7 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
         fields: the constructor arguments of `CompiledStateGraph`.
     """
 
-    def __init__(self, *, flow: "Flow", form: FlowForm, run_name: str, **fields: Any) -> None:
+    def __init__(self, *, flow: "FlowDefinition", form: FlowForm, run_name: str, **fields: Any) -> None:
         super().__init__(**fields)
         # In `vars`, so that LangGraph's `copy` passes them to `__init__`.
         self.flow, self.form, self.run_name = flow, form, run_name

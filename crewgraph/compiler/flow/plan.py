@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from crewgraph.core.digests import digest
-from crewgraph.definitions.flow.definition import FlowDefinition, plain_condition
+from crewgraph.definitions.flow.definition import FlowTopology, plain_condition
 from crewgraph.definitions.flow.method import FlowMethod, OrCondition, events_of, labels_in_code
 
 __all__ = ["TriggerPlan"]
@@ -15,7 +15,7 @@ __all__ = ["TriggerPlan"]
 class TriggerPlan:
     """A flow's definition, indexed by its events."""
 
-    definition: FlowDefinition
+    definition: FlowTopology
 
     @cached_property
     def methods(self) -> Mapping[str, FlowMethod]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, Question, label_value
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.state import read_with_retries
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
@@ -32,7 +32,7 @@ _Fields = Callable[[], Mapping[str, Any]]
 """The fields of an event, computed only if there is a listener."""
 
 
-def emit_flow_event(flow: "Flow", event: type[BaseEvent], fields: _Fields) -> None:
+def emit_flow_event(flow: "FlowDefinition", event: type[BaseEvent], fields: _Fields) -> None:
     """Emit an event of a flow; if its events are suppressed, only to the readers of its stream."""
     suppressed = flow.suppress_flow_events
     if bool(SINKS.get()) if suppressed else crewai_event_bus.wants(event):

@@ -19,7 +19,7 @@ from crewgraph.compiler.flow.state_changes import CommittedState
 from crewgraph.core.cancellation import Cancellation, check_cancelled
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, PendingFeedbackContext, output_value
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.state import state_fields, state_id, state_source
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import StorageError
@@ -53,7 +53,9 @@ class FlowRun:
     is_in_node = False
     """Whether the code of a node of another graph kicked it off."""
 
-    def __init__(self, flow: "Flow", plan: TriggerPlan, state: object, inputs: Inputs, *, stored: bool) -> None:
+    def __init__(
+        self, flow: "FlowDefinition", plan: TriggerPlan, state: object, inputs: Inputs, *, stored: bool
+    ) -> None:
         self.flow, self.plan, self.inputs, self.stored = flow, plan, dict(inputs), stored
         self.state = state
         self.values: dict[str, object] = {}

@@ -5,14 +5,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.definitions.flow.state import CURRENT_WRITER
-from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
-    from crewgraph.compiler.flow.completion import threads_of
     from crewgraph.compiler.flow.run import FlowRun
-else:
-    threads_of = lazy("crewgraph.compiler.flow.completion:threads_of")
 
 __all__ = ["INSIDE", "RUNNING", "Parked", "Running"]
 
@@ -56,6 +52,8 @@ class Running:
 
     @property
     def _threads(self) -> str:
+        from crewgraph.compiler.flow.completion import threads_of
+
         return threads_of(str(self.run.thread_id), self.run.key, self.name)
 
 

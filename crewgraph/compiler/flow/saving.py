@@ -9,7 +9,7 @@ from crewgraph.compiler.flow.background import BackendCall
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.core.operations import Program, UserCall
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedbackContext
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.errors import RunError, StorageError
 from crewgraph.schema import PlainDict
 from crewgraph.text import printable_line, storable_id
@@ -17,14 +17,14 @@ from crewgraph.text import printable_line, storable_id
 __all__ = ["backend_of_states", "backends_of", "load_state", "save_pending", "save_state", "take_pending"]
 
 
-def backends_of(flow: "Flow") -> list[Any]:
+def backends_of(flow: "FlowDefinition") -> list[Any]:
     """The persistence backends of a flow, its class and its methods."""
     definition = flow.topology()
     methods = definition.methods.values()
     return _distinct([flow.persistence, definition.persistence, *(method.persistence for method in methods)])
 
 
-def backend_of_states(flow: "Flow") -> Any:
+def backend_of_states(flow: "FlowDefinition") -> Any:
     """The backend to which the states of all methods go, or of those that are marked; None if only single methods have one."""
     return next(iter(_distinct([flow.persistence, flow.topology().persistence])), None)
 
@@ -64,7 +64,9 @@ def save_state(run: FlowRun, method: str) -> Program[None]:
         print(printable_line(f"Flow state is saved: {run.flow_id}, after `{method}`"))  # noqa: T201 - `verbose` asks for it
 
 
-def load_state(flow: "Flow", flow_id: str, backends: Sequence[Any] | None = None) -> Program[PlainDict | None]:
+def load_state(
+    flow: "FlowDefinition", flow_id: str, backends: Sequence[Any] | None = None
+) -> Program[PlainDict | None]:
     """Return the state of an id from the first backend that holds one.
 
     Args:

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crewgraph.compiler.agent.binding import AgentBinding, capability_tools, granted_tools, guarded_tools
 from crewgraph.compiler.agent.capabilities import capabilities_key
@@ -12,22 +12,16 @@ from crewgraph.compiler.crew.manager import colleagues, worker_of
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
 from crewgraph.compiler.task.lessons import NO_TRAINING_DATA, TrainingData
 from crewgraph.core.steps import PENDING, STEPS
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.process import Process
 from crewgraph.definitions.crew.validation import title
-from crewgraph.definitions.task.task import NotSpecified, Task
+from crewgraph.definitions.task.task import NotSpecified, TaskDefinition
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
-from crewgraph.lazy import lazy
 from crewgraph.schema import PlainMapping
 from crewgraph.text import slug
 from crewgraph.tools.use import GuardedTool
-
-if TYPE_CHECKING:
-    from crewgraph.tools.mcp.tool import resolver_identity
-else:
-    resolver_identity = lazy("crewgraph.tools.mcp.tool:resolver_identity")
 
 __all__ = ["TaskBinding", "bind_delegated_task", "bind_tasks", "context_outputs", "crew_graph_key", "single_binding"]
 
@@ -39,8 +33,8 @@ _DIVIDER = "\n\n----------\n\n"
 class TaskBinding(AgentBinding):
     """A task with its agent, tools and place in a crew's graph; its tools are its own, else its agent's."""
 
-    task: Task
-    context: tuple[str | Task, ...]
+    task: TaskDefinition
+    context: tuple[str | TaskDefinition, ...]
     """The sources of its context, in order: channels of this crew, and tasks of other crews, which have run before."""
 
     number: int = 0
@@ -79,7 +73,7 @@ class TaskBinding(AgentBinding):
         return {**output, TASK: {"id": str(self.task.id), "key": self.task.key, "number": self.number}}
 
 
-def bind_tasks(crew: Crew) -> list[TaskBinding]:
+def bind_tasks(crew: CrewDefinition) -> list[TaskBinding]:
     """Bind the tasks of a crew, in order.
 
     Raises:
@@ -111,7 +105,9 @@ def bind_tasks(crew: Crew) -> list[TaskBinding]:
     return bindings
 
 
-def single_binding(task: Task, agent: BaseAgent, context: str | None, tools: Sequence[Any] | None) -> TaskBinding:
+def single_binding(
+    task: TaskDefinition, agent: BaseAgentDefinition, context: str | None, tools: Sequence[Any] | None
+) -> TaskBinding:
     """Bind a task that is executed outside of a crew's graph.
 
     Args:
@@ -124,7 +120,7 @@ def single_binding(task: Task, agent: BaseAgent, context: str | None, tools: Seq
         CompileError: two tools have the same name.
     """
     user_tools = list(tools) if tools is not None else _user_tools(task, agent)
-    crew = agent.crew if isinstance(agent.crew, Crew) else None
+    crew = agent.crew if isinstance(agent.crew, CrewDefinition) else None
     return TaskBinding(
         crew=crew,
         task=task,
@@ -139,7 +135,13 @@ def single_binding(task: Task, agent: BaseAgent, context: str | None, tools: Seq
 
 
 def bind_delegated_task(
-    task: Task, agent: BaseAgent, crew: Crew | None, context: str, *, node: str, may_delegate: bool
+    task: TaskDefinition,
+    agent: BaseAgentDefinition,
+    crew: CrewDefinition | None,
+    context: str,
+    *,
+    node: str,
+    may_delegate: bool,
 ) -> TaskBinding:
     """Bind a task that was delegated to a coworker, who uses their own tools.
 
@@ -168,7 +170,7 @@ def bind_delegated_task(
     )
 
 
-def crew_graph_key(crew: Crew) -> Hashable:
+def crew_graph_key(crew: CrewDefinition) -> Hashable:
     """Return a key of everything a crew's graph is built from; while it is the same, so is the graph.
 
     Objects count by identity: changes inside them (a description, a guardrail, a model) are read when a node runs.
@@ -185,13 +187,21 @@ def _allowed_key(allowed: object) -> Hashable:
     return allowed if isinstance(allowed, str) else id(allowed)
 
 
-def _task_key(task: Task, crew: Crew) -> Hashable:
+def _task_key(task: TaskDefinition, crew: CrewDefinition) -> Hashable:
     context = task.context
     sources = context if isinstance(context, NotSpecified) else tuple(map(id, context or ()))
     agent = task.agent if crew.process is Process.sequential else crew.manager_agent
     tools = () if agent is None else tuple(map(id, _user_tools(task, agent)))
-    abilities = isinstance(agent, Agent) and (agent.multimodal, agent.allow_code_execution, agent.code_execution_mode)
-    mcp_resolvers = resolver_identity() if agent is not None and agent.mcps else ()
+    abilities = isinstance(agent, AgentDefinition) and (
+        agent.multimodal,
+        agent.allow_code_execution,
+        agent.code_execution_mode,
+    )
+    mcp_resolvers: Hashable = ()
+    if agent is not None and agent.mcps:
+        from crewgraph.tools.mcp.tool import resolver_identity
+
+        mcp_resolvers = resolver_identity()
     return (
         id(task),
         id(agent),
@@ -206,17 +216,19 @@ def _task_key(task: Task, crew: Crew) -> Hashable:
     )
 
 
-def _title(task: Task) -> str:
+def _title(task: TaskDefinition) -> str:
     """Return the text a task's node is named after, the same whether or not a run has filled its placeholders."""
     return task.name or task.template("description") or ""
 
 
-def _user_tools(task: Task, agent: BaseAgent) -> list[object]:
+def _user_tools(task: TaskDefinition, agent: BaseAgentDefinition) -> list[object]:
     """Return the tools for a task: its own, else those of its assigned agent, else those of the executing agent."""
     return (task.tools and task.own_tools) or getattr(task.agent, "tools", None) or agent.tools or []
 
 
-def _context(task: Task, earlier: Sequence[Task], bindings: Sequence[TaskBinding]) -> tuple[str | Task, ...]:
+def _context(
+    task: TaskDefinition, earlier: Sequence[TaskDefinition], bindings: Sequence[TaskBinding]
+) -> tuple[str | TaskDefinition, ...]:
     if isinstance(task.context, NotSpecified):
         # Asynchronous tasks directly before an asynchronous one run in parallel with it.
         finished = len(bindings)
@@ -255,7 +267,7 @@ def context_outputs(assignment: TaskBinding, state: PlainMapping) -> str:
         ) from None
 
 
-def _raw_output_of(task: Task) -> str:
+def _raw_output_of(task: TaskDefinition) -> str:
     """Return the text of the last output of another crew's task."""
     if task.output is None:
         warnings.warn(

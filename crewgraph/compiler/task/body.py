@@ -21,12 +21,12 @@ from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails
 from crewgraph.compiler.task.runner import TaskRunner
 from crewgraph.compiler.task.structure import UNSTRUCTURED, structure_of, structure_output, structured
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.task.guardrail import ModelGuardrail
 from crewgraph.definitions.task.output import TaskOutput, set_fields
-from crewgraph.definitions.task.task import ConditionalTask, Task
+from crewgraph.definitions.task.task import ConditionalTaskDefinition, TaskDefinition
 from crewgraph.errors import OutputInvalid, OutputNotSaved
 from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
@@ -45,9 +45,9 @@ _PRE, _POST = InterceptionPoint.PRE_STEP, InterceptionPoint.POST_STEP
 class HookedTask:
     """A task and its step hooks."""
 
-    task: Task
-    agent: BaseAgent
-    crew: Crew | None
+    task: TaskDefinition
+    agent: BaseAgentDefinition
+    crew: CrewDefinition | None
 
     def before(self, context: str) -> Body[str]:
         """Run the hooks before the task; return the context to work with.
@@ -141,7 +141,7 @@ def plan_body(assignment: TaskBinding, state: PlainMapping) -> Body[dict[str, ob
 def skipped_output(assignment: TaskBinding, state: Mapping[str, object]) -> TaskOutput:
     """Return the output of a conditional task that is skipped, with the texts of this run."""
     task, briefing = assignment.task, briefing_of(assignment, state, assignment.book)
-    assert isinstance(task, ConditionalTask)
+    assert isinstance(task, ConditionalTaskDefinition)
     task.output = None  # left by an earlier run
     record_task_note(assignment.slug, [])
     skipped = dict(task.get_skipped_task_output())

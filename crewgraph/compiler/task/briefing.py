@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding, context_outputs
 from crewgraph.core.files import FileRecord, files_in
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.plan import CrewPlan
 from crewgraph.definitions.placeholders import append_chat_history
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import StorageError
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
@@ -103,12 +103,12 @@ def _with_plan(description: str, number: int, assignment: TaskBinding, state: Pl
     return assignment.book.slice("planned_task", task=description, plan=steps) if steps else description
 
 
-def standalone_briefing(task: Task, agent: BaseAgent | None, context: str) -> Briefing:
+def standalone_briefing(task: TaskDefinition, agent: BaseAgentDefinition | None, context: str) -> Briefing:
     """Return the texts of a task outside of a crew's graph, as the definitions show them.
 
     The trigger payload is that of the crew's last kickoff.
     """
-    crew = agent.crew if agent is not None and isinstance(agent.crew, Crew) else None
+    crew = agent.crew if agent is not None and isinstance(agent.crew, CrewDefinition) else None
     return Briefing(
         role=agent.role if agent is not None else "",
         goal=agent.goal if agent is not None else "",
@@ -121,7 +121,7 @@ def standalone_briefing(task: Task, agent: BaseAgent | None, context: str) -> Br
     )
 
 
-def _trigger(task: Task, crew: Crew | None, inputs: PlainMapping) -> str:
+def _trigger(task: TaskDefinition, crew: CrewDefinition | None, inputs: PlainMapping) -> str:
     payload = inputs.get(TRIGGER)
     allowed = task.allow_crewai_trigger_context
     if allowed is None:  # by default, only the first task gets it
@@ -135,7 +135,7 @@ def _trigger(task: Task, crew: Crew | None, inputs: PlainMapping) -> str:
 class OngoingTask:
     """The task being executed, for code that a user's override calls."""
 
-    task: Task
+    task: TaskDefinition
     briefing: Briefing
     usage: UsageLedger = field(default_factory=UsageLedger)
     """The usage of our versions when the user's override calls them."""
@@ -148,7 +148,7 @@ class OngoingTask:
         ONGOING.set(self)
 
 
-CURRENT_TASK: ContextVar[Task | None] = ContextVar("crewgraph_current_task", default=None)
+CURRENT_TASK: ContextVar[TaskDefinition | None] = ContextVar("crewgraph_current_task", default=None)
 """The task around the running code."""
 
 ONGOING: ContextVar[OngoingTask | None] = ContextVar("crewgraph_ongoing_task", default=None)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -19,30 +19,12 @@ from crewgraph.compiler.task.briefing import CURRENT_TASK, Briefing
 from crewgraph.core.effects import EffectFailed
 from crewgraph.core.limits import SPENT
 from crewgraph.core.messages import Message
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.output import TaskOutput, set_fields
+from crewgraph.events import late
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.lazy import lazy
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
-
-if TYPE_CHECKING:
-    from crewgraph.events.agent import (
-        AgentExecutionCompletedEvent,
-        AgentExecutionErrorEvent,
-        AgentExecutionStartedEvent,
-        AgentLogsStartedEvent,
-    )
-    from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskOutputUnstructuredEvent, TaskStartedEvent
-else:
-    AgentExecutionCompletedEvent = lazy("crewgraph.events.agent:AgentExecutionCompletedEvent")
-    AgentExecutionErrorEvent = lazy("crewgraph.events.agent:AgentExecutionErrorEvent")
-    AgentExecutionStartedEvent = lazy("crewgraph.events.agent:AgentExecutionStartedEvent")
-    AgentLogsStartedEvent = lazy("crewgraph.events.agent:AgentLogsStartedEvent")
-    TaskCompletedEvent = lazy("crewgraph.events.task:TaskCompletedEvent")
-    TaskFailedEvent = lazy("crewgraph.events.task:TaskFailedEvent")
-    TaskOutputUnstructuredEvent = lazy("crewgraph.events.task:TaskOutputUnstructuredEvent")
-    TaskStartedEvent = lazy("crewgraph.events.task:TaskStartedEvent")
 
 __all__ = ["NOTES", "RunNotes", "TaskNote", "TaskReport", "record_output", "record_task_note"]
 
@@ -71,7 +53,7 @@ class RunNotes:
 
     tasks: dict[str, TaskNote] = field(default_factory=dict[str, TaskNote])
 
-    crew: Crew | None = None
+    crew: CrewDefinition | None = None
     """The crew; None where an agent works on its own."""
 
     def output_of(self, slug: str, stored: PlainDict, structure: type[BaseModel] | None) -> TaskOutput:
@@ -146,7 +128,7 @@ class TaskReport(AgentReport):
         self.show_texts(briefing)
         if with_event:
             self._emit(
-                TaskStartedEvent,
+                late.TaskStartedEvent,
                 context=briefing.context,
                 task=task,
                 description=briefing.description,
@@ -174,24 +156,24 @@ class TaskReport(AgentReport):
         """The agent starts an attempt."""
         self._agent_started = True
         self._emit(
-            AgentExecutionStartedEvent,
+            late.AgentExecutionStartedEvent,
             agent=self._agent,
             task=self._task,
             tools=tools,
             task_prompt=str(messages[-1]["content"]),
         )
-        if crewai_event_bus.wants(AgentLogsStartedEvent):
-            self._emit(AgentLogsStartedEvent, **self._log_fields, task_description=self._task.description)
+        if crewai_event_bus.wants(late.AgentLogsStartedEvent):
+            self._emit(late.AgentLogsStartedEvent, **self._log_fields, task_description=self._task.description)
 
     def agent_completed(self, answer: str) -> None:
         """The agent has answered."""
         self._agent_started = False
-        self._emit(AgentExecutionCompletedEvent, agent=self._agent, task=self._task, output=answer)
+        self._emit(late.AgentExecutionCompletedEvent, agent=self._agent, task=self._task, output=answer)
 
     def unstructured(self, problem: str) -> None:
         """The answer could not be converted to the structure asked for; its text is used."""
         _log.warning("%s: no structured output, the text is kept: %s", self.where, problem)
-        self._emit(TaskOutputUnstructuredEvent, task=self._task, error=problem)
+        self._emit(late.TaskOutputUnstructuredEvent, task=self._task, error=problem)
 
     def publish(self, output: TaskOutput) -> None:
         """Set the task's output, which the user sees from now on."""
@@ -215,7 +197,7 @@ class TaskReport(AgentReport):
 
     def complete(self, output: TaskOutput) -> None:
         """The task is complete."""
-        self._emit(TaskCompletedEvent, output=output, task=self._task)
+        self._emit(late.TaskCompletedEvent, output=output, task=self._task)
 
     def fail(self, failure: Exception) -> None:
         """The task failed; the failure gets a note with the task's name."""
@@ -223,7 +205,7 @@ class TaskReport(AgentReport):
         cause = self._located(failure)
         error = f"{self.where}: {failure if isinstance(failure, EffectFailed) else cause}"
         self._emit_agent_error(error)
-        self._emit(TaskFailedEvent, error=error, error_type=type(cause), task=self._task)
+        self._emit(late.TaskFailedEvent, error=error, error_type=type(cause), task=self._task)
 
     def agent_failed(self, failure: Exception) -> None:
         """A coworker failed; the failure gets a note with its name."""
@@ -236,4 +218,4 @@ class TaskReport(AgentReport):
 
     def _emit_agent_error(self, error: str) -> None:
         if self._agent_started:
-            self._emit(AgentExecutionErrorEvent, agent=self._agent, task=self._task, error=error)
+            self._emit(late.AgentExecutionErrorEvent, agent=self._agent, task=self._task, error=error)

@@ -18,7 +18,7 @@ from crewgraph.definitions.task.guardrail import (
     NO_REASON,
     Faithfulness,
     GuardrailResult,
-    HallucinationGuardrail,
+    HallucinationGuardrailDefinition,
     LLMGuardrailResult,
     ModelGuardrail,
     model_guardrail,
@@ -272,7 +272,7 @@ def judge_output(
     Raises:
         OutputInvalid: the model's verdict cannot be parsed.
     """
-    if isinstance(guardrail, HallucinationGuardrail):
+    if isinstance(guardrail, HallucinationGuardrailDefinition):
         reason = yield from _unfaithfulness(guardrail, output, context, model, book, usage)
     else:
         reason = yield from _rule_violation(guardrail, output, task, model, book, usage)
@@ -298,7 +298,7 @@ def _rule_violation(
 
 
 def _unfaithfulness(
-    guardrail: HallucinationGuardrail, output: str, context: str, model: Model, book: Book, usage: UsageLedger
+    guardrail: HallucinationGuardrailDefinition, output: str, context: str, model: Model, book: Book, usage: UsageLedger
 ) -> Body[str | None]:
     """Return why an output is not backed by the context; None if it is."""
     parts = [guardrail.context if guardrail.context is not None else context, guardrail.tool_response]

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from pydantic import ValidationError
 
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.training import TrainedAgent, read_training, training_path
 from crewgraph.errors import RunError, StorageError
 
@@ -36,7 +36,7 @@ class TrainingData:
 NO_TRAINING_DATA = TrainingData(MappingProxyType({}))
 
 
-def training_data_of(crew: Crew) -> TrainingData:
+def training_data_of(crew: CrewDefinition) -> TrainingData:
     """Return the training data of a crew: its `training_data`, else that of the configured file.
 
     The same object is returned while nothing changes.
@@ -67,7 +67,7 @@ def _read(path: Path, changed: int, size: int) -> TrainingData:
     return _training_data(read_training(path).agents)
 
 
-def _data_of_crew(crew: Crew) -> TrainingData:
+def _data_of_crew(crew: CrewDefinition) -> TrainingData:
     data: TrainingData | None = crew.derived.get(("lessons", repr(crew.training_data)))
     if data is None:
         try:

@@ -20,9 +20,8 @@ from crewgraph.compiler.task.structure import structure_of
 from crewgraph.compiler.task.training import TRAINING, apply_feedback, round_of, training_notes
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
-from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import DEFAULT_MAX_DELEGATIONS
-from crewgraph.lazy import lazy
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of, overrides_any
@@ -30,19 +29,9 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
-    from crewgraph.compiler.agent.delegation import Delegation, DelegationTeam
+    from crewgraph.compiler.agent.delegation import DelegationTeam
     from crewgraph.compiler.agent.event_tool import EventTool
-    from crewgraph.compiler.agent.executor import create_executor
     from crewgraph.compiler.agent.plan.planner import AgentPlan
-    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
-    from crewgraph.definitions.task.delegated import DelegatedTask
-else:
-    create_executor = lazy("crewgraph.compiler.agent.executor:create_executor")
-    Delegation = lazy("crewgraph.compiler.agent.delegation:Delegation")
-    DelegationTeam = lazy("crewgraph.compiler.agent.delegation:DelegationTeam")
-    DelegatedTask = lazy("crewgraph.definitions.task.delegated:DelegatedTask")
-    AgentPlan = lazy("crewgraph.compiler.agent.plan.planner:AgentPlan")
-    CoworkerTool = lazy("crewgraph.definitions.agent.delegation_tools:CoworkerTool")
 
 __all__ = ["TaskRunner"]
 
@@ -71,7 +60,11 @@ class TaskRunner:
         depth: int = 0,
     ) -> None:
         tools = assignment.tools.values()
-        delegates = bool(tools) and any(isinstance(tool.tool.source, CoworkerTool) for tool in tools)
+        delegates = False
+        if tools:
+            from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+
+            delegates = any(isinstance(tool.tool.source, CoworkerTool) for tool in tools)
         # Only if needed: the back reference would leave all of this to the garbage collector.
         prepare = self._with_delegation if delegates else None
         self.resources = AgentResources(assignment, book, assignment.task, briefing.files, prepare)
@@ -177,15 +170,21 @@ class TaskRunner:
 
     def _with_delegation(self, tool: "EventTool") -> PreparedTool:
         source = tool.tool.tool.source
+        from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+
         if not isinstance(source, CoworkerTool) or override_of(source, "_run") is not None:
             return self.resources.adapt(tool)
         if self._team is None:
             self._team = self._delegation_team()
+        from crewgraph.compiler.agent.delegation import Delegation
+
         return Delegation(tool.tool, tool.agent, tool.task, self._team, source, crew=tool.crew)
 
     def _delegation_team(self) -> "DelegationTeam":
         """Return the coworkers the agent may delegate to, whichever tool it uses for that."""
         max_delegations = DEFAULT_MAX_DELEGATIONS if self._crew is None else self._crew.max_delegations
+        from crewgraph.compiler.agent.delegation import DelegationTeam
+
         return DelegationTeam(
             run_coworker=self._run_coworker,
             role_of=self._role_of,
@@ -194,14 +193,18 @@ class TaskRunner:
             on_delegated=self._report.delegated,
         )
 
-    def _role_of(self, agent: BaseAgent) -> str:
+    def _role_of(self, agent: BaseAgentDefinition) -> str:
         return agent.rendered_texts(self._inputs)["role"] or ""
 
-    def _run_coworker(self, agent: BaseAgent, request: str, context: str) -> Body[str]:
+    def _run_coworker(self, agent: BaseAgentDefinition, request: str, context: str) -> Body[str]:
         """Run a coworker on a request; its answer is neither judged nor stored as a separate output."""
         crew, texts = self._crew, agent.rendered_texts(self._inputs)
         expected_output, role = self._book.slice("manager_request"), texts["role"] or ""
-        task = DelegatedTask.of(self._task, role, description=request, expected_output=expected_output, agent=agent)
+        from crewgraph.definitions.task.delegated import DelegatedTask as DelegatedTaskDefinition
+
+        task = DelegatedTaskDefinition.part_class.of(
+            self._task, role, description=request, expected_output=expected_output, agent=agent
+        )
         may_delegate = crew is not None and self._depth + 1 < crew.max_delegation_depth
         bound = bind_delegated_task(task, agent, crew, context, node=self._assignment.slug, may_delegate=may_delegate)
         assignment = replace(bound, lessons=self._assignment.lessons)
@@ -304,7 +307,9 @@ class TaskRunner:
         return outcome["answer"], outcome.get("reviewed", False)
 
 
-def _after_setup(agent: BaseAgent, override: Callable[..., object], **arguments: Any) -> object:
+def _after_setup(agent: BaseAgentDefinition, override: Callable[..., object], **arguments: Any) -> object:
+    from crewgraph.compiler.agent.executor import create_executor
+
     create_executor(agent, arguments["tools"], arguments["task"])  # sets up the override's state in this process
     return override(**arguments)
 

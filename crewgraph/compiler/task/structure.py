@@ -13,7 +13,7 @@ from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
 from crewgraph.core.messages import Reply
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import NoModelError
 from crewgraph.llm.current_call import ONGOING, OngoingCall
 from crewgraph.llm.resolve import as_llm
@@ -53,13 +53,13 @@ class Structured:
 UNSTRUCTURED = Structured()
 
 
-def structure_of(task: Task) -> type[BaseModel] | None:
+def structure_of(task: TaskDefinition) -> type[BaseModel] | None:
     """Return the structure that a task asks for, if any."""
     return task.output_pydantic or task.output_json or task.response_model
 
 
 def structure_output(
-    task: Task,
+    task: TaskDefinition,
     text: str,
     converter_class: object,
     converters: "Converters",
@@ -96,7 +96,7 @@ def structure_output(
     return structured(task, instance)
 
 
-def structured(task: Task, instance: BaseModel) -> Structured:
+def structured(task: TaskDefinition, instance: BaseModel) -> Structured:
     """Return an instance in the form that a task asks for."""
     if task.output_json is not None:
         fields: Any = instance.model_dump(mode="json")
@@ -138,7 +138,13 @@ def convert_text(
 
 
 def _convert_with_class(
-    converter_class: Any, task: Task, text: str, schema: type[BaseModel], llm: object, book: Book, usage: UsageLedger
+    converter_class: Any,
+    task: TaskDefinition,
+    text: str,
+    schema: type[BaseModel],
+    llm: object,
+    book: Book,
+    usage: UsageLedger,
 ) -> Body[tuple[BaseModel | None, str]]:
     """Convert a text with the user's converter; its requests are part of one effect."""
     instructions = book.slice("conversion_system", schema=model_outline(schema))

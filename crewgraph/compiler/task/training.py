@@ -11,8 +11,8 @@ from crewgraph.compiler.task.structured_answer import request_structured
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.training import Feedback, TrainedAgent
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.errors import OutputInvalid
@@ -28,7 +28,7 @@ __all__ = ["TRAINING", "TrainingRound", "apply_feedback", "round_of", "summarize
 class TrainingRound:
     """A run of a crew in which a person gives feedback."""
 
-    crew: Crew
+    crew: CrewDefinition
     iteration: int
     """The number of the round, from 1."""
 
@@ -111,7 +111,9 @@ def training_notes(assignment: TaskBinding, briefing: Briefing, book: Book) -> t
     return (book.slice("lessons", lessons="\n".join(f"- {lesson}" for lesson in lessons)),) if lessons else ()
 
 
-def summarize_feedback(agent: BaseAgent, feedback: Sequence[Feedback], model: Model, book: Book) -> Body[TrainedAgent]:
+def summarize_feedback(
+    agent: BaseAgentDefinition, feedback: Sequence[Feedback], model: Model, book: Book
+) -> Body[TrainedAgent]:
     """Let a model draw lessons for an agent from the feedback on its answers.
 
     Raises:

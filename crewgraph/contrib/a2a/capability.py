@@ -10,7 +10,7 @@ from crewgraph.contrib.a2a.conversation import BoundRemoteAgent
 from crewgraph.contrib.a2a.session import fetch_card
 from crewgraph.contrib.a2a.tool import RemoteAgentTool, remote_tools
 from crewgraph.core.effects import Body, Call, Together
-from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.errors import CompileError, RemoteAgentError
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
@@ -78,7 +78,7 @@ class RemoteAgentsCapability(Capability):
         return BoundRemoteAgent(tool.tool, tool.agent, tool.task, source, book, crew=tool.crew)
 
 
-def _fetch_card(remote: RemoteAgent, agent: BaseAgent) -> dict[str, object]:
+def _fetch_card(remote: RemoteAgent, agent: BaseAgentDefinition) -> dict[str, object]:
     """Return a remote agent's card; an empty one if it is unreachable and `fail_fast` is off.
 
     Raises:

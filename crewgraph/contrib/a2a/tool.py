@@ -1,7 +1,7 @@
 """Remote agents as tools: the description a model reads, and the protocol messages a call sends."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,20 +10,11 @@ from crewgraph.contrib.a2a.answer import SETTLED, RemoteAnswer
 from crewgraph.contrib.a2a.config import RemoteAgent
 from crewgraph.core.loops.bridge import call
 from crewgraph.errors import ToolFailed
-from crewgraph.lazy import lazy
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, shorten
 from crewgraph.tools.base import BaseTool
-
-if TYPE_CHECKING:
-    from crewgraph.contrib.a2a.session import afollow_task, asend_message, follow_task, send_message
-else:
-    afollow_task = lazy("crewgraph.contrib.a2a.session:afollow_task")
-    asend_message = lazy("crewgraph.contrib.a2a.session:asend_message")
-    follow_task = lazy("crewgraph.contrib.a2a.session:follow_task")
-    send_message = lazy("crewgraph.contrib.a2a.session:send_message")
 
 __all__ = ["RemoteAgentTool", "RemoteAgentToolSchema", "is_final", "remote_tools", "reply_message"]
 
@@ -67,15 +58,23 @@ class RemoteAgentTool(BaseTool):
             ToolFailed: If the remote agent fails or asks a question.
         """
         about = self.event_fields(None, None)
+        from crewgraph.contrib.a2a.session import send_message
+
         answer = send_message(self.remote, self.card, self.message(message, uuid4().hex), about)
+        from crewgraph.contrib.a2a.session import follow_task
+
         return self._result(answer if is_final(answer) else follow_task(self.remote, self.card, answer, about))
 
     @overridable
     async def _arun(self, message: str, conversation: str = "") -> str:
         """Async version of `_run`."""
         about = self.event_fields(None, None)
+        from crewgraph.contrib.a2a.session import asend_message
+
         answer = await asend_message(self.remote, self.card, self.message(message, uuid4().hex), about)
         if not is_final(answer):
+            from crewgraph.contrib.a2a.session import afollow_task
+
             answer = await afollow_task(self.remote, self.card, answer, about)
         return self._result(answer)
 

@@ -7,10 +7,10 @@ from typing import cast
 
 from pydantic import ConfigDict
 
+from crewgraph.agent import Agent
 from crewgraph.contrib.conversations.crew_inputs import ChatInputField, ChatInputs
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.definitions.agent.agent import Agent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
 from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.definitions.task.output import CrewOutput

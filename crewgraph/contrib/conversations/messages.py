@@ -26,7 +26,7 @@ from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.definitions.flow.flow import FlowDefinition
 
 __all__ = [
     "ConversationalInputs",
@@ -78,12 +78,12 @@ def set_field(state: Any, name: str, value: Any) -> None:
         setattr(state, name, value)
 
 
-def set_state_field(flow: "Flow", name: str, value: Any) -> None:
+def set_state_field(flow: "FlowDefinition", name: str, value: Any) -> None:
     """Set a field of a flow's state; ignored if the state is a model without that field."""
     set_field(flow.state, name, value)
 
 
-def messages_in(flow: "Flow", state: Any) -> list[Any]:
+def messages_in(flow: "FlowDefinition", state: Any) -> list[Any]:
     """Return the messages of a state, or those held on the flow if its model has no field for them."""
     if isinstance(state, dict):
         return cast("dict[str, list[Any]]", state).setdefault("messages", [])
@@ -91,12 +91,12 @@ def messages_in(flow: "Flow", state: Any) -> list[Any]:
     return cast("list[Any]", messages) if isinstance(messages, list) else _messages_outside_state(flow)
 
 
-def _messages_outside_state(flow: "Flow") -> list[object]:
+def _messages_outside_state(flow: "FlowDefinition") -> list[object]:
     """Return the messages held on the flow, for states without a field for them."""
     return vars(flow).setdefault("_messages_outside_state", [])
 
 
-def add_message(flow: "Flow", state: object, role: str, content: object, **extra: object) -> int:
+def add_message(flow: "FlowDefinition", state: object, role: str, content: object, **extra: object) -> int:
     """Add a message to a state and return its index."""
     messages = messages_in(flow, state)
     plain = {"role": role, "content": content, **extra}
@@ -104,7 +104,7 @@ def add_message(flow: "Flow", state: object, role: str, content: object, **extra
     return len(messages) - 1
 
 
-def emit_message(flow: "Flow", state: Any, index: int) -> None:
+def emit_message(flow: "FlowDefinition", state: Any, index: int) -> None:
     """Emit the event of an added message."""
     message = message_to_llm_dict(messages_in(flow, state)[index])
     if message["role"] in _ROLES and crewai_event_bus.wants(ConversationMessageAddedEvent):
@@ -118,7 +118,7 @@ def emit_message(flow: "Flow", state: Any, index: int) -> None:
         crewai_event_bus.emit(flow, event)
 
 
-def append_message(flow: "Flow", role: ConversationMessageRole, content: str, **extra: Any) -> None:
+def append_message(flow: "FlowDefinition", role: ConversationMessageRole, content: str, **extra: Any) -> None:
     """Add a message to a flow's conversation.
 
     Args:
@@ -131,7 +131,7 @@ def append_message(flow: "Flow", role: ConversationMessageRole, content: str, **
     emit_message(flow, state, add_message(flow, state, role, content, **extra))
 
 
-def get_conversation_messages(flow: "Flow") -> list[PlainDict]:
+def get_conversation_messages(flow: "FlowDefinition") -> list[PlainDict]:
     """Return a flow's messages in the form that models take."""
     state = flow.state
     has_messages = not isinstance(state, dict) or "messages" in state
@@ -139,7 +139,9 @@ def get_conversation_messages(flow: "Flow") -> list[PlainDict]:
     return [message_to_llm_dict(message) for message in messages]
 
 
-def receive_user_message(flow: "Flow", text: str, *, outcomes: Sequence[str] | None = None, llm: object = None) -> str:
+def receive_user_message(
+    flow: "FlowDefinition", text: str, *, outcomes: Sequence[str] | None = None, llm: object = None
+) -> str:
     """Add a user message; return the intent if outcomes and a model to classify it are given, else the text."""
     append_message(flow, "user", text)
     set_state_field(flow, "last_user_message", text)
@@ -151,7 +153,7 @@ def receive_user_message(flow: "Flow", text: str, *, outcomes: Sequence[str] | N
 
 
 def prepare_conversational_turn(
-    flow: "Flow",
+    flow: "FlowDefinition",
     *,
     user_message: str | PlainDict | None = None,
     intents: Sequence[str] | None = None,

@@ -8,17 +8,17 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
+from crewgraph.agent import Agent, BaseAgent
 from crewgraph.contrib.declared.jsonc import read_jsonc
 from crewgraph.contrib.declared.names import PythonNames
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.crew import Crew
 from crewgraph.definitions.base import ConfigSection
-from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.task.output import CrewOutput
-from crewgraph.definitions.task.task import ConditionalTask, Task
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.llm.resolve import llm_from_name
 from crewgraph.project.roles import display_path
 from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.task import ConditionalTask, Task
 
 __all__ = [
     "JSONParts",

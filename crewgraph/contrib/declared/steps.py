@@ -22,8 +22,8 @@ from crewgraph.contrib.declared.expression import Expression, flow_outputs
 from crewgraph.contrib.declared.json_crews import load_agent_from_definition, load_crew, load_crew_from_definition
 from crewgraph.contrib.declared.names import import_reference
 from crewgraph.core.loops.bridge import call
-from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
+from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import DefinitionError, ExpressionError, ScriptRefused
 from crewgraph.overrides import override_of

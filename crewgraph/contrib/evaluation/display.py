@@ -1,7 +1,7 @@
 """Prints evaluation scores and experiments."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crewgraph.contrib.evaluation.results import (
     AgentAggregatedEvaluationResult,
@@ -10,13 +10,7 @@ from crewgraph.contrib.evaluation.results import (
     aggregate_results,
 )
 from crewgraph.definitions.crew.evaluation import mean
-from crewgraph.lazy import lazy
 from crewgraph.schema import PlainMapping
-
-if TYPE_CHECKING:
-    from crewgraph.observe.table import show_table
-else:
-    show_table = lazy("crewgraph.observe.table:show_table")
 
 __all__ = ["EvaluationDisplayFormatter", "ExperimentResultsDisplay"]
 
@@ -41,6 +35,8 @@ class EvaluationDisplayFormatter:
             for role in _roles(iterations_results)
         ]
         headers = ["Agent", *(f"Round {number}" for number in rounds), "Average"]
+        from crewgraph.observe.table import show_table
+
         show_table("Scores of agents, from 0 to 10", 1, headers, parts, "" if parts else _NOTHING)
 
     def display_evaluation_with_feedback(self, iterations_results: _Iterations) -> None:
@@ -61,6 +57,8 @@ class EvaluationDisplayFormatter:
             for category, score in sorted(aggregate.metrics.items(), key=_by_name)
         ]
         overall = ["Overall", "", _score_text(aggregate.overall_score)]
+        from crewgraph.observe.table import show_table
+
         show_table(f"{role}, round {number}", 2, ["Metric", "Feedback", "Score"], [rows, [overall]], wrap=True)
 
     def _part(self, role: str, rounds: Sequence[Sequence[AgentEvaluationResult]]) -> list[list[str]]:
@@ -119,6 +117,8 @@ class ExperimentResultsDisplay:
             ["Failed", str(cases - passed)],
             ["Success rate", f"{100 * passed / cases:.1f}%" if cases else "N/A"],
         ]
+        from crewgraph.observe.table import show_table
+
         show_table("Experiment", 1, ["What", "Value"], [rows])
 
     def comparison_summary(self, comparison: PlainMapping, baseline_timestamp: str) -> None:
@@ -131,6 +131,8 @@ class ExperimentResultsDisplay:
         rows = [_case_row(name, comparison.get(kind, ())) for kind, name in _ALWAYS.items()]
         rows += [_case_row(name, comparison[kind]) for kind, name in _IF_ANY.items() if comparison.get(kind)]
         title = f"Compared with the run of {baseline_timestamp}"
+        from crewgraph.observe.table import show_table
+
         show_table(title, 1, ["Cases", "Which", "Number"], [rows])
 
 

@@ -10,11 +10,11 @@ from procrastinate.jobs import Job as EngineJob
 from crewgraph.contrib.queue.work import Work, state_of
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, Sleep, adrive, drive
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
 from crewgraph.definitions.crew.pending import CrewQuestion, RunInfo
 from crewgraph.definitions.flow.feedback import Question
-from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import RunError
+from crewgraph.flow.flow import Flow
 from crewgraph.runtime.crew.kickoff import stored_crew_output
 from crewgraph.runtime.flow.kickoff import stored_flow_result
 from crewgraph.runtime.runs.flow_history import flow_steps

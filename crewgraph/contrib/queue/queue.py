@@ -17,9 +17,9 @@ from crewgraph.contrib.queue.database import QueueDatabase
 from crewgraph.contrib.queue.job import Job
 from crewgraph.contrib.queue.work import CLOCK, STATES, TASK, JobState, Work, json_of, queue_of, state_of
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.crew import Crew
 from crewgraph.errors import RunError, StorageError
+from crewgraph.flow.flow import Flow
 from crewgraph.storage.claims.postgres import conninfo_of
 from crewgraph.text import storable_id
 

@@ -20,8 +20,7 @@ from pydantic import BaseModel, ConfigDict
 
 from crewgraph.core.outages import status_of
 from crewgraph.core.plain import plain
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.crew import Crew
 from crewgraph.errors import (
     CrewgraphError,
     MCPServerError,
@@ -30,6 +29,7 @@ from crewgraph.errors import (
     ThreadBusy,
     TimeLimitReached,
 )
+from crewgraph.flow.flow import Flow
 from crewgraph.llm.errors import UnreadableAnswer
 
 __all__ = [

@@ -36,12 +36,12 @@ from crewgraph.contrib.queue.work import (
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import adrive
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.flow.feedback import PendingFlow
-from crewgraph.definitions.flow.flow import Flow
 from crewgraph.errors import DefinitionError, StorageError, ThreadBusy
 from crewgraph.extensions import extension
+from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redact_text, redacted_logger
 from crewgraph.runtime.runs.index import run_of_thread
 from crewgraph.storage.checkpoints.strict import strictly_reading

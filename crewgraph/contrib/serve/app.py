@@ -40,10 +40,9 @@ from crewgraph.contrib.serve.running import EventReader, LocalRuns, RunEvents, R
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot, to_json
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.crew import Crew
 from crewgraph.errors import CrewgraphError, DefinitionError, PicklableError, RunError, StorageError, ThreadBusy
-from crewgraph.lazy import lazy
+from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainDict, PlainMapping, fault_text
@@ -51,9 +50,6 @@ from crewgraph.storage.claims.keepers import claim_keeper
 
 if TYPE_CHECKING:
     from crewgraph.contrib.queue.queue import Queue
-    from crewgraph.contrib.serve.queued import QueuedRuns
-else:
-    QueuedRuns = lazy("crewgraph.contrib.serve.queued:QueuedRuns")
 
 __all__ = ["Server", "serve_app"]
 
@@ -203,6 +199,8 @@ class Server:
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncGenerator[None]:
         await in_thread(self.claim)
+        from crewgraph.contrib.serve.queued import QueuedRuns
+
         async with AsyncExitStack() as stack:
             stack.callback(self._give_back)
             if self._queue is None:

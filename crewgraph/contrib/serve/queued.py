@@ -21,9 +21,9 @@ from crewgraph.contrib.serve.running import Doors
 from crewgraph.contrib.serve.streams import EventFeed, EventWriter, StoredEvents
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.crew import Crew
 from crewgraph.errors import RunError, StorageError, ThreadBusy
+from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redacted_logger
 from crewgraph.storage.claims.keepers import claim_keeper
 

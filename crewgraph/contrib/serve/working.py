@@ -14,8 +14,8 @@ from crewgraph.contrib.serve.records import Records, RunRecord
 from crewgraph.contrib.serve.streams import EventWriter
 from crewgraph.contrib.serve.wire import plain_json
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.crew import Crew
+from crewgraph.flow.flow import Flow
 from crewgraph.storage.claims.keepers import claim_keeper
 
 __all__ = ["WorkerRuns"]

@@ -14,9 +14,9 @@ from uuid import UUID
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from crewgraph.definitions.base import Definition, run_fields
-from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.placeholders import TemplatedDefinition
 from crewgraph.errors import DefinitionError
+from crewgraph.flow.flow import Flow
 from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM
 from crewgraph.redaction import is_secret_name, redact, redact_text, secret_variables

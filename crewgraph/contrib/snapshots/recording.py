@@ -15,9 +15,10 @@ from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.contrib.snapshots.config import CheckpointConfig, config_of
 from crewgraph.contrib.snapshots.runtime_state import RuntimeState
 from crewgraph.core.loops.bridge import call
-from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.checkpoints import CheckpointSettings
-from crewgraph.definitions.crew.crew import Crew, agents_of
+from crewgraph.definitions.crew.crew import agents_of
 from crewgraph.disk import PRIVATE, replace_file
 from crewgraph.errors import StorageError
 from crewgraph.events.base import BaseEvent, brief
@@ -258,11 +259,11 @@ def _crew_recorders(crew: Crew, progress: _CrewProgress, origin: tuple[str, str 
             yield _CrewRecorder(progress, crew, agent_config, partial(_is_of, [agent]), origin)
 
 
-def _is_of_others(agents: Sequence[BaseAgent], source: object, event: BaseEvent) -> bool:
+def _is_of_others(agents: Sequence[BaseAgentDefinition], source: object, event: BaseEvent) -> bool:
     return not _is_of(agents, source, event)
 
 
-def _is_of(agents: Sequence[BaseAgent], source: object, event: BaseEvent) -> bool:
+def _is_of(agents: Sequence[BaseAgentDefinition], source: object, event: BaseEvent) -> bool:
     owner = getattr(event, "agent", None)
     return any(source is agent or event.agent_id == str(agent.id) or owner is agent for agent in agents)
 
@@ -317,7 +318,7 @@ class _AgentRecorder(SnapshotRecorder):
 
 
 def agent_kickoff(
-    agent: BaseAgent, start: KickoffPoint | None, inputs: PlainMapping
+    agent: BaseAgentDefinition, start: KickoffPoint | None, inputs: PlainMapping
 ) -> tuple[RunPlace | None, Recording | None]:
     """Return where a standalone kickoff is stored and what records its snapshots; None for either that is not configured.
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 
+from crewgraph.agent import BaseAgent
 from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.contrib.snapshots.config import CheckpointConfig, as_config
@@ -16,13 +17,12 @@ from crewgraph.contrib.snapshots.recording import KickoffPoint, saver_at
 from crewgraph.contrib.snapshots.runtime_state import RuntimeState, read_snapshot, run_in
 from crewgraph.core.operations import Program, Saving
 from crewgraph.core.resources import RunResources
-from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.crew import Crew
 from crewgraph.definitions.checkpoints import CheckpointSettings
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.run_options import RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
+from crewgraph.flow.flow import Flow
 from crewgraph.runtime.crew.kickoff import CrewRun, validate_inputs
 from crewgraph.runtime.crew.results import check_stored
 from crewgraph.runtime.execution import ReadState

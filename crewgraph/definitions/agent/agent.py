@@ -8,7 +8,6 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 
 from crewgraph.definitions.agent.last_run import LastRun
 from crewgraph.definitions.agent.planning import PlanningConfig
-from crewgraph.definitions.agent.run_methods import AgentContract, AgentRunMethods, KickoffMethods
 from crewgraph.definitions.base import Fingerprint, SecurityConfig, content_key, share_in_copy
 from crewgraph.definitions.checkpoints import AgentCheckpoints
 from crewgraph.definitions.fields import (
@@ -36,7 +35,8 @@ from crewgraph.definitions.placeholders import TemplatedDefinition, has_slot, sl
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.lazy import lazy
+from crewgraph.errors import CompileError
+from crewgraph.extensions import extension
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book
 from crewgraph.prompts.i18n import I18N
@@ -44,17 +44,19 @@ from crewgraph.redaction import redact_text
 from crewgraph.tools.base import BaseTool
 
 if TYPE_CHECKING:
-    from crewgraph.tools.image import AddImageTool
-else:
-    AddImageTool = lazy("crewgraph.tools.image:AddImageTool")
+    from pydantic import BaseModel
 
-__all__ = ["Agent", "BaseAgent"]
+    from crewgraph.definitions.task.conversion import Converter
+    from crewgraph.definitions.task.task import TaskDefinition
+
+__all__ = ["AgentDefinition", "BaseAgentDefinition"]
 
 
-class BaseAgent(
-    AgentRunMethods, KickoffMethods, AgentContract, AgentCheckpoints, LastRun, SkillFields, TemplatedDefinition
-):
-    """The fields and methods that every agent has, whether our loop or another framework does its work."""
+class BaseAgentDefinition(AgentCheckpoints, LastRun, SkillFields, TemplatedDefinition):
+    """The fields that every agent has, whether our loop or another framework does its work, and the hooks of subclasses."""
+
+    runs_graph: ClassVar[bool] = False
+    """Whether a graph of the nodes `model` and `tools` does its work, in place of our loop."""
 
     _text_fields: ClassVar[tuple[str, ...]] = ("role", "goal", "backstory")
     _run_fields: ClassVar[frozenset[str]] = frozenset(
@@ -232,6 +234,86 @@ class BaseAgent(
         own = self.i18n.prompt_file is not None or type(self.i18n) is not I18N
         return self.i18n.book if own or crew is None else crew.texts.book
 
+    def set_skills(self, resolved_crew_skills: list[Any] | None = None) -> None:
+        """Load the skills that `skills` names, and add others. Runs do this on their own.
+
+        Args:
+            resolved_crew_skills: Skills to add; the agent's own win over those of the same name.
+
+        Raises:
+            FileNotFoundError: A folder does not exist.
+            ValueError: An entry is not a skill and does not name one.
+        """
+        agent: Any = self
+        agent.skills = extension("skills.read")(agent.skills or (), resolved_crew_skills or (), self) or None
+
+    def resolve_memory(self) -> Self:
+        """Create a memory with the agent's model if `memory` is True. Runs do this if the crew has no memory."""
+        agent: Any = self
+        if agent.memory is True:
+            from crewgraph.memory.memory import Memory
+
+            agent.memory = Memory(llm=agent.llm)
+        return self
+
+    @overridable
+    def create_agent_executor(self, tools: "Sequence[Any] | None" = None, task: "TaskDefinition | None" = None) -> None:
+        """Create the agent's executor: an override sets `self.agent_executor`.
+
+        Called if there is no executor yet, in each process that works on a task. The default does nothing, as our own loop
+        needs no executor.
+        """
+
+    @overridable
+    def get_output_converter(self, llm: object, text: str, model: "type[BaseModel]", instructions: str) -> "Converter":
+        """Return the converter that extracts a structured output if the answer holds none and the task has no `converter_cls`.
+
+        Args:
+            llm: The model that extracts the structure.
+            text: The answer.
+            model: The pydantic model to extract.
+            instructions: The system prompt of the extraction.
+        """
+        from crewgraph.definitions.task.conversion import Converter
+
+        return Converter(llm=llm, text=text, model=model, instructions=instructions)
+
+    @overridable
+    def get_delegation_tools(self, agents: "Sequence[BaseAgentDefinition]") -> list[Any]:
+        """Return the tools for delegating to `agents`; used if `allow_delegation` is set and there are other agents."""
+        from crewgraph.definitions.agent.delegation_tools import AgentTools
+
+        return list(AgentTools(agents).tools())
+
+    @overridable
+    def get_platform_tools(self, apps: Sequence[Any]) -> list[Any]:
+        """Return the tools of the applications in `apps`. There are none by default; a subclass may override this.
+
+        Raises:
+            CompileError: The class does not override this method.
+        """
+        raise CompileError(
+            f"`apps` ({', '.join(map(str, apps))}) are applications of CrewAI's hosted platform, with which crewgraph has "
+            "nothing to do. Many of them have MCP servers, for `mcps=[...]`, or LangChain tools, for `tools=[...]`; or "
+            "override `get_platform_tools`."
+        )
+
+    @overridable
+    def get_mcp_tools(self, mcps: Sequence[Any]) -> "list[BaseTool]":
+        """Connect to MCP servers and return their tools. Runs do this for `mcps` on their own.
+
+        Args:
+            mcps: Servers, as for the field `mcps`.
+
+        Raises:
+            DefinitionError: An entry does not name a server.
+            MCPServerError: A server cannot be reached, or does not have the requested tool.
+            MissingExtra: The package for MCP is not installed.
+        """
+        from crewgraph.tools.mcp.tool import MCPToolResolver
+
+        return MCPToolResolver(self).resolve(mcps)
+
     @property
     def called(self) -> str:
         """The label in messages, such as "agent `Writer`"."""
@@ -248,8 +330,11 @@ class BaseAgent(
     __str__ = __repr__
 
 
-class Agent(BaseAgent):
+class AgentDefinition(BaseAgentDefinition):
     """An agent with a role, driven by a language model that may use tools."""
+
+    public_class: ClassVar[type["AgentDefinition"]]
+    """The class that programs use, with the methods that run it; set by `crewgraph.agent`."""
 
     max_execution_time: int | float | None = None
     """Maximum seconds per task, after which the task fails with `TimeLimitReached`. None sets no limit."""
@@ -389,6 +474,8 @@ class Agent(BaseAgent):
 
     def get_multimodal_tools(self) -> Sequence[BaseTool]:
         """Return the tools that `multimodal=True` adds to those of a task."""
+        from crewgraph.tools.image import AddImageTool
+
         return [AddImageTool()]
 
     @overridable

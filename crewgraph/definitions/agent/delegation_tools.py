@@ -2,21 +2,16 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from pydantic import BaseModel, Field, model_validator
 
-from crewgraph.lazy import lazy
+from crewgraph.errors import ToolFailed
 from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.prompts.i18n import I18N
 from crewgraph.schema import PlainMapping
 from crewgraph.tools.base import BaseTool
-
-if TYPE_CHECKING:
-    from crewgraph.runtime.agent.standalone import delegate_to_coworker
-else:
-    delegate_to_coworker = lazy("crewgraph.runtime.agent.standalone:delegate_to_coworker")
 
 __all__ = [
     "AgentTools",
@@ -113,7 +108,18 @@ class CoworkerTool(BaseTool):
         arguments = self.args_schema.model_validate(
             dict(zip((self._subject, "context", "coworker"), args, strict=False)) | kwargs
         )
-        return delegate_to_coworker(self, arguments.model_dump())
+        from crewgraph.definitions.task.task import TaskDefinition
+
+        book, request = default_book(), arguments.model_dump()
+        index = find_coworker(request["coworker"], [agent.role for agent in self.agents])
+        if index is None:
+            coworkers = "\n".join(f"- {agent.role}" for agent in self.agents)
+            raise ToolFailed(book.error("agent_tool_unexisting_coworker", coworkers=coworkers))
+        agent, (description, context) = self.agents[index], self.request_of(request)
+        task = TaskDefinition.public_class(
+            description=description, expected_output=book.slice("manager_request"), agent=agent
+        )
+        return agent.execute_task(task, context)
 
 
 class DelegateTaskTool(CoworkerTool):

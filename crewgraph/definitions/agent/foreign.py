@@ -2,27 +2,30 @@
 
 import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 from weakref import WeakValueDictionary
 
 from pydantic import BeforeValidator, PrivateAttr
 
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.base import refuse_reference
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.task.task import Task
+    from crewgraph.definitions.task.task import TaskDefinition
 
-__all__ = ["AgentField", "ForeignAgent", "as_agent"]
+__all__ = ["AgentField", "ForeignAgentDefinition", "as_agent", "as_given"]
 
 
-class ForeignAgent(BaseAgent):
+class ForeignAgentDefinition(BaseAgentDefinition):
     """The agent for an object with `execute_task(task=, context=, tools=)`, which returns the answer as text.
 
     Role, goal, backstory and tools are the object's if they are texts and a list. In async runs its `aexecute_task` is
     called if that is a coroutine function. The agent equals its object.
     """
+
+    public_class: ClassVar[type["ForeignAgentDefinition"]]
+    """The class that programs see; set by `crewgraph.agent`."""
 
     _source: Any = PrivateAttr(default=None)
 
@@ -36,11 +39,15 @@ class ForeignAgent(BaseAgent):
         agent._source = source
         return agent
 
-    def execute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> Any:
+    def execute_task(
+        self, task: "TaskDefinition", context: str | None = None, tools: Sequence[Any] | None = None
+    ) -> Any:
         """Let the object execute a task."""
         return call(self._source.execute_task, task=task, context=context, tools=tools)
 
-    async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> Any:
+    async def aexecute_task(
+        self, task: "TaskDefinition", context: str | None = None, tools: Sequence[Any] | None = None
+    ) -> Any:
         """Let the object execute a task, in a thread if it has no async method."""
         method: Any = getattr(self._source, "aexecute_task", None)
         if not inspect.iscoroutinefunction(method):  # a mock has any method
@@ -58,7 +65,7 @@ class ForeignAgent(BaseAgent):
         return hash(id(self._source))
 
 
-_agents: WeakValueDictionary[int, ForeignAgent] = WeakValueDictionary()
+_agents: WeakValueDictionary[int, ForeignAgentDefinition] = WeakValueDictionary()
 """By the id of the object, which the agent keeps alive."""
 
 
@@ -66,11 +73,11 @@ def as_agent(agent: object) -> Any:
     """Return the agent for an object with `execute_task`; return anything else unchanged."""
     # By its type: a mock of an agent claims to be an instance of the class.
     kind = type(agent)
-    if issubclass(kind, (BaseAgent, type)) or not callable(getattr(agent, "execute_task", None)):
+    if issubclass(kind, (BaseAgentDefinition, type)) or not callable(getattr(agent, "execute_task", None)):
         return agent
     known = _agents.get(id(agent))
     if known is None:
-        known = _agents[id(agent)] = ForeignAgent.of(agent)
+        known = _agents[id(agent)] = ForeignAgentDefinition.public_class.of(agent)
     return known
 
 
@@ -79,10 +86,15 @@ def _text(agent: object, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _as_given(agent: object) -> Any:
+def as_given(agent: object) -> Any:
+    """Return what a program gives as an agent, as `as_agent`; refuse names, classes and functions.
+
+    Raises:
+        PydanticCustomError: It is one of these.
+    """
     refuse_reference(agent, "an agent")
     return as_agent(agent)
 
 
-AgentField = Annotated[BaseAgent, BeforeValidator(_as_given)]
+AgentField = Annotated[BaseAgentDefinition, BeforeValidator(as_given)]
 """An agent, or any object with `execute_task`."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import PrivateAttr
 
 from crewgraph.definitions.base import Definition
-from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict
 from crewgraph.text import extract_json
 from crewgraph.tools.cache import ToolCalling, ToolsHandler
@@ -15,9 +14,6 @@ from crewgraph.tools.failure import ToolFailureRecord
 
 if TYPE_CHECKING:
     from crewgraph.core.messages import Message
-    from crewgraph.llm.conversation import openai_messages
-else:
-    openai_messages = lazy("crewgraph.llm.conversation:openai_messages")
 
 __all__ = ["AgentAction", "AgentFinish", "LastRun"]
 
@@ -45,6 +41,8 @@ class LastRun(Definition):
     @property
     def last_messages(self) -> list[dict[str, Any]]:
         """The messages of the last run in OpenAI's format; for a task, those before its answer."""
+        from crewgraph.llm.conversation import openai_messages
+
         return openai_messages(self._messages)
 
     def record_messages(self, messages: "Sequence[Message]") -> None:

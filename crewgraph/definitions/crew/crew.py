@@ -3,16 +3,16 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, LiteralString, Self, cast
+from typing import Any, ClassVar, LiteralString, Self, cast
 
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.foreign import AgentField
 from crewgraph.definitions.base import DerivedCache, content_key, refuse_reference, refuse_single, share_in_copy
 from crewgraph.definitions.checkpoints import CrewCheckpoints
-from crewgraph.definitions.crew.abilities import CrewAbilities
+from crewgraph.definitions.crew.memories import CrewMemories
 from crewgraph.definitions.crew.process import KeepHistory, Process
 from crewgraph.definitions.crew.validation import validate_crew
 from crewgraph.definitions.fields import (
@@ -28,31 +28,23 @@ from crewgraph.definitions.fields import (
     TokenBudgetField,
     VerboseField,
 )
+from crewgraph.definitions.flow.state import current_flow
 from crewgraph.definitions.task.output import CrewOutput, set_fields
-from crewgraph.definitions.task.task import Task
-from crewgraph.lazy import lazy
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.prompts.i18n import I18N
 from crewgraph.schema import PlainDict
 from crewgraph.text import placeholders
 
-if TYPE_CHECKING:
-    from crewgraph.definitions.flow.state import current_flow
-
-    _Agents = list[BaseAgent] | list[Agent]  # lists are invariant, and that of a program is often a `list[Agent]`
-else:
-    _Agents = list[AgentField]
-    current_flow = lazy("crewgraph.definitions.flow.state:current_flow")
-
-__all__ = ["DEFAULT_MAX_DELEGATIONS", "Crew", "agents_of"]
+__all__ = ["DEFAULT_MAX_DELEGATIONS", "CrewDefinition", "agents_of"]
 
 
 DEFAULT_MAX_DELEGATIONS = 10
 """How often an agent may delegate in one task, unless its crew says otherwise."""
 
 
-class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
-    """A team of agents with tasks; `kickoff` runs them as a LangGraph graph."""
+class CrewDefinition(CrewMemories, CrewCheckpoints, MemoryFields, SkillFields):
+    """A team of agents with their tasks, and how these are run."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -64,10 +56,10 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     name: str | None = "crew"
     """The crew's name in traces and messages."""
 
-    agents: _Agents = Field(default_factory=list[BaseAgent])
+    agents: list[AgentField] = Field(default_factory=list[BaseAgentDefinition])
     """The agents of the crew."""
 
-    tasks: list[Task] = Field(default_factory=list[Task])
+    tasks: list[TaskDefinition] = Field(default_factory=list[TaskDefinition])
     """The tasks, in the order in which they run."""
 
     process: Process = Process.sequential
@@ -113,7 +105,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     planning_llm: KeptModelField = None
     """The planner's model; None uses that of the first agent that has one."""
 
-    planning_tasks: list[Task] = Field(default_factory=list[Task])
+    planning_tasks: list[TaskDefinition] = Field(default_factory=list[TaskDefinition])
     """The planner's tasks."""
 
     chat_llm: KeptModelField = None
@@ -192,7 +184,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     token_usage: UsageMetrics | None = None
     """The same as `usage_metrics`."""
 
-    parent_flow: Any = Field(default_factory=lambda: current_flow(), exclude=True, repr=False)
+    parent_flow: Any = Field(default_factory=current_flow, exclude=True, repr=False)
     """The flow in whose method the crew was created."""
 
     checkpointer: Any = Field(default=None, exclude=True, repr=False)
@@ -265,19 +257,21 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
         return self.create_crew_memory()
 
     _derived: DerivedCache = PrivateAttr(default_factory=DerivedCache)
-    _generated_manager: tuple[Agent, Any] | None = PrivateAttr(default=None)  # with the model it was created from
+    _generated_manager: tuple[AgentDefinition, Any] | None = PrivateAttr(
+        default=None
+    )  # with the model it was created from
 
     def __setattr__(self, name: str, value: Any) -> None:
         # `crew.stream = True` sets the field, as in CrewAI; reading it gives the method.
         super().__setattr__("streaming" if name == "stream" else name, value)
 
     @property
-    def made_manager(self) -> Agent | None:
+    def made_manager(self) -> AgentDefinition | None:
         """The manager created from `manager_llm`; also in `manager_agent`."""
         return None if self._generated_manager is None else self._generated_manager[0]
 
     @made_manager.setter
-    def made_manager(self, manager: Agent) -> None:
+    def made_manager(self, manager: AgentDefinition) -> None:
         self._generated_manager = (manager, self.manager_llm)
 
     @property
@@ -302,8 +296,8 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
         manager = self.manager_agent
         manager = None if manager is None or manager is self.made_manager else manager.copy()
         agents = {id(agent): agent.copy() for agent in agents_of(self)}
-        tasks: list[Task] = []
-        mapping: dict[str, Task] = {}
+        tasks: list[TaskDefinition] = []
+        mapping: dict[str, TaskDefinition] = {}
         for task in self.tasks:
             # The task's own agent: several agents may have the same role.
             candidates = list(agents.values()) if task.agent is None else [agents[id(task.agent)]]
@@ -353,7 +347,7 @@ class Crew(CrewAbilities, CrewCheckpoints, MemoryFields, SkillFields):
     __str__ = __repr__
 
 
-def agents_of(crew: Crew) -> list[BaseAgent]:
+def agents_of(crew: CrewDefinition) -> list[BaseAgentDefinition]:
     """Return the agents of a crew and of its tasks, each once."""
     return list(dict.fromkeys([*crew.agents, *(task.agent for task in crew.tasks if task.agent is not None)]))
 
@@ -361,9 +355,11 @@ def agents_of(crew: Crew) -> list[BaseAgent]:
 def _resolve_manager(fields: dict[str, Any]) -> dict[str, object]:
     """Replace a role in `manager_agent` by the agent, who leaves `agents`."""
     role, agents = fields["manager_agent"], list(fields.get("agents") or [])
-    manager = next((agent for agent in agents if isinstance(agent, BaseAgent) and agent.template("role") == role), None)
+    manager = next(
+        (agent for agent in agents if isinstance(agent, BaseAgentDefinition) and agent.template("role") == role), None
+    )
     if manager is None:
-        roles = ", ".join(repr(agent.role) for agent in agents if isinstance(agent, BaseAgent))
+        roles = ", ".join(repr(agent.role) for agent in agents if isinstance(agent, BaseAgentDefinition))
         raise ValueError(f"`manager_agent` is {role!r}, the role of none of its agents; there are {roles or 'none'}")
     return {**fields, "manager_agent": manager, "agents": [agent for agent in agents if agent is not manager]}
 
@@ -383,12 +379,12 @@ def _build_members(config: PlainDict) -> dict[str, object]:
     """Create the agents and tasks of a configuration."""
     if not config.get("agents") or not config.get("tasks"):
         raise PydanticCustomError("missing_keys_in_config", "`config` needs both `agents` and `tasks`, lists of dicts.")
-    agents = [Agent(**fields) for fields in config["agents"]]
+    agents = [AgentDefinition.public_class(**fields) for fields in config["agents"]]
     by_role = {agent.role: agent for agent in agents}
-    tasks: list[Task] = []
+    tasks: list[TaskDefinition] = []
     for fields in cast(list[PlainDict], config["tasks"]):
         role = fields.get("agent")
         if role is not None and role not in by_role:
             raise ValueError(f"a task in `config` names the agent {role!r}; there are {', '.join(map(repr, by_role))}")
-        tasks.append(Task.model_validate({**fields, "agent": by_role.get(role or "")}))
+        tasks.append(TaskDefinition.public_class.model_validate({**fields, "agent": by_role.get(role or "")}))
     return {"agents": agents, "tasks": tasks}

@@ -1,73 +1,12 @@
 """Evaluation of crews: the `test` methods and the classes of their results."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from crewgraph.definitions.run_options import Inputs
-from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics, total
-from crewgraph.tracebacks import traced_to_the_caller
 
-if TYPE_CHECKING:
-    from crewgraph.definitions.crew.crew import Crew
-    from crewgraph.definitions.run_options import Checkpointer
-    from crewgraph.runtime.crew.evaluation import aevaluate_crew, evaluate_crew
-else:
-    aevaluate_crew = lazy("crewgraph.runtime.crew.evaluation:aevaluate_crew")
-    evaluate_crew = lazy("crewgraph.runtime.crew.evaluation:evaluate_crew")
-
-__all__ = ["CrewEvaluation", "CrewTestResult", "Mark", "ScoredRound", "TaskScore", "mean"]
-
-
-class CrewEvaluation:
-    """Methods that evaluate a crew."""
-
-    @traced_to_the_caller
-    def test(
-        self,
-        n_iterations: int,
-        eval_llm: object = None,
-        inputs: Inputs | None = None,
-        *,
-        openai_model_name: object = None,
-        checkpointer: "Checkpointer" = None,
-    ) -> "CrewTestResult":
-        """Run the crew several times, let a model score each task's output, and print the scores as a table.
-
-        Args:
-            n_iterations: The number of runs, at least 1.
-            eval_llm: The model that judges; None uses that of the first agent with a model.
-            inputs: Values for the `{placeholders}`.
-            openai_model_name: Deprecated name of `eval_llm`.
-            checkpointer: Where the runs are stored, as for `kickoff`.
-
-        Returns:
-            Scores from 1 to 10 with reasons, seconds, tokens and costs, by rounds and tasks. A task that could not be judged has
-            an `error` in place of a score.
-
-        Raises:
-            ValueError: `n_iterations` is less than 1.
-            ModelError: there is no such model to judge.
-            Exception: what `kickoff` raises; `result` of it holds the rounds that are finished, if there are any.
-        """
-        llm = openai_model_name if eval_llm is None else eval_llm
-        return evaluate_crew(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
-
-    @traced_to_the_caller
-    async def atest(
-        self,
-        n_iterations: int,
-        eval_llm: object = None,
-        inputs: Inputs | None = None,
-        *,
-        openai_model_name: object = None,
-        checkpointer: "Checkpointer" = None,
-    ) -> "CrewTestResult":
-        """Evaluate the crew on the current event loop; see `test`."""
-        llm = openai_model_name if eval_llm is None else eval_llm
-        return await aevaluate_crew(cast("Crew", self), n_iterations, llm, inputs, checkpointer)
+__all__ = ["CrewTestResult", "Mark", "ScoredRound", "TaskScore", "mean"]
 
 
 class Mark(BaseModel, defer_build=True):

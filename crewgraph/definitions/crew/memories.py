@@ -4,22 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from crewgraph.definitions.fields import resolve_knowledge
-from crewgraph.lazy import lazy
 from crewgraph.redaction import redacted_logger
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.crew.crew import Crew
+    from crewgraph.definitions.crew.crew import CrewDefinition
     from crewgraph.knowledge.passage import SearchResult
-    from crewgraph.memory.entity import EntityMemory
-    from crewgraph.memory.external import ExternalMemory
-    from crewgraph.memory.long_term import LongTermMemory
-    from crewgraph.memory.short_term import ShortTermMemory, StoredMemory
-else:
-    EntityMemory = lazy("crewgraph.memory.entity:EntityMemory")
-    ExternalMemory = lazy("crewgraph.memory.external:ExternalMemory")
-    LongTermMemory = lazy("crewgraph.memory.long_term:LongTermMemory")
-    ShortTermMemory = lazy("crewgraph.memory.short_term:ShortTermMemory")
-    StoredMemory = lazy("crewgraph.memory.short_term:StoredMemory")
 
 __all__ = ["CrewKnowledge", "CrewMemories"]
 
@@ -32,7 +21,7 @@ class CrewKnowledge:
 
     def create_crew_knowledge(self) -> Self:
         """Create `knowledge` from `knowledge_sources` if it is not set; sources are read later."""
-        crew = cast("Crew", self)
+        crew = cast("CrewDefinition", self)
         knowledge = resolve_knowledge(crew.knowledge, crew.knowledge_sources, _COLLECTION, None, crew.embedder)
         if knowledge is not crew.knowledge:
             crew.knowledge = knowledge
@@ -76,11 +65,11 @@ class CrewKnowledge:
 
     @property
     def _current_knowledge(self) -> Any:
-        return cast("Crew", self.create_crew_knowledge()).knowledge
+        return cast("CrewDefinition", self.create_crew_knowledge()).knowledge
 
     def knowledge_of_type(self, kind: str) -> list[Any]:
         """Return the knowledge that `reset_memories` resets for "knowledge" (all of it) or "agent_knowledge"."""
-        crew = cast("Crew", self)
+        crew = cast("CrewDefinition", self)
         if kind not in ("knowledge", "agent_knowledge"):
             return []
         knowledges: list[object] = [] if kind == "agent_knowledge" else [self._current_knowledge]
@@ -129,6 +118,8 @@ class CrewMemories(CrewKnowledge):
     def active_memory(self, field: str) -> Any:
         """Return the memory that a run uses; None if there is none, or it was created automatically and `memory` is off."""
         memory = getattr(self, field)
+        from crewgraph.memory.short_term import StoredMemory
+
         return None if isinstance(memory, StoredMemory) and memory.is_automatic and not self._memory_enabled else memory
 
     @property
@@ -145,15 +136,23 @@ class CrewMemories(CrewKnowledge):
         crew: Any = self
         if self._memory_enabled and isinstance(crew.memory, bool):
             if crew.short_term_memory is None:
+                from crewgraph.memory.short_term import ShortTermMemory
+
                 crew.short_term_memory = ShortTermMemory(crew=self, embedder_config=crew.embedder).mark_automatic()
             if crew.long_term_memory is None:
+                from crewgraph.memory.long_term import LongTermMemory
+
                 crew.long_term_memory = LongTermMemory().mark_automatic()
             if crew.entity_memory is None:
+                from crewgraph.memory.entity import EntityMemory
+
                 crew.entity_memory = EntityMemory(crew=self, embedder_config=crew.embedder).mark_automatic()
             if crew.external_memory is None and crew.memory_config:
+                from crewgraph.memory.external import ExternalMemory
+
                 crew.external_memory = ExternalMemory(embedder_config=crew.memory_config).mark_automatic()
-        if isinstance(crew.external_memory, ExternalMemory):
-            crew.external_memory.set_crew(self)
+        if (set_crew := getattr(crew.external_memory, "set_crew", None)) is not None:
+            set_crew(self)
         return self
 
     def reset_memories(self, command_type: str) -> None:

@@ -2,31 +2,18 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from crewgraph.definitions.run_options import Inputs
 from crewgraph.disk import PRIVATE, replace_file
 from crewgraph.errors import RunError, StorageError
-from crewgraph.lazy import lazy
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import fault_text
-from crewgraph.tracebacks import traced_to_the_caller
-
-if TYPE_CHECKING:
-    from crewgraph.definitions.crew.crew import Crew
-    from crewgraph.definitions.run_options import Checkpointer
-    from crewgraph.definitions.task.output import TaskOutput
-    from crewgraph.runtime.crew.training import atrain_crew, train_crew
-else:
-    atrain_crew = lazy("crewgraph.runtime.crew.training:atrain_crew")
-    train_crew = lazy("crewgraph.runtime.crew.training:train_crew")
 
 __all__ = [
-    "CrewTraining",
     "Feedback",
     "TrainedAgent",
     "Training",
@@ -35,58 +22,6 @@ __all__ = [
     "training_path",
     "write_training",
 ]
-
-
-class CrewTraining:
-    """The training methods of crews."""
-
-    @traced_to_the_caller
-    def train(
-        self,
-        n_iterations: int,
-        filename: str,
-        inputs: Inputs | None = None,
-        *,
-        feedback: "Callable[[TaskOutput], Any] | None" = None,
-        checkpointer: "Checkpointer" = None,
-    ) -> None:
-        """Run the crew several times, collect human feedback on each answer, and derive lessons from it.
-
-        The agent improves its answer before the next task starts. At the end, a model derives instructions for each agent from
-        the feedback on its answers; later runs add them to the prompts of agents with that role if they find the file (see
-        `trained_agents_file`).
-
-        Feedback is saved immediately. Calling `train` again with the same file and inputs resumes an interrupted training.
-
-        Args:
-            n_iterations: Number of runs, at least 1.
-            filename: The JSON file for feedback and lessons; `x` and `x.pkl` become `x.json`.
-            inputs: Values for the `{placeholders}`.
-            feedback: Sync or async function that takes the `TaskOutput` and returns feedback, instead of asking in the
-                terminal, or reading a line from a pipe or file at standard input; an empty text accepts the answer.
-            checkpointer: Where runs are stored, as for `kickoff`.
-
-        Raises:
-            ValueError: If `n_iterations` is less than 1.
-            RunError: If there is neither a terminal, nor input, nor `feedback`, or the file contains another unfinished training.
-            StorageError: If the file cannot be read or written; pickles are never opened.
-            OutputInvalid: If the model's lessons cannot be parsed.
-            Exception: Any error of `kickoff`. The feedback so far is kept.
-        """
-        train_crew(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)
-
-    @traced_to_the_caller
-    async def atrain(
-        self,
-        n_iterations: int,
-        filename: str,
-        inputs: Inputs | None = None,
-        *,
-        feedback: "Callable[[TaskOutput], Any] | None" = None,
-        checkpointer: "Checkpointer" = None,
-    ) -> None:
-        """Async version of `train`."""
-        await atrain_crew(cast("Crew", self), n_iterations, filename, inputs, feedback, checkpointer)
 
 
 _log = redacted_logger("crewgraph")

@@ -4,26 +4,26 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from crewgraph.definitions.crew.process import Process
-from crewgraph.definitions.task.task import ConditionalTask, Task
+from crewgraph.definitions.task.task import ConditionalTaskDefinition, TaskDefinition
 from crewgraph.errors import Fault
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.crew.crew import Crew
+    from crewgraph.definitions.crew.crew import CrewDefinition
 
 __all__ = ["title", "validate_crew"]
 
 
-def title(task: Task) -> str:
+def title(task: TaskDefinition) -> str:
     """Return how a task is called in messages: "task `name`"."""
     return task.called
 
 
-def validate_crew(crew: "Crew") -> list[Fault]:
+def validate_crew(crew: "CrewDefinition") -> list[Fault]:
     """Return all faults of a crew, in the order of the rules."""
     return [fault for rule in _RULES for fault in rule(crew)]
 
 
-def _check_not_empty(crew: "Crew") -> Iterator[Fault]:
+def _check_not_empty(crew: "CrewDefinition") -> Iterator[Fault]:
     if not crew.tasks and not crew.agents:
         yield Fault(
             where="the crew",
@@ -33,7 +33,7 @@ def _check_not_empty(crew: "Crew") -> Iterator[Fault]:
         )
 
 
-def _check_task_agents(crew: "Crew") -> Iterator[Fault]:
+def _check_task_agents(crew: "CrewDefinition") -> Iterator[Fault]:
     if crew.process is not Process.sequential:
         return
     for task in crew.tasks:
@@ -46,7 +46,7 @@ def _check_task_agents(crew: "Crew") -> Iterator[Fault]:
             )
 
 
-def _check_manager(crew: "Crew") -> Iterator[Fault]:
+def _check_manager(crew: "CrewDefinition") -> Iterator[Fault]:
     if crew.process is not Process.hierarchical:
         return
     if crew.manager_llm is None and crew.manager_agent is None:
@@ -65,7 +65,7 @@ def _check_manager(crew: "Crew") -> Iterator[Fault]:
         )
 
 
-def _check_trailing_async(crew: "Crew") -> Iterator[Fault]:
+def _check_trailing_async(crew: "CrewDefinition") -> Iterator[Fault]:
     trailing = 0
     for task in reversed(crew.tasks):
         if not task.async_execution:
@@ -80,15 +80,15 @@ def _check_trailing_async(crew: "Crew") -> Iterator[Fault]:
         )
 
 
-def _check_conditional_tasks(crew: "Crew") -> Iterator[Fault]:
-    if crew.tasks and all(isinstance(task, ConditionalTask) for task in crew.tasks):
+def _check_conditional_tasks(crew: "CrewDefinition") -> Iterator[Fault]:
+    if crew.tasks and all(isinstance(task, ConditionalTaskDefinition) for task in crew.tasks):
         yield Fault(
             where="the crew",
             what="all of its tasks are conditional.",
             remedy="Put an ordinary task first.",
             code="only_conditional_tasks",
         )
-    elif crew.tasks and isinstance(crew.tasks[0], ConditionalTask):
+    elif crew.tasks and isinstance(crew.tasks[0], ConditionalTaskDefinition):
         yield Fault(
             where=crew.tasks[0].called,
             what="it is conditional but comes first, when there is no output to judge.",
@@ -96,7 +96,7 @@ def _check_conditional_tasks(crew: "Crew") -> Iterator[Fault]:
             code="invalid_first_task",
         )
     for task in crew.tasks:
-        if isinstance(task, ConditionalTask) and task.async_execution:
+        if isinstance(task, ConditionalTaskDefinition) and task.async_execution:
             yield Fault(
                 where=task.called,
                 what="it is conditional and asynchronous.",
@@ -105,7 +105,7 @@ def _check_conditional_tasks(crew: "Crew") -> Iterator[Fault]:
             )
 
 
-def _check_contexts(crew: "Crew") -> Iterator[Fault]:
+def _check_contexts(crew: "CrewDefinition") -> Iterator[Fault]:
     position = {id(task): n for n, task in enumerate(crew.tasks)}
     for n, task in enumerate(crew.tasks):
         if not isinstance(task.context, (list, tuple)):
@@ -128,7 +128,7 @@ def _check_contexts(crew: "Crew") -> Iterator[Fault]:
                 )
 
 
-def _has_synchronous(between: list[Task]) -> bool:
+def _has_synchronous(between: list[TaskDefinition]) -> bool:
     return any(not task.async_execution for task in between)
 
 

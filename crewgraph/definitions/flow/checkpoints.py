@@ -1,20 +1,12 @@
 """The checkpoint settings of flows, and the protocol of extensions that take part in a run."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
+from typing import Any, ClassVar, Final, Protocol, Self
 
 from crewgraph.core.files import FILES, files_in
-from crewgraph.definitions.checkpoints import CheckpointSettings, NextRun, apply_from_checkpoint, validate_checkpoint
-from crewgraph.definitions.run_options import FlowRunOptions, Inputs
-from crewgraph.errors import RunError
+from crewgraph.definitions.checkpoints import CheckpointSettings, NextRun, validate_checkpoint
+from crewgraph.definitions.run_options import Inputs
 from crewgraph.extensions import extension
-from crewgraph.lazy import lazy
-
-if TYPE_CHECKING:
-    from crewgraph.definitions.flow.flow import Flow
-    from crewgraph.runtime.flow.kickoff import load_flow_state
-else:
-    load_flow_state = lazy("crewgraph.runtime.flow.kickoff:load_flow_state")
 
 __all__ = ["RESERVED_INPUTS", "FlowCheckpoints", "RunExtension", "run_extension", "state_inputs"]
 
@@ -49,13 +41,6 @@ class FlowCheckpoints(NextRun):
 
     _next_start: object = None
 
-    if TYPE_CHECKING:
-
-        @property
-        def state(self) -> Any: ...
-        def take_state(self, state: object) -> None: ...
-        def _fresh_state(self) -> object: ...
-
     def _init_checkpoint(self, checkpoint: CheckpointSettings | bool | None) -> None:
         if checkpoint is not None:
             self.checkpoint = validate_checkpoint(checkpoint)
@@ -73,26 +58,6 @@ class FlowCheckpoints(NextRun):
             FileNotFoundError: the file does not exist.
         """
         return extension("snapshots.restore")(cls, config)
-
-    def prepare_inputs(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]:
-        """Return the inputs of a kickoff, after the run to continue has been determined.
-
-        Raises:
-            ValueError: a value among the files is not a file, or does not exist.
-            RunError: no state is stored under an id.
-        """
-        config, state_id = options.from_checkpoint, options.restore_from_state_id
-        if options.input_files:
-            inputs = {**inputs, FILES: extension("files.record")(extension("files.read")(options.input_files))}
-        apply_from_checkpoint(self, config)
-        if state_id is None:
-            return inputs
-        if not load_flow_state(cast("Flow", self), state_id):
-            raise RunError(f"no state is stored under `{state_id}`; check the `id`, and where it was stored")
-        state = self.state
-        values: Mapping[str, object] = dict(state)
-        self.take_state(self._fresh_state())
-        return {**{name: value for name, value in values.items() if name != "id"}, **inputs}
 
 
 RESERVED_INPUTS: Final[Mapping[str, str]] = {":turn": "conversations.turns"}

@@ -24,7 +24,7 @@ from crewgraph.definitions.flow.method import (
 from crewgraph.errors import DefinitionError
 from crewgraph.extensions import extension
 
-__all__ = ["FlowDefinition", "build_definition", "plain_condition"]
+__all__ = ["FlowTopology", "build_definition", "plain_condition"]
 
 _RESERVED_NAMES = frozenset(
     (
@@ -54,7 +54,7 @@ _RESERVED_NAMES = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FlowDefinition:
+class FlowTopology:
     """The methods and settings declared by the decorators of a class and its bases."""
 
     name: str
@@ -125,7 +125,7 @@ class FlowDefinition:
         """Warnings about methods that probably do not behave as intended."""
         return tuple(self._find_warnings())
 
-    def with_persistence(self, persistence: object, verbose: bool) -> "FlowDefinition":
+    def with_persistence(self, persistence: object, verbose: bool) -> "FlowTopology":
         """Return this definition with the state saved after every method."""
         return replace(self, persistence=persistence, verbose=verbose, derived=DerivedCache())
 
@@ -198,7 +198,7 @@ def _computes_labels(method: FlowMethod) -> bool:
     return not method.labels and returned_labels(method.func) is None
 
 
-def build_definition(flow: type, base: FlowDefinition | None) -> FlowDefinition:
+def build_definition(flow: type, base: FlowTopology | None) -> FlowTopology:
     """Return the definition of a class.
 
     Args:
@@ -222,7 +222,7 @@ def build_definition(flow: type, base: FlowDefinition | None) -> FlowDefinition:
                 methods[name] = replace(methods[name], func=value)
     declared: Mapping[str, FlowMethod] = getattr(flow, "_declared_methods", {})
     methods |= declared
-    return FlowDefinition(
+    return FlowTopology(
         name=flow.__name__,
         is_declared=bool(declared),
         methods=extension("conversations.methods")(methods) if conversational else methods,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import copy
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self
+from typing import Any, ClassVar, Generic, Literal, Self
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar
@@ -15,15 +15,14 @@ from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew.process import KeepHistory
 from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, run_extension, state_inputs
-from crewgraph.definitions.flow.conversation import FlowConversation
 from crewgraph.definitions.flow.declaration import FlowDeclarations
-from crewgraph.definitions.flow.definition import FlowDefinition, build_definition
-from crewgraph.definitions.flow.fields import declared_fields, set_declared_fields
+from crewgraph.definitions.flow.definition import FlowTopology, build_definition
+from crewgraph.definitions.flow.fields import set_declared_fields
 from crewgraph.definitions.flow.memories import FlowMemories
 from crewgraph.definitions.flow.method import FlowMethod, events_of
 from crewgraph.definitions.flow.persistence import validate_persistence
-from crewgraph.definitions.flow.run_methods import FlowRunMethods, PendingFlowMethods
 from crewgraph.definitions.flow.state import (
+    CURRENT_WRITER,
     StateDict,
     create_state,
     is_incomplete,
@@ -33,22 +32,15 @@ from crewgraph.definitions.flow.state import (
     with_inputs,
     with_new_id,
 )
-from crewgraph.definitions.queue_methods import QueueMethods
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
 from crewgraph.extensions import extension
-from crewgraph.lazy import lazy
 from crewgraph.llm.usage import UsageMetrics
 
-if TYPE_CHECKING:
-    from crewgraph.runtime.flow.kickoff import load_flow_state
-else:
-    load_flow_state = lazy("crewgraph.runtime.flow.kickoff:load_flow_state")
-
-__all__ = ["Flow"]
+__all__ = ["FlowDefinition"]
 
 State = TypeVar("State", default=Any)
 
@@ -56,17 +48,8 @@ _SETTINGS = {"name", "max_method_calls"}
 """Attributes that the constructor sets if the state has no field of the name."""
 
 
-class Flow(
-    FlowDeclarations,
-    FlowMemories,
-    FlowConversation,
-    PendingFlowMethods,
-    FlowCheckpoints,
-    FlowRunMethods,
-    QueueMethods,
-    Generic[State],
-):
-    """The base class of flows, whose methods are decorated with `start`, `listen` and `router`.
+class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[State]):
+    """The fields, the state and the methods of a flow, whose methods are decorated with `start`, `listen` and `router`.
 
     `Flow[State]` sets the pydantic model of the state; the default state is a dict.
     """
@@ -102,16 +85,14 @@ class Flow(
     """How many checkpoints of a run are kept for `history` and `fork`: "all", "latest", or the number of latest ones. Resuming
     needs only the latest. During a run there may be a few more."""
 
-    _definition: ClassVar[FlowDefinition]
-    _fields: ClassVar[frozenset[str]] = frozenset()
+    conversational: ClassVar[bool] = False
+    """Whether the flow is a conversation."""
 
-    def __init_subclass__(cls, **kwargs: object) -> None:
-        super().__init_subclass__(**kwargs)
-        if isinstance(stream := vars(cls).get("stream"), bool):
-            cls.streaming = stream
-            delattr(cls, "stream")
-        cls._fields = declared_fields(cls, Flow)
-        cls.define()
+    input_provider: Any = None
+    """Answers questions of `self.ask`; see `InputProvider`. None uses that of `flow_config`."""
+
+    _definition: ClassVar[FlowTopology]
+    _fields: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def define(cls) -> None:
@@ -219,7 +200,12 @@ class Flow(
         super().__setattr__("streaming" if name == "stream" and isinstance(value, bool) else name, value)
 
     @classmethod
-    def topology(cls) -> FlowDefinition:
+    def stored_classes(cls) -> tuple[type[Any], ...]:
+        """Return the classes of values in checkpoints that the code of the class does not name."""
+        return extension("conversations").stored_classes if cls.conversational else ()
+
+    @classmethod
+    def topology(cls) -> FlowTopology:
         """Return the methods and their triggers; `flow_definition` returns the flow as a declaration."""
         return cls._definition
 
@@ -244,6 +230,11 @@ class Flow(
                 "`self.state.topic = ...`, or `self.state.update(...)` if it is a dict."
             )
         self._state = value
+
+    def running_state(self, otherwise: object) -> Any:
+        """Return the state of the current run of this flow, or `otherwise` outside of runs."""
+        writer = CURRENT_WRITER.get()
+        return writer.state if writer is not None and writer.flow is self else otherwise
 
     @property
     def flow_id(self) -> str:
@@ -329,13 +320,6 @@ class Flow(
         last = [state for state in states if state][-1:]
         self.take_state(self.restored_state({**(last[0] if last else {}), "id": execution_data["id"]}))
 
-    def _load_state(self, flow_id: str) -> bool:
-        """Load the stored state of a run, which the next `kickoff` continues; return whether there is one."""
-        is_stored = load_flow_state(self, flow_id)
-        if is_stored:
-            self._resumed_id = flow_id
-        return is_stored
-
     def take_resumed_id(self) -> str | None:
         """Return the id of the run that the next kickoff continues, and clear it; None if there is none.
 
@@ -392,6 +376,3 @@ class Flow(
     @property
     def _method_execution_counts(self) -> Mapping[str, int]:
         return MappingProxyType(dict(self._last.completed) if self._last is not None else {})
-
-
-Flow.define()  # `__init_subclass__` is for subclasses

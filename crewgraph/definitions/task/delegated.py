@@ -1,22 +1,25 @@
 """A part of a task that was delegated to a coworker."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import PrivateAttr
 
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 
-__all__ = ["DelegatedTask"]
+__all__ = ["DelegatedTaskDefinition"]
 
 
-class DelegatedTask(Task):
+class DelegatedTaskDefinition(TaskDefinition):
     """The work that an agent delegates to a coworker as part of its task."""
 
-    _original: Task = PrivateAttr()
+    part_class: ClassVar[type["DelegatedTaskDefinition"]]
+    """The class that agents get, with the methods that run it; set by `crewgraph.task`."""
+
+    _original: TaskDefinition = PrivateAttr()
     _role: str = PrivateAttr(default="")
 
     @classmethod
-    def of(cls, original: Task, role: str, **fields: Any) -> Self:
+    def of(cls, original: TaskDefinition, role: str, **fields: Any) -> Self:
         """A part of a task.
 
         Args:
@@ -25,12 +28,12 @@ class DelegatedTask(Task):
             fields: of the part.
         """
         part = cls(**fields)
-        part._original = original.original if isinstance(original, DelegatedTask) else original
+        part._original = original.original if isinstance(original, DelegatedTaskDefinition) else original
         part._role = role
         return part
 
     @property
-    def original(self) -> Task:
+    def original(self) -> TaskDefinition:
         """The task that it is a part of."""
         return self._original
 

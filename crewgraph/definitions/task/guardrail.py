@@ -2,32 +2,24 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args, get_origin
+from typing import Any, Literal, Self, cast, get_args, get_origin
 
 from pydantic import BaseModel, Field, TypeAdapter, field_validator, model_validator
 
 from crewgraph.annotations import is_unresolved, signature_of
 from crewgraph.definitions.task.output import TaskOutput
-from crewgraph.lazy import lazy
-from crewgraph.overrides import overridable, override_of
+from crewgraph.overrides import override_of
 from crewgraph.redaction import redact_text
 from crewgraph.text import shorten
-
-if TYPE_CHECKING:
-    from crewgraph.runtime.agent.standalone import ajudge, judge
-else:
-    ajudge = lazy("crewgraph.runtime.agent.standalone:ajudge")
-    judge = lazy("crewgraph.runtime.agent.standalone:judge")
 
 __all__ = [
     "NO_REASON",
     "Faithfulness",
     "Guardrail",
-    "GuardrailMethods",
     "GuardrailResult",
     "Guardrails",
-    "HallucinationGuardrail",
-    "LLMGuardrail",
+    "HallucinationGuardrailDefinition",
+    "LLMGuardrailDefinition",
     "LLMGuardrailResult",
     "ModelGuardrail",
     "model_guardrail",
@@ -137,27 +129,6 @@ def _name(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-class GuardrailMethods:
-    """Calling a model guardrail directly; tasks call the model as part of their own run."""
-
-    @overridable
-    def __call__(self, task_output: "TaskOutput") -> tuple[bool, object]:
-        """Check an output outside of a task.
-
-        Returns:
-            True with the output's text, or False with the reason.
-
-        Raises:
-            OutputInvalid: If the model's verdict cannot be parsed.
-            Exception: Any error of the model.
-        """
-        return judge(cast("ModelGuardrail", self), task_output)
-
-    async def acall(self, task_output: "TaskOutput") -> tuple[bool, Any]:
-        """Async version of `__call__`."""
-        return await ajudge(cast("ModelGuardrail", self), task_output)
-
-
 class LLMGuardrailResult(BaseModel, defer_build=True):
     """What a model says about an output and a rule."""
 
@@ -208,8 +179,8 @@ def _join_sentences(value: Any) -> object:
     return "; ".join(map(str, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType]
 
 
-class ModelGuardrail(GuardrailMethods):
-    """Base class of guardrails that a model checks; callable with an output, or usable as a task's `guardrail=`."""
+class ModelGuardrail:
+    """A rule that a model checks; a subclass with a `__call__` of its own checks in its own way."""
 
     llm: Any
     """The model that checks, as for agents; in a task, None is the model of its agent."""
@@ -221,7 +192,7 @@ class ModelGuardrail(GuardrailMethods):
         return f"{type(self).__name__}({shorten(redact_text(self.description), 60)!r})"
 
 
-class LLMGuardrail(ModelGuardrail):
+class LLMGuardrailDefinition(ModelGuardrail):
     """Checks with a model whether an output follows a rule."""
 
     def __init__(self, description: str, llm: object = None) -> None:
@@ -234,7 +205,7 @@ class LLMGuardrail(ModelGuardrail):
         self.description, self.llm = description, llm
 
 
-class HallucinationGuardrail(ModelGuardrail):
+class HallucinationGuardrailDefinition(ModelGuardrail):
     """Checks with a model whether its context supports everything that an output says."""
 
     description = "the output says nothing that its context does not back"
@@ -264,7 +235,7 @@ class HallucinationGuardrail(ModelGuardrail):
 def model_guardrail(guardrail: object) -> ModelGuardrail | None:
     """Return the guardrail as a `ModelGuardrail`; None for functions and for subclasses that override `__call__`."""
     if isinstance(guardrail, str):
-        return LLMGuardrail(guardrail)
+        return LLMGuardrailDefinition(guardrail)
     if isinstance(guardrail, ModelGuardrail) and override_of(guardrail, "__call__") is None:
         return guardrail
     return None

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, cast, final
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.agent.foreign import AgentField
 from crewgraph.definitions.base import content_key, refuse_reference, refuse_single
 from crewgraph.definitions.fields import CallbackField, FilesField, OutputModelField, ToolsField
@@ -20,14 +20,13 @@ from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.definitions.task.output import OutputFormat, TaskOutput
 from crewgraph.definitions.task.prompt import process_content
-from crewgraph.definitions.task.run_methods import TaskRunMethods
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.prompts.book import default_book
 from crewgraph.prompts.i18n import I18N
 from crewgraph.redaction import redact_text
 from crewgraph.text import fill_path, placeholders
 
-__all__ = ["NOT_SPECIFIED", "ConditionalTask", "NotSpecified", "Task"]
+__all__ = ["NOT_SPECIFIED", "ConditionalTaskDefinition", "NotSpecified", "TaskDefinition"]
 
 
 @final
@@ -50,8 +49,11 @@ NOT_SPECIFIED = NotSpecified()
 _TEMPLATES = ("description", "expected_output", "output_file")
 
 
-class Task(TaskRunMethods, TemplatedDefinition):
+class TaskDefinition(TemplatedDefinition):
     """A piece of work for an agent, with the result that is expected."""
+
+    public_class: ClassVar[type["TaskDefinition"]]
+    """The class that programs use, with the methods that run it; set by `crewgraph.task`."""
 
     _ignored_keywords: ClassVar[frozenset[str]] = frozenset({"i18n"})
     _text_fields: ClassVar[tuple[str, ...]] = _TEMPLATES
@@ -81,7 +83,7 @@ class Task(TaskRunMethods, TemplatedDefinition):
     agent: AgentField | None = None
     """The agent that does the task, or any object with `execute_task`; optional in hierarchical crews."""
 
-    context: Sequence["Task"] | None | NotSpecified = NOT_SPECIFIED
+    context: Sequence["TaskDefinition"] | None | NotSpecified = NOT_SPECIFIED
     """The tasks whose outputs go into the prompt: those listed, such as `[research, interview]`; none for `[]` or None; all
     earlier ones if not given."""
 
@@ -218,7 +220,7 @@ class Task(TaskRunMethods, TemplatedDefinition):
         return f"task `{text if len(text) <= 60 else text[:57] + '...'}`"
 
     def copy(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, agents: Sequence[BaseAgent], task_mapping: Mapping[str, "Task"]
+        self, agents: Sequence[BaseAgentDefinition], task_mapping: Mapping[str, "TaskDefinition"]
     ) -> Self:
         """Return a copy that has not run, with a new identity and the same functions and tools.
 
@@ -290,7 +292,7 @@ class Task(TaskRunMethods, TemplatedDefinition):
         others = cast("list[object]", context) if isinstance(context, (list, tuple)) else ()
         for other in others:
             refuse_reference(other, "a task")
-            if not isinstance(other, (Task, Mapping)):
+            if not isinstance(other, (TaskDefinition, Mapping)):
                 raise PydanticCustomError(
                     "model_type",
                     "{other} is not a task; `context` holds the tasks themselves: `context=[research]`.",
@@ -379,7 +381,7 @@ class Task(TaskRunMethods, TemplatedDefinition):
     __str__ = __repr__
 
 
-class ConditionalTask(Task):
+class ConditionalTaskDefinition(TaskDefinition):
     """A task that runs only if its condition accepts the output of the task before it."""
 
     condition: Callable[[TaskOutput], bool] | None = None

@@ -25,17 +25,16 @@ from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain as plain_data
 from crewgraph.core.saving import InlineGraph
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.agent.delegation_tools import CoworkerTool, find_coworker
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.foreign import as_agent
-from crewgraph.definitions.agent.lite_agent import LiteAgentOutput
+from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanStep
 from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.run_options import Inputs
-from crewgraph.definitions.task.guardrail import HallucinationGuardrail, ModelGuardrail
+from crewgraph.definitions.task.guardrail import HallucinationGuardrailDefinition, ModelGuardrail
 from crewgraph.definitions.task.output import TaskOutput
-from crewgraph.definitions.task.task import Task
-from crewgraph.errors import DefinitionError, RunError, ToolFailed
+from crewgraph.definitions.task.task import TaskDefinition
+from crewgraph.errors import DefinitionError, RunError
 from crewgraph.events.lineage import running
 from crewgraph.llm.conversation import read_messages
 from crewgraph.llm.resolve import as_model
@@ -61,7 +60,6 @@ __all__ = [
     "anext_answer",
     "answer",
     "areply",
-    "delegate_to_coworker",
     "execute",
     "judge",
     "next_answer",
@@ -81,60 +79,54 @@ _UNSTORED = RunPlace(checkpointer=False, thread_id=None, detached=True)
 _Body = Callable[[TaskBinding, Mapping[str, object]], Body[PlainDict]]
 
 
-def execute(task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None) -> TaskOutput:
+def execute(
+    task: TaskDefinition, agent: BaseAgentDefinition | None, context: str | None, tools: Sequence[object] | None
+) -> TaskOutput:
     """Execute a task; see `Task.execute_sync`."""
     return drive(_execute(task, agent, context, tools))
 
 
 async def aexecute(
-    task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None
+    task: TaskDefinition, agent: BaseAgentDefinition | None, context: str | None, tools: Sequence[object] | None
 ) -> TaskOutput:
     """Execute a task on this event loop; see `Task.aexecute_sync`."""
     return await adrive(_execute(task, agent, context, tools))
 
 
-def answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[object] | None) -> str:
+def answer(
+    agent: BaseAgentDefinition, task: TaskDefinition, context: str | None, tools: Sequence[object] | None
+) -> str:
     """Work on a task; see `Agent.execute_task`."""
     return drive(_answer(agent, task, context, tools))
 
 
-async def aanswer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[object] | None) -> str:
+async def aanswer(
+    agent: BaseAgentDefinition, task: TaskDefinition, context: str | None, tools: Sequence[object] | None
+) -> str:
     """Work on a task on this event loop; see `Agent.aexecute_task`."""
     return await adrive(_answer(agent, task, context, tools))
 
 
-def delegate_to_coworker(tool: CoworkerTool, args: Mapping[str, str]) -> str:
-    """Have a coworker do something; see `CoworkerTool`."""
-    book, roles = default_book(), [agent.role for agent in tool.agents]
-    index = find_coworker(args["coworker"], roles)
-    if index is None:
-        coworkers = "\n".join(f"- {role}" for role in roles)
-        raise ToolFailed(book.error("agent_tool_unexisting_coworker", coworkers=coworkers))
-    request, context = tool.request_of(args)
-    task = Task(description=request, expected_output=book.slice("manager_request"), agent=tool.agents[index])
-    return tool.agents[index].execute_task(task, context)
-
-
 def reply(
-    agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: object = None
+    agent: BaseAgentDefinition, messages: object, structure: type[BaseModel] | None, files: object = None
 ) -> LiteAgentOutput:
     """Answer a conversation; see `Agent.kickoff`."""
     return drive(reply_program(agent, messages, structure, files))
 
 
 async def areply(
-    agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: object = None
+    agent: BaseAgentDefinition, messages: object, structure: type[BaseModel] | None, files: object = None
 ) -> LiteAgentOutput:
     """Answer a conversation on this event loop; see `Agent.akickoff`."""
     return await adrive(reply_program(agent, messages, structure, files))
 
 
-def next_answer(binding: AgentBinding, task: Task, messages: Sequence[Message]) -> PlainDict:
+def next_answer(binding: AgentBinding, task: TaskDefinition, messages: Sequence[Message]) -> PlainDict:
     """Return another answer to a conversation about a task; see `WorkInReview`."""
     return drive(next_answer_program(binding, task, messages))
 
 
-async def anext_answer(binding: AgentBinding, task: Task, messages: Sequence[Message]) -> PlainDict:
+async def anext_answer(binding: AgentBinding, task: TaskDefinition, messages: Sequence[Message]) -> PlainDict:
     """Return another answer to a conversation about a task, on this event loop."""
     return await adrive(next_answer_program(binding, task, messages))
 
@@ -149,14 +141,14 @@ async def ajudge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, s
     return await adrive(_judgement(guardrail, output))
 
 
-def prompt(task: Task) -> str:
+def prompt(task: TaskDefinition) -> str:
     """Return the prompt of a task; see `Task.prompt`."""
     book = default_book() if task.agent is None else task.agent.wording()
     return task_prompt(task, standalone_briefing(task, task.agent, ""), book)
 
 
 def _execute(
-    task: Task, agent: BaseAgent | None, context: str | None, tools: Sequence[object] | None
+    task: TaskDefinition, agent: BaseAgentDefinition | None, context: str | None, tools: Sequence[object] | None
 ) -> Program[TaskOutput]:
     agent = task.agent if agent is None else as_agent(agent)
     if agent is None:
@@ -169,14 +161,16 @@ def _execute(
     return output
 
 
-def _answer(agent: BaseAgent, task: Task, context: str | None, tools: Sequence[object] | None) -> Program[str]:
+def _answer(
+    agent: BaseAgentDefinition, task: TaskDefinition, context: str | None, tools: Sequence[object] | None
+) -> Program[str]:
     plain = yield from _run_task_body(single_binding(task, agent, context, tools), answer_body)
     _charge_usage(task, plain["usage"])
     _mark_reviewed(task)
     return plain["answer"]
 
 
-def plan(agent: BaseAgent, task: Task) -> Program[PlainDict | None]:
+def plan(agent: BaseAgentDefinition, task: TaskDefinition) -> Program[PlainDict | None]:
     """Return the agent's plan for a task: its text as `plan`, and whether it is `ready`; None if there is none."""
     plain = yield from _run_task_body(single_binding(task, agent, None, None), plan_body)
     _charge_usage(task, plain["usage"])
@@ -184,12 +178,12 @@ def plan(agent: BaseAgent, task: Task) -> Program[PlainDict | None]:
 
 
 def reply_program(
-    agent: BaseAgent, messages: object, structure: type[BaseModel] | None, files: object = None
+    agent: BaseAgentDefinition, messages: object, structure: type[BaseModel] | None, files: object = None
 ) -> Program[LiteAgentOutput]:
     """Return an agent's answer to a conversation; see `Agent.kickoff`."""
     check_agent(agent)
     binding = bind_agent(agent)
-    if override_of(agent, "execute_task") is not None and not isinstance(agent, Agent):
+    if override_of(agent, "execute_task") is not None and not isinstance(agent, AgentDefinition):
         raise RunError(f"{binding.where} has its own execution logic, which works on tasks only: give it a `Task`")
     inputs: dict[str, object] = {"messages": _conversation(messages, binding.where)}
     _check_structure(structure, binding.where)
@@ -203,7 +197,7 @@ def reply_program(
 
 
 def _reply(
-    agent: BaseAgent, inputs: Inputs, structure: type[BaseModel] | None, binding: AgentBinding
+    agent: BaseAgentDefinition, inputs: Inputs, structure: type[BaseModel] | None, binding: AgentBinding
 ) -> Program[LiteAgentOutput]:
     body = partial(kickoff_body, structure, binding)
     place, observers = agent_observers(agent, inputs)
@@ -214,7 +208,9 @@ def _reply(
     return LiteAgentOutput.from_plain(plain, structure)
 
 
-def next_answer_program(binding: AgentBinding, task: Task | None, messages: Sequence[Message]) -> Program[PlainDict]:
+def next_answer_program(
+    binding: AgentBinding, task: TaskDefinition | None, messages: Sequence[Message]
+) -> Program[PlainDict]:
     """Continue a conversation of an agent to its next answer; see `continue_body`."""
     body = partial(continue_body, binding, task, messages)
     result = yield from run_standalone(f"Continue: {binding.slug}", binding.slug, body, binding=binding)
@@ -241,7 +237,7 @@ def _run_task_body(assignment: TaskBinding, body: _Body, notes: RunNotes | None 
 
 
 def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, str | None]]:
-    if isinstance(guardrail, HallucinationGuardrail) and guardrail.context is None:
+    if isinstance(guardrail, HallucinationGuardrailDefinition) and guardrail.context is None:
         raise ValueError(
             "a HallucinationGuardrail called outside of a task needs `context=`, the reference to check the output against"
         )
@@ -310,14 +306,14 @@ def _resume_value(place: RunPlace, state: StateSnapshot) -> object:
     return place.answers(state.interrupts) if place.method is not None else None
 
 
-def _mark_reviewed(task: Task) -> None:
+def _mark_reviewed(task: TaskDefinition) -> None:
     """Mark the current task as reviewed by a person, if it requires a review."""
     ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
         ongoing.reviewed = True
 
 
-def _charge_usage(task: Task, usage: Mapping[str, object]) -> None:
+def _charge_usage(task: TaskDefinition, usage: Mapping[str, object]) -> None:
     """Charge the usage of a built-in method that a user's override calls to the current task."""
     ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
@@ -361,10 +357,12 @@ class AgentReasoning:
         description: str | None = None,
         expected_output: str | None = None,
     ) -> None:
-        if isinstance(agent, Task) or isinstance(task, Agent):
+        if isinstance(agent, TaskDefinition) or isinstance(task, AgentDefinition):
             agent, task = task, agent
-        self.agent: Agent = agent
-        self.task: Task = task or Task(description=description or "", expected_output=expected_output or "")
+        self.agent: AgentDefinition = agent
+        self.task: TaskDefinition = task or TaskDefinition(
+            description=description or "", expected_output=expected_output or ""
+        )
 
     @property
     def description(self) -> str:

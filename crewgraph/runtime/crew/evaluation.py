@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY
 from crewgraph.compiler.agent.models import first_llm, model_of
@@ -11,19 +11,18 @@ from crewgraph.compiler.crew.marking import mark_outputs
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, UserCall, adrive, drive
 from crewgraph.core.protocols import Model
-from crewgraph.definitions.agent.agent import Agent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import AgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.evaluation import CrewTestResult, ScoredRound, TaskScore, mean
 from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.events.training import (
     CrewTestCompletedEvent,
     CrewTestFailedEvent,
     CrewTestResultEvent,
     CrewTestStartedEvent,
 )
-from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, total
 from crewgraph.observe.progress import progress
@@ -35,11 +34,6 @@ from crewgraph.runtime.crew.training import checked_rounds
 from crewgraph.runtime.execution import WaitForListeners, interruptible
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
-
-if TYPE_CHECKING:
-    from crewgraph.observe.table import show_table
-else:
-    show_table = lazy("crewgraph.observe.table:show_table")
 
 __all__ = ["aevaluate_crew", "evaluate_crew", "show_scores"]
 
@@ -64,6 +58,8 @@ def show_scores(result: CrewTestResult) -> None:
     ]
     heads = ["Task", "Agent", *(f"Round {number}" for number in range(1, len(rounds) + 1)), "Average"]
     below = f"Judging took another {result.evaluation_usage.total_tokens} tokens."
+    from crewgraph.observe.table import show_table
+
     show_table(f"Scores from 1 to 10, given by {result.model}", 2, heads, [tasks, whole], below)
 
 
@@ -85,7 +81,7 @@ _log = redacted_logger("crewgraph")
 
 
 def evaluate_crew(
-    crew: Crew, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
+    crew: CrewDefinition, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew; see `Crew.test`."""
     with interruptible():
@@ -93,7 +89,7 @@ def evaluate_crew(
 
 
 async def aevaluate_crew(
-    crew: Crew, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
+    crew: CrewDefinition, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> CrewTestResult:
     """Test a crew on this event loop; see `Crew.atest`."""
     with interruptible():
@@ -101,7 +97,7 @@ async def aevaluate_crew(
 
 
 def _test(
-    crew: Crew, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
+    crew: CrewDefinition, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> Program[CrewTestResult]:
     rounds = checked_rounds(n_iterations)
     values = validate_inputs(inputs or {})
@@ -138,13 +134,13 @@ def _test(
     return result
 
 
-def _run_round(crew: Crew, inputs: Inputs, checkpointer: Checkpointer) -> Program[Any]:
+def _run_round(crew: CrewDefinition, inputs: Inputs, checkpointer: Checkpointer) -> Program[Any]:
     """A test round; the crew saves no memories of it, so that rounds do not influence each other."""
     with scoped(CREW_WITHOUT_MEMORY, crew):
         return (yield from kickoff_program(crew, inputs, RunOptions(checkpointer=checkpointer)))
 
 
-def _outputs(crew: Crew, output: object) -> list[tuple[Task, TaskOutput]]:
+def _outputs(crew: CrewDefinition, output: object) -> list[tuple[TaskDefinition, TaskOutput]]:
     """Return the tasks with their outputs."""
     if isinstance(output, CrewOutput) and len(output.tasks_output) == len(crew.tasks):
         return list(zip(crew.tasks, output.tasks_output, strict=True))
@@ -155,17 +151,19 @@ def _outputs(crew: Crew, output: object) -> list[tuple[Task, TaskOutput]]:
 class _Judge:
     """Scores the outputs of tasks."""
 
-    def __init__(self, crew: Crew, llm: object) -> None:
+    def __init__(self, crew: CrewDefinition, llm: object) -> None:
         self._crew, self._book = crew, crew.texts.book
         self.model: Model = as_model(llm)  # a missing model fails here, before anything is paid for
-        self._agent = Agent(
+        self._agent = AgentDefinition(
             role=self._book.slice("evaluator_role"),
             goal=self._book.slice("evaluator_goal"),
             backstory=self._book.slice("evaluator_backstory"),
             llm=llm,
         )
 
-    def scores(self, outputs: Sequence[tuple[Task, TaskOutput]], result: CrewTestResult) -> Program[list[TaskScore]]:
+    def scores(
+        self, outputs: Sequence[tuple[TaskDefinition, TaskOutput]], result: CrewTestResult
+    ) -> Program[list[TaskScore]]:
         """Return the scores of a round; the usage of the judging model is added to the result."""
         judged = [(output, self._model_for(task)) for task, output in outputs if not output.was_skipped]
         marks: list[PlainDict] = []
@@ -186,10 +184,10 @@ class _Judge:
         result.evaluation_usage.add_usage_metrics(ledger.total)
         return scores
 
-    def _model_for(self, task: Task) -> Model:
+    def _model_for(self, task: TaskDefinition) -> Model:
         return model_of(self._agent.llm, self._agent, task, self._crew)
 
-    def _report(self, task: Task, score: TaskScore) -> None:
+    def _report(self, task: TaskDefinition, score: TaskScore) -> None:
         if score.error is not None:
             _log.warning("task `%s` could not be judged: %s", score.task, score.error)
         if score.score is not None:
@@ -207,7 +205,7 @@ def _round(output: object, scores: list[TaskScore], seconds: float) -> ScoredRou
     return ScoredRound(scores=scores, seconds=seconds, usage=total(score.usage for score in scores), cost=cost)
 
 
-def _score(task: Task, output: TaskOutput, mark: PlainDict) -> TaskScore:
+def _score(task: TaskDefinition, output: TaskOutput, mark: PlainDict) -> TaskScore:
     return TaskScore(
         task=output.name or output.description,
         agent=output.agent,

@@ -12,7 +12,8 @@ from crewgraph.compiler.agent.knowledge import load_knowledge_once
 from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.core.cancellation import giving_up
 from crewgraph.core.interruption import interrupt_in
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.core.loops.bridge import acall
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.llm.usage import total
@@ -28,7 +29,7 @@ _Outcome = CrewOutput | BaseException
 
 
 def kickoff_for_each(
-    crew: Crew,
+    crew: CrewDefinition,
     inputs: Sequence[Inputs],
     options: RunOptions = DEFAULT_OPTIONS,
     *,
@@ -66,7 +67,7 @@ def kickoff_for_each(
 
 
 async def akickoff_for_each(
-    crew: Crew,
+    crew: CrewDefinition,
     inputs: Sequence[Inputs],
     options: RunOptions = DEFAULT_OPTIONS,
     *,
@@ -88,8 +89,8 @@ async def akickoff_for_each(
                 own = override_of(crew, "kickoff_async") or override_of(crew, "akickoff")
                 if own is not None:
                     return await own(inputs=item.inputs)
-                if override_of(crew, "kickoff") is not None:
-                    return await Crew.kickoff_async(crew, item.inputs)
+                if (own := override_of(crew, "kickoff")) is not None:
+                    return await acall(own, item.inputs)
                 return await akickoff_crew(crew, item.inputs, replace(options, thread_id=item.thread_id))
 
     with shown, load_knowledge_once():
@@ -118,12 +119,12 @@ def _items(inputs: object, max_concurrency: int | None) -> list[_Item]:
     return [_Item(item) for item in entries]
 
 
-def _progress(crew: Crew, items: Sequence[_Item]) -> ProgressLine:
+def _progress(crew: CrewDefinition, items: Sequence[_Item]) -> ProgressLine:
     """Return the progress line of the runs; hidden if the crew is verbose."""
     return progress(f"Crew {crew.name}", len(items), "runs", shown=not (crew.verbose or crew.live_view))
 
 
-def _collect(crew: Crew, items: Sequence[_Item], outcomes: Sequence[_Outcome]) -> list[CrewOutput]:
+def _collect(crew: CrewDefinition, items: Sequence[_Item], outcomes: Sequence[_Outcome]) -> list[CrewOutput]:
     """Return the outputs in order, or raise the first failure, which carries the available ones."""
     failures = {index: outcome for index, outcome in enumerate(outcomes) if isinstance(outcome, BaseException)}
     outputs = [None if isinstance(outcome, BaseException) else outcome for outcome in outcomes]

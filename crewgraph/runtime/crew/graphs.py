@@ -19,7 +19,7 @@ from crewgraph.compiler.task.binding import TaskBinding, bind_tasks, crew_graph_
 from crewgraph.compiler.task.lessons import TrainingData, training_data_of
 from crewgraph.compiler.task.training import TRAINING
 from crewgraph.core.pregel import node_name
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.revision import Revision
 from crewgraph.definitions.task.output import set_fields
 from crewgraph.errors import CompileError
@@ -50,7 +50,7 @@ class CrewGraph:
 
 
 def compile_crew(
-    crew: Crew,
+    crew: CrewDefinition,
     *,
     granularity: str = "task",
     checkpointer: Any = None,
@@ -104,7 +104,7 @@ def _node_names(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, merged: bool = False) -> CrewGraph:
+def graph_of(crew: CrewDefinition, checkpointer: Any, granularity: str = "task", *, merged: bool = False) -> CrewGraph:
     """Return the graph that runs a crew; the crew is checked and compiled again only if it has changed.
 
     Args:
@@ -130,7 +130,9 @@ def graph_of(crew: Crew, checkpointer: Any, granularity: str = "task", *, merged
     return current
 
 
-def _checked(crew: Crew, lessons: TrainingData, checkpointer: Any, granularity: str, merged: bool) -> CrewGraph:
+def _checked(
+    crew: CrewDefinition, lessons: TrainingData, checkpointer: Any, granularity: str, merged: bool
+) -> CrewGraph:
     """Check a crew, and compile it unless its graph is the same as that of a former run."""
     check_crew(crew)
     check_budgets(crew)
@@ -151,7 +153,7 @@ def _checked(crew: Crew, lessons: TrainingData, checkpointer: Any, granularity: 
     return CrewGraph(graph, tasks, planning, needs, revision, crew_labels(crew.name, tasks))
 
 
-def _refuse_in_training(crew: Crew) -> None:
+def _refuse_in_training(crew: CrewDefinition) -> None:
     training = TRAINING.get()
     if crew.training and (training is None or training.crew is not crew):
         raise CompileError(
@@ -160,7 +162,7 @@ def _refuse_in_training(crew: Crew) -> None:
         )
 
 
-def _bind_with_lessons(crew: Crew, lessons: TrainingData) -> list[TaskBinding]:
+def _bind_with_lessons(crew: CrewDefinition, lessons: TrainingData) -> list[TaskBinding]:
     return [replace(bind_task, lessons=lessons) for bind_task in bind_tasks(crew)]
 
 

@@ -21,12 +21,11 @@ from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.questions import file_answer, own_id, questions_in
 from crewgraph.core.replay import REPORTED
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import RunError
-from crewgraph.lazy import lazy
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import crew_output
 from crewgraph.runtime.execution import ReadState, Run
@@ -37,15 +36,7 @@ from crewgraph.scoped import give_back
 from crewgraph.tools.base import approval_of
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunFilter, format_questions
-    from crewgraph.runtime.runs.index import crew_question, list_crew_runs
-else:
-    CrewQuestion = lazy("crewgraph.definitions.crew.pending:CrewQuestion")
-    PendingCrew = lazy("crewgraph.definitions.crew.pending:PendingCrew")
-    RunFilter = lazy("crewgraph.definitions.crew.pending:RunFilter")
-    format_questions = lazy("crewgraph.definitions.crew.pending:format_questions")
-    crew_question = lazy("crewgraph.runtime.runs.index:crew_question")
-    list_crew_runs = lazy("crewgraph.runtime.runs.index:list_crew_runs")
+    from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew
 
 __all__ = [
     "acrew_questions",
@@ -64,22 +55,25 @@ _IN_MEMORY = InMemorySaver()
 """In-memory storage for unstored runs that ask questions at the terminal; removed when the runs end."""
 
 
-def crew_questions(crew: Crew, checkpointer: Checkpointer) -> list[PendingCrew]:
+def crew_questions(crew: CrewDefinition, checkpointer: Checkpointer) -> "list[PendingCrew]":
     """List the runs that wait for answers; see `Crew.pending`."""
     return drive(_pending(crew, checkpointer))
 
 
-async def acrew_questions(crew: Crew, checkpointer: Checkpointer) -> list[PendingCrew]:
+async def acrew_questions(crew: CrewDefinition, checkpointer: Checkpointer) -> "list[PendingCrew]":
     """List the runs that wait for answers; see `Crew.pending`."""
     return await adrive(_pending(crew, checkpointer))
 
 
-def _pending(crew: Crew, checkpointer: Checkpointer) -> Program[list[PendingCrew]]:
+def _pending(crew: CrewDefinition, checkpointer: Checkpointer) -> "Program[list[PendingCrew]]":
     saver = checkpointer_for(checkpointer, crew.checkpointer)
     pending: list[PendingCrew] = []
     if saver is None:
         return pending
     compiled = graph_of(crew, saver)
+    from crewgraph.definitions.crew.pending import RunFilter
+    from crewgraph.runtime.runs.index import list_crew_runs
+
     for run in (yield from list_crew_runs(crew, RunFilter(status="waiting"), saver)):
         state = yield ReadState(compiled.graph, {"configurable": {"thread_id": run.thread_id}})
         questions = cast("tuple[CrewQuestion, ...]", run.questions)
@@ -89,8 +83,8 @@ def _pending(crew: Crew, checkpointer: Checkpointer) -> Program[list[PendingCrew
 
 
 def pending_crew(
-    crew: Crew, done: CrewOutput, tasks: Sequence[TaskBinding], questions: Sequence[CrewQuestion]
-) -> PendingCrew:
+    crew: CrewDefinition, done: CrewOutput, tasks: Sequence[TaskBinding], questions: "Sequence[CrewQuestion]"
+) -> "PendingCrew":
     """Return the pending output of a run that waits for answers.
 
     Args:
@@ -109,6 +103,8 @@ def pending_crew(
         )
     slugs = [task.slug for task in tasks]
     ordered = sorted(questions, key=lambda item: slugs.index(item.task) if item.task in slugs else len(slugs))
+    from crewgraph.definitions.crew.pending import PendingCrew
+
     return PendingCrew(
         crew=crew.name,
         tasks_output=done.tasks_output,
@@ -195,6 +191,8 @@ def run_with_questions(
 
 
 def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:
+    from crewgraph.runtime.runs.index import crew_question
+
     task = crew_question(interrupt).task
     return nodes.index(task) if task in nodes else len(nodes)
 
@@ -204,6 +202,8 @@ def _ask_at_terminal(
 ) -> "Program[Command[object] | None]":
     checkpoint = yield Saving(saver, "get_tuple", config)
     titles = {task.slug: _title(task.task) for task in tasks}
+    from crewgraph.runtime.runs.index import crew_question
+
     questions = [crew_question(item) for item in interrupts]
     answers = yield _AskAtTerminal({question.id: _prompt(question, titles) for question in questions})
     return (yield from _store_answers(interrupts, answers, saver, checkpoint.config))
@@ -222,18 +222,18 @@ class _AskAtTerminal(Operation):
         return await in_thread(self.run)
 
 
-def _title(task: Task) -> str:
+def _title(task: TaskDefinition) -> str:
     return task.name or textwrap.shorten(task.description, _MAX_TITLE, placeholder=" …")
 
 
-def _prompt(question: CrewQuestion, titles: Mapping[str, str]) -> str:
+def _prompt(question: "CrewQuestion", titles: Mapping[str, str]) -> str:
     where = f"[{titles.get(question.task or '') or question.agent}] " if question.agent else ""
     lines = [f"{where}{item}" for item in (question.refused, question.text) if item is not None]
     return "\n".join(["", *lines, "> "])
 
 
 def file_answers(
-    crew: Crew, place: RunPlace, config: RunnableConfig, answer: object
+    crew: CrewDefinition, place: RunPlace, config: RunnableConfig, answer: object
 ) -> "Program[Command[object] | None]":
     """Return the resume value for the answers to a run's questions.
 
@@ -263,6 +263,8 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
     Raises:
         RunError: an answer is for an unknown question, or it is not clear for which one.
     """
+    from crewgraph.runtime.runs.index import crew_question
+
     questions = [crew_question(item) for item in interrupts]
     ids = {question.id for question in questions}
     if isinstance(answer, Mapping) and answer and set(cast("Mapping[str, object]", answer)) <= ids:
@@ -270,6 +272,8 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
     elif len(questions) == 1 and not _needs_ids(questions[0], answer):
         answers = {questions[0].id: cast("object", answer)}
     else:
+        from crewgraph.definitions.crew.pending import format_questions
+
         raise RunError(
             f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, but {answer!r:.200} matches "
             f"none of its questions. Pass a dict of answers by question id. The questions: {format_questions(questions)}"
@@ -280,7 +284,7 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
         raise RunError(f"an answer to {where} is {error}") from error
 
 
-def _needs_ids(question: CrewQuestion, answer: Any) -> bool:
+def _needs_ids(question: "CrewQuestion", answer: Any) -> bool:
     """Whether an answer can only be a dict of answers by question id."""
     if not isinstance(answer, Mapping) or question.kind == "question":
         return False

@@ -25,15 +25,15 @@ from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
 from crewgraph.core.operations import Program, Saving, UserCall, adrive, drive
 from crewgraph.core.resources import RunResources
 from crewgraph.core.saving import began
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, set_fields
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, OutputInvalid, RunError, UnknownRun
+from crewgraph.events import late
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.lineage import running
-from crewgraph.lazy import lazy
 from crewgraph.llm.resolve import as_model
 from crewgraph.runtime.crew.graphs import CrewGraph, graph_of
 from crewgraph.runtime.crew.human_input import file_answers, forget, pending_crew, place_to_ask, run_with_questions
@@ -75,24 +75,7 @@ from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.tracebacks import drop_graph_notes, note_once
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.crew.pending import PendingCrew
-    from crewgraph.events.crew import (
-        CrewKickoffCompletedEvent,
-        CrewKickoffFailedEvent,
-        CrewKickoffPausedEvent,
-        CrewKickoffStartedEvent,
-    )
-    from crewgraph.runtime.runs.index import crew_question
-    from crewgraph.runtime.runs.stored_run import read_stored_run
     from crewgraph.runtime.streaming.crew_audience import CrewAudience
-else:
-    PendingCrew = lazy("crewgraph.definitions.crew.pending:PendingCrew")
-    crew_question = lazy("crewgraph.runtime.runs.index:crew_question")
-    read_stored_run = lazy("crewgraph.runtime.runs.stored_run:read_stored_run")
-    CrewKickoffCompletedEvent = lazy("crewgraph.events.crew:CrewKickoffCompletedEvent")
-    CrewKickoffFailedEvent = lazy("crewgraph.events.crew:CrewKickoffFailedEvent")
-    CrewKickoffPausedEvent = lazy("crewgraph.events.crew:CrewKickoffPausedEvent")
-    CrewKickoffStartedEvent = lazy("crewgraph.events.crew:CrewKickoffStartedEvent")
 
 __all__ = [
     "CrewRun",
@@ -115,7 +98,7 @@ _LEAST_STEPS = 10_000
 
 
 def kickoff_crew(
-    crew: Crew,
+    crew: CrewDefinition,
     inputs: Inputs | None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> CrewOutput:
@@ -125,7 +108,7 @@ def kickoff_crew(
 
 
 async def akickoff_crew(
-    crew: Crew,
+    crew: CrewDefinition,
     inputs: Inputs | None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> CrewOutput:
@@ -134,14 +117,16 @@ async def akickoff_crew(
         return await adrive(kickoff_program(crew, inputs, options))
 
 
-def resume_crew(crew: Crew, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
+def resume_crew(
+    crew: CrewDefinition, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None
+) -> CrewOutput:
     """Continue a run; see `Crew.resume`."""
     with interruptible():
         return drive(resume_program(crew, thread_id, checkpointer, answer))
 
 
 async def aresume_crew(
-    crew: Crew, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None
+    crew: CrewDefinition, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None
 ) -> CrewOutput:
     """Continue a run on this event loop; see `Crew.aresume`."""
     with interruptible():
@@ -149,7 +134,7 @@ async def aresume_crew(
 
 
 def kickoff_program(
-    crew: Crew,
+    crew: CrewDefinition,
     inputs: Inputs | None,
     options: RunOptions,
     audience: "CrewAudience | None" = None,
@@ -167,7 +152,7 @@ def kickoff_program(
 
 
 def _start(
-    crew: Crew,
+    crew: CrewDefinition,
     inputs: Inputs | None,
     options: RunOptions,
     audience: "CrewAudience | None",
@@ -180,8 +165,8 @@ def _start(
         raise
     except BaseException as error:  # listeners get a start event for every end event
         fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": options.thread_id}
-        emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=shown or None)
-        emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
+        emit_crew_event(late.CrewKickoffStartedEvent, crew, **fields, inputs=shown or None)
+        emit_crew_event(late.CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
         raise
     if audience is not None:
         audience.start(crew.name, run.place.shown_thread, prepared, run.tasks, run.planning)
@@ -195,7 +180,7 @@ def _start(
 
 
 def _prepare(
-    crew: Crew,
+    crew: CrewDefinition,
     inputs: Inputs | None,
     options: RunOptions,
     resources: RunResources,
@@ -238,7 +223,7 @@ def _prepare(
 
 
 def resume_program(
-    crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: object = None
+    crew: CrewDefinition, thread_id: str, checkpointer: Checkpointer, answer: object = None
 ) -> Program[CrewOutput]:
     """Return a resume as a program."""
     with closing(RunResources()) as resources:
@@ -246,7 +231,7 @@ def resume_program(
 
 
 def _resume(
-    crew: Crew, thread_id: str, checkpointer: Checkpointer, answer: object, resources: RunResources
+    crew: CrewDefinition, thread_id: str, checkpointer: Checkpointer, answer: object, resources: RunResources
 ) -> Program[CrewOutput]:
     if not thread_id:
         raise RunError(
@@ -271,19 +256,23 @@ def _resume(
     return (yield from run.execute(resume_value, state.values.get(INPUTS) or {}))
 
 
-def run_or_resume_crew(crew: Crew, thread_id: str, inputs: Inputs | None, options: RunOptions) -> CrewOutput:
+def run_or_resume_crew(crew: CrewDefinition, thread_id: str, inputs: Inputs | None, options: RunOptions) -> CrewOutput:
     """Run a thread to its end, whatever its current status; see `Crew.run_or_resume`."""
     with interruptible():
         return drive(configured(options.config, _run_or_resume(crew, thread_id, inputs, options)))
 
 
-async def arun_or_resume_crew(crew: Crew, thread_id: str, inputs: Inputs | None, options: RunOptions) -> CrewOutput:
+async def arun_or_resume_crew(
+    crew: CrewDefinition, thread_id: str, inputs: Inputs | None, options: RunOptions
+) -> CrewOutput:
     """Run a thread to its end on this event loop; see `Crew.run_or_resume`."""
     with interruptible():
         return await adrive(configured(options.config, _run_or_resume(crew, thread_id, inputs, options)))
 
 
-def _run_or_resume(crew: Crew, thread_id: str, inputs: Inputs | None, options: RunOptions) -> Program[CrewOutput]:
+def _run_or_resume(
+    crew: CrewDefinition, thread_id: str, inputs: Inputs | None, options: RunOptions
+) -> Program[CrewOutput]:
     if not thread_id:
         raise RunError("`run_or_resume` needs a `thread_id`, the name that the run is stored under")
     options = replace(options, thread_id=thread_id)
@@ -298,7 +287,7 @@ def _run_or_resume(crew: Crew, thread_id: str, inputs: Inputs | None, options: R
         return (yield from _resume(crew, thread_id, options.checkpointer, None, resources))
 
 
-def stored_crew_output(crew: Crew, thread_id: str, saver: Any) -> Program[CrewOutput]:
+def stored_crew_output(crew: CrewDefinition, thread_id: str, saver: Any) -> Program[CrewOutput]:
     """Return the output of a stored run that is done, or waits, without running anything.
 
     Args:
@@ -319,6 +308,8 @@ def stored_crew_output(crew: Crew, thread_id: str, saver: Any) -> Program[CrewOu
         state = yield ReadState(compiled.graph, config)
     check_stored([*compiled.tasks], state.values, thread_id)
     notes = RunNotes(crew=crew)
+    from crewgraph.runtime.runs.index import crew_question
+
     if questions := [crew_question(question) for question in state.interrupts]:
         done = crew_output(compiled.tasks, state.values, thread_id, notes, compiled.planning)
         return pending_crew(crew, done, compiled.tasks, questions)
@@ -350,7 +341,7 @@ class CrewRun:
     """A run before its start: the graph and where it is stored."""
 
     def __init__(
-        self, crew: Crew, place: RunPlace, granularity: str, resources: RunResources, *, watched: bool = True
+        self, crew: CrewDefinition, place: RunPlace, granularity: str, resources: RunResources, *, watched: bool = True
     ) -> None:
         self.crew, self.granularity, self.resources = crew, granularity, resources
         self._merged = place.checkpointer is False and granularity == "task" and not watched
@@ -438,6 +429,8 @@ class CrewRun:
             RunError: the run is another crew's, or the crew has changed since.
         """
         assert self.place.thread_id is not None
+        from crewgraph.runtime.runs.stored_run import read_stored_run
+
         stored = yield from read_stored_run(self.place.checkpointer, self.place.thread_id, crew=self.crew)
         written = {*stored.values, *(channel for _, channel, _ in stored.checkpoint.pending_writes or ())}
         check_continues(self.graph, stored.checkpoint, written)
@@ -459,15 +452,17 @@ class CrewRun:
                 agent.crew = crew
         fields: dict[str, object] = {"crew_name": crew.name, "crew": crew, "thread_id": self.place.shown_thread}
         observers = crew_observers(crew, self.place, self.tasks, inputs, self.origin) if self.needs.observers else ()
+        from crewgraph.definitions.crew.pending import PendingCrew
+
         with running(), observed(observers) if observers else nullcontext():
-            emit_crew_event(CrewKickoffStartedEvent, crew, **fields, inputs=dict(inputs) if has_inputs else None)
+            emit_crew_event(late.CrewKickoffStartedEvent, crew, **fields, inputs=dict(inputs) if has_inputs else None)
             try:
                 output = yield from self._run_with_hooks(value, inputs)
             except (GeneratorExit, GraphBubbleUp, Parked):
                 raise  # a lost run, or a question, which the enclosing graph asks before it resumes the run
             except BaseException as error:  # also Ctrl-C and a cancellation: the event of the end is emitted
                 drop_graph_notes(error)
-                emit_crew_event(CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
+                emit_crew_event(late.CrewKickoffFailedEvent, crew, **fields, error=failure_text(error))
                 thread = self.place.shown_thread
                 is_stored = thread is not None and (not isinstance(value, dict) or began(error, thread))
                 resume = f"crew.resume({thread!r})" if is_stored else None
@@ -480,14 +475,16 @@ class CrewRun:
                     note_once(error, f"`{resume}` continues the run")
                 raise
             if isinstance(output, PendingCrew):
-                emit_crew_event(CrewKickoffPausedEvent, crew, **fields, output=output)
+                emit_crew_event(late.CrewKickoffPausedEvent, crew, **fields, output=output)
             else:
-                emit_crew_event(CrewKickoffCompletedEvent, crew, **fields, output=output, total_tokens=self.tokens)
+                emit_crew_event(late.CrewKickoffCompletedEvent, crew, **fields, output=output, total_tokens=self.tokens)
             yield WaitForListeners()
         return output
 
     def _run_with_hooks(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         output = yield from with_run_hooks(self.crew, self._run_graph(value, inputs))
+        from crewgraph.definitions.crew.pending import PendingCrew
+
         if not isinstance(output, PendingCrew):
             for callback in self.crew.after_kickoff_callbacks:
                 changed = yield UserCall(callback, *callback_arguments(callback, output))
@@ -542,6 +539,8 @@ class CrewRun:
             set_fields(crew, execution_logs=execution_logs(self.tasks, written, inputs, notes))
             forget(place)
         if run.questions:
+            from crewgraph.runtime.runs.index import crew_question
+
             questions = [crew_question(question) for question in run.questions]
             done = crew_output(self.tasks, written, place.thread_id, notes, self.planning)
             return pending_crew(crew, done, self.tasks, questions)
@@ -551,13 +550,13 @@ class CrewRun:
         return output
 
 
-def emit_crew_event(event: type[BaseEvent], source: Crew, **fields: Any) -> None:
+def emit_crew_event(event: type[BaseEvent], source: CrewDefinition, **fields: Any) -> None:
     """Emit an event, if it has listeners."""
     if crewai_event_bus.wants(event):
         crewai_event_bus.emit_new(source, event, fields)
 
 
-def _config(crew: Crew, compiled: CrewGraph, place: RunPlace) -> RunnableConfig:
+def _config(crew: CrewDefinition, compiled: CrewGraph, place: RunPlace) -> RunnableConfig:
     config: RunnableConfig = {
         "run_name": f"Crew: {crew.name}",
         "metadata": {**compiled.labels},

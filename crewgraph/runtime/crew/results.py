@@ -17,7 +17,7 @@ from crewgraph.core.operations import Operation, Program
 from crewgraph.core.pregel import written_since_start
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
-from crewgraph.definitions.task.task import Task
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import RunError, StorageError, UnknownTask
 from crewgraph.extensions import extension
 from crewgraph.llm.usage import total
@@ -144,7 +144,7 @@ def task_index(reference: object, tasks: Sequence[TaskBinding], outputs: Mapping
         UnknownTask: no task or several tasks match; the message lists the tasks.
         TypeError: the reference has an unsupported type.
     """
-    if isinstance(reference, Task):
+    if isinstance(reference, TaskDefinition):
         matches = [index for index, task in enumerate(tasks) if task.task is reference]
         return _single_match(matches, f"task `{reference.name or reference.description:.60}`", tasks)
     if isinstance(reference, bool) or not isinstance(reference, (str, UUID, int)):

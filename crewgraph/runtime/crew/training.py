@@ -17,8 +17,8 @@ from crewgraph.core.digests import digest
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import Program, UserCall, adrive, drive
 from crewgraph.core.plain import plain
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.process import Process
 from crewgraph.definitions.crew.training import (
     Feedback,
@@ -57,7 +57,7 @@ _Ask = Callable[[TaskOutput], Any]
 
 
 def train_crew(
-    crew: Crew,
+    crew: CrewDefinition,
     n_iterations: int,
     filename: str,
     inputs: Inputs | None,
@@ -70,7 +70,7 @@ def train_crew(
 
 
 async def atrain_crew(
-    crew: Crew,
+    crew: CrewDefinition,
     n_iterations: int,
     filename: str,
     inputs: Inputs | None,
@@ -83,7 +83,7 @@ async def atrain_crew(
 
 
 def _train(
-    crew: Crew,
+    crew: CrewDefinition,
     n_iterations: int,
     filename: str,
     inputs: Inputs | None,
@@ -134,7 +134,7 @@ def checked_rounds(n_iterations: object) -> int:
     return n_iterations
 
 
-def _open_training(crew: Crew, path: Path, rounds: int, inputs: dict[str, object]) -> "Program[_TrainingRun]":
+def _open_training(crew: CrewDefinition, path: Path, rounds: int, inputs: dict[str, object]) -> "Program[_TrainingRun]":
     """Return the unfinished training of a file, otherwise a new one."""
     try:
         file = yield UserCall(read_training, path)
@@ -157,7 +157,7 @@ def _open_training(crew: Crew, path: Path, rounds: int, inputs: dict[str, object
     return training_run
 
 
-def _digest(crew: Crew) -> str:
+def _digest(crew: CrewDefinition) -> str:
     return digest(
         [[task.name, task.template("description")] for task in crew.tasks],
         [agent.template("role") for agent in crew.agents],
@@ -167,7 +167,7 @@ def _digest(crew: Crew) -> str:
 class _TrainingRun:
     """A running training."""
 
-    def __init__(self, crew: Crew, path: Path, file: TrainingFile) -> None:
+    def __init__(self, crew: CrewDefinition, path: Path, file: TrainingFile) -> None:
         self.crew, self._path, self._file = crew, path, file
         self._lock = threading.Lock()
 
@@ -219,17 +219,17 @@ class _TrainingRun:
         self.crew.training_data = {role: trained.model_dump() for role, trained in self._file.agents.items()}
 
 
-def _by_role(crew: Crew) -> dict[str, BaseAgent]:
+def _by_role(crew: CrewDefinition) -> dict[str, BaseAgentDefinition]:
     manager = [crew.manager_agent] if crew.process is Process.hierarchical else []
     working = [*manager, *crew.agents, *(task.agent for task in crew.tasks)]
-    agents: dict[str, BaseAgent] = {}
+    agents: dict[str, BaseAgentDefinition] = {}
     for agent in working:
         if agent is not None:
             agents.setdefault(agent.template("role") or "", agent)
     return agents
 
 
-def _run_round(crew: Crew, inputs: Inputs, thread_id: str, checkpointer: Checkpointer) -> Program[CrewOutput]:
+def _run_round(crew: CrewDefinition, inputs: Inputs, thread_id: str, checkpointer: Checkpointer) -> Program[CrewOutput]:
     """Start or resume the run of a round."""
     place = run_place(crew, thread_id, checkpointer)
     if place.checkpointer is not False:
@@ -240,7 +240,7 @@ def _run_round(crew: Crew, inputs: Inputs, thread_id: str, checkpointer: Checkpo
     return (yield from kickoff_program(crew, inputs, RunOptions(thread_id=thread_id, checkpointer=checkpointer)))
 
 
-def _draw_lessons(crew: Crew, agent: BaseAgent, feedback: list[Feedback]) -> Program[TrainedAgent]:
+def _draw_lessons(crew: CrewDefinition, agent: BaseAgentDefinition, feedback: list[Feedback]) -> Program[TrainedAgent]:
     model = model_of(first_llm(crew, agent.llm), agent, None, crew)
     role = agent.written("role")
     node = slug(role, taken={"inputs"})

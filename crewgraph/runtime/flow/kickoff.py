@@ -38,7 +38,7 @@ from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.saving import began
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow, output_value
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
@@ -96,7 +96,7 @@ _T = TypeVar("_T")
 _GRANULARITIES = ("method", "flow")
 
 
-def form_of(flow: "Flow | type[Flow]", granularity: str = "method") -> FlowForm:
+def form_of(flow: "FlowDefinition | type[FlowDefinition]", granularity: str = "method") -> FlowForm:
     """Return the form of a flow's class in a granularity, cached.
 
     Raises:
@@ -151,43 +151,43 @@ def rewind(graph: FlowGraph, config: object, values: GraphState) -> Program[Mapp
 _MOST_STEPS = 10**9
 
 
-def kickoff_flow(flow: "Flow", inputs: dict[str, object], config: RunnableConfig | None = None) -> Any:
+def kickoff_flow(flow: "FlowDefinition", inputs: dict[str, object], config: RunnableConfig | None = None) -> Any:
     """Run a flow; see `Flow.kickoff`."""
     with interruptible():
         return drive(run_of(flow, inputs, None, config))
 
 
-async def akickoff_flow(flow: "Flow", inputs: dict[str, object], config: RunnableConfig | None = None) -> Any:
+async def akickoff_flow(flow: "FlowDefinition", inputs: dict[str, object], config: RunnableConfig | None = None) -> Any:
     """Run a flow on this event loop; see `Flow.akickoff`."""
     with interruptible():
         return await adrive(run_of(flow, inputs, None, config))
 
 
-def resume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
+def resume_flow(flow: "FlowDefinition", flow_id: str, feedback: object) -> Any:
     """Resume a run; see `Flow.resume`."""
     with interruptible():
         return drive(with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
-async def aresume_flow(flow: "Flow", flow_id: str, feedback: object) -> Any:
+async def aresume_flow(flow: "FlowDefinition", flow_id: str, feedback: object) -> Any:
     """Resume a run on this event loop."""
     with interruptible():
         return await adrive(with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
 
 
-def run_or_resume_flow(flow: "Flow", flow_id: str, inputs: Inputs) -> Any:
+def run_or_resume_flow(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> Any:
     """Run to the end, whatever the run's current status; see `Flow.run_or_resume`."""
     with interruptible():
         return drive(with_failure_hooks(flow, _run_or_resume(flow, flow_id, inputs)))
 
 
-async def arun_or_resume_flow(flow: "Flow", flow_id: str, inputs: Inputs) -> Any:
+async def arun_or_resume_flow(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> Any:
     """Run to the end on this event loop; see `Flow.run_or_resume`."""
     with interruptible():
         return await adrive(with_failure_hooks(flow, _run_or_resume(flow, flow_id, inputs)))
 
 
-def _run_or_resume(flow: "Flow", flow_id: str, inputs: Inputs) -> Program[Any]:
+def _run_or_resume(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> Program[Any]:
     if not flow_id:
         raise RunError("`run_or_resume` needs a `flow_id`, the name that the run is stored under")
     saver = checkpointer_for(own_saver(flow))
@@ -210,7 +210,7 @@ def _begin_or_resume(graph: FlowGraph, run: FlowRun, flow_id: str) -> Program[An
 
 
 def run_of(
-    flow: "Flow", inputs: dict[str, object], feedback: object, config: RunnableConfig | None = None
+    flow: "FlowDefinition", inputs: dict[str, object], feedback: object, config: RunnableConfig | None = None
 ) -> Program[Any]:
     """Return a kickoff as a program, or the resumption of a run with an answer.
 
@@ -229,7 +229,7 @@ def run_of(
     return with_failure_hooks(flow, resume_flow_program(flow, str(inputs["id"]), feedback))
 
 
-def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
+def _kickoff(flow: "FlowDefinition", inputs: dict[str, object]) -> Program[object]:
     try:
         final_inputs = yield from run_entry_hooks(flow, inputs)
     except HookAborted as error:
@@ -240,7 +240,7 @@ def _kickoff(flow: "Flow", inputs: dict[str, object]) -> Program[object]:
     return (yield from with_failure_hooks(flow, run))
 
 
-def _report_refused_start(flow: "Flow", flow_id: str, error: HookAborted) -> None:
+def _report_refused_start(flow: "FlowDefinition", flow_id: str, error: HookAborted) -> None:
     """Emit the events of a run whose start a hook refused; they show no inputs, which later hooks would have redacted."""
     with running():
         started = {"inputs": None, "flow_id": flow_id}
@@ -263,31 +263,31 @@ def flow_questions(run: FlowRun, questions: Mapping[str, PlainDict]) -> PendingF
 
 
 def compile_flow(
-    flow: "Flow", granularity: str | None = None, *, checkpointer: Any = None, **options: Any
+    flow: "FlowDefinition", granularity: str | None = None, *, checkpointer: Any = None, **options: Any
 ) -> FlowGraph:
     """Compile a flow to a graph; see `Flow.compile`."""
     return _graph_on(flow, checkpointer_of_graph(checkpointer), granularity, **options)
 
 
-def _graph_on(flow: "Flow", saver: Any, granularity: str | None = None, **options: Any) -> FlowGraph:
+def _graph_on(flow: "FlowDefinition", saver: Any, granularity: str | None = None, **options: Any) -> FlowGraph:
     """Compile a flow to a graph with a checkpointer that is checked, or is that of a server around it."""
     return form_of(flow, granularity or flow.granularity).graph(flow, checkpointer=saver, **options)
 
 
-def state_of_enclosing_run(flow: "Flow", default: Any) -> Any:
+def state_of_enclosing_run(flow: "FlowDefinition", default: Any) -> Any:
     """Return the state of the enclosing run, if it is one of this flow."""
     running = RUNNING.get()
     return running.run.state if running is not None and running.run.flow is flow else default
 
 
-def _saver(flow: "Flow") -> object:
+def _saver(flow: "FlowDefinition") -> object:
     """Return the checkpointer of a flow's runs; None if they are not stored."""
     if own_saver(flow) is None and not flow.topology().is_persisted and flow.persistence is None:
         return None
     return checkpointer_for(own_saver(flow))
 
 
-def load_flow_state(flow: "Flow", flow_id: str) -> bool:
+def load_flow_state(flow: "FlowDefinition", flow_id: str) -> bool:
     """Load the state stored under an id into the flow; see `Flow._load_state`."""
     saver = checkpointer_for(own_saver(flow))
     if saver is not None:
@@ -304,7 +304,7 @@ def load_flow_state(flow: "Flow", flow_id: str) -> bool:
     return saved is not None
 
 
-def _start_or_resume(flow: "Flow", inputs: Inputs) -> Program[object]:
+def _start_or_resume(flow: "FlowDefinition", inputs: Inputs) -> Program[object]:
     resumed_id = flow.take_resumed_id()
     if resumed_id is not None:
         inputs = {"id": resumed_id, **inputs}
@@ -375,7 +375,7 @@ def _as_json(state: Any) -> object:
     return to_jsonable_python(dict(state), serialize_unknown=True)
 
 
-def _load_persisted(flow: "Flow", run: FlowRun, flow_id: str) -> Program[bool]:
+def _load_persisted(flow: "FlowDefinition", run: FlowRun, flow_id: str) -> Program[bool]:
     """Load the run's first state from a persistence backend; False if none has it."""
     values = yield from load_state(flow, flow_id)
     if values is not None:
@@ -395,7 +395,7 @@ def _continue(graph: FlowGraph, run: FlowRun, flow_id: str, values: GraphState) 
     return (yield from execute_flow(graph, rewound_run, None, flow_id, address))
 
 
-def _run_in_method(flow: "Flow", inputs: Inputs, method: Running) -> Program[object]:
+def _run_in_method(flow: "FlowDefinition", inputs: Inputs, method: Running) -> Program[object]:
     """Run inside a method of another flow, in the storage of that flow; resumes after a crash."""
     graph = _graph_on(flow, method.run.saver)
     run, thread_id = FlowRun(flow, graph.plan, None, inputs, stored=True), method.next_thread()
@@ -411,7 +411,9 @@ def _run_in_method(flow: "Flow", inputs: Inputs, method: Running) -> Program[obj
     return (yield from execute_flow(graph, run, inputs, thread_id))
 
 
-def resume_flow_program(flow: "Flow", flow_id: str, feedback: object, claim: ThreadClaim | None = None) -> Program[Any]:
+def resume_flow_program(
+    flow: "FlowDefinition", flow_id: str, feedback: object, claim: ThreadClaim | None = None
+) -> Program[Any]:
     """Return a resume as a program.
 
     Args:
@@ -451,7 +453,7 @@ def _resume(graph: FlowGraph, run: FlowRun, flow_id: str, feedback: object) -> P
     return (yield from execute_flow(graph, run, Command(resume=answer), flow_id))
 
 
-def stored_flow_result(flow: "Flow", flow_id: str) -> Program[Any]:
+def stored_flow_result(flow: "FlowDefinition", flow_id: str) -> Program[Any]:
     """Return the result of a stored run that is done, or its questions if it waits, without running anything.
 
     Raises:
@@ -468,7 +470,7 @@ def stored_flow_result(flow: "Flow", flow_id: str) -> Program[Any]:
     return _stored_result(run, values)
 
 
-def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, PlainDict], answers: object) -> None:
+def _check_answers(flow: "FlowDefinition", flow_id: str, questions: Mapping[str, PlainDict], answers: object) -> None:
     if any(takes_anything(name) for name in questions) or answers_of_inbox(questions, answers) is not None:
         return
     if isinstance(answers, Mapping) and not set(cast("Mapping[str, object]", answers)) <= set(questions):
@@ -481,7 +483,7 @@ def _check_answers(flow: "Flow", flow_id: str, questions: Mapping[str, PlainDict
         )
 
 
-def unknown_run(flow: "Flow", flow_id: str) -> UnknownRun:
+def unknown_run(flow: "FlowDefinition", flow_id: str) -> UnknownRun:
     """Return the error for an id without a stored run."""
     problem = f"no run of flow `{flow.flow_name}` is stored under `{flow_id}`."
     if _saver(flow) is None:
@@ -671,7 +673,7 @@ def _paused_fields(run: FlowRun, pending: PendingFlow) -> dict[str, object]:
     }
 
 
-def waiting_flow_runs(flow: "Flow", flow_id: str) -> PendingFlow:
+def waiting_flow_runs(flow: "FlowDefinition", flow_id: str) -> PendingFlow:
     """Restore a pending run into a flow, from its checkpoints or else its backends; see `Flow.from_pending`.
 
     Raises:

@@ -18,7 +18,7 @@ from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.resources import RunResources
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.history import CrewStep
 from crewgraph.definitions.crew.plan import CrewPlan
 from crewgraph.definitions.crew.validation import title
@@ -135,24 +135,24 @@ class ForkRequest:
     checkpointer: Checkpointer
 
 
-def fork_crew(crew: Crew, request: ForkRequest) -> CrewOutput:
+def fork_crew(crew: CrewDefinition, request: ForkRequest) -> CrewOutput:
     """Run a fork; see `Crew.fork`."""
     with interruptible():
         return drive(_fork(crew, request))
 
 
-async def afork_crew(crew: Crew, request: ForkRequest) -> CrewOutput:
+async def afork_crew(crew: CrewDefinition, request: ForkRequest) -> CrewOutput:
     """Run a fork on this event loop; see `Crew.fork`."""
     with interruptible():
         return await adrive(_fork(crew, request))
 
 
-def _fork(crew: Crew, request: ForkRequest) -> Program[CrewOutput]:
+def _fork(crew: CrewDefinition, request: ForkRequest) -> Program[CrewOutput]:
     with closing(RunResources()) as resources:
         return (yield from _fork_with(crew, request, resources))
 
 
-def _fork_with(crew: Crew, request: ForkRequest, resources: RunResources) -> Program[CrewOutput]:
+def _fork_with(crew: CrewDefinition, request: ForkRequest, resources: RunResources) -> Program[CrewOutput]:
     point, inputs = request.point, validate_inputs(request.inputs or {})
     source = _source_thread(point, request.of)
     run = CrewRun(crew, own_place(crew, request.thread_id, request.checkpointer), "task", resources)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.history import CrewStep, CrewSteps, RunDiff, TaskDiff
 from crewgraph.definitions.run_options import Checkpointer, Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
@@ -36,17 +36,17 @@ Models = Mapping[str, type[BaseModel] | None]
 """The models of the tasks' structured outputs, by channel; None for text."""
 
 
-def read_crew_history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> CrewSteps:
+def read_crew_history(crew: CrewDefinition, thread_id: str | None, checkpointer: Checkpointer) -> CrewSteps:
     """Return the steps of a run; see `Crew.history`."""
     return drive(_history(crew, thread_id, checkpointer))
 
 
-async def aread_crew_history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> CrewSteps:
+async def aread_crew_history(crew: CrewDefinition, thread_id: str | None, checkpointer: Checkpointer) -> CrewSteps:
     """Return the steps of a run; see `Crew.history`."""
     return await adrive(_history(crew, thread_id, checkpointer))
 
 
-def _history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> Program[CrewSteps]:
+def _history(crew: CrewDefinition, thread_id: str | None, checkpointer: Checkpointer) -> Program[CrewSteps]:
     saver = saver_of(crew, checkpointer)
     if thread_id is None:
         thread_id = yield from latest_run(crew, saver)
@@ -54,7 +54,7 @@ def _history(crew: Crew, thread_id: str | None, checkpointer: Checkpointer) -> P
     return CrewSteps(crew_steps(past, output_models(crew)))
 
 
-def output_models(crew: Crew) -> Models:
+def output_models(crew: CrewDefinition) -> Models:
     """Return the models for reading the outputs in a crew's state."""
     return {binding.slug: binding.task.output_pydantic for binding in bind_tasks(crew)}
 
@@ -118,12 +118,14 @@ def crew_steps(past: Sequence[StoredCrewRun], models: Models) -> Iterator[CrewSt
         number += 1
 
 
-def diff_runs(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
+def diff_runs(crew: CrewDefinition, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
     """Compare two runs; see `Crew.diff`."""
     return drive(_diff(crew, a, b, checkpointer))
 
 
-async def adiff_runs(crew: Crew, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
+async def adiff_runs(
+    crew: CrewDefinition, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer
+) -> RunDiff:
     """Compare two runs; see `Crew.diff`."""
     return await adrive(_diff(crew, a, b, checkpointer))
 
@@ -136,7 +138,7 @@ class _ComparedRun:
     seconds: Mapping[str, float]
 
 
-def _diff(crew: Crew, a: object, b: object, checkpointer: Checkpointer) -> Program[RunDiff]:
+def _diff(crew: CrewDefinition, a: object, b: object, checkpointer: Checkpointer) -> Program[RunDiff]:
     models = output_models(crew)
     runs: list[_ComparedRun] = []
     for run in (a, b):
@@ -166,7 +168,7 @@ def _checked_thread_id(thread_id: object) -> str:
     return str(thread_id)
 
 
-def _read_side(saver: object, thread_id: str, models: Models, crew: Crew | None) -> Program[_ComparedRun]:
+def _read_side(saver: object, thread_id: str, models: Models, crew: CrewDefinition | None) -> Program[_ComparedRun]:
     past = yield from read_past(saver, thread_id, crew)
     latest = past[-1]
     outputs = {name: restore_output(name, plain, models, thread_id) for name, plain in latest.finished.items()}

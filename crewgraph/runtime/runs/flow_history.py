@@ -14,7 +14,7 @@ from crewgraph.core.claims import CLAIM
 from crewgraph.core.journal import Record, appended_in
 from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
 from crewgraph.core.past import checkpoint_id_of, lineage
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep, FlowSteps
 from crewgraph.errors import RunError
@@ -41,33 +41,33 @@ class _ReadHistory(Operation):
         return [state async for state in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
 
 
-def read_flow_history(flow: "Flow[Any]", flow_id: str | None) -> FlowSteps:
+def read_flow_history(flow: "FlowDefinition[Any]", flow_id: str | None) -> FlowSteps:
     """Return the steps of a run; see `Flow.history`."""
     return drive(flow_steps(flow, flow_id))
 
 
-async def aread_flow_history(flow: "Flow[Any]", flow_id: str | None) -> FlowSteps:
+async def aread_flow_history(flow: "FlowDefinition[Any]", flow_id: str | None) -> FlowSteps:
     """Return the steps of a run; see `Flow.history`."""
     return await adrive(flow_steps(flow, flow_id))
 
 
-def fork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
+def fork_flow(flow: "FlowDefinition[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
     """Run a fork; see `Flow.fork`."""
     with interruptible():
         return drive(fork_program(flow, step, state))
 
 
-async def afork_flow(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
+async def afork_flow(flow: "FlowDefinition[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
     """Run a fork on this event loop; see `Flow.fork`."""
     with interruptible():
         return await adrive(fork_program(flow, step, state))
 
 
-def _graph(flow: "Flow") -> FlowGraph:
+def _graph(flow: "FlowDefinition") -> FlowGraph:
     return compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))
 
 
-def flow_steps(flow: "Flow[Any]", flow_id: str | None) -> Program[FlowSteps]:
+def flow_steps(flow: "FlowDefinition[Any]", flow_id: str | None) -> Program[FlowSteps]:
     """Return the steps of a run; see `Flow.history`."""
     graph, thread_id = _graph(flow), flow_id or flow.flow_id
     states = yield _ReadHistory(graph, thread_id)
@@ -138,7 +138,7 @@ def _steps(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator
         number += 1
 
 
-def fork_program(flow: "Flow[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:
+def fork_program(flow: "FlowDefinition[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:
     """Run a flow from a step of an earlier run; see `Flow.fork`.
 
     Raises:

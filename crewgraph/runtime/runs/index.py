@@ -17,11 +17,10 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, Saving, adrive, drive, require_async_methods
 from crewgraph.core.pregel import ERROR, has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import UnknownRun
-from crewgraph.lazy import lazy
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, has_single_node
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
@@ -32,22 +31,9 @@ from crewgraph.storage.claims.keepers import claim_keeper
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.algebra import GraphState
-    from crewgraph.compiler.flow.completion import enclosing_thread, of_run
     from crewgraph.compiler.flow.plan import TriggerPlan
-    from crewgraph.compiler.flow.record import from_record
-    from crewgraph.compiler.flow.report import question_of
-    from crewgraph.compiler.flow.single_node import with_journal
     from crewgraph.definitions.flow.feedback import PendingFlow, Question
-    from crewgraph.definitions.flow.flow import Flow
-else:
-    enclosing_thread = lazy("crewgraph.compiler.flow.completion:enclosing_thread")
-    of_run = lazy("crewgraph.compiler.flow.completion:of_run")
-    TriggerPlan = lazy("crewgraph.compiler.flow.plan:TriggerPlan")
-    from_record = lazy("crewgraph.compiler.flow.record:from_record")
-    question_of = lazy("crewgraph.compiler.flow.report:question_of")
-    with_journal = lazy("crewgraph.compiler.flow.single_node:with_journal")
-    PendingFlow = lazy("crewgraph.definitions.flow.feedback:PendingFlow")
-    Question = lazy("crewgraph.definitions.flow.feedback:Question")
+    from crewgraph.definitions.flow.flow import FlowDefinition
 
 __all__ = [
     "acrew_runs",
@@ -85,6 +71,8 @@ class _Query:
 
     def covers(self, thread_id: str) -> bool:
         """Return whether a thread may match, by its name."""
+        from crewgraph.compiler.flow.completion import enclosing_thread
+
         return self.run_filter.inside or enclosing_thread(thread_id) is None
 
     def select(self, checkpoints: Iterable[LatestCheckpoint], claims: ClaimKeeper) -> list[RunInfo]:
@@ -143,22 +131,22 @@ class _ReadRuns(Operation):
         return self.query.select(found, claim_keeper(self.saver))
 
 
-def flow_runs(flow: "Flow | type[Flow]", run_filter: RunFilter) -> list[RunInfo]:
+def flow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: RunFilter) -> list[RunInfo]:
     """Return the runs of a flow; see `Flow.runs`."""
     return drive(_list_flow_runs(flow, run_filter))
 
 
-async def aflow_runs(flow: "Flow | type[Flow]", run_filter: RunFilter) -> list[RunInfo]:
+async def aflow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: RunFilter) -> list[RunInfo]:
     """Return the runs of a flow; see `Flow.runs`."""
     return await adrive(_list_flow_runs(flow, run_filter))
 
 
-def crew_runs(crew: Crew, run_filter: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
+def crew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
     """Return the runs of a crew; see `Crew.runs`."""
     return drive(list_crew_runs(crew, run_filter, checkpointer))
 
 
-async def acrew_runs(crew: Crew, run_filter: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
+async def acrew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
     """Return the runs of a crew; see `Crew.runs`."""
     return await adrive(list_crew_runs(crew, run_filter, checkpointer))
 
@@ -179,7 +167,7 @@ def all_runs(saver: object, run_filter: RunFilter, kind: str | None = None) -> l
     return drive(_read(saver, query))
 
 
-def run_of_thread(saver: Any, thread_id: str, flow: "Flow | None" = None) -> Program[RunInfo | None]:
+def run_of_thread(saver: Any, thread_id: str, flow: "FlowDefinition | None" = None) -> Program[RunInfo | None]:
     """Return the run that is stored under a name; None if there is none.
 
     Args:
@@ -192,16 +180,18 @@ def run_of_thread(saver: Any, thread_id: str, flow: "Flow | None" = None) -> Pro
         return None
     latest = LatestCheckpoint(stored, None, StoredRun(stored).created_at.timestamp())
     if flow is not None and FLOW_NAME in stored.metadata:
+        from crewgraph.compiler.flow.plan import TriggerPlan
+
         return _flow_info(TriggerPlan(flow.topology()), latest)
     return _info_of_any(None, latest)
 
 
-def pending(flow: "Flow | type[Flow]") -> "list[PendingFlow]":
+def pending(flow: "FlowDefinition | type[FlowDefinition]") -> "list[PendingFlow]":
     """Return the runs that wait for answers; see `Flow.pending`."""
     return [_pending_flow(run) for run in drive(_list_flow_runs(flow, RunFilter(status="waiting", inside=True)))]
 
 
-async def apending(flow: "Flow | type[Flow]") -> "list[PendingFlow]":
+async def apending(flow: "FlowDefinition | type[FlowDefinition]") -> "list[PendingFlow]":
     """Return the runs that wait for answers; see `Flow.pending`."""
     return [_pending_flow(run) for run in await adrive(_list_flow_runs(flow, RunFilter(status="waiting", inside=True)))]
 
@@ -227,11 +217,15 @@ def _info_of_either(latest: LatestCheckpoint) -> RunInfo:
 
 
 def _pending_flow(run: RunInfo) -> "PendingFlow":
+    from crewgraph.definitions.flow.feedback import PendingFlow
+
     return PendingFlow(flow_id=run.thread_id, flow=run.name, questions=cast("tuple[Question, ...]", run.questions))
 
 
-def _list_flow_runs(flow: "Flow | type[Flow]", run_filter: RunFilter) -> Program[list[RunInfo]]:
+def _list_flow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: RunFilter) -> Program[list[RunInfo]]:
     flow_class, name = flow if isinstance(flow, type) else type(flow), flow.name
+    from crewgraph.compiler.flow.plan import TriggerPlan
+
     query = _Query(
         labels={FLOW_NAME: name if isinstance(name, str) else flow_class.__name__},
         to_info=partial(_flow_info, TriggerPlan(flow.topology())),
@@ -246,7 +240,7 @@ def crew_question(interrupt: Interrupt) -> CrewQuestion:
     return CrewQuestion.from_plain(own_id(interrupt) or interrupt.id, interrupt.value)
 
 
-def list_crew_runs(crew: Crew, run_filter: RunFilter, checkpointer: Checkpointer) -> Program[list[RunInfo]]:
+def list_crew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: Checkpointer) -> Program[list[RunInfo]]:
     """Return the runs of a crew; see `Crew.runs`."""
     tasks = bind_tasks(crew)
     query = _Query(
@@ -258,7 +252,7 @@ def list_crew_runs(crew: Crew, run_filter: RunFilter, checkpointer: Checkpointer
     return (yield from _read(checkpointer_for(checkpointer, crew.checkpointer), query))
 
 
-def latest_run(crew: Crew, saver: Any) -> Program[str]:
+def latest_run(crew: CrewDefinition, saver: Any) -> Program[str]:
     """Return the thread of a crew's most recently written run.
 
     Raises:
@@ -293,11 +287,18 @@ def _flow_info(plan: "TriggerPlan | None", latest: LatestCheckpoint) -> RunInfo:
     stored, writes = latest.checkpoint, latest.checkpoint.pending_writes or ()
     values: GraphState = stored.checkpoint["channel_values"]
     if plan is not None and _PROGRESS in values and has_single_node(stored.metadata):
+        from crewgraph.compiler.flow.single_node import with_journal
+
         values = with_journal(plan, values, appended_in(writes))
     # Without progress only the inputs are stored, and no method has begun.
     progress: PlainMapping = values.get(_PROGRESS) or {"inflight": True, "last": None}
     parked: Mapping[str, PlainDict] = values.get(_PARKED) or {}
+    from crewgraph.compiler.flow.record import from_record
+    from crewgraph.compiler.flow.report import question_of
+
     questions = tuple(question_of(question, partial(from_record, classes={})) for question in parked.values())
+    from crewgraph.compiler.flow.completion import of_run
+
     is_open = progress["inflight"] or of_run(values, _UNSAVED)
     status: RunStatus = "waiting" if questions else _unfinished(writes) if is_open else "done"
     done = progress["last"]
@@ -323,6 +324,8 @@ def _if_working(info: RunInfo, claims: ClaimKeeper) -> RunInfo:
     if info.status not in ("failed", "abandoned"):
         return info
     thread_id = info.thread_id
+    from crewgraph.compiler.flow.completion import enclosing_thread
+
     while (around := enclosing_thread(thread_id)) is not None:  # it has the claim of the flow around it
         thread_id = around
     return info if claims.holder(thread_id) is None else replace(info, status="working")

@@ -11,20 +11,12 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
 from crewgraph.definitions.crew.process import max_stored_checkpoints
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.lazy import lazy
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.algebra import GraphState
-    from crewgraph.compiler.flow.completion import enclosing_thread, threads_of
     from crewgraph.compiler.flow.graph import FlowGraph
     from crewgraph.compiler.flow.plan import TriggerPlan
-    from crewgraph.compiler.flow.single_node import with_journal
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
-else:
-    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
-    enclosing_thread = lazy("crewgraph.compiler.flow.completion:enclosing_thread")
-    threads_of = lazy("crewgraph.compiler.flow.completion:threads_of")
-    with_journal = lazy("crewgraph.compiler.flow.single_node:with_journal")
 
 __all__ = ["Retention", "Trim"]
 
@@ -94,6 +86,8 @@ class Trim(Operation):
     def run(self) -> None:
         if self.count is None:
             return
+        from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
         if isinstance(self.saver, SqliteCheckpointer):
             self._trim(self.saver, self.count)
         else:
@@ -102,17 +96,19 @@ class Trim(Operation):
     async def arun(self) -> None:
         if self.count is None:
             return
+        from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
         if isinstance(self.saver, SqliteCheckpointer):
             await in_thread(self._trim, self.saver, self.count)
         else:
             await self.saver.aprune([self.thread_id])
 
-    def _trim(self, saver: SqliteCheckpointer, count: int) -> None:
+    def _trim(self, saver: "SqliteCheckpointer", count: int) -> None:
         saver.prune([self.thread_id], count=count, shrink=self.shrink)
         if self.flow is not None:
             self._trim_inside(saver, self.flow.plan)
 
-    def _trim_inside(self, saver: SqliteCheckpointer, plan: "TriggerPlan") -> None:
+    def _trim_inside(self, saver: "SqliteCheckpointer", plan: "TriggerPlan") -> None:
         inside = [thread_id for thread_id in saver.threads(f"{self.thread_id}/") if self._is_inside(thread_id)]
         if inside:
             needed = tuple(self._needed(saver, plan))
@@ -121,11 +117,16 @@ class Trim(Operation):
 
     def _is_inside(self, thread_id: str) -> bool:
         """Return whether a thread belongs to a run nested in this one, at any depth."""
+        from crewgraph.compiler.flow.completion import enclosing_thread
+
         parent = enclosing_thread(thread_id)
         return parent is not None and (parent == self.thread_id or self._is_inside(parent))
 
-    def _needed(self, saver: SqliteCheckpointer, plan: "TriggerPlan") -> Iterator[str]:
+    def _needed(self, saver: "SqliteCheckpointer", plan: "TriggerPlan") -> Iterator[str]:
         """Yield the name prefixes of the threads that continuing from a remaining checkpoint may need."""
+        from crewgraph.compiler.flow.completion import threads_of
+        from crewgraph.compiler.flow.single_node import with_journal
+
         for stored in saver.list({"configurable": {"thread_id": self.thread_id, "checkpoint_ns": ""}}):
             values: GraphState = stored.checkpoint["channel_values"]
             if "progress" in values:
@@ -136,6 +137,8 @@ class Trim(Operation):
 
 def _is_supported(saver: object, count: int | None, owner: str) -> bool:
     """Return whether a checkpointer can keep this number of checkpoints; warn if it cannot."""
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
     if count is None or isinstance(saver, SqliteCheckpointer):
         return True
     base, kind = cast("Any", BaseCheckpointSaver), cast("type[BaseCheckpointSaver[Any]]", type(saver))

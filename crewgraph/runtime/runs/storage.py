@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.core.loops.bridge import off_loop
-from crewgraph.lazy import lazy
 from crewgraph.settings import retention_days, size_cap, storage_dir
 from crewgraph.storage.checkpoints.strict import strictly_reading
 
 if TYPE_CHECKING:
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
-else:
-    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
 
 __all__ = ["DATABASE", "checkpointer_for", "checkpointer_of_graph", "default_checkpointer"]
 
@@ -24,16 +21,18 @@ DATABASE = "checkpoints.db"
 """The name of the default database in the storage folder."""
 
 _lock = threading.Lock()
-_checkpointers: dict[Path, SqliteCheckpointer] = {}
+_checkpointers: "dict[Path, SqliteCheckpointer]" = {}
 
 
-def default_checkpointer() -> SqliteCheckpointer:
+def default_checkpointer() -> "SqliteCheckpointer":
     """Return the database in the storage folder, opened once per process, and reopened if its file was deleted or replaced.
 
     Raises:
         StorageError: the database cannot be opened.
     """
     path = storage_dir() / DATABASE
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
     with _lock:
         if path not in _checkpointers or _checkpointers[path].is_replaced:
             _checkpointers[path] = off_loop(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
@@ -14,17 +14,11 @@ from crewgraph.core.operations import Program, Saving, drive
 from crewgraph.core.past import ReadPast, checkpoint_id_of, lineage
 from crewgraph.core.pregel import ERROR, coming, executions, interrupts_in, leads_on, pending_input
 from crewgraph.core.questions import questions_in
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.errors import RunError, UnknownRun
-from crewgraph.lazy import lazy
 from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, FORKED_FROM, stored_crew_name
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import storable_id
-
-if TYPE_CHECKING:
-    from crewgraph.compiler.flow.completion import enclosing_thread
-else:
-    enclosing_thread = lazy("crewgraph.compiler.flow.completion:enclosing_thread")
 
 __all__ = ["StoredCrewRun", "StoredRun", "read_past", "read_stored_run", "stored_run"]
 
@@ -60,6 +54,8 @@ class StoredRun:
     @property
     def inside(self) -> str | None:
         """The thread of the flow that the run was nested in."""
+        from crewgraph.compiler.flow.completion import enclosing_thread
+
         return enclosing_thread(self.thread_id)
 
     @property
@@ -199,7 +195,7 @@ def stored_run(saver: Any, thread_id: str) -> StoredCrewRun:
 
 
 def read_stored_run(
-    saver: object, thread_id: str, checkpoint_id: str | None = None, crew: Crew | None = None
+    saver: object, thread_id: str, checkpoint_id: str | None = None, crew: CrewDefinition | None = None
 ) -> Program[StoredCrewRun]:
     """Return a run as of a checkpoint; None means the latest one.
 
@@ -219,7 +215,7 @@ def read_stored_run(
     return _crew_run(checkpoint, thread_id, saver, crew)
 
 
-def read_past(saver: Any, thread_id: str, crew: Crew | None = None) -> Program[list[StoredCrewRun]]:
+def read_past(saver: Any, thread_id: str, crew: CrewDefinition | None = None) -> Program[list[StoredCrewRun]]:
     """Return a run as of each of its checkpoints, oldest first.
 
     Raises:
@@ -238,7 +234,9 @@ def _thread_config(thread_id: str) -> Any:
     return {"configurable": {"thread_id": storable_id(str(thread_id), "thread"), "checkpoint_ns": ""}}
 
 
-def _crew_run(checkpoint: CheckpointTuple | None, thread_id: str, saver: Any, crew: Crew | None) -> StoredCrewRun:
+def _crew_run(
+    checkpoint: CheckpointTuple | None, thread_id: str, saver: Any, crew: CrewDefinition | None
+) -> StoredCrewRun:
     if checkpoint is None:
         raise UnknownRun(
             f"there is no run of thread `{thread_id}` in the {type(saver).__name__}. Check the thread's name, and whether "

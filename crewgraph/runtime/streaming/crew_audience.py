@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.stream import Finished, Started, StreamItem, TaskItem, TaskStarted
 from crewgraph.events.base import BaseEvent
@@ -18,7 +18,7 @@ __all__ = ["CrewAudience"]
 class CrewAudience(Audience):
     """Receives the events of a crew's tasks, without those of runs that their tools start."""
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: CrewDefinition) -> None:
         super().__init__()
         self._crew = crew
         self._views: dict[int, TaskView] = {}

@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from crewgraph.definitions.chunks import FlowStreamingOutput
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.stream import StreamItem
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.frames import AsyncStreamSession, Ended, StreamSession, frame_of
@@ -29,44 +29,44 @@ class _FrameAudience(Audience):
 
 
 def _watched(
-    flow: "Flow", inputs: dict[str, object], feedback: object = None, config: RunnableConfig | None = None
+    flow: "FlowDefinition", inputs: dict[str, object], feedback: object = None, config: RunnableConfig | None = None
 ) -> WatchedRun:
     return WatchedRun(run_of(flow, inputs, feedback, config), FlowAudience(flow))
 
 
 def stream_flow(
-    flow: "Flow[Any]", inputs: dict[str, object], feedback: object, config: RunnableConfig | None = None
+    flow: "FlowDefinition[Any]", inputs: dict[str, object], feedback: object, config: RunnableConfig | None = None
 ) -> Generator[StreamItem]:
     """Run a flow and yield its items; see `Flow.stream`."""
     return _watched(flow, inputs, feedback, config).items()
 
 
 def astream_flow(
-    flow: "Flow[Any]", inputs: dict[str, object], feedback: object, config: RunnableConfig | None = None
+    flow: "FlowDefinition[Any]", inputs: dict[str, object], feedback: object, config: RunnableConfig | None = None
 ) -> AsyncGenerator[StreamItem]:
     """Run a flow on this event loop and yield its items; see `Flow.astream`."""
     return _watched(flow, inputs, feedback, config).aitems()
 
 
 def flow_chunks(
-    flow: "Flow[Any]", inputs: dict[str, object], config: RunnableConfig | None = None
+    flow: "FlowDefinition[Any]", inputs: dict[str, object], config: RunnableConfig | None = None
 ) -> FlowStreamingOutput:
     """Return the output of `kickoff` for a flow with `stream=True`."""
     return _watched(flow, inputs, config=config).chunks(FlowStreamingOutput)
 
 
 def aflow_chunks(
-    flow: "Flow[Any]", inputs: dict[str, object], config: RunnableConfig | None = None
+    flow: "FlowDefinition[Any]", inputs: dict[str, object], config: RunnableConfig | None = None
 ) -> FlowStreamingOutput:
     """Return the output of `kickoff_async` for a flow with `stream=True`."""
     return _watched(flow, inputs, config=config).achunks(FlowStreamingOutput)
 
 
-def frames(flow: "Flow[Any]", inputs: dict[str, object]) -> StreamSession[object]:
+def frames(flow: "FlowDefinition[Any]", inputs: dict[str, object]) -> StreamSession[object]:
     """Run a flow and yield its events; see `Flow.stream_events`."""
     return StreamSession(sync_iterator=WatchedRun(run_of(flow, inputs, None), _FrameAudience()).items())
 
 
-def aframes(flow: "Flow[Any]", inputs: dict[str, object]) -> AsyncStreamSession[object]:
+def aframes(flow: "FlowDefinition[Any]", inputs: dict[str, object]) -> AsyncStreamSession[object]:
     """Run a flow on this event loop and yield its events; see `Flow.astream_events`."""
     return AsyncStreamSession(async_iterator=WatchedRun(run_of(flow, inputs, None), _FrameAudience()).aitems())

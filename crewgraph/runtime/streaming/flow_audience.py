@@ -5,7 +5,7 @@ from typing import Any
 
 from crewgraph.compiler.flow.running import RUNNING, Running
 from crewgraph.definitions.flow.feedback import PendingFlow
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.stream import (
     Asked,
     CrewFailed,
@@ -42,7 +42,7 @@ _MethodFields = dict[str, str]
 class FlowAudience(Audience):
     """Receives the events of a flow's methods, and of the crews, agents and models in them."""
 
-    def __init__(self, flow: "Flow") -> None:
+    def __init__(self, flow: "FlowDefinition") -> None:
         super().__init__()
         self._flow, self._outer = flow, RUNNING.get()
         self._crews: dict[tuple[str, int], tuple[str | None, int]] = {}

@@ -18,7 +18,7 @@ from crewgraph.definitions.stream import (
     ToolFinished,
     ToolStarted,
 )
-from crewgraph.definitions.task.delegated import DelegatedTask
+from crewgraph.definitions.task.delegated import DelegatedTaskDefinition
 from crewgraph.events.agent import AgentStepEvent
 from crewgraph.events.base import BaseEvent, brief
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMStreamChunkEvent
@@ -45,7 +45,7 @@ class TaskView:
 def task_of(event: BaseEvent) -> object:
     """Return the task of an event, also for work delegated to a coworker; None if it has none."""
     task = _own_task(event)
-    return task.original if isinstance(task, DelegatedTask) else task
+    return task.original if isinstance(task, DelegatedTaskDefinition) else task
 
 
 def _own_task(event: BaseEvent) -> object:
@@ -56,7 +56,7 @@ def _own_task(event: BaseEvent) -> object:
 def item_of(event: BaseEvent, view: TaskView) -> StreamItem | None:
     """Return the item for an event of a task; None for events that are not streamed."""
     task = _own_task(event)
-    fields = {**view.fields, "agent": task.coworker_role} if isinstance(task, DelegatedTask) else view.fields
+    fields = {**view.fields, "agent": task.coworker_role} if isinstance(task, DelegatedTaskDefinition) else view.fields
     if isinstance(event, TaskStartedEvent):
         return TaskStarted(**fields, index=view.index, name=event.task.name, description=view.description)
     make_item = _ITEM_FACTORIES.get(type(event))

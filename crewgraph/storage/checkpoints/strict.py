@@ -8,7 +8,7 @@ read as before. The view of a Postgres saver also checks the claims of runs.
 
 import threading
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -17,17 +17,10 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from crewgraph.errors import StorageError
-from crewgraph.lazy import lazy, loaded
+from crewgraph.lazy import loaded
 from crewgraph.storage.checkpoints.reconnecting import Reconnecting
 from crewgraph.storage.checkpoints.values import StrictSerializer
 from crewgraph.storage.claims.keepers import is_on_postgres
-
-if TYPE_CHECKING:
-    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
-    from crewgraph.storage.claims.fenced import FencedPostgres
-else:
-    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
-    FencedPostgres = lazy("crewgraph.storage.claims.fenced:FencedPostgres")
 
 __all__ = ["TrustedSerializer", "saver_of_host", "strictly_reading"]
 
@@ -81,6 +74,8 @@ def strictly_reading(saver: _Saver) -> _Saver:
     Raises:
         StorageError: the saver has a serializer of a class that crewgraph does not know.
     """
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
     if isinstance(saver, _View) or (isinstance(saver, SqliteCheckpointer) and type(saver.serde) is StrictSerializer):
         return saver
     view = _views.get(id(saver))
@@ -126,6 +121,8 @@ def _strict(value: Any, saver: _Saver) -> Any:
 
 
 def _view_of(saver: _Saver, names: tuple[str, ...]) -> _Saver:
+    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
     if isinstance(saver, SqliteCheckpointer):
         return saver.with_serde(_strict(saver.serde, saver))
     view: Any = object.__new__(_view_class(type(saver), names, is_on_postgres(saver)))
@@ -149,6 +146,8 @@ def _view_class(kind: type[_Saver], names: tuple[str, ...], is_fenced: bool) -> 
         "__qualname__": kind.__qualname__,
     }
     metaclass: Any = type(kind)
+    from crewgraph.storage.claims.fenced import FencedPostgres
+
     on_postgres = (Reconnecting, loaded(FencedPostgres)) if is_fenced else ()
     return metaclass(kind.__name__, (_View, *on_postgres, kind), fields)
 

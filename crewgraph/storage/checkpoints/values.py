@@ -186,7 +186,7 @@ def _mark(typed: tuple[str, bytes]) -> _Mark:
 _OUTPUTS = (
     ("crewgraph.definitions.task.output", "CrewOutput"),
     ("crewgraph.definitions.task.output", "TaskOutput"),
-    ("crewgraph.definitions.agent.lite_agent", "LiteAgentOutput"),
+    ("crewgraph.definitions.agent.output", "LiteAgentOutput"),
     ("crewgraph.llm.usage", "UsageMetrics"),
 )
 """What nodes of a graph return that run crews and agents; they are validated data."""

@@ -5,19 +5,13 @@ import sqlite3
 import weakref
 from contextlib import suppress
 from threading import Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.core.claims import ClaimKeeper, Holder, ThreadClaim
-from crewgraph.lazy import lazy
 from crewgraph.storage.claims.files import file_claims
 from crewgraph.storage.claims.process import ProcessClaims
-
-if TYPE_CHECKING:
-    from crewgraph.storage.claims.postgres import postgres_claims
-else:
-    postgres_claims = lazy("crewgraph.storage.claims.postgres:postgres_claims")
 
 __all__ = ["claim_keeper", "is_on_postgres"]
 
@@ -49,6 +43,8 @@ def claim_keeper(saver: "BaseCheckpointSaver[Any]") -> ClaimKeeper:
 def _keeper_for(saver: "BaseCheckpointSaver[Any]") -> ClaimKeeper:
     connection: Any = getattr(saver, "conn", None)
     if _is_from(saver, _POSTGRES):
+        from crewgraph.storage.claims.postgres import postgres_claims
+
         return postgres_claims(connection)
     if _is_from(saver, _SQLITE):
         if isinstance(connection, sqlite3.Connection):

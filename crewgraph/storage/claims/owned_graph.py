@@ -6,7 +6,7 @@ is built on `stream`, `astream` and the methods for states, which `invoke`, serv
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
@@ -18,16 +18,10 @@ from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.pregel import LENT_SAVER, OWN_KEY, Start, address_of_start, start_of
 from crewgraph.errors import MissingThread
-from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.strict import saver_of_host
 from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.text import storable_id
-
-if TYPE_CHECKING:
-    from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
-else:
-    SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
 
 __all__ = ["CHECK", "Check", "OwnedGraph"]
 
@@ -137,6 +131,8 @@ class OwnedGraph(CompiledStateGraph[Any]):
     def _start_of(self, config: RunnableConfig | None) -> Start | None:
         """Return where a run starts; None if it has its claim, and nothing to check, or is not stored."""
         given: PlainMapping = (config or {}).get("configurable") or {}
+        from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
         if CHECK not in given and (
             self.checkpointer is False
             or (CLAIM in given and isinstance(given.get(LENT_SAVER, self.checkpointer), SqliteCheckpointer))
@@ -190,6 +186,8 @@ class OwnedGraph(CompiledStateGraph[Any]):
         """Check the stored checkpoint, and let new ones follow it; our own checkpointer sees to that itself."""
         if start.is_nested and not start.again:
             return
+        from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
         is_ours = isinstance(start.saver, SqliteCheckpointer)
         if is_ours and check is None:
             return
@@ -208,6 +206,8 @@ class OwnedGraph(CompiledStateGraph[Any]):
         if start.saver is None:
             return None
         claim = None if CLAIM in start.configurable else (yield from _claimed(start.configurable, start.saver))
+        from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
         try:
             if not isinstance(start.saver, SqliteCheckpointer):
                 yield from _follow(start.saver, {"configurable": start.configurable})

@@ -30,18 +30,12 @@ from crewgraph.core.loops.bridge import in_thread, off_loop
 from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.disk import absolute_path
 from crewgraph.errors import CrewgraphError, StorageError
-from crewgraph.lazy import lazy
 from crewgraph.schema import PlainMapping
 from crewgraph.settings import storage_dir
 
 if TYPE_CHECKING:
     from crewgraph.storage.store.faiss_store import FaissStore
     from crewgraph.storage.vectors.embedder import NamedEmbedder
-    from crewgraph.storage.vectors.resolve import embedder_of
-else:  # FAISS and NumPy take a while
-    FaissStore = lazy("crewgraph.storage.store.faiss_store:FaissStore")
-    NamedEmbedder = lazy("crewgraph.storage.vectors.embedder:NamedEmbedder")
-    embedder_of = lazy("crewgraph.storage.vectors.resolve:embedder_of")
 
 __all__ = [
     "Entry",
@@ -132,8 +126,13 @@ def open_store(path: Path, embedder: object = None) -> BaseStore:
     Raises:
         StorageError: the file cannot be opened.
     """
+    from crewgraph.storage.vectors.embedder import NamedEmbedder
+    from crewgraph.storage.vectors.resolve import embedder_of
+
     named = embedder if isinstance(embedder, NamedEmbedder) else embedder_of(embedder)
     key = (path.absolute(), named.name)
+    from crewgraph.storage.store.faiss_store import FaissStore
+
     with _lock:
         if key not in _open_stores or _open_stores[key].is_replaced:
             _open_stores[key] = FaissStore(path, embedder=named)
@@ -219,6 +218,8 @@ class StoreNamespace:
             StorageError: it cannot be opened.
         """
         if self._resolved_embedder is None and not is_store(self._storage):
+            from crewgraph.storage.vectors.resolve import embedder_of
+
             self._resolved_embedder = embedder_of(self._embedder)
         # Where the storage folder is, is asked each time.
         return store_for(self._storage, self._file, self._resolved_embedder)

@@ -4,12 +4,11 @@ import json
 import re
 from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from crewgraph.errors import MCPServerError, ToolFailed
-from crewgraph.lazy import lazy_module
 from crewgraph.overrides import overridable, override_of
 from crewgraph.schema import PlainDict, PlainMapping, from_json_schema
 from crewgraph.text import shorten
@@ -44,12 +43,6 @@ def read_result(answer: PlainMapping) -> Any:
     return [{"type": "text", "text": text}, *images] if images else text
 
 
-if TYPE_CHECKING:
-    from crewgraph.tools.mcp import events
-else:
-    events = lazy_module("crewgraph.tools.mcp.events")
-
-
 class MCPTool(BaseTool):
     """A tool of an MCP server, called in the session of the run, or in a temporary one outside of runs."""
 
@@ -80,6 +73,8 @@ class MCPTool(BaseTool):
 
     @contextmanager
     def _report_events(self, arguments: PlainDict) -> Generator[PlainDict]:
+        from crewgraph.tools.mcp import events
+
         try:
             with events.execution_events(self.server, self.original_tool_name, arguments) as outcome:
                 yield outcome
@@ -127,6 +122,8 @@ def _list_tools(server: MCPServer, agent: Any) -> list[PlainDict]:
     cached = cached_tools(server)
     if cached is not None:
         return cached
+    from crewgraph.tools.mcp import events
+
     with events.connection_events(server, agent):
         return list_tools(server)
 

@@ -17,7 +17,7 @@ from modes import Mode
 from runtime.parts import agent, crew, task
 
 from crewgraph import BaseLLM, Crew, ScriptedLLM, ToolUse
-from crewgraph.definitions.crew.abilities import CrewConversation
+from crewgraph.crew import CrewConversation
 from crewgraph.errors import DefinitionError, NoModelError
 from crewgraph.events import CrewKickoffStartedEvent
 from crewgraph.llm.errors import MissingKey

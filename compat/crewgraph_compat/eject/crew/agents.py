@@ -6,16 +6,16 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from crewgraph.agent import Agent, BaseAgent
 from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
 from crewgraph.compiler.agent.cached_tool import CachedTool, with_cache
 from crewgraph.compiler.crew.manager import colleagues
 from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.lessons import training_data_of
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
+from crewgraph.crew import Crew
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.task.delegated import DelegatedTask
 from crewgraph.schema import model_outline
+from crewgraph.task import DelegatedTask
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.refusals import has_memory, refuse_agent
 from crewgraph_compat.eject.writing.agent_graph import AgentGraph

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 
 __all__ = ["CallbackInputs", "KickoffCallbacks"]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from crewgraph.compiler.task.binding import bind_tasks
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.task.task import ConditionalTask
+from crewgraph.crew import Crew
 from crewgraph.errors import CrewgraphError
+from crewgraph.task import ConditionalTask
 from crewgraph_compat.eject.crew.agents import note_reused_results
 from crewgraph_compat.eject.crew.callbacks import CallbackInputs, KickoffCallbacks
 from crewgraph_compat.eject.crew.planning import CrewPlanNode

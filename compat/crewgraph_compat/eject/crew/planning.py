@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from crewgraph.compiler.agent.models import first_llm
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import fill_slots, slot_template, string_literal
 

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Sequence
 
+from crewgraph.agent import Agent, BaseAgent
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.placeholders import render_template, split_at_slot
-from crewgraph.definitions.task.guardrail import HallucinationGuardrail, model_guardrail
-from crewgraph.definitions.task.task import ConditionalTask
+from crewgraph.definitions.task.guardrail import model_guardrail
+from crewgraph.guardrails import HallucinationGuardrail
 from crewgraph.schema import model_outline
+from crewgraph.task import ConditionalTask
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.crew.agents import (
     CoworkerTools,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.flow.flow import Flow
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import snake_case
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from crewgraph.annotations import return_type
-from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.method import AndCondition, OrCondition, events_of, returned_labels
 from crewgraph.text import slug
 from crewgraph_compat.eject.flow.method import MethodWriter, always_returns, router_labels
@@ -40,7 +40,7 @@ class FlowEdges:
     """
 
     def __init__(
-        self, definition: FlowDefinition, events: TriggerGraph, methods: Mapping[str, MethodWriter], refusals: Refusals
+        self, definition: FlowTopology, events: TriggerGraph, methods: Mapping[str, MethodWriter], refusals: Refusals
     ) -> None:
         self._definition, self._events, self._methods, self._refusals = definition, events, methods, refusals
         self._result_keys: dict[str, list[str]] = {name: [] for name in methods}

@@ -4,9 +4,9 @@ import inspect
 from functools import cached_property
 from typing import Any
 
-from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.flow.state import state_source
+from crewgraph.flow.flow import Flow
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 from crewgraph_compat.eject.calls import CrewCalls
 from crewgraph_compat.eject.flow.calls import FlowCalls

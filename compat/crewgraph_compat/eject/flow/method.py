@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.agent import BaseAgent
+from crewgraph.crew import Crew
 from crewgraph.definitions.flow.method import FlowMethod
-from crewgraph.definitions.task.task import Task
+from crewgraph.flow.flow import Flow
 from crewgraph.llm.base import BaseLLM
+from crewgraph.task import Task
 from crewgraph_compat.eject.calls import CrewCalls
 from crewgraph_compat.eject.flow.state_access import SHOWING, StateAccess, changed_attributes, state_access
 from crewgraph_compat.eject.user_code.expressions import SourceEdits

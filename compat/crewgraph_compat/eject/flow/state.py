@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.flow.flow import Flow
 from crewgraph.schema import json_schema
 from crewgraph_compat.eject.flow.method import MethodWriter
 from crewgraph_compat.eject.writing.parts import ProgramWriters

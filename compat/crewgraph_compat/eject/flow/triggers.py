@@ -9,7 +9,7 @@ from itertools import combinations, permutations
 from typing import Any
 
 from crewgraph.compiler.flow.plan import TriggerPlan
-from crewgraph.definitions.flow.definition import FlowDefinition
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.method import (
     AndCondition,
     Condition,
@@ -39,7 +39,7 @@ class TriggerGraph:
         refusals: collects the parts that have no translation.
     """
 
-    definition: FlowDefinition
+    definition: FlowTopology
     refusals: Refusals
     edges: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """By method, the methods that always run after it."""
@@ -220,7 +220,7 @@ def refuse_races(events: TriggerGraph, refusals: Refusals) -> None:
             refusals.add(f"method `{name}`", f"{why}; {instead}")
 
 
-def always_in_same_step(definition: FlowDefinition, left: str, other: str) -> bool:
+def always_in_same_step(definition: FlowTopology, left: str, other: str) -> bool:
     """Return whether two methods always run in the same step: both start the flow or both wait for the same event."""
     first, second = definition.methods[left], definition.methods[other]
     if first.is_start or second.is_start:
@@ -273,7 +273,7 @@ def _meet(events: TriggerGraph, left: _Source, other: _Source) -> bool:
     )
 
 
-def _same_step(definition: FlowDefinition, first: _Source, other: _Source) -> bool:
+def _same_step(definition: FlowTopology, first: _Source, other: _Source) -> bool:
     names = [*first.methods, *other.methods]
     if len(names) > 2 or (first.label is None) != (other.label is None):
         return False

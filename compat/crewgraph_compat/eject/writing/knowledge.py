@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.agent import Agent, BaseAgent
+from crewgraph.crew import Crew
 from crewgraph.errors import CrewgraphError
 from crewgraph.knowledge.knowledge import Knowledge, collect_units
 from crewgraph.knowledge.passage import KnowledgeConfig

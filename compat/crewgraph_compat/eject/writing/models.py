@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel, SecretStr
 
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.agent import BaseAgent
+from crewgraph.crew import Crew
 from crewgraph.errors import CrewgraphError
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import Target

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from crewgraph.definitions.agent.agent import BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.agent import BaseAgent
+from crewgraph.crew import Crew
 from crewgraph.definitions.task.guardrail import LLMGuardrailResult
 from crewgraph.prompts.book import Book
 from crewgraph.schema import model_outline

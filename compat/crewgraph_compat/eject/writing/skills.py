@@ -2,6 +2,7 @@
 
 import json
 
+from crewgraph.agent import Agent, BaseAgent
 from crewgraph.contrib.skills.discovery import (
     activate_skill,
     build_skill_catalog,
@@ -9,8 +10,7 @@ from crewgraph.contrib.skills.discovery import (
     merged_skills,
 )
 from crewgraph.contrib.skills.skill import INSTRUCTIONS
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
 from crewgraph.prompts.book import Book
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.writing.sheet import ProgramText, string_literal

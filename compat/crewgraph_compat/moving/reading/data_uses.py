@@ -18,9 +18,9 @@ from crewgraph_compat.moving.features import Feature, FeatureKind, Use
 
 __all__ = ["json_uses", "placed_uses", "pyproject_uses", "table_uses", "yaml_uses"]
 
-_AGENT = "crewgraph.definitions.agent.agent:Agent"
-_CREW = "crewgraph.definitions.crew.crew:Crew"
-_TASK = "crewgraph.definitions.task.task:Task"
+_AGENT = "crewgraph.agent:Agent"
+_CREW = "crewgraph.crew:Crew"
+_TASK = "crewgraph.task:Task"
 
 _SIGNS = ((_AGENT, {"role", "goal", "backstory"}), (_TASK, {"description", "expected_output"}))
 """Key combinations that identify an entry as an agent or a task."""

@@ -19,17 +19,17 @@ __all__ = [
     "plain_classes",
 ]
 
-_AGENT = "crewgraph.definitions.agent.agent:Agent"
-_CREW = "crewgraph.definitions.crew.crew:Crew"
+_AGENT = "crewgraph.agent:Agent"
+_CREW = "crewgraph.crew:Crew"
 CREW_OUTPUT = "crewgraph.definitions.task.output:CrewOutput"
 CREW_STREAM = "crewgraph.definitions.chunks:CrewStreamingOutput"
-_FLOW = "crewgraph.definitions.flow.flow:Flow"
-_TASK = "crewgraph.definitions.task.task:Task"
+_FLOW = "crewgraph.flow.flow:Flow"
+_TASK = "crewgraph.task:Task"
 _TASK_OUTPUT = "crewgraph.definitions.task.output:TaskOutput"
 
 _METHOD_RESULTS: Mapping[tuple[str, str], str] = {
-    (_AGENT, "kickoff"): "crewgraph.definitions.agent.lite_agent:LiteAgentOutput",
-    (_AGENT, "kickoff_async"): "crewgraph.definitions.agent.lite_agent:LiteAgentOutput",
+    (_AGENT, "kickoff"): "crewgraph.definitions.agent.output:LiteAgentOutput",
+    (_AGENT, "kickoff_async"): "crewgraph.definitions.agent.output:LiteAgentOutput",
     (_CREW, "copy"): _CREW,
     (_CREW, "akickoff"): CREW_OUTPUT,
     (_CREW, "kickoff"): CREW_OUTPUT,

@@ -72,10 +72,10 @@ def _named(arg: libcst.Arg, keyword: str, value: str) -> libcst.Arg:
 
 
 _CLASSES = {
-    "crewgraph.definitions.agent.agent:Agent": "Agent",
-    "crewgraph.definitions.task.task:Task": "Task",
-    "crewgraph.definitions.task.task:ConditionalTask": "ConditionalTask",
-    "crewgraph.definitions.crew.crew:Crew": "Crew",
+    "crewgraph.agent:Agent": "Agent",
+    "crewgraph.task:Task": "Task",
+    "crewgraph.task:ConditionalTask": "ConditionalTask",
+    "crewgraph.crew:Crew": "Crew",
     "crewgraph.llm.llm:LLM": "LLM",
 }
 

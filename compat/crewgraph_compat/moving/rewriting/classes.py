@@ -14,9 +14,9 @@ __all__ = ["rewrite_sources", "rewrite_tools"]
 _TOOL = "crewgraph.tools.base:BaseTool"
 _TAKE_TOOLS = frozenset(
     {
-        "crewgraph.definitions.agent.agent:Agent",
-        "crewgraph.definitions.task.task:ConditionalTask",
-        "crewgraph.definitions.task.task:Task",
+        "crewgraph.agent:Agent",
+        "crewgraph.task:ConditionalTask",
+        "crewgraph.task:Task",
     }
 )
 _FIELDS = {

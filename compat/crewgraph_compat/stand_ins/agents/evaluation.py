@@ -6,18 +6,18 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
 from crewgraph.definitions.crew.evaluation import CrewTestResult, ScoredRound, TaskScore
 from crewgraph.definitions.crew.training import TrainedAgent
 from crewgraph.definitions.task.conversion import Converter
 from crewgraph.definitions.task.output import TaskOutput
-from crewgraph.definitions.task.task import Task
 from crewgraph.events import CrewTestResultEvent, crewai_event_bus
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.usage import total
 from crewgraph.prompts.book import default_book
 from crewgraph.runtime.crew.evaluation import show_scores
 from crewgraph.schema import model_outline
+from crewgraph.task import Task
 from crewgraph_compat.stand_ins.events import TaskEvaluationEvent
 
 __all__ = ["CrewEvaluator", "Entity", "TaskEvaluation", "TaskEvaluationPydanticOutput", "TaskEvaluator"]

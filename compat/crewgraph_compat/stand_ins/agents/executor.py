@@ -7,10 +7,10 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from crewgraph.agent import Agent
 from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools
 from crewgraph.core.messages import Message
 from crewgraph.core.operations import Program, UserCall, adrive, drive
-from crewgraph.definitions.agent.agent import Agent
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.agent.planning import StepObservation, TodoList
 from crewgraph.definitions.task.conversion import convert_to_model

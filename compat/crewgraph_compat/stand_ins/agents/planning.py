@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from crewgraph.agent import Agent, BaseAgent
 from crewgraph.compiler.agent.binding import bind_agent
 from crewgraph.compiler.agent.events import AgentReport
 from crewgraph.compiler.agent.models import model_of
@@ -14,15 +15,14 @@ from crewgraph.compiler.agent.plan.report import AgentPlanReport
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.effects import Body
 from crewgraph.core.operations import drive
-from crewgraph.definitions.agent.agent import Agent, BaseAgent
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.agent.planning import StepObservation, TodoItem, TodoList
 from crewgraph.definitions.crew.plan import CrewPlan
-from crewgraph.definitions.task.task import Task
 from crewgraph.errors import RunError
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import default_book
 from crewgraph.runtime.agent.standalone import run_standalone
+from crewgraph.task import Task
 
 __all__ = ["FUNCTION_SCHEMA", "CrewPlanner", "PlannerObserver", "StepExecutionContext", "StepExecutor", "StepResult"]
 

@@ -4,11 +4,10 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypedDict, cast, runtime_checkable
 
+from crewgraph.agent import Agent
 from crewgraph.compiler.task.lessons import training_data_of
-from crewgraph.definitions.agent.agent import Agent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
 from crewgraph.definitions.task.guardrail import GuardrailResult
-from crewgraph.definitions.task.task import Task
 from crewgraph.events import (
     LLMGuardrailCompletedEvent,
     LLMGuardrailFailedEvent,
@@ -19,6 +18,7 @@ from crewgraph.llm.conversation import read_messages
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.runtime.agent.standalone import AgentReasoning
 from crewgraph.schema import model_outline
+from crewgraph.task import Task
 from crewgraph.tools.base import BaseTool
 
 __all__ = [

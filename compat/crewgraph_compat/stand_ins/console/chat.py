@@ -10,7 +10,7 @@ from crewgraph.cli.target import load_crew_target
 from crewgraph.contrib.conversations.crew_chat import chat_at_terminal
 from crewgraph.contrib.conversations.crew_inputs import ChatInputField, ChatInputs
 from crewgraph.core.loops.bridge import call
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.crew import Crew
 from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.extras import load
 from crewgraph.prompts.book import default_book

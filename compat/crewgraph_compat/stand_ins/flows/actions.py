@@ -19,7 +19,7 @@ from crewgraph.contrib.declared.actions import (
 )
 from crewgraph.contrib.declared.steps import Local, bind_to_flow, build_step, import_function
 from crewgraph.core.loops.bridge import acall
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.flow.flow import Flow
 
 __all__ = [
     "AgentAction",

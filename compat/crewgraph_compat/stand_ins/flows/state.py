@@ -6,9 +6,9 @@ from pydantic import BaseModel, Field, PrivateAttr
 
 from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.flow import persistence as backends
-from crewgraph.definitions.flow.flow import Flow
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.flow.state import current_flow, current_flow_id, current_flow_request_id, state_id
+from crewgraph.flow.flow import Flow
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 
 __all__ = [

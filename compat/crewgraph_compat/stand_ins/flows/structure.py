@@ -7,8 +7,7 @@ from typing import Any, Required, TypedDict, cast
 
 from crewgraph.contrib.declared.flow import FlowDeclaration
 from crewgraph.contrib.declared.flow_class import declared_topology
-from crewgraph.definitions.flow.definition import FlowDefinition
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.method import (
     AndCondition,
     Condition,
@@ -20,6 +19,7 @@ from crewgraph.definitions.flow.method import (
     labels_in_code,
     returned_labels,
 )
+from crewgraph.flow.flow import Flow
 
 __all__ = [
     "FlowStructure",
@@ -124,7 +124,7 @@ def plot_flow(flow: Flow[Any] | type[Flow[Any]], filename: str = "flow_plot") ->
     flow.plot(str(Path(filename)))
 
 
-def _definition(flow: Flow[Any] | type[Flow[Any]] | FlowDeclaration) -> FlowDefinition:
+def _definition(flow: Flow[Any] | type[Flow[Any]] | FlowDeclaration) -> FlowTopology:
     return declared_topology(flow) if isinstance(flow, FlowDeclaration) else flow.topology()
 
 
@@ -146,7 +146,7 @@ def _node(method: FlowMethod, flow: str) -> NodeMetadata:
     return node
 
 
-def _edges(method: FlowMethod, definition: FlowDefinition) -> Iterator[StructureEdge]:
+def _edges(method: FlowMethod, definition: FlowTopology) -> Iterator[StructureEdge]:
     for condition in filter(None, (method.trigger, method.condition)):
         for event, kind in _events(condition, _kind(condition)):
             if event in definition.methods:
@@ -307,11 +307,11 @@ def is_simple_flow_condition(obj: Any) -> bool:
     return isinstance(names, list) and all(isinstance(name, str) for name in cast("list[Any]", names))
 
 
-def _definition_of(flow: Flow[Any]) -> FlowDefinition:
+def _definition_of(flow: Flow[Any]) -> FlowTopology:
     return flow._definition  # pyright: ignore[reportPrivateUsage]
 
 
-def _who_fires(event: str, definition: FlowDefinition) -> list[str]:
+def _who_fires(event: str, definition: FlowTopology) -> list[str]:
     if event in definition.methods:
         return [event]
     return [method.name for method in definition.methods.values() if event in method.labels]

@@ -12,9 +12,9 @@ from typing import Any, TypedDict, cast
 from pydantic import BaseModel
 
 from crewgraph.annotations import annotations_of
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.flow.flow import Flow
+from crewgraph.crew import Crew
 from crewgraph.errors import RunError
+from crewgraph.flow.flow import Flow
 from crewgraph.text import fill, placeholders
 from crewgraph.tools.base import BaseTool
 

@@ -8,13 +8,13 @@ from typing import Any, Final, TypedDict, cast
 
 from pydantic import BaseModel
 
+from crewgraph.agent import Agent
 from crewgraph.contrib.declared.jsonc import read_jsonc, strip_jsonc_comments
-from crewgraph.definitions.agent.agent import Agent
-from crewgraph.definitions.crew.crew import Crew
-from crewgraph.definitions.task.task import Task
+from crewgraph.crew import Crew
 from crewgraph.errors import DefinitionError
 from crewgraph.project.configuration import read_yaml
 from crewgraph.project.roles import display_path
+from crewgraph.task import Task
 
 __all__ = [
     "JSON_PROJECT_EXTENSIONS",

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypedDict, TypeVar, cast
 
-from crewgraph.definitions.agent.agent import Agent
-from crewgraph.definitions.crew.crew import Crew
+from crewgraph.agent import Agent
+from crewgraph.crew import Crew
 from crewgraph.definitions.task.output import CrewOutput
-from crewgraph.definitions.task.task import Task
 from crewgraph.project.configuration import AGENTS, TASKS, Configuration
 from crewgraph.project.decorators import decorate
 from crewgraph.project.roles import Role, mark_role, roles_of
+from crewgraph.task import Task
 
 __all__ = [
     "AfterKickoffMethod",

@@ -13,13 +13,13 @@ from typing import Any, Final, cast
 from crewgraph.compiler.crew.state import TASK
 from crewgraph.definitions.crew.pending import RunFilter
 from crewgraph.definitions.task.output import TaskOutput
-from crewgraph.definitions.task.task import Task
 from crewgraph.disk import private_file
 from crewgraph.runtime.runs.index import all_runs
 from crewgraph.runtime.runs.storage import DATABASE
 from crewgraph.runtime.runs.stored_run import stored_run
 from crewgraph.settings import storage_dir
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+from crewgraph.task import Task
 from crewgraph_compat.stand_ins.constants import Unspecified
 from crewgraph_compat.stand_ins.storage.serialization import CrewJSONEncoder
 

@@ -8,9 +8,9 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from crewgraph.definitions.task.task import Task
 from crewgraph.prompts.book import default_book
 from crewgraph.schema import json_schema
+from crewgraph.task import Task
 from crewgraph.tools.base import BaseTool
 from crewgraph.tools.cache import ToolCalling
 from crewgraph.tools.structured import CrewStructuredTool, prompt_text

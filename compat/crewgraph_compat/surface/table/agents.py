@@ -4,18 +4,18 @@ from crewgraph_compat.surface.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_ADAPTER = rows("crewgraph.definitions.agent.adapters", "BaseAgentAdapter")
-_BASE_AGENT = rows("crewgraph.definitions.agent.agent", "BaseAgent")
+_ADAPTER = rows("crewgraph.contrib.adapters", "BaseAgentAdapter")
+_BASE_AGENT = rows("crewgraph.agent", "BaseAgent")
 _BASE_LLM = rows("crewgraph.llm.base", "BaseLLM")
-_CONVERTER = rows("crewgraph.definitions.agent.adapters", "BaseConverterAdapter")
+_CONVERTER = rows("crewgraph.contrib.adapters", "BaseConverterAdapter")
 _GUARDRAIL_TYPE = rows("crewgraph.definitions.task.guardrail", GuardrailType="Guardrail")
-_LITE_AGENT = rows("crewgraph.definitions.agent.lite_agent", "LiteAgent")
-_LITE_OUTPUT = rows("crewgraph.definitions.agent.lite_agent", "LiteAgentOutput", "TodoExecutionResult")
+_LITE_AGENT = rows("crewgraph.contrib.lite_agent", "LiteAgent")
+_LITE_OUTPUT = rows("crewgraph.definitions.agent.output", "LiteAgentOutput", "TodoExecutionResult")
 _LLM = rows("crewgraph.llm.llm", "LLM")
 _STEPS = rows("crewgraph.definitions.agent.last_run", "AgentAction", "AgentFinish")
 _STRUCTURED_TOOL = rows("crewgraph.tools.structured", "CrewStructuredTool")
 _TOOL = rows("crewgraph.tools.base", "BaseTool")
-_TOOLS = rows("crewgraph.definitions.agent.adapters", "BaseToolAdapter")
+_TOOLS = rows("crewgraph.contrib.adapters", "BaseToolAdapter")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
 
 MODULES: dict[str, dict[str, str]] = {
@@ -29,7 +29,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_BASE_AGENT,
         **_TOOL,
         **rows(
-            "crewgraph.definitions.agent.adapters",
+            "crewgraph.contrib.adapters",
             "LangGraphAgentAdapter",
             "LangGraphConverterAdapter",
             "LangGraphToolAdapter",
@@ -39,18 +39,18 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.agents.agent_adapters.langgraph.langgraph_tool_adapter": {
         **_TOOL,
         **_TOOLS,
-        **rows("crewgraph.definitions.agent.adapters", "LangGraphToolAdapter"),
+        **rows("crewgraph.contrib.adapters", "LangGraphToolAdapter"),
     },
     "crewai.agents.agent_adapters.langgraph.structured_output_converter": {
         **_CONVERTER,
-        **rows("crewgraph.definitions.agent.adapters", "LangGraphConverterAdapter"),
+        **rows("crewgraph.contrib.adapters", "LangGraphConverterAdapter"),
     },
     "crewai.agents.agent_adapters.openai_agents": {},
     "crewai.agents.agent_adapters.openai_agents.openai_adapter": {
         **_ADAPTER,
         **_BASE_AGENT,
         **_TOOL,
-        **rows("crewgraph.definitions.agent.adapters", "OpenAIAgentAdapter"),
+        **rows("crewgraph.contrib.adapters", "OpenAIAgentAdapter"),
         **_BUS,
     },
     "crewai.lite_agent": {
@@ -58,7 +58,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_BASE_LLM,
         **_GUARDRAIL_TYPE,
         **_LITE_AGENT,
-        **rows("crewgraph.definitions.agent.lite_agent", "LiteAgentOutput"),
+        **rows("crewgraph.definitions.agent.output", "LiteAgentOutput"),
         **_LLM,
         **_STEPS,
         **_STRUCTURED_TOOL,

@@ -24,7 +24,7 @@ _SURFACE = {
 _MIXIN = {
     **_MODELS,
     **_CONFIGS,
-    **rows("crewgraph.definitions.flow.conversation", _ConversationalMixin="FlowConversation"),
+    **rows("crewgraph.flow.conversation", _ConversationalMixin="FlowConversation"),
     **rows(_MESSAGES, "get_conversation_messages"),
     **rows(_STATE, "message_to_llm_dict"),
 }

@@ -4,11 +4,11 @@ from crewgraph_compat.surface.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_AGENT = rows("crewgraph.definitions.agent.agent", "Agent")
-_BASE_AGENT = rows("crewgraph.definitions.agent.agent", "BaseAgent")
-_TASK = rows("crewgraph.definitions.task.task", "Task")
-_CONDITIONAL_TASK = rows("crewgraph.definitions.task.task", "ConditionalTask")
-_CREW = rows("crewgraph.definitions.crew.crew", "Crew")
+_AGENT = rows("crewgraph.agent", "Agent")
+_BASE_AGENT = rows("crewgraph.agent", "BaseAgent")
+_TASK = rows("crewgraph.task", "Task")
+_CONDITIONAL_TASK = rows("crewgraph.task", "ConditionalTask")
+_CREW = rows("crewgraph.crew", "Crew")
 _PROCESS = rows("crewgraph.definitions.crew.process", "Process")
 _TASK_OUTPUT = rows("crewgraph.definitions.task.output", "TaskOutput")
 _CREW_OUTPUT = rows("crewgraph.definitions.task.output", "CrewOutput")
@@ -18,7 +18,7 @@ _PARSER = {**_STEPS, **rows("crewgraph.compiler.agent.protocol", "OutputParserEr
 _CHAT_INPUTS = rows("crewgraph.contrib.conversations.crew_inputs", "ChatInputField", "ChatInputs")
 _GUARDRAIL_TYPE = rows("crewgraph.definitions.task.guardrail", GuardrailType="Guardrail")
 _GUARDRAILS_TYPE = rows("crewgraph.definitions.task.guardrail", GuardrailsType="Guardrails")
-_LLM_GUARDRAIL = rows("crewgraph.definitions.task.guardrail", "LLMGuardrail")
+_LLM_GUARDRAIL = rows("crewgraph.guardrails", "LLMGuardrail")
 _CONVERTER = rows("crewgraph.definitions.task.conversion", "Converter")
 _CONVERTER_ERROR = rows("crewgraph.errors", "ConverterError")
 _OUTPUT_CONVERTER = rows("crewgraph.definitions.task.conversion", "OutputConverter")
@@ -46,8 +46,8 @@ _TOOL = rows("crewgraph.tools.base", "BaseTool", "Tool")
 _CACHE = rows("crewgraph.tools.cache", "CacheHandler")
 _RPM = rows("crewgraph.llm.rate_limit", "RPMController")
 _I18N = rows("crewgraph.prompts.i18n", "I18N")
-_LITE_AGENT = rows("crewgraph.definitions.agent.lite_agent", "LiteAgent")
-_LITE_OUTPUT = rows("crewgraph.definitions.agent.lite_agent", "LiteAgentOutput")
+_LITE_AGENT = rows("crewgraph.contrib.lite_agent", "LiteAgent")
+_LITE_OUTPUT = rows("crewgraph.definitions.agent.output", "LiteAgentOutput")
 _BUS = rows("crewgraph.events.bus", "crewai_event_bus")
 
 _NAMESPACE = rows("crewgraph.definitions.base", CREW_AI_NAMESPACE="FINGERPRINT_NAMESPACE")
@@ -65,7 +65,7 @@ MODULES: dict[str, dict[str, str]] = {
         **_PROCESS,
         **_TASK,
         **_TASK_OUTPUT,
-        **rows("crewgraph.definitions.flow.flow", "Flow"),
+        **rows("crewgraph.flow.flow", "Flow"),
         **rows("crewgraph.memory.memory", "Memory"),
         **rows("crewgraph_compat.surface.version", __version__="CREWAI_VERSION"),
     },
@@ -156,12 +156,13 @@ MODULES: dict[str, dict[str, str]] = {
     "crewai.tasks": {**_OUTPUT_FORMAT, **_TASK_OUTPUT},
     "crewai.tasks.conditional_task": {**_CONDITIONAL_TASK, **_OUTPUT_FORMAT, **_TASK, **_TASK_OUTPUT},
     "crewai.tasks.hallucination_guardrail": {
-        **rows("crewgraph.definitions.task.guardrail", "HallucinationGuardrail"),
+        **rows("crewgraph.guardrails", "HallucinationGuardrail"),
         **_LLM,
         **_TASK_OUTPUT,
     },
     "crewai.tasks.llm_guardrail": {
-        **rows("crewgraph.definitions.task.guardrail", "LLMGuardrail", "LLMGuardrailResult"),
+        **rows("crewgraph.guardrails", "LLMGuardrail"),
+        **rows("crewgraph.definitions.task.guardrail", "LLMGuardrailResult"),
         **_AGENT,
         **_BASE_LLM,
         **_TASK_OUTPUT,

@@ -34,7 +34,7 @@ _METHODS = rows(
 )
 _FLOW = {
     **rows("crewgraph.contrib.declared.flow", "FlowConfigDefinition", "log_flow_definition_issues"),
-    **rows("crewgraph.contrib.declared.flow", FlowDefinition="FlowDeclaration"),
+    **rows("crewgraph.contrib.declared.flow", FlowTopology="FlowDeclaration"),
 }
 _TALKS = rows("crewgraph.contrib.declared.config", "FlowConversationalDefinition", "FlowConversationalRouterDefinition")
 _BUILT = rows("crewgraph.contrib.declared.written", build_flow_definition="declaration_of")
@@ -55,7 +55,7 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph.contrib.declared.expression", "ExpressionData"),
     },
     "crewai.flow.runtime": {
-        **rows("crewgraph.definitions.flow.flow", "Flow"),
+        **rows("crewgraph.flow.flow", "Flow"),
         **rows("crewgraph.definitions.flow.state", "FlowState"),
         **rows("crewgraph_compat.stand_ins.flows.state", "FlowMeta"),
         **rows(_ACTIONS, "build_action"),

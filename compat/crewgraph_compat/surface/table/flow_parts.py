@@ -31,7 +31,7 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph.contrib.declared.written", build_flow_definition="declaration_of"),
     },
     "crewai.flow.flow_visualizer": {
-        **rows("crewgraph.definitions.flow.run_methods", "FlowPlot"),
+        **rows("crewgraph.flow.flow", "FlowPlot"),
         **rows(_STRUCTURE, "plot_flow"),
     },
     "crewai.flow.path_utils": rows(

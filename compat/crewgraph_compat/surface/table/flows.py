@@ -4,7 +4,7 @@ from crewgraph_compat.surface.table.rows import rows
 
 __all__ = ["MODULES"]
 
-_FLOW = rows("crewgraph.definitions.flow.flow", "Flow")
+_FLOW = rows("crewgraph.flow.flow", "Flow")
 _STATE = rows("crewgraph.definitions.flow.state", "FlowState")
 _DECORATORS = rows("crewgraph.definitions.flow.dsl", "and_", "listen", "or_", "router", "start")
 _METHODS = rows("crewgraph_compat.stand_ins.flows.types", "FlowMethod", "ListenMethod", "RouterMethod", "StartMethod")
@@ -28,7 +28,7 @@ MODULES: dict[str, dict[str, str]] = {
         **rows("crewgraph.contrib.declared.expression", "Expression"),
     },
     "crewai.flow.flow": {
-        **rows("crewgraph.definitions.flow.flow", RuntimeFlow="Flow"),
+        **rows("crewgraph.flow.flow", RuntimeFlow="Flow"),
         **_FLOW,
         **_STATE,
         **_DECORATORS,

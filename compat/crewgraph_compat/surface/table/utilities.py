@@ -26,7 +26,7 @@ _GUARDRAIL_TYPE = rows("crewgraph.definitions.task.guardrail", GuardrailType="Gu
 _GUARDRAILS_TYPE = rows("crewgraph.definitions.task.guardrail", GuardrailsType="Guardrails")
 _I18N = rows("crewgraph.prompts.i18n", "I18N")
 _INSTRUCTOR = rows("crewgraph_compat.stand_ins.models.structured", "InternalInstructor")
-_LITE_OUTPUT = rows("crewgraph.definitions.agent.lite_agent", "LiteAgentOutput")
+_LITE_OUTPUT = rows("crewgraph.definitions.agent.output", "LiteAgentOutput")
 _LOGGER = rows("crewgraph_compat.stand_ins.console.terminal", "Logger")
 _PRINTER = rows("crewgraph_compat.stand_ins.console.terminal", "Printer")
 _PRINTER_COLOR = rows("crewgraph_compat.stand_ins.console.terminal", "PrinterColor")

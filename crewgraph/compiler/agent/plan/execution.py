@@ -13,7 +13,7 @@ from crewgraph.compiler.task.structured_answer import request_structured
 from crewgraph.core.effects import Body, EffectFailed, Notify, Scope, Together
 from crewgraph.core.messages import Message
 from crewgraph.core.outages import may_carry_on
-from crewgraph.definitions.agent.agent import Agent
+from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.agent.planning import PlanningConfig, PlanStep, StepObservation, TodoItem, TodoList
 from crewgraph.errors import OutputInvalid
 from crewgraph.llm.errors import ContextLengthExceeded
@@ -46,7 +46,7 @@ class PlanOutcome:
 class PlanExecution:
     """The parameters of executing a plan."""
 
-    agent: Agent
+    agent: AgentDefinition
     config: PlanningConfig
     planner: Planner
     new_context: Callable[[], ReActContext]

@@ -9,7 +9,7 @@ from crewgraph.extensions import extension
 from crewgraph.schema import Metadata
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.flow.definition import FlowDefinition
+    from crewgraph.definitions.flow.definition import FlowTopology
     from crewgraph.flow import ConversationConfig
 
 __all__ = ["FlowConversation"]
@@ -25,9 +25,6 @@ class FlowConversation:
     Its graph starts with `route_conversation`, which fires the label of a route. Your own listener to `"converse"` or `"end"`
     replaces the built-in one.
     """
-
-    conversational: ClassVar[bool] = False
-    """Whether the flow is a conversation."""
 
     conversational_config: ClassVar[Any] = None
     """The settings of the conversation; see `ConversationConfig`."""
@@ -52,7 +49,8 @@ class FlowConversation:
     """The model that classifies intents, as passed to the last turn."""
 
     if TYPE_CHECKING:
-        _definition: ClassVar[FlowDefinition]
+        conversational: ClassVar[bool]
+        _definition: ClassVar[FlowTopology]
         state: Any
         kickoff: Callable[..., Any]
         kickoff_async: Callable[..., Any]
@@ -277,11 +275,6 @@ class FlowConversation:
 
     def finalize_session_traces(self, *, discard: bool = False) -> None:
         """Has no effect: each turn is a run, and its trace ends with it."""
-
-    @classmethod
-    def stored_classes(cls) -> tuple[type[Any], ...]:
-        """Return the classes of values in checkpoints that the code of the class does not name."""
-        return extension("conversations").stored_classes if cls.conversational else ()
 
 
 def _view(flow: FlowConversation) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, PrivateAttr
 
-from crewgraph.definitions.agent.agent import BaseAgent
+from crewgraph.agent import BaseAgent
 from crewgraph.definitions.fields import CallbackField
 from crewgraph.errors import DefinitionError
 from crewgraph.prompts.book import default_book
@@ -17,7 +17,7 @@ from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.langchain import as_langchain_tool
 
 if TYPE_CHECKING:
-    from crewgraph.definitions.task.task import Task
+    from crewgraph.task import Task
 
 __all__ = [
     "BaseAgentAdapter",
@@ -131,6 +131,8 @@ class LangGraphAgentAdapter(BaseAgentAdapter):
     The graph is built for each task from the agent's model and the task's tools. Its steps are checkpoints of the run, so that
     resuming continues in the middle of it. To use a graph of your own, set `agent_executor=` of any agent.
     """
+
+    runs_graph = True
 
     verbose: bool = False
     """Whether its steps are printed."""

@@ -1,19 +1,25 @@
-"""The methods that users call on flows: running, streaming, resuming, time travel and plots. The runtime does the work."""
+"""Flows: event-driven workflows of methods; the class `Flow`, with the methods that run it and those on its stored runs."""
 
+import inspect
 import os
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 
+from crewgraph.core.files import FILES
 from crewgraph.core.loops.bridge import call
-from crewgraph.definitions.checkpoints import CheckpointSettings, ForkMethod
+from crewgraph.definitions.checkpoints import CheckpointSettings, ForkMethod, apply_from_checkpoint
 from crewgraph.definitions.crew.pending import RunFilter, RunInfo, StatusFilter
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow
+from crewgraph.definitions.flow.fields import declared_fields
+from crewgraph.definitions.flow.flow import FlowDefinition, State
 from crewgraph.definitions.flow.step import FlowStep, FlowSteps
+from crewgraph.definitions.queue_methods import QueueMethods
 from crewgraph.definitions.run_options import FlowRunOptions, Inputs, thread_of
 from crewgraph.errors import RunError
 from crewgraph.events.frames import AsyncStreamSession, StreamSession
-from crewgraph.lazy import lazy
+from crewgraph.extensions import extension
+from crewgraph.flow.conversation import FlowConversation
 from crewgraph.overrides import overridable, override_of
 from crewgraph.tracebacks import traced_to_the_caller
 
@@ -22,57 +28,11 @@ if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
     from langgraph.graph.state import CompiledStateGraph
 
-    from crewgraph.definitions.flow.flow import Flow
+    from crewgraph.definitions.flow.flow import FlowDefinition
     from crewgraph.definitions.flow.persistence import FlowPersistence
     from crewgraph.definitions.stream import StreamItem
-    from crewgraph.plot.flow import display_flow, mermaid_text, plot_to_file
-    from crewgraph.runtime.flow.kickoff import (
-        akickoff_flow,
-        aresume_flow,
-        arun_or_resume_flow,
-        ask,
-        compile_flow,
-        kickoff_flow,
-        resume_flow,
-        run_or_resume_flow,
-        state_of_enclosing_run,
-        waiting_flow_runs,
-    )
-    from crewgraph.runtime.run_tool import flow_tool
-    from crewgraph.runtime.runs.flow_history import afork_flow, aread_flow_history, fork_flow, read_flow_history
-    from crewgraph.runtime.runs.index import aflow_runs, apending, flow_runs, pending
-    from crewgraph.runtime.streaming.flow import aflow_chunks, aframes, astream_flow, flow_chunks, frames, stream_flow
-else:
-    flow_tool = lazy("crewgraph.runtime.run_tool:flow_tool")
-    display_flow = lazy("crewgraph.plot.flow:display_flow")
-    mermaid_text = lazy("crewgraph.plot.flow:mermaid_text")
-    plot_to_file = lazy("crewgraph.plot.flow:plot_to_file")
-    akickoff_flow = lazy("crewgraph.runtime.flow.kickoff:akickoff_flow")
-    aresume_flow = lazy("crewgraph.runtime.flow.kickoff:aresume_flow")
-    ask = lazy("crewgraph.runtime.flow.kickoff:ask")
-    compile_flow = lazy("crewgraph.runtime.flow.kickoff:compile_flow")
-    kickoff_flow = lazy("crewgraph.runtime.flow.kickoff:kickoff_flow")
-    resume_flow = lazy("crewgraph.runtime.flow.kickoff:resume_flow")
-    arun_or_resume_flow = lazy("crewgraph.runtime.flow.kickoff:arun_or_resume_flow")
-    run_or_resume_flow = lazy("crewgraph.runtime.flow.kickoff:run_or_resume_flow")
-    state_of_enclosing_run = lazy("crewgraph.runtime.flow.kickoff:state_of_enclosing_run")
-    aframes = lazy("crewgraph.runtime.streaming.flow:aframes")
-    frames = lazy("crewgraph.runtime.streaming.flow:frames")
-    afork_flow = lazy("crewgraph.runtime.runs.flow_history:afork_flow")
-    aread_flow_history = lazy("crewgraph.runtime.runs.flow_history:aread_flow_history")
-    fork_flow = lazy("crewgraph.runtime.runs.flow_history:fork_flow")
-    read_flow_history = lazy("crewgraph.runtime.runs.flow_history:read_flow_history")
-    aflow_chunks = lazy("crewgraph.runtime.streaming.flow:aflow_chunks")
-    astream_flow = lazy("crewgraph.runtime.streaming.flow:astream_flow")
-    flow_chunks = lazy("crewgraph.runtime.streaming.flow:flow_chunks")
-    stream_flow = lazy("crewgraph.runtime.streaming.flow:stream_flow")
-    aflow_runs = lazy("crewgraph.runtime.runs.index:aflow_runs")
-    apending = lazy("crewgraph.runtime.runs.index:apending")
-    flow_runs = lazy("crewgraph.runtime.runs.index:flow_runs")
-    pending = lazy("crewgraph.runtime.runs.index:pending")
-    waiting_flow_runs = lazy("crewgraph.runtime.flow.kickoff:waiting_flow_runs")
 
-__all__ = ["FlowDrawings", "FlowPlot", "FlowRunMethods", "PendingFlowMethods", "hybridmethod"]
+__all__ = ["Flow", "FlowPlot"]
 
 
 Arguments = ParamSpec("Arguments")
@@ -97,23 +57,42 @@ class FlowPlot:
         flow: The flow or its class.
     """
 
-    def __init__(self, flow: "Flow | type[Flow]") -> None:
+    def __init__(self, flow: "FlowDefinition | type[FlowDefinition]") -> None:
         self.flow = flow
 
     def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
         """Write the flow as an HTML page; see `Flow.plot`."""
+        from crewgraph.plot.flow import plot_to_file
+
         return plot_to_file(self.flow, filename, show)
 
     def to_mermaid(self) -> str:
         """Return the flow as mermaid text; see `Flow.to_mermaid`."""
+        from crewgraph.plot.flow import mermaid_text
+
         return mermaid_text(self.flow)
 
     def _repr_html_(self) -> str:
+        from crewgraph.plot.flow import display_flow
+
         return display_flow(self.flow)
 
 
-class FlowDrawings:
-    """Methods that draw a flow."""
+class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
+    """The base class of flows, whose methods are decorated with `start`, `listen` and `router`.
+
+    `Flow[State]` sets the pydantic model of the state; the default state is a dict.
+    """
+
+    _pending_flow: PendingFlow | None = None
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        if isinstance(stream := vars(cls).get("stream"), bool):
+            cls.streaming = stream
+            delattr(cls, "stream")
+        cls._fields = declared_fields(cls, Flow)
+        cls.define()
 
     @hybridmethod
     def plot(self, filename: str | os.PathLike[str] = "crewai_flow", show: bool = False) -> str:
@@ -132,7 +111,7 @@ class FlowDrawings:
             DefinitionError: The flow is invalid.
             OSError: The file cannot be written.
         """
-        return FlowPlot(cast("Flow", self)).plot(filename, show)
+        return FlowPlot(self).plot(filename, show)
 
     @hybridmethod
     def to_mermaid(self) -> str:
@@ -141,21 +120,12 @@ class FlowDrawings:
         Raises:
             DefinitionError: The flow is invalid.
         """
-        return FlowPlot(cast("Flow", self)).to_mermaid()
+        return FlowPlot(self).to_mermaid()
 
     def _repr_html_(self) -> str:
-        return display_flow(cast("Flow", self))
+        from crewgraph.plot.flow import display_flow
 
-
-class FlowRunMethods(FlowDrawings):
-    """Methods that run a flow."""
-
-    streaming: bool
-
-    if TYPE_CHECKING:
-
-        def prepare_inputs(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]: ...
-        def match_answer(self, flow_id: str | None, feedback: object) -> tuple[str, Any]: ...
+        return display_flow(self)
 
     @traced_to_the_caller
     def kickoff(
@@ -198,8 +168,10 @@ class FlowRunMethods(FlowDrawings):
         own = override_of(self, "kickoff_async")
         if own is not None:
             return call(own, merged or None, **({} if config is None else {"config": config}))
-        flow = cast("Flow", self)
-        return flow_chunks(flow, merged, config) if self.streaming else kickoff_flow(flow, merged, config)
+        from crewgraph.runtime.flow.kickoff import kickoff_flow
+        from crewgraph.runtime.streaming.flow import flow_chunks
+
+        return flow_chunks(self, merged, config) if self.streaming else kickoff_flow(self, merged, config)
 
     @overridable
     @traced_to_the_caller
@@ -218,8 +190,10 @@ class FlowRunMethods(FlowDrawings):
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
         merged = self.prepare_inputs(_merge_inputs(inputs, more, config), options)
-        flow = cast("Flow", self)
-        return aflow_chunks(flow, merged, config) if self.streaming else await akickoff_flow(flow, merged, config)
+        from crewgraph.runtime.flow.kickoff import akickoff_flow
+        from crewgraph.runtime.streaming.flow import aflow_chunks
+
+        return aflow_chunks(self, merged, config) if self.streaming else await akickoff_flow(self, merged, config)
 
     @traced_to_the_caller
     async def akickoff(
@@ -260,7 +234,9 @@ class FlowRunMethods(FlowDrawings):
             RunError: There is an answer, but no `id`.
             Exception: As for `kickoff`, after the items of what completed.
         """
-        return stream_flow(cast("Flow", self), _merge_inputs(inputs, more, config), feedback, config)
+        from crewgraph.runtime.streaming.flow import stream_flow
+
+        return stream_flow(self, _merge_inputs(inputs, more, config), feedback, config)
 
     def astream(
         self,
@@ -275,7 +251,9 @@ class FlowRunMethods(FlowDrawings):
         If the loop may be left early, use `async with contextlib.aclosing(flow.astream()) as items`; otherwise the run stops
         only when the generator is garbage-collected.
         """
-        return astream_flow(cast("Flow", self), _merge_inputs(inputs, more, config), feedback, config)
+        from crewgraph.runtime.streaming.flow import astream_flow
+
+        return astream_flow(self, _merge_inputs(inputs, more, config), feedback, config)
 
     def stream_events(
         self,
@@ -293,7 +271,9 @@ class FlowRunMethods(FlowDrawings):
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
         merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
-        return frames(cast("Flow", self), merged)
+        from crewgraph.runtime.streaming.flow import frames
+
+        return frames(self, merged)
 
     def astream_events(
         self,
@@ -308,7 +288,9 @@ class FlowRunMethods(FlowDrawings):
             input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
         )
         merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
-        return aframes(cast("Flow", self), merged)
+        from crewgraph.runtime.streaming.flow import aframes
+
+        return aframes(self, merged)
 
     @traced_to_the_caller
     def resume(self, flow_id: str | None = None, feedback: object = None) -> Any:
@@ -325,12 +307,16 @@ class FlowRunMethods(FlowDrawings):
         Raises:
             RunError: There is no such run.
         """
-        return resume_flow(cast("Flow", self), *self.match_answer(flow_id, feedback))
+        from crewgraph.runtime.flow.kickoff import resume_flow
+
+        return resume_flow(self, *self.match_answer(flow_id, feedback))
 
     @traced_to_the_caller
     async def aresume(self, flow_id: str | None = None, feedback: object = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
-        return await aresume_flow(cast("Flow", self), *self.match_answer(flow_id, feedback))
+        from crewgraph.runtime.flow.kickoff import aresume_flow
+
+        return await aresume_flow(self, *self.match_answer(flow_id, feedback))
 
     @traced_to_the_caller
     async def resume_async(self, flow_id: str | None = None, feedback: object = None) -> Any:
@@ -352,12 +338,16 @@ class FlowRunMethods(FlowDrawings):
             ThreadBusy: Somebody runs it now. A queue must try again later: what runs may still die.
             RunError: Runs of the flow are not stored.
         """
-        return run_or_resume_flow(cast("Flow", self), flow_id, dict(inputs or {}))
+        from crewgraph.runtime.flow.kickoff import run_or_resume_flow
+
+        return run_or_resume_flow(self, flow_id, dict(inputs or {}))
 
     @traced_to_the_caller
     async def arun_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
         """Bring a run to its end on the current event loop; see `run_or_resume`."""
-        return await arun_or_resume_flow(cast("Flow", self), flow_id, dict(inputs or {}))
+        from crewgraph.runtime.flow.kickoff import arun_or_resume_flow
+
+        return await arun_or_resume_flow(self, flow_id, dict(inputs or {}))
 
     def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> Any:
         """Ask a person from inside a method, and return the answer as a string.
@@ -372,6 +362,8 @@ class FlowRunMethods(FlowDrawings):
         Raises:
             RunError: No method is running, or the run is not stored.
         """
+        from crewgraph.runtime.flow.kickoff import ask
+
         return ask(message, timeout, metadata)
 
     def compile(
@@ -399,8 +391,10 @@ class FlowRunMethods(FlowDrawings):
             DefinitionError: The flow is invalid.
             CompileError: The granularity is unknown, or has no node to interrupt at.
         """
+        from crewgraph.runtime.flow.kickoff import compile_flow
+
         return compile_flow(
-            cast("Flow", self),
+            self,
             granularity,
             checkpointer=checkpointer,
             store=store,
@@ -422,7 +416,17 @@ class FlowRunMethods(FlowDrawings):
         Raises:
             DefinitionError: The flow is invalid.
         """
-        return flow_tool(cast("Flow", self), name, description)
+        own = inspect.getdoc(type(self))  # of the class, or inherited
+        about = description or (own if own != inspect.getdoc(Flow) else None)
+        from crewgraph.runtime.run_tool import flow_tool
+
+        return flow_tool(
+            self,
+            name,
+            about,
+            lambda inputs: self.detached().kickoff(inputs),
+            lambda inputs: self.detached().akickoff(inputs),
+        )
 
     @hybridmethod
     def runs(
@@ -439,24 +443,32 @@ class FlowRunMethods(FlowDrawings):
         Raises:
             StorageError: The stored runs cannot be read.
         """
-        return flow_runs(cast("Flow", self), RunFilter(status=status, inside=inside, limit=limit))
+        from crewgraph.runtime.runs.index import flow_runs
+
+        return flow_runs(self, RunFilter(status=status, inside=inside, limit=limit))
 
     @hybridmethod
     async def aruns(
         self, *, status: StatusFilter | None = None, inside: bool = False, limit: int | None = None
     ) -> list[RunInfo]:
         """Return the stored runs of this flow, on the current event loop; see `runs`."""
-        return await aflow_runs(cast("Flow", self), RunFilter(status=status, inside=inside, limit=limit))
+        from crewgraph.runtime.runs.index import aflow_runs
+
+        return await aflow_runs(self, RunFilter(status=status, inside=inside, limit=limit))
 
     @hybridmethod
     def pending(self) -> list[PendingFlow]:
         """Return the stored runs that wait for an answer; can be called on the class."""
-        return pending(cast("Flow", self))
+        from crewgraph.runtime.runs.index import pending
+
+        return pending(self)
 
     @hybridmethod
     async def apending(self) -> list[PendingFlow]:
         """Return the stored runs that wait for an answer, on the current event loop; see `pending`."""
-        return await apending(cast("Flow", self))
+        from crewgraph.runtime.runs.index import apending
+
+        return await apending(self)
 
     def history(self, flow_id: str | None = None) -> FlowSteps:
         """Return the steps of a stored run, oldest first.
@@ -467,11 +479,15 @@ class FlowRunMethods(FlowDrawings):
         Raises:
             RunError: There is no such run.
         """
-        return read_flow_history(cast("Flow", self), flow_id)
+        from crewgraph.runtime.runs.flow_history import read_flow_history
+
+        return read_flow_history(self, flow_id)
 
     async def ahistory(self, flow_id: str | None = None) -> FlowSteps:
         """Return the steps of a stored run, on the current event loop; see `history`."""
-        return await aread_flow_history(cast("Flow", self), flow_id)
+        from crewgraph.runtime.runs.flow_history import aread_flow_history
+
+        return await aread_flow_history(self, flow_id)
 
     @ForkMethod
     @traced_to_the_caller
@@ -488,47 +504,51 @@ class FlowRunMethods(FlowDrawings):
         Raises:
             DefinitionError: The values do not fit the state.
         """
-        return fork_flow(cast("Flow", self), step, state)
+        from crewgraph.runtime.runs.flow_history import fork_flow
+
+        return fork_flow(self, step, state)
 
     @traced_to_the_caller
     async def afork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
         """Continue a run from an earlier step, on the current event loop; see `fork`."""
-        return await afork_flow(cast("Flow", self), step, state)
+        from crewgraph.runtime.runs.flow_history import afork_flow
 
-    def running_state(self, otherwise: object) -> Any:
-        """Return the state of the current run of this flow, or `otherwise` outside of runs."""
-        return state_of_enclosing_run(cast("Flow", self), otherwise)
+        return await afork_flow(self, step, state)
 
+    def prepare_inputs(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]:
+        """Return the inputs of a kickoff, after the run to continue has been determined.
 
-def _merge_inputs(inputs: Any, more: dict[str, object], config: "RunnableConfig | None" = None) -> dict[str, object]:
-    """Merge `inputs` with keyword inputs, and with the thread of a caller's config as their `id`.
+        Raises:
+            ValueError: a value among the files is not a file, or does not exist.
+            RunError: no state is stored under an id.
+        """
+        config, state_id = options.from_checkpoint, options.restore_from_state_id
+        if options.input_files:
+            inputs = {**inputs, FILES: extension("files.record")(extension("files.read")(options.input_files))}
+        apply_from_checkpoint(self, config)
+        if state_id is None:
+            return inputs
+        from crewgraph.runtime.flow.kickoff import load_flow_state
 
-    Raises:
-        TypeError: `inputs` is not a mapping.
-        RunError: The inputs have another `id` than the config.
-    """
-    if inputs is not None and not isinstance(inputs, Mapping):
-        raise TypeError(f'`inputs` is {inputs!r:.80}; pass a dict of names and values: {{"topic": "rain"}}')
-    merged: dict[str, object] = {**(inputs or {}), **more}
-    if config is None:
-        return merged
-    input_id = merged.get("id")
-    thread_id = thread_of(None if input_id is None else str(input_id), config)
-    return merged if thread_id is None or input_id is not None else {**merged, "id": thread_id}
+        if not load_flow_state(self, state_id):
+            raise RunError(f"no state is stored under `{state_id}`; check the `id`, and where it was stored")
+        state = self.state
+        values: Mapping[str, object] = dict(cast("Any", state))
+        self.take_state(self._fresh_state())
+        return {**{name: value for name, value in values.items() if name != "id"}, **inputs}
 
+    def _load_state(self, flow_id: str) -> bool:
+        """Load the stored state of a run, which the next `kickoff` continues; return whether there is one."""
+        from crewgraph.runtime.flow.kickoff import load_flow_state
 
-class PendingFlowMethods:
-    """Methods of flows that wait for an answer."""
-
-    input_provider: Any = None
-    """Answers questions of `self.ask`; see `InputProvider`. None uses that of `flow_config`."""
-
-    _pending_flow: PendingFlow | None = None
-    _last: Any
+        is_stored = load_flow_state(self, flow_id)
+        if is_stored:
+            self._resumed_id = flow_id
+        return is_stored
 
     @classmethod
     def from_pending(
-        cls, flow_id: str, persistence: "FlowPersistence | None" = None, *, definition: object = None, **kwargs: object
+        cls, flow_id: str, persistence: "FlowPersistence | None" = None, *, definition: object = None, **kwargs: Any
     ) -> Self:
         """Create a flow for a run that waits for an answer; `resume(answer)` continues it.
 
@@ -542,7 +562,9 @@ class PendingFlowMethods:
             DefinitionError: No such run waits for an answer (also a ValueError).
         """
         flow = cls(**({"persistence": persistence} if persistence is not None else {}), **kwargs)
-        flow._pending_flow = waiting_flow_runs(cast("Flow", flow), flow_id)
+        from crewgraph.runtime.flow.kickoff import waiting_flow_runs
+
+        flow._pending_flow = waiting_flow_runs(flow, flow_id)
         return flow
 
     @property
@@ -574,3 +596,23 @@ class PendingFlowMethods:
             return flow_id, feedback
         self._pending_flow = None
         return pending_flow.flow_id, feedback if feedback is not None else flow_id or ""
+
+
+Flow.define()  # `__init_subclass__` is for subclasses
+
+
+def _merge_inputs(inputs: Any, more: dict[str, object], config: "RunnableConfig | None" = None) -> dict[str, object]:
+    """Merge `inputs` with keyword inputs, and with the thread of a caller's config as their `id`.
+
+    Raises:
+        TypeError: `inputs` is not a mapping.
+        RunError: The inputs have another `id` than the config.
+    """
+    if inputs is not None and not isinstance(inputs, Mapping):
+        raise TypeError(f'`inputs` is {inputs!r:.80}; pass a dict of names and values: {{"topic": "rain"}}')
+    merged: dict[str, object] = {**(inputs or {}), **more}
+    if config is None:
+        return merged
+    input_id = merged.get("id")
+    thread_id = thread_of(None if input_id is None else str(input_id), config)
+    return merged if thread_id is None or input_id is not None else {**merged, "id": thread_id}

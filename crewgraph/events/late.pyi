@@ -1,0 +1,3 @@
+"""The names of `crewgraph.events`, for type checkers."""
+
+from crewgraph.events import *  # noqa: F403
