@@ -62,7 +62,6 @@ class AgentReport:
 
     def planning(self, attempt: int) -> None:
         """The agent starts to plan."""
-
         self._emit(late.AgentReasoningStartedEvent, attempt=attempt, from_task=self._task, from_agent=self._agent)
 
     def planned(self, attempt: int, plan: str, ready: bool, last: bool) -> None:
@@ -140,12 +139,10 @@ class AgentReport:
 
     def asked(self, question: Mapping[str, object]) -> None:
         """A question is put to a person."""
-
         self._emit(late.HumanInputRequestedEvent, **self._question(question))
 
     def answered(self, question: Mapping[str, object], answer: object) -> None:
         """A person has answered."""
-
         self._emit(late.HumanInputReceivedEvent, **self._question(question), answer=answer)
 
     def _question(self, question: Mapping[str, object]) -> dict[str, object]:
@@ -174,7 +171,6 @@ class AgentReport:
 
     def judged(self, verdict: dict[str, object], retries: int) -> None:
         """A guardrail has judged."""
-
         self._emit(
             late.LLMGuardrailCompletedEvent,
             **self._guardrail_fields,
@@ -188,7 +184,6 @@ class AgentReport:
 
     def guardrail_failed(self, error: str, retries: int) -> None:
         """A guardrail could not judge."""
-
         self._emit(
             late.LLMGuardrailFailedEvent,
             **self._guardrail_fields,
@@ -262,13 +257,11 @@ class KnowledgeReport:
 
     def begin(self, task_prompt: str) -> None:
         """The retrieval starts, with the writing of its query."""
-
         self._emit(late.KnowledgeRetrievalStartedEvent)
         self._emit(late.KnowledgeQueryStartedEvent, task_prompt=task_prompt)
 
     def query_written(self, query: str) -> None:
         """The query is written."""
-
         self._emit(late.KnowledgeQueryCompletedEvent, query=query)
 
     def query_failed(self, error: str) -> None:
