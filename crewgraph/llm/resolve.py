@@ -62,9 +62,7 @@ def as_model(llm: object) -> Model:
         raise _class_error(llm)
     if isinstance(llm, str) and llm.strip():
         return as_model(_cached_llm(llm))
-    if hasattr(kind, "adapter") and not _overrides_call(
-        cast("LLM", llm)
-    ):  # an `LLM`, whose module takes a while to import
+    if _is_llm(kind) and not _overrides_call(cast("LLM", llm)):
         return _with_fallbacks(cast("LLM", llm))
     known = _adapters.get(id(llm))
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
@@ -97,6 +95,11 @@ def check_model(llm: object) -> None:
 
 def _class_error(kind: type[object]) -> ModelError:
     return ModelError(f"`{kind.__name__}` is a class, not a language model. Write `llm={kind.__name__}(...)`.")
+
+
+def _is_llm(kind: type[object]) -> bool:
+    """Return whether a class is `LLM`, without importing its module, which takes a while."""
+    return any((base.__module__, base.__name__) == ("crewgraph.llm.llm", "LLM") for base in kind.__mro__)
 
 
 def _overrides_call(llm: "LLM") -> bool:
@@ -159,13 +162,12 @@ def _cached_llm(name: str) -> "LLM":
 
 def _cached_adapter(llm: object) -> Model:
     kind = type(llm)
-    from crewgraph.llm.chat_model import ChatModel
-
+    adapter: ChatModel | CallModel
     if issubclass(kind, BaseLLM):
-        from crewgraph.llm.llm import LLM
-
-        adapter: ChatModel | CallModel = CallModel(llm, traced=not issubclass(kind, LLM))
+        adapter = CallModel(llm, traced=not _is_llm(kind))
     elif _is_runnable(llm):
+        from crewgraph.llm.chat_model import ChatModel
+
         adapter = ChatModel(llm)
     elif _is_callable_model(llm):
         adapter = CallModel(llm)

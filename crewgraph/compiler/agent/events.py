@@ -196,7 +196,9 @@ class AgentReport:
     def _emit(self, event: type[BaseEvent], **fields: object) -> None:
         if crewai_event_bus.wants(event) and not is_replayed():
             fields.setdefault("agent_role", self.role)
-            of_agent = self._task is None or issubclass(loaded(event), late.AgentEvent)
+            from crewgraph.events.agent import AgentEvent
+
+            of_agent = self._task is None or issubclass(loaded(event), AgentEvent)
             crewai_event_bus.emit_new(self._agent if of_agent else self._task, event, fields)
 
 
