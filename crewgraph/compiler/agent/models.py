@@ -194,11 +194,12 @@ def _wrapped(
 def _with_retries(
     model: Model, limit: "Callable[[Model], RateLimitedModel]", agent: BaseAgentDefinition, task: TaskDefinition | None
 ) -> Model:
+    members: Sequence[Model] | None = getattr(model, "models", None)  # a `FallbackModel` has them
+    if members is None:
+        return _retrying(limit(model))
     from crewgraph.llm.fallback import FallbackModel
 
-    if not isinstance(model, FallbackModel):
-        return _retrying(limit(model))
-    *earlier, last = [limit(member) for member in model.models]
+    *earlier, last = [limit(member) for member in members]
     return FallbackModel([*earlier, _retrying(last)], partial(_emit_fallback, agent, task))
 
 
@@ -214,10 +215,7 @@ def _limited(
 
 
 def _retrying(model: "RateLimitedModel") -> Model:
-    chat_model = model.model.model
-    from crewgraph.llm.chat_model import ChatModel
-
-    retries = chat_model.retries if isinstance(chat_model, ChatModel) else 0
+    retries: int = getattr(model.model.model, "retries", 0)  # a `ChatModel` has some
     if not retries:
         return model
     from crewgraph.llm.retry import RetryingModel
