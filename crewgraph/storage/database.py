@@ -196,6 +196,7 @@ _T = TypeVar("_T")
 _logger = redacted_logger(__name__)
 _WORKERS = 2
 _BEGIN_WRITE = "BEGIN IMMEDIATE"
+_BEGIN_SYNCED = "BEGIN EXCLUSIVE"  # the same to SQLite: a write that waits for the disk
 _LOG_CHECK_INTERVAL = 16  # transactions between two checks of the log
 _MAX_LOG_BYTES = 8 << 20  # bytes: a longer write-ahead log is folded into the file and cut back
 _MAX_NONBLOCKING_BYTES = 1 << 18  # bytes: more are never written on an event loop
@@ -262,6 +263,20 @@ class Database:
             sqlite3.IntegrityError: a row refers to one that no longer exists.
         """
         return self._run(_BEGIN_WRITE, work, *args, **kwargs)
+
+    def write_synced(
+        self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """Like `write`, and wait until the disk has it with all that was written before: it survives a power cut.
+
+        With `synchronous="OFF"` nothing waits for the disk.
+
+        Raises:
+            WouldBlock: the caller is `nonblocking`.
+        """
+        if getattr(self._nonblocking, "now", False):
+            raise WouldBlock
+        return self._run(_BEGIN_SYNCED, work, *args, **kwargs)
 
     def query(self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Run a single read statement, which needs no transaction.
@@ -369,7 +384,7 @@ class Database:
             if nonblocking:
                 raise WouldBlock
             time.sleep(next(pauses, _LOCK_PAUSES[-1]))
-        if begin == _BEGIN_WRITE:
+        if begin in (_BEGIN_WRITE, _BEGIN_SYNCED):
             self._written += 1
             if self._written % _LOG_CHECK_INTERVAL == 0 and self._log_size() > _MAX_LOG_BYTES:
                 self._checkpoint_log(nonblocking)
@@ -412,7 +427,10 @@ class Database:
             raise self._errors.replaced(self.path)
         if not begin:
             return work(connection, *args, **kwargs)
+        waits = begin == _BEGIN_SYNCED and self._synchronous == "NORMAL"
         try:
+            if waits:
+                connection.execute("PRAGMA synchronous = FULL")
             connection.execute(begin)
             result = work(connection, *args, **kwargs)
             connection.execute("COMMIT")
@@ -420,6 +438,9 @@ class Database:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+        finally:
+            if waits:
+                connection.execute("PRAGMA synchronous = NORMAL")
         return result
 
     def _checkpoint_log(self, nonblocking: bool) -> None:
