@@ -2,7 +2,7 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -10,7 +10,6 @@ from disks import PoweredDisk
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import END, START, StateGraph
 from modes import Mode
-from psycopg.rows import dict_row
 from runtime.parts import agent, crew, task
 from servers.postgres import Postgres
 
@@ -60,9 +59,12 @@ def test_a_call_that_must_not_be_repeated_is_known_after_a_power_cut(mode: Mode,
         payment.power = power
         assert mode.kickoff(payment.crew(), thread_id="t", checkpointer=saver).raw == "done"
         payment.power = None
-    with power.on(payment.cut_in_tool) as disk, SqliteCheckpointer(disk / "runs.db") as saver:
-        with pytest.raises(ToolFailed, match="started before a crash"):
-            mode.resume(payment.crew(), "t", checkpointer=saver)
+    with (
+        power.on(payment.cut_in_tool) as disk,
+        SqliteCheckpointer(disk / "runs.db") as saver,
+        pytest.raises(ToolFailed, match="started before a crash"),
+    ):
+        mode.resume(payment.crew(), "t", checkpointer=saver)
     with power.on(payment.cut_after_tool) as disk, SqliteCheckpointer(disk / "runs.db") as saver:
         assert mode.resume(payment.crew(), "t", checkpointer=saver).raw == "done"
     assert payment.paid == 1
@@ -78,7 +80,7 @@ def test_so_is_one_in_a_flow_and_one_in_a_graph_of_the_program(tmp_path: Path):
         return Bills(checkpointer=saver).run_or_resume("t")
 
     def in_graph(payment: Payment, saver: Any) -> Any:
-        graph: Any = StateGraph(dict)
+        graph: Any = StateGraph(cast("Any", dict))
         graph.add_node("bill", payment.crew().compile(checkpointer=None))
         graph.add_edge(START, "bill").add_edge("bill", END)
         config: Any = {"configurable": {"thread_id": "t"}}
@@ -94,9 +96,12 @@ def test_so_is_one_in_a_flow_and_one_in_a_graph_of_the_program(tmp_path: Path):
             payment.power = power
             run(payment, saver)
             payment.power = None
-        with power.on(payment.cut_in_tool) as disk, SqliteCheckpointer(disk / "runs.db") as saver:
-            with pytest.raises(Exception, match="started before a crash"):
-                run(payment, saver)
+        with (
+            power.on(payment.cut_in_tool) as disk,
+            SqliteCheckpointer(disk / "runs.db") as saver,
+            pytest.raises(ToolFailed, match="started before a crash"),
+        ):
+            run(payment, saver)
         with power.on(payment.cut_after_tool) as disk, SqliteCheckpointer(disk / "runs.db") as saver:
             run(payment, saver)
         assert payment.paid == 1, run.__name__
@@ -129,8 +134,8 @@ def test_a_postgres_session_that_does_not_wait_for_the_disk_does_so_for_such_a_c
             seen.append(row[0])
         return "paid"
 
-    with postgres.database() as dsn, psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
-        saver = PostgresSaver(connection)  # pyright: ignore[reportArgumentType]
+    with postgres.database() as dsn, PostgresSaver.from_conn_string(dsn) as saver:
+        connection: Any = saver.conn
         saver.setup()
         connection.execute("ALTER SYSTEM SET wal_writer_delay = '10s'")  # it writes what no commit has waited for
         connection.execute("SELECT pg_reload_conf()")
