@@ -63,16 +63,16 @@ def replace_file(path: str | Path, data: str | bytes | Iterable[bytes | memoryvi
     try:
         if not given.exists():
             _replace(given.resolve(), parts, mode)
-        elif not os.access(given, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        elif given.is_file() and os.access(given.resolve().parent, os.W_OK):
-            _replace(given.resolve(), parts, stat.S_IMODE(given.stat().st_mode), exactly=True)
-        else:
-            with given.open("wb") as file:
-                file.writelines(parts)
+            return
+        if given.is_file():
+            os.close(os.open(given, os.O_WRONLY))  # what must not be written must not be replaced either
+            if os.access(given.resolve().parent, os.W_OK):
+                _replace(given.resolve(), parts, stat.S_IMODE(given.stat().st_mode), exactly=True)
+                return
+        with given.open("wb") as file:
+            file.writelines(parts)
     except OSError as error:
-        error.filename, error.filename2 = str(given), None
-        raise
+        raise OSError(error.errno, error.strerror, str(given)) from error
 
 
 def _replace(target: Path, parts: Iterable[bytes | memoryview], mode: int, *, exactly: bool = False) -> None:

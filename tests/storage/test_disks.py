@@ -9,13 +9,17 @@ from pathlib import Path
 import processes
 import pytest
 from disks import fill, small_disk
+from langgraph.checkpoint.postgres import PostgresSaver
 from modes import Mode
 from runtime.parts import agent, crew, task
+from servers.postgres import Postgres
 from typer.testing import CliRunner
 
 from crewgraph import Crew, ScriptedLLM, ToolUse
 from crewgraph.cli.app import app
 from crewgraph.errors import StorageError
+from crewgraph.memory.storage import LTMSQLiteStorage
+from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.store import FaissStore
 from crewgraph.tools import tool
@@ -130,3 +134,29 @@ def test_a_database_that_is_deleted_under_a_run_is_noticed(mode: Mode, tmp_path:
     with SqliteCheckpointer(tmp_path / "runs.db") as saver, pytest.raises(StorageError, match=message):
         mode.kickoff(made, thread_id="t", checkpointer=saver)
     assert done == ["first", "second"]
+
+
+def test_a_postgres_database_that_takes_no_writes_is_named_with_what_to_do(postgres: Postgres):
+    made = crew(task("a", agent(ScriptedLLM(lambda messages: "Final Answer: said"))))
+    with postgres.database() as dsn:
+        with PostgresSaver.from_conn_string(dsn) as saver:
+            saver.setup()
+            made.kickoff(thread_id="t", checkpointer=saver)
+        with PostgresSaver.from_conn_string(f"{dsn} options='-c default_transaction_read_only=on'") as standby:
+            with pytest.raises(StorageError, match="read-only transaction") as failed:
+                made.kickoff(thread_id="t", checkpointer=standby)
+            assert failed.value.__notes__ == [
+                "the database takes no writes, as a standby does: connect to its primary, or make it writable"
+            ]
+
+
+def test_a_read_only_file_of_states_or_memories_says_what_to_do(tmp_path: Path):
+    with small_disk(tmp_path / "disk", 1_500) as disk:
+        states, memories = SQLiteFlowPersistence(str(disk / "states.db")), LTMSQLiteStorage(str(disk / "memories.db"))
+        states.save_state("1", "begin", {"id": "1"})
+        memories.save("task", {}, "2026-01-01", 1)
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with pytest.raises(StorageError, match="readonly database. Make the file and its folder writable"):
+            states.save_state("1", "begin", {"id": "1"})
+        with pytest.raises(StorageError, match="readonly database. Make the file and its folder writable"):
+            memories.save("task", {}, "2026-01-01", 1)
