@@ -16,7 +16,7 @@ from procrastinate import BaseRetryStrategy, RetryDecision
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job as EngineJob
 from psycopg_pool import PoolTimeout
-from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crewgraph.core.outages import status_of
 from crewgraph.core.plain import plain
@@ -133,7 +133,8 @@ class Work(BaseModel):
     error: str | None = None
     """The error of the last failed attempt."""
 
-    _unreadable: tuple[str, ...] = PrivateAttr(())
+    unreadable: tuple[str, ...] = Field(default=(), exclude=True)
+    """The names of arguments that are unknown or of another type, without which the job cannot be run."""
 
     @classmethod
     def of(cls, job: EngineJob) -> Self:
@@ -142,21 +143,13 @@ class Work(BaseModel):
 
     @classmethod
     def read(cls, arguments: Mapping[str, Any]) -> Self:
-        """Read the arguments of a job. What another version of crewgraph may have written is left out, and in `unreadable`."""
+        """Read the arguments of a job. What another version of crewgraph may have written is only named, in `unreadable`."""
         try:
             return cls.model_validate(arguments)
         except ValidationError as error:
             unreadable = {str(fault["loc"][0]) for fault in error.errors()}
-        work = cls.model_validate(
-            {"thread_id": ""} | {name: value for name, value in arguments.items() if name not in unreadable}
-        )
-        work._unreadable = tuple(sorted(unreadable))
-        return work
-
-    @property
-    def unreadable(self) -> tuple[str, ...]:
-        """The names of arguments that are unknown or of another type, without which the job cannot be run."""
-        return self._unreadable
+        readable = {name: value for name, value in arguments.items() if name not in unreadable}
+        return cls.model_validate({"thread_id": "", **readable, "unreadable": sorted(unreadable)})
 
     @property
     def own_lock(self) -> str:
