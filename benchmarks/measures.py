@@ -6,6 +6,7 @@ from benchmarks.environment import CREWAI_115, CREWAI_121, OWN, Environment
 from benchmarks.flow_measures import FLOW_MEASURES
 from benchmarks.history_measures import HISTORY_MEASURES
 from benchmarks.measure import Contender, Measure
+from benchmarks.queue_measures import QUEUE_MEASURES
 from benchmarks.vector_measures import VECTOR_MEASURES
 
 __all__ = ["MEASURES"]
@@ -184,5 +185,6 @@ MEASURES: tuple[Measure, ...] = (
     ),
     *FLOW_MEASURES,
     *HISTORY_MEASURES,
+    *QUEUE_MEASURES,
     *VECTOR_MEASURES,
 )

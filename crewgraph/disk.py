@@ -1,10 +1,15 @@
 """Replaces files atomically, creates files that only their owner can read, and makes paths absolute."""
 
+import errno
 import os
+import shutil
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = ["PRIVATE", "absolute_path", "private_file", "replace_file"]
+
+_MAX_NAME = 240  # bytes of a name that its temporary file bears: names have at most 255
 
 PRIVATE = 0o600
 """The permissions of a file that only its owner can read and write."""
@@ -38,35 +43,54 @@ def private_file(path: str | Path) -> None:
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, PRIVATE))
 
 
-def replace_file(path: str | Path, data: str | bytes, *, mode: int = 0o666) -> None:
+def replace_file(path: str | Path, data: str | bytes | Iterable[bytes | memoryview], *, mode: int = 0o666) -> None:
     """Replace a file atomically, or create it: after an error or a crash it holds its old content or the new one.
 
-    A file that exists keeps its permissions, and a symbolic link its target. Text is written as UTF-8. Devices and pipes
-    are not replaced but written to.
+    A file that exists keeps its permissions, and a symbolic link its target. Text is written as UTF-8. What cannot be
+    replaced is written to: devices, pipes, a file in a folder in which no other can be made, and a file that is mounted.
 
     Args:
         path: the file; its folder exists.
-        data: the new content.
+        data: the new content, or its parts in order.
         mode: the permissions of a file that does not exist yet, less the process's umask.
 
     Raises:
-        OSError: it cannot be written; the old file is unchanged.
+        OSError: it cannot be written; the old file is unchanged, and the error names it.
     """
-    target = Path(path).resolve()
+    given = Path(path)
     content = data.encode() if isinstance(data, str) else data
-    if target.exists() and not target.is_file():
-        target.write_bytes(content)
-        return
-    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
+    parts = [content] if isinstance(content, bytes) else content
+    try:
+        if not given.exists():
+            _replace(given.resolve(), parts, mode)
+            return
+        if given.is_file():
+            os.close(os.open(given, os.O_WRONLY))  # what must not be written must not be replaced either
+            if os.access(given.resolve().parent, os.W_OK):
+                _replace(given.resolve(), parts, stat.S_IMODE(given.stat().st_mode), exactly=True)
+                return
+        with given.open("wb") as file:
+            file.writelines(parts)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(given)) from error
+
+
+def _replace(target: Path, parts: Iterable[bytes | memoryview], mode: int, *, exactly: bool = False) -> None:
+    name = os.fsdecode(os.fsencode(target.name)[:_MAX_NAME])
+    temporary = target.with_name(f".{name}.{os.urandom(4).hex()}")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        if target.exists():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        temporary.replace(target)
-    except BaseException:  # also after Ctrl-C: no temporary file is left
+        if exactly:  # whatever the umask
+            temporary.chmod(mode)
+        try:
+            temporary.replace(target)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            shutil.copyfile(temporary, target)  # a file that is mounted into a container
+    finally:  # also after Ctrl-C: no temporary file is left
         temporary.unlink(missing_ok=True)
-        raise

@@ -5,7 +5,9 @@ LangGraph program.
 """
 
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +16,7 @@ import typer
 from crewgraph.cli.output import print_error, print_json, print_line, print_source, print_text
 from crewgraph.cli.target import load_target, project_target
 from crewgraph.compiler.agent.human_review import has_terminal
+from crewgraph.disk import replace_file
 from crewgraph.errors import CrewgraphError
 from crewgraph.extras import require
 from crewgraph.text import printable_line
@@ -89,17 +92,17 @@ def migrate(
     for note in (*migration.broken, *migration.notes):
         print_line(f"{note.file}:{note.line}: {note.text}", err=True)
     if write:
-        _write(migration)
+        _write(migration.write, "Run again to write the remaining files.")
     print_text(_summary(migration, written=write), err=True)
     if migration.broken:
         raise typer.Exit(1)
 
 
-def _write(migration: Any) -> None:
+def _write(write: Callable[[], None], advice: str = "Choose another file.") -> None:
     try:
-        migration.write()
+        write()
     except OSError as error:
-        print_error(f"cannot write `{error.filename}`: {error.strerror}. Run again to write the remaining files.")
+        print_error(f"cannot write `{error.filename}`: {error.strerror}. {advice}")
         raise typer.Exit(1) from None
 
 
@@ -170,7 +173,7 @@ def eject(
     if output is None:
         print_source(program.source)
     else:
-        output.write_text(program.source, "utf-8")
+        _write(partial(replace_file, output, program.source))
         print_text(f"written to {output}; it needs: {', '.join(program.requirements)}", err=True)
     for item in program.notes:
         print_text(f"note: {item}", err=True)

@@ -193,8 +193,10 @@ def _write(folder: Path, kind: ProjectKind, slots: dict[str, str]) -> None:
     try:
         for source in ("common", kind.value):
             _copy(resources.files("crewgraph.cli") / "templates" / source, folder, slots)
-    except OSError as error:
+    except BaseException as error:  # also Ctrl-C: half a project is worth nothing
         shutil.rmtree(folder, ignore_errors=True)
+        if not isinstance(error, OSError):
+            raise
         raise RunError(f"cannot write to `{folder}`: {error.strerror}") from error
 
 

@@ -58,7 +58,7 @@ def worker(
         ),
     ] = 60.0,
     burst: Annotated[
-        bool, typer.Option("--burst", help="End when no job is left, instead of waiting for more jobs.")
+        bool, typer.Option("--burst", help="End when no job is due within a minute, instead of waiting for more jobs.")
     ] = False,
 ) -> None:
     """Execute the runs in a queue.

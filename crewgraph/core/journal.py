@@ -20,13 +20,14 @@ from crewgraph.core.claims import CLAIM, ThreadClaim, VerifyClaim
 from crewgraph.core.effects import Recorded, StepMark
 from crewgraph.core.limits import METER, SPENT, Meter
 from crewgraph.core.operations import Program, Saving, Sleep
-from crewgraph.core.pregel import Place, failed_save, place_of, written_since_start
+from crewgraph.core.pregel import OWN_KEY, Place, failed_save, place_of, written_since_start
 from crewgraph.core.questions import filed_in
 from crewgraph.errors import CompileError, StorageError, ThreadBusy
 from crewgraph.schema import PlainMapping
 
 __all__ = [
     "CHANNEL",
+    "SYNCED",
     "ClaimLost",
     "Journal",
     "JournalError",
@@ -77,6 +78,10 @@ def _is_sealed(value: Any) -> bool:
 
 CHANNEL = "__effect__"
 """The channel name of a record's write."""
+
+SYNCED = f"{OWN_KEY}synced"
+"""A key in the `configurable` of a record's address: the record must survive a power cut once it is stored. It is left out
+where a saver need not wait for the disk."""
 
 Record = dict[str, Any]
 """`{"value": ...}` or `{"error": [type, text]}`, with "asks" and "tasks" if the effect used those counters, and the usage
@@ -222,7 +227,7 @@ class Journal:
             return True
         yield from self._until_stored()
         token, key = uuid4().hex, _key(here, effect) + _STARTED
-        yield from self._put(key, {"value": token})
+        yield from self._put(key, {"value": token}, synced=True)
         saved = yield Saving(self.saver, "get_tuple", self.place.home)
         mine = f"{self.place.task}#{key}"
         stored = (
@@ -272,7 +277,7 @@ class Journal:
             self._done.append((here, effect, record))
             return
         yield from self._until_stored()
-        yield from self._put(_key(here, effect), record)
+        yield from self._put(_key(here, effect), record, synced=effect.once)
 
     def appended(self) -> list[Record]:
         """Return the records that an earlier attempt appended, in order. Call `load` first."""
@@ -320,11 +325,14 @@ class Journal:
         for key, record in done.items():
             yield from self._put(key, record)
 
-    def _put(self, key: str, record: Record) -> Program[None]:
+    def _put(self, key: str, record: Record, *, synced: bool = False) -> Program[None]:
+        home = self._record_home
+        if synced and home is not None:
+            home = {"configurable": {**(home.get("configurable") or {}), SYNCED: True}}
         try:
             if self.claim is not None and not self.claim.is_fenced and self.claim.is_doubtful:
                 yield VerifyClaim(self.claim)
-            yield Saving(self.saver, "put_writes", self._record_home, [(CHANNEL, record)], f"{self.place.task}#{key}")
+            yield Saving(self.saver, "put_writes", home, [(CHANNEL, record)], f"{self.place.task}#{key}")
         except JournalError:
             raise
         except ThreadBusy as error:

@@ -31,22 +31,23 @@ class QueueMethods:
     ) -> "Job":
         """Add a run to a queue for a `crewgraph worker` to execute; `Job.result` waits for it.
 
-        A thread that already has a queued or running job keeps it; a run that has started keeps its inputs.
+        A thread that already has a queued or running job of this crew or flow keeps it; a run that has started keeps its inputs.
 
         Args:
             inputs: Values for the `{placeholders}` of a crew, or for the state of a flow.
             thread_id: The name to store the run under; None generates one.
             queue: The queue, or the address of its Postgres database. None uses the database of a Postgres checkpointer of the
                 crew or flow, else the one in the environment variable CREWGRAPH_QUEUE.
-            priority: Jobs of a higher priority are fetched first.
-            delay: Seconds to wait before the first attempt.
+            priority: Jobs of a higher priority are fetched first; a whole number, which may be negative.
+            delay: Seconds to wait before the first attempt, at most ten years.
             retries: Maximum number of retries after a failure, with delays of 1, 2, 4 ... seconds. Errors that a retry would
                 only repeat are not retried.
             limit: Maximum number of runs of this crew or flow at a time, across all workers. Use the same number in every
                 call.
 
         Raises:
-            RunError: There is no queue.
+            RunError: There is no queue, the thread id is empty, or the thread has an open job of another crew or flow.
+            ValueError: A number is out of its range.
             NotPlain: The inputs cannot be stored.
             StorageError: The database cannot be used.
             MissingExtra: `crewgraph[queue]` is not installed.
@@ -93,7 +94,7 @@ class QueueMethods:
             limit: See `enqueue`.
 
         Raises:
-            ValueError: There are not as many names as inputs.
+            ValueError: There are not as many names as inputs, or a number is out of its range.
         """
         names = [None] * len(inputs) if thread_ids is None else thread_ids
         return _queue_for(self, queue).enqueue_all(

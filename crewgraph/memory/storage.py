@@ -431,7 +431,10 @@ class LTMSQLiteStorage:
                 finally:
                     database.close()
         except (sqlite3.Error, OSError, ValueError) as error:
-            raise StorageError(f"the long-term memory in `{self.db_path}` could not {action}: {error}") from error
+            raise StorageError(
+                f"the long-term memory in `{self.db_path}` could not {action}: {error}. Make the file and its folder writable, "
+                "with room on the disk, or give another path."
+            ) from error
 
 
 def resolve_storage(kind: str, storage: object, crew: object, embedder_config: object, path: object) -> Any:

@@ -1,12 +1,18 @@
 """The log file of a run, as set by `output_log_file`."""
 
+import itertools
+import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
+from typing import cast
 
 from crewgraph.core.loops.bridge import off_loop
-from crewgraph.disk import absolute_path, private_file
+from crewgraph.disk import PRIVATE, absolute_path, private_file, replace_file
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
 from crewgraph.redaction import SecretRedactor, redacted_logger
 from crewgraph.text import json_text
@@ -23,7 +29,8 @@ _log = redacted_logger("crewgraph")
 _write_lock = threading.Lock()
 
 _DEFAULT_NAME = "logs.txt"
-_TAIL_SIZE = 64
+_END = b"\n    }\n]"  # of a list that this module wrote; line breaks in its texts are escaped
+_BETWEEN = re.compile(r"[\s,]*")  # what is between two entries of a list
 
 
 def log_path(output_log_file: bool | str) -> Path:
@@ -85,51 +92,102 @@ class LogFileListener:
 
 
 def add_entry(path: Path, entry: Mapping[str, object]) -> None:
-    """Append an entry to a log file: an object to the list of a .json file, a line to any other.
+    """Append an entry to a log file, whole or not at all: an object to the list of a .json file, a line to any other.
+
+    A .json file that is cut off, by a full disk or a crash, is repaired with a warning.
 
     Args:
         path: The file; missing directories are created.
         entry: The fields of the entry, including "timestamp".
 
     Raises:
-        OSError: The file cannot be written.
+        OSError: The file cannot be written; it is unchanged.
         ValueError: The file is a .json file that does not hold a list of objects.
     """
     with _write_lock:
-        (_add_object if path.suffix == ".json" else _add_line)(path, entry)
+        private_file(path)
+        with path.open("r+b", buffering=0) as file:
+            _lock_file(file.fileno())
+            if path.suffix == ".json":
+                _add_object(file, path, entry)
+            else:
+                _add_line(file, entry)
 
 
-def _add_line(path: Path, entry: Mapping[str, object]) -> None:
+def _add_line(file: FileIO, entry: Mapping[str, object]) -> None:
     fields = ", ".join(f"{name}={json_text(str(value))}" for name, value in entry.items() if name != "timestamp")
-    private_file(path)
-    with path.open("ab") as file:
-        _lock_file(file.fileno())
-        file.write(f"{entry['timestamp']}: {fields}\n".encode())
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 1))
+    start = "" if file.read() in (b"", b"\n") else "\n"  # a crash may have cut off the last line
+    _replace_end(file, size, f"{start}{entry['timestamp']}: {fields}\n".encode())
 
 
-def _add_object(path: Path, entry: Mapping[str, object]) -> None:
-    """Append an object to a JSON list by reading and writing only the end of the file.
+def _add_object(file: FileIO, path: Path, entry: Mapping[str, object]) -> None:
+    """Append an object to a JSON list, of which it reads only the end if that is as this function writes it.
 
     Raises:
-        ValueError: The file does not hold a list of objects.
+        ValueError: The file holds other JSON.
     """
-    private_file(path)
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - len(_END)))
+    end, start = (size - len("\n]"), ",") if file.read() == _END else _end_of_list(file, path)
     text = "\n".join(f"    {line}" for line in json_text(entry, 4).splitlines())
-    with path.open("r+b", buffering=0) as file:
-        _lock_file(file.fileno())
-        size = file.seek(0, os.SEEK_END)
-        tail_start = file.seek(max(0, size - _TAIL_SIZE))
-        tail = file.read().rstrip()
-        if not tail:
-            file.seek(0)
-            file.write(f"[\n{text}\n]".encode())
-            return
-        body = tail[:-1].rstrip()
-        if not tail.endswith(b"]") or not body.endswith((b"}", b"[")):
-            raise ValueError("the file exists and does not contain a list of objects")
-        file.seek(tail_start + len(body))
-        file.write(f"{',' if body.endswith(b'}') else ''}\n{text}\n]".encode())
-        file.truncate()
+    _replace_end(file, end, f"{start}\n{text}\n]".encode())
+
+
+def _end_of_list(file: FileIO, path: Path) -> tuple[int, str]:
+    """Return where the entries of a JSON list end, and what goes before the next one. Of a damaged list, a copy is kept.
+
+    Raises:
+        ValueError: The file holds other JSON.
+    """
+    file.seek(0)
+    data = file.read()
+    text = data.decode("latin-1")  # a character for each byte
+    if not text.strip("\0 \t\r\n"):  # empty, or what a power cut leaves of it
+        return 0, "["
+    entries = _parsed(text)
+    if isinstance(entries, list) and all(isinstance(one, dict) for one in cast("list[object]", entries)):
+        return len(text.rstrip()[:-1].rstrip()), "," if entries else ""
+    if entries is not None or not text.lstrip().startswith("["):
+        raise ValueError("the file exists and does not contain a list of objects")
+    end, count = text.index("[") + 1, 0
+    with suppress(ValueError):  # of the first entry that is not complete
+        while (between := _BETWEEN.match(text, end)) is not None:
+            end, count = json.JSONDecoder().raw_decode(text, between.end())[1], count + 1
+    copies = (path.with_name(f"{path.name}.damaged{number or ''}") for number in itertools.count())
+    copy = next(copy for copy in copies if not copy.exists())
+    replace_file(copy, data, mode=PRIVATE)
+    _log.warning(
+        "The log file `%s` was damaged, as by a full disk or a crash: its %d complete entries stay, and `%s` is a copy of it",
+        *(path, count, copy),
+    )
+    return end, "," if count else ""
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _replace_end(file: FileIO, at: int, data: bytes) -> None:
+    """Replace all that follows a position; after an error, such as a full disk, the file is as it was."""
+    file.seek(at)
+    before = file.read()
+    try:
+        _write(file, at, data)
+    except BaseException:  # also Ctrl-C
+        _write(file, at, before)  # into blocks that the file has
+        raise
+
+
+def _write(file: FileIO, at: int, data: bytes) -> None:
+    file.seek(at)
+    while data:
+        data = data[file.write(data) :]
+    file.truncate()
 
 
 def _lock_file(descriptor: int) -> None:

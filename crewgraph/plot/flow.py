@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from crewgraph.definitions.flow.flow import FlowDefinition
+from crewgraph.disk import replace_file
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowPlotEvent
@@ -42,7 +43,7 @@ def write_page(picture: Picture, filename: str | os.PathLike[str], show: bool) -
         show: Whether to open the page in a browser.
     """
     path = _path(filename)
-    path.write_text(render_page(picture), "utf-8", "xmlcharrefreplace", "\n")
+    replace_file(path, render_page(picture).encode("utf-8", "xmlcharrefreplace"))
     print(f"{picture.noun.capitalize()} `{picture.name}` plotted to {path}")  # noqa: T201 - tells users where the file is
     if show:
         _open(str(path))

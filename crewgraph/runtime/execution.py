@@ -119,7 +119,15 @@ class interruptible:
             raise asyncio.CancelledError(*error.args) from None
         if (advice := _saver_advice(error)) is not None:
             note_once(error, advice)
+        if _READ_ONLY in (getattr(error, "sqlstate", None), getattr(error.__cause__, "sqlstate", None)):
+            note_once(
+                error, "the database takes no writes, as a standby does: connect to its primary, or make it writable"
+            )
         shorten_tracebacks(error)
+
+
+_READ_ONLY = "25006"
+"""PostgreSQL's code of an error: a statement would write in a read-only transaction."""
 
 
 def _saver_advice(error: BaseException) -> str | None:

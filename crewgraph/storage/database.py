@@ -13,6 +13,7 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Concatenate, NamedTuple, ParamSpec, Self, TypeVar
@@ -55,6 +56,8 @@ class DatabaseErrors(NamedTuple):
     def translate(self, error: sqlite3.Error, path: str) -> StorageError:
         """The user-facing error for an error of SQLite: the file, the problem and a remedy."""
         code = _code(error)
+        if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY) and _is_full_disk(path):
+            code = sqlite3.SQLITE_FULL
         problem = _PROBLEMS.get(code, "cannot be used")
         return StorageError(f"The {self.noun} `{path}` {problem} (SQLite: {error}). {self._hint(code)}")
 
@@ -75,6 +78,19 @@ class DatabaseErrors(NamedTuple):
         return StorageError(
             f"The {self.noun} `{path}` was deleted or replaced while it was open, so nothing more is read or written. If the "
             "file was moved, put it back and run again; else start a new run, with a new checkpointer if you pass your own."
+        )
+
+    def log_removed(self, path: str, *, is_saved: bool) -> StorageError:
+        """The error for a write-ahead log that was removed while it was open.
+
+        Args:
+            path: the database.
+            is_saved: whether all that the log held is in the database now.
+        """
+        outcome = "What it held was written to the database" if is_saved else "What was saved last may be lost"
+        return StorageError(
+            f"The write-ahead log `{path}-wal` of the {self.noun} was deleted or replaced while it was open. {outcome}; run "
+            "again to continue. Leave the files `-wal` and `-shm` alone as long as a program uses the database."
         )
 
     def damaged(self, problem: str, path: str) -> StorageError:
@@ -99,6 +115,7 @@ _UNLOCK_HINT = (
     "End the process that holds it (a database shell with an open transaction, a backup), or give each "
     "program its own CREWGRAPH_STORAGE_DIR."
 )
+_NO_SPACE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 _PROBLEMS = {
     sqlite3.SQLITE_READONLY: "is read-only",
@@ -196,11 +213,15 @@ _T = TypeVar("_T")
 _logger = redacted_logger(__name__)
 _WORKERS = 2
 _BEGIN_WRITE = "BEGIN IMMEDIATE"
+_BEGIN_SYNCED = "BEGIN EXCLUSIVE"  # the same to SQLite: a write that waits for the disk
+_WRITES = (_BEGIN_WRITE, _BEGIN_SYNCED)
 _LOG_CHECK_INTERVAL = 16  # transactions between two checks of the log
 _MAX_LOG_BYTES = 8 << 20  # bytes: a longer write-ahead log is folded into the file and cut back
+_SQLITES_OWN = 1 << 16  # bytes: twice the size of the smallest `-shm` file
 _MAX_NONBLOCKING_BYTES = 1 << 18  # bytes: more are never written on an event loop
 _LOCK_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between retries on a locked database
 _END_TIMEOUT = 5.0  # seconds to wait for a transaction at the end of the interpreter
+_INCREMENTAL = 2  # the value of `PRAGMA auto_vacuum`
 _SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 
 
@@ -241,6 +262,8 @@ class Database:
         self._damaged = False
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._log_file: tuple[int, int] | None = None
+        """The write-ahead log that the connection uses; None if it may go and come, as for a connection that only reads."""
         self._frozen: tuple[int, int, int] | None = None
         """What a file that is read as if nobody writes to it consists of; None for others."""
         self._run("", self._probe)
@@ -262,6 +285,20 @@ class Database:
             sqlite3.IntegrityError: a row refers to one that no longer exists.
         """
         return self._run(_BEGIN_WRITE, work, *args, **kwargs)
+
+    def write_synced(
+        self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """Like `write`, and wait until the disk has it with all that was written before: it survives a power cut.
+
+        With `synchronous="OFF"` nothing waits for the disk.
+
+        Raises:
+            WouldBlock: the caller is `nonblocking`.
+        """
+        if getattr(self._nonblocking, "now", False):
+            raise WouldBlock
+        return self._run(_BEGIN_SYNCED, work, *args, **kwargs)
 
     def query(self, work: Callable[Concatenate[sqlite3.Connection, _P], _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Run a single read statement, which needs no transaction.
@@ -369,7 +406,7 @@ class Database:
             if nonblocking:
                 raise WouldBlock
             time.sleep(next(pauses, _LOCK_PAUSES[-1]))
-        if begin == _BEGIN_WRITE:
+        if begin in _WRITES:
             self._written += 1
             if self._written % _LOG_CHECK_INTERVAL == 0 and self._log_size() > _MAX_LOG_BYTES:
                 self._checkpoint_log(nonblocking)
@@ -404,15 +441,20 @@ class Database:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
-        if self._frozen is not None and self._frozen != self._contents():
-            self._disconnect()  # somebody who may write has done so
+        if self._frozen is not None and (begin in _WRITES or self._frozen != self._contents()):
+            self._disconnect()  # perhaps it can be written by now, or somebody has done so
         connection = self._connection or self._open()
         # SQLite would continue to use a deleted file, and everything written to it would be lost.
         if self._file is not None and _identity(self.path) != self._file:
             raise self._errors.replaced(self.path)
+        if self._log_file is not None and _identity(self._log) != self._log_file:
+            raise self._errors.log_removed(self.path, is_saved=self._leave_log())
         if not begin:
             return work(connection, *args, **kwargs)
+        waits = begin == _BEGIN_SYNCED and self._synchronous == "NORMAL"
         try:
+            if waits:
+                connection.execute("PRAGMA synchronous = FULL")
             connection.execute(begin)
             result = work(connection, *args, **kwargs)
             connection.execute("COMMIT")
@@ -420,6 +462,9 @@ class Database:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+        finally:
+            if waits:
+                connection.execute("PRAGMA synchronous = NORMAL")
         return result
 
     def _checkpoint_log(self, nonblocking: bool) -> None:
@@ -436,6 +481,23 @@ class Database:
         if connection is not None:
             self._finalizer.detach()
             connection.close()
+
+    def _leave_log(self) -> bool:
+        """Leave a log that was removed: SQLite would write to it what nobody finds. Return whether the database holds all of it.
+
+        If another process has made a new log, the connection is left open: SQLite would take that log for its own.
+        """
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return False
+        self._finalizer.detach()
+        if _identity(self._log) is not None:
+            _abandoned.append(connection)
+            return False
+        with closing(connection), suppress(sqlite3.Error):
+            is_busy, pages, saved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            return not is_busy and pages == saved
+        return False
 
     def _contents(self) -> tuple[int, int, int] | None:
         """What changes with each write to the file: its time, its size and that of its log; None if there is no file."""
@@ -478,11 +540,13 @@ class Database:
         return connection
 
     def _connect(self) -> sqlite3.Connection:
+        self._log_file = None
         if self.path != MEMORY and not _is_writable(self.path):
             return self._connect_for_reading()
         connection = _connected(self.path)
         try:
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != _INCREMENTAL:  # to set it again is to write
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -491,9 +555,13 @@ class Database:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA secure_delete = FAST")  # what was deleted may be personal
             self._schema.prepare(connection, self.path)
-        except BaseException:  # also Ctrl-C: the connection is closed
+        except BaseException as error:  # also Ctrl-C: the connection is closed
             connection.close()
+            if isinstance(error, sqlite3.OperationalError) and _code(error) in _NO_SPACE and self._log_size() == 0:
+                return self._connect_to_frozen()  # SQLite makes a file of its own even for reading
             raise
+        if self.path != MEMORY:
+            self._log_file = _identity(self._log)
         return connection
 
     def _connect_for_reading(self) -> sqlite3.Connection:
@@ -501,14 +569,17 @@ class Database:
 
         SQLite reads the write-ahead log if the files beside the database are there; without a log the file is all there is.
         """
-        address = Path(self.path).as_uri()
         try:
-            return self._prepared(_connected(f"{address}?mode=ro", uri=True))
+            return self._prepared(_connected(f"{Path(self.path).as_uri()}?mode=ro", uri=True))
         except sqlite3.OperationalError as error:
             if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or self._log_size() > 0:
                 raise
+        return self._connect_to_frozen()
+
+    def _connect_to_frozen(self) -> sqlite3.Connection:
+        """Connect to a file without a log, to read it as if nobody wrote to it."""
         self._frozen = self._contents()
-        return self._prepared(_connected(f"{address}?mode=ro&immutable=1", uri=True))
+        return self._prepared(_connected(f"{Path(self.path).as_uri()}?mode=ro&immutable=1", uri=True))
 
     def _prepared(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         try:
@@ -567,6 +638,17 @@ def _identity(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+def _is_full_disk(path: str) -> bool:
+    """Whether the disk of a file has no room for the files that SQLite makes beside it."""
+    if path == MEMORY or not hasattr(os, "statvfs"):
+        return False
+    try:
+        disk = os.statvfs(os.path.dirname(path))
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _SQLITES_OWN
+
+
 def _is_writable(path: str) -> bool:
     """Whether SQLite can write a file, and the log beside it."""
     effective = os.access in os.supports_effective_ids
@@ -612,6 +694,8 @@ class _EndLock:
 
 
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
+_abandoned: list[sqlite3.Connection] = []
+"""Connections that must not be closed before the process ends."""
 
 
 def _after_fork() -> None:

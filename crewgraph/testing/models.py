@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any, Literal, cast, get_args
 
 from crewgraph.core.messages import Reply
+from crewgraph.disk import replace_file
 from crewgraph.errors import ModelError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.scripted import ScriptedLLM
@@ -161,9 +162,7 @@ class ModelRecording:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"version": _VERSION, "calls": self._calls}, ensure_ascii=False, indent=2)
-        beside = self.path.with_name(f"{self.path.name}.{os.getpid()}.new")
-        beside.write_text(text + "\n", "utf-8")
-        beside.replace(self.path)
+        replace_file(self.path, text + "\n")
 
     def _key(self, call: PlainDict) -> str:
         messages = [{**message, "content": self._normalized(message["content"])} for message in call["messages"]]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from servers.postgres import Postgres
-from waiting import wait_until
 
 from crewgraph.contrib.queue import Job, Queue, QueueWorker
 
@@ -26,13 +25,10 @@ def queue(database: str) -> Iterator[Queue]:
 
 @pytest.fixture
 def work(queue: Queue) -> Callable[..., None]:
-    """Runs a worker with some targets until these jobs have ended, or wait."""
+    """Runs a worker with some targets until no job is left, when these jobs must have ended, or wait."""
 
     def work(*targets: Any, until_ended: list[Job], **options: Any) -> None:
-        def is_over() -> bool:
-            asyncio.run(QueueWorker(queue, targets, **options).run(wait=False))
-            return all(job.status() not in ("queued", "working") for job in until_ended)
-
-        wait_until(is_over)
+        asyncio.run(QueueWorker(queue, targets, **options).run(wait=False))
+        assert {job.status() for job in until_ended}.isdisjoint({"queued", "working"})
 
     return work

@@ -2,11 +2,13 @@
 
 import asyncio
 import inspect
+import logging
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from modes import Mode
 from pydantic import BaseModel
@@ -14,7 +16,7 @@ from runtime.parts import agent, crew, task
 
 from crewgraph import Crew, PendingCrew, ScriptedLLM, ToolUse
 from crewgraph.contrib.queue import Job, JobFailed, JobProgress, Queue, QueueWorker
-from crewgraph.errors import MissingInput, RunError
+from crewgraph.errors import MissingInput, RunError, StorageError
 from crewgraph.flow import Flow, human_feedback, listen, start
 from crewgraph.flow.persistence import persist
 from crewgraph.tools import tool
@@ -388,3 +390,150 @@ def test_only_what_a_worker_can_run_is_given_to_it(queue: Queue):
     Doubling().enqueue({"x": 1}, thread_id="of the flow", queue=queue)
     asyncio.run(QueueWorker(queue, [Doubling]).run(wait=False))
     assert {job.thread_id: job.state for job in queue.jobs()} == {"of the crew": "queued", "of the flow": "finished"}
+
+
+def named(name: str, answer: str = "x") -> Crew:
+    return crew(task("a", agent(ScriptedLLM(lambda _: f"Final Answer: {answer}"))), name=name)
+
+
+def test_crews_and_flows_of_any_name_are_queued_and_run(queue: Queue, work: Callable[..., None]):
+    class CustomerSupportEscalationAndRefundFlow(Flow[dict[str, Any]]):
+        @start()
+        def go(self) -> str:
+            return "refunded"
+
+    names = [
+        "x" * 35,
+        "x" * 36,
+        "x" * 300,
+        "x" * 299 + "y",
+        "顧客対応とエスカレーション",
+        "Refunds / \"desk\" 'a' 100% {b} \\ $1;",
+        "two\nlines\0",
+        "",
+    ]
+    crews = [named(name, answer=f"of {number}") for number, name in enumerate(names)]
+    flow = CustomerSupportEscalationAndRefundFlow()
+    jobs = [made.enqueue(queue=queue, limit=2) for made in crews] + [flow.enqueue(queue=queue)]
+    shown = {info.queue for info in queue.jobs()}
+    assert {f"crew:{names[0]}", "crew:"} < shown
+    assert any(name.startswith("crew:顧客対応") for name in shown)
+    assert any(name.startswith("flow:CustomerSupport") for name in shown)
+    work(*crews, flow, until_ended=jobs)
+    assert [job.result(10).raw for job in jobs[:-1]] == [f"of {number}" for number in range(len(names))]
+    assert jobs[-1].result(10) == "refunded"
+
+
+def test_options_out_of_range_are_refused_by_name(queue: Queue):
+    made, infinite = desk(), float("inf")
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"priority": 2**31}, "`priority` is 2147483648"),
+        ({"priority": 0.5}, "`priority` is 0.5"),
+        ({"priority": "high"}, "`priority` is 'high'"),
+        ({"retries": -1}, "`retries` is -1"),
+        ({"retries": None}, "`retries` is None"),
+        ({"limit": 1.5}, "`limit` is 1.5"),
+        ({"delay": -1}, "`delay` is -1"),
+        ({"delay": float("nan")}, "`delay` is nan"),
+        ({"delay": infinite}, "`delay` is inf"),
+        ({"delay": timedelta(seconds=1)}, "`delay` is datetime.timedelta"),
+        ({"delay": 1e12}, "`delay` is 1000000000000.0"),
+        ({"thread_id": ""}, "the thread id is empty"),
+    ]
+    for options, text in refused:
+        with pytest.raises((ValueError, RunError), match=text):
+            made.enqueue({"topic": "x"}, queue=queue, **options)
+    assert queue.jobs() == []
+
+
+def test_a_thread_of_another_crew_is_refused_and_a_worker_reports_what_it_has_no_target_for(
+    queue: Queue, caplog: pytest.LogCaptureFixture
+):
+    named("old name").enqueue(thread_id="mine", queue=queue)
+    renamed = named("new name")
+    with pytest.raises(RunError, match="thread `mine` already has a queued job of `crew:old name`"):
+        renamed.enqueue(thread_id="mine", queue=queue)
+    with caplog.at_level(logging.INFO, "crewgraph.contrib.queue"):
+        asyncio.run(QueueWorker(queue, [renamed]).run(wait=False))
+    assert "1 jobs wait for another worker: this one has no target `crew:old name`" in caplog.text
+
+
+def test_what_the_database_refuses_is_told_without_its_statements(queue: Queue, database: str):
+    queue.jobs()
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the disk is full'; END $$;"
+            "CREATE TRIGGER refuse BEFORE INSERT ON crewgraph_queue.procrastinate_jobs EXECUTE FUNCTION refuse()"
+        )
+    with pytest.raises(StorageError) as caught:
+        desk().enqueue({"topic": "secret"}, queue=queue)
+    assert str(caught.value) == "the database of the queue cannot be queried: the disk is full"
+
+
+def test_a_job_with_arguments_of_another_version_is_a_dead_letter_and_the_others_are_not_affected(
+    queue: Queue, database: str, work: Callable[..., None]
+):
+    made = desk("Final Answer: x")
+    jobs = [made.enqueue({"topic": "x"}, thread_id=name, queue=queue) for name in ("new", "odd", "good")]
+    with psycopg.connect(database, autocommit=True) as connection:
+        change = "UPDATE crewgraph_queue.procrastinate_jobs SET args = args || %s WHERE args->>'thread_id' = %s"
+        connection.execute(change, ('{"tenant": "a"}', "new"))
+        connection.execute(change, ('{"inputs": 7}', "odd"))
+    assert [info.thread_id for info in queue.jobs()] == ["good", "odd", "new"]
+    work(made, until_ended=jobs)
+    assert [job.status() for job in jobs] == ["failed", "failed", "done"]
+    assert "arguments that this version of crewgraph cannot read: `tenant`." in str(jobs[0].error())
+    assert "arguments that this version of crewgraph cannot read: `inputs`." in str(jobs[1].error())
+    assert jobs[0].retry()
+    work(made, until_ended=jobs)
+    assert jobs[0].status() == "failed"  # what it has that is unknown is kept
+
+
+def test_inputs_are_in_no_line_of_the_log(queue: Queue, caplog: pytest.LogCaptureFixture):
+    class Slow(Flow[dict[str, Any]]):
+        @start()
+        async def go(self) -> None:
+            await asyncio.sleep(0.5)
+            raise ConnectionError("down")
+
+    async def stopped_while_it_runs(worker: QueueWorker) -> None:
+        running = asyncio.create_task(worker.run())
+        while job.status() != "working":
+            await asyncio.sleep(0.05)
+        worker.stop()
+        await running
+
+    job = Slow().enqueue({"ticket": "4711-0815"}, queue=queue)
+    with caplog.at_level(logging.DEBUG):
+        asyncio.run(stopped_while_it_runs(QueueWorker(queue, [Slow])))
+    assert "failed and will be retried: ConnectionError: down" in caplog.text
+    assert "Stop requested" in caplog.text  # the engine's lines that are not about jobs are not dropped
+    assert "4711-0815" not in caplog.text + str([vars(record) for record in caplog.records])
+
+
+def test_an_error_that_is_a_group_has_the_texts_of_its_parts(queue: Queue, work: Callable[..., None]):
+    class Failing(Flow[dict[str, Any]]):
+        @start()
+        def go(self) -> None:
+            raise BaseExceptionGroup("two failed", [ValueError("bad ticket"), GeneratorExit("left")])
+
+    job = Failing().enqueue(queue=queue, retries=0)
+    work(Failing, until_ended=[job])
+    assert job.status() == "failed"
+    assert "two failed (2 sub-exceptions): ValueError: bad ticket; GeneratorExit: left" in str(job.error())
+
+
+def test_the_tables_are_analyzed_after_a_large_batch(queue: Queue, database: str):
+    named("a").enqueue_for_each([{"number": number} for number in range(600)], queue=queue)
+    with psycopg.connect(database) as connection:
+        counted = "SELECT reltuples FROM pg_class WHERE oid = 'crewgraph_queue.procrastinate_jobs'::regclass"
+        assert connection.execute(counted).fetchone() == (600,)
+
+
+def test_a_worker_that_ends_with_the_last_job_deletes_old_ones_and_can_run_again(queue: Queue):
+    made = named("a")
+    worker = QueueWorker(queue, [made], keep_days=0)
+    for name in ("first", "second"):
+        made.enqueue(thread_id=name, queue=queue)
+        asyncio.run(worker.run(wait=False))
+        assert [(info.thread_id, info.state) for info in queue.jobs()] == [(name, "finished")]

@@ -130,6 +130,21 @@ def test_a_run_under_way_is_cancelled_after_its_effect(queue: Queue, workers: Wo
     assert workers.effects() == {"a": list(TASKS)}
 
 
+def test_a_burst_worker_ends_when_the_job_of_a_killed_one_is_done(queue: Queue, workers: Workers):
+    """As under cron: each ends when no job is left."""
+    (job,) = _enqueue(queue, "a")
+    office().enqueue({"key": "b"}, thread_id="b", queue=queue, delay=1.5)
+    later = office().enqueue({"key": "c"}, thread_id="c", queue=queue, delay=3600)
+    first = workers.start("--burst", "--concurrency=1", seconds=0.5)
+    wait_until(lambda: workers.effects().get("a"))
+    first.kill()
+    first.wait(30)
+    assert workers.start("--burst", seconds=0).wait(60) == 0
+    assert (job.status(), made_once(workers.effects()["a"])) == ("done", True)
+    assert made_once(workers.effects()["b"])  # it was due in a moment
+    assert later.status() == "queued"
+
+
 def test_a_job_that_kills_its_workers_becomes_a_dead_letter(queue: Queue, workers: Workers):
     job = poison().enqueue(queue=queue, retries=1)
     for _ in range(3):

@@ -317,6 +317,30 @@ def test_a_queue_takes_over_what_a_server_without_one_left(tmp_path: Path, postg
             assert after.notes.count("posting one") == 1
 
 
+def test_a_run_that_cannot_be_queued_is_refused_and_has_failed(queued: OfficeServer, client: Any):
+    assert queued.queue is not None
+    with psycopg.connect(queued.queue, autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the disk is full'; END $$;"
+            "CREATE TRIGGER refuse BEFORE INSERT ON crewgraph_queue.procrastinate_jobs EXECUTE FUNCTION refuse()"
+        )
+        thread = client.threads.create()["thread_id"]
+        response = httpx.post(
+            f"{queued.url}/threads/{thread}/runs", json={"assistant_id": "steps", "input": {}}, timeout=30
+        )
+        assert (response.status_code, response.json()) == (
+            503,
+            {"detail": "the database of the queue cannot be queried: the disk is full"},
+        )
+        connection.execute("DROP FUNCTION refuse CASCADE")
+    (run,) = client.runs.list(thread)
+    assert (run["status"], client.threads.get(thread)["status"]) == ("error", "error")
+    queued.let("one")
+    queued.let("two")
+    thread, run = _begin(client)
+    assert _ended(client, thread, run) == "success"
+
+
 def test_connections_that_are_cut_cost_neither_the_run_nor_the_stream(queued: OfficeServer, client: Any):
     queued.let("one")
     thread, run = _begin(client, stream_mode=["updates"])

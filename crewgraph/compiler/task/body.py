@@ -27,6 +27,7 @@ from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.task.guardrail import ModelGuardrail
 from crewgraph.definitions.task.output import TaskOutput, set_fields
 from crewgraph.definitions.task.task import ConditionalTaskDefinition, TaskDefinition
+from crewgraph.disk import replace_file
 from crewgraph.errors import OutputInvalid, OutputNotSaved
 from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
@@ -435,7 +436,7 @@ def _write_output(path: str, folder: Path | None, content: str, create: bool, ou
             target.parent.mkdir(parents=True, exist_ok=True)
         elif not target.parent.is_dir():
             raise FileNotFoundError("its folder does not exist, and the task has `create_directory=False`")
-        target.write_text(content, "utf-8")
+        replace_file(target, content)
     except (OSError, ValueError) as error:  # ValueError: an invalid name or text
         raise OutputNotSaved(
             f"{where}: its output is finished, but could not be written to `{path}` in {_named(root)}: {error}. The output is "

@@ -22,12 +22,16 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from crewgraph.contrib.serve.postgres import SETUP_LOCK, checked_address
 from crewgraph.errors import StorageError
 
-__all__ = ["QueueDatabase"]
+__all__ = ["QueueDatabase", "refusal_of"]
 
 _SCHEMA = "crewgraph_queue"
 _HAS_JOBS = "SELECT to_regclass('crewgraph_queue.crewgraph_jobs_thread') IS NOT NULL"
 _IS_READY = "SELECT to_regclass('crewgraph_queue.run_events_ended') IS NOT NULL"
-_INDEX = "CREATE INDEX IF NOT EXISTS crewgraph_jobs_thread ON procrastinate_jobs ((args->>'thread_id'), id)"
+# The second is for the engine's search for earlier jobs with the same lock, which otherwise reads all jobs for each one.
+_INDEXES = """
+CREATE INDEX IF NOT EXISTS crewgraph_jobs_thread ON procrastinate_jobs ((args->>'thread_id'), id);
+CREATE INDEX IF NOT EXISTS crewgraph_jobs_lock ON procrastinate_jobs (lock) WHERE status IN ('todo', 'doing')
+"""
 # What `crewgraph.contrib.serve.streams` writes and reads.
 _EVENTS = """
 CREATE TABLE IF NOT EXISTS run_events (
@@ -136,10 +140,9 @@ class QueueDatabase:
                 if connection.execute(_IS_READY).fetchone() != (True,):
                     self._create(connection)
         except psycopg.Error as error:
-            why = " ".join(str(error).split()).rstrip(".")
             raise StorageError(
-                f"the database of the queue cannot be used: {why}. Check its address, and that its user may create tables; or "
-                "run `crewgraph worker` once as a user who may."
+                f"the database of the queue cannot be used: {refusal_of(error)}. Check its address, and that its "
+                "user may create tables; or run `crewgraph worker` once as a user who may."
             ) from error
         self._is_ready = True
 
@@ -164,4 +167,10 @@ class QueueDatabase:
         with connection.transaction():
             connection.execute(f"SET LOCAL search_path = {_SCHEMA}")
             connection.execute(SchemaManager.get_schema())
-            connection.execute(_INDEX)
+            connection.execute(_INDEXES)
+
+
+def refusal_of(error: BaseException) -> str:
+    """Return what Postgres says, on one line and without the details, which quote statements and their values."""
+    primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return " ".join((primary or str(error)).split()).rstrip(".")

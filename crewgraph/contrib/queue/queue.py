@@ -1,7 +1,8 @@
 """The queue: enqueues runs and looks up their jobs."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -13,17 +14,20 @@ from uuid import uuid4
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Job as EngineJob
 
-from crewgraph.contrib.queue.database import QueueDatabase
+from crewgraph.contrib.queue.database import QueueDatabase, refusal_of
 from crewgraph.contrib.queue.job import Job
 from crewgraph.contrib.queue.work import CLOCK, STATES, TASK, JobState, Work, json_of, queue_of, state_of
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.crew import Crew
 from crewgraph.errors import RunError, StorageError
 from crewgraph.flow.flow import Flow
+from crewgraph.redaction import redacted_logger
 from crewgraph.storage.claims.postgres import conninfo_of
 from crewgraph.text import storable_id
 
 __all__ = ["JobInfo", "Queue", "queue_for"]
+
+_logger = redacted_logger(__name__)
 
 _ENVIRONMENT = "CREWGRAPH_QUEUE"
 _JOBS_OF_THREADS = """
@@ -47,6 +51,10 @@ ORDER BY args->>'run_id', id DESC
 """
 _OPEN = ("queued", "working")
 _BATCH_SIZE = 500  # jobs in one statement
+# Until Postgres has counted many new rows, it plans the engine's queries as if there were few. Autovacuum may take a minute.
+_ANALYZE = "ANALYZE procrastinate_jobs, procrastinate_events"
+_MAX_INTEGER = 2**31 - 1  # of Postgres
+_MAX_DELAY = 10 * 365 * 86400.0  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +65,7 @@ class JobInfo:
     """The name that its run is stored under."""
 
     queue: str
-    """What it runs: "crew:NAME" or "flow:NAME"."""
+    """What it runs: "crew:NAME" or "flow:NAME"; a long name is shortened, and ends with a digest."""
 
     state: JobState
     """"finished" means that the run is done or waits for an answer."""
@@ -138,25 +146,35 @@ class Queue:
         Args:
             definition: The crew or flow.
             requests: For each run, its thread id (None for a new one) and its inputs.
-            priority: Jobs of a higher priority are fetched first.
-            delay: Seconds to wait before the first attempt.
+            priority: Jobs of a higher priority are fetched first; a whole number, which may be negative.
+            delay: Seconds to wait before the first attempt, at most ten years.
             retries: Maximum number of retries after a failure.
             limit: Maximum number of these runs at a time, across all workers.
             granularity: "task" or "step"; for new runs of a crew.
 
         Raises:
+            ValueError: A number is out of its range.
+            RunError: A thread id is empty, or the thread has an open job of another crew or flow.
             NotPlain: Inputs cannot be stored.
             StorageError: The database cannot be used.
         """
-        if limit is not None and limit < 1:
-            raise ValueError(f"`limit` is {limit}; it is the maximum number of concurrent runs, at least 1")
+        _check_number("priority", priority, -_MAX_INTEGER, "jobs of a higher priority are fetched first")
+        _check_number("retries", retries, 0, "it is the maximum number of retries")
+        if limit is not None:
+            _check_number("limit", limit, 1, "it is the maximum number of concurrent runs")
         named = [(_thread_name(thread_id), inputs) for thread_id, inputs in requests]
         present = self.latest([thread_id for thread_id, _ in named])
         due = self._due(delay)
         name = queue_of(definition)
         matching: list[EngineJob] = []
         for thread_id, inputs in named:
-            if thread_id in present and state_of(present[thread_id]) in _OPEN:
+            before = present.get(thread_id)
+            if before is not None and state_of(before) in _OPEN:
+                if before.queue != name:
+                    raise RunError(
+                        f"thread `{thread_id}` already has a {state_of(before)} job of `{before.queue}`, so none of `{name}` was "
+                        "added. Use another thread id, or cancel that job first."
+                    )
                 continue
             lane = None if limit is None else _lane(name, thread_id, limit)
             work = Work(
@@ -205,7 +223,8 @@ class Queue:
             task_kwargs=work.arguments(),
         )
         try:
-            self.database.app.job_manager.batch_defer_jobs([job])
+            with _reported():
+                self.database.app.job_manager.batch_defer_jobs([job])
         except AlreadyEnqueued:
             raise RunError(f"an answer to the run `{thread_id}` is already queued") from None
 
@@ -249,7 +268,8 @@ class Queue:
         """Cancel a job of the engine; return whether it was queued or running."""
         if job.id is None or state_of(job) not in _OPEN:
             return False
-        return self.database.app.job_manager.cancel_job_by_id(job.id, abort=True)
+        with _reported():
+            return self.database.app.job_manager.cancel_job_by_id(job.id, abort=True)
 
     def job(self, thread_id: str, definition: Crew | Flow[Any]) -> Job:
         """Return the job of a run that was enqueued elsewhere.
@@ -298,53 +318,74 @@ class Queue:
         job = self.latest([thread_id]).get(thread_id)
         if job is None or state_of(job) not in ("failed", "cancelled"):
             return False
-        work = Work.of(job).model_copy(update={"failures": 0, "deaths": 0, "error": None})
+        work = Work.of(job)
         again = job.evolve(
             id=None,
             status=None,
             attempts=0,
             lock=work.lane or work.own_lock,
             scheduled_at=None,
-            task_kwargs=work.arguments(),
+            task_kwargs={**job.task_kwargs, "failures": 0, "deaths": 0, "error": None},
         )
         self._add([again])
         return True
 
     def _add(self, jobs: Sequence[EngineJob]) -> None:
-        manager = self.database.app.job_manager
-        for part in _parts(jobs):
+        app = self.database.app
+        with _reported():
+            for part in _parts(jobs):
+                try:
+                    app.job_manager.batch_defer_jobs(list(part))
+                except AlreadyEnqueued:  # another process has just added one of them
+                    for job in part:
+                        with suppress(AlreadyEnqueued):
+                            app.job_manager.batch_defer_jobs([job])
+        if len(jobs) >= _BATCH_SIZE:
+            connector: Any = app.connector
             try:
-                manager.batch_defer_jobs(list(part))
-            except AlreadyEnqueued:  # another process has just added one of them
-                for job in part:
-                    self._add_one(job)
-            except ConnectorException as error:
-                raise _unreachable(error) from error
+                connector.execute_query(_ANALYZE)
+            except ConnectorException as error:  # the jobs are added
+                _logger.warning(
+                    "The tables of the queue could not be analyzed: %s", refusal_of(error.__cause__ or error)
+                )
 
-    def _add_one(self, job: EngineJob) -> None:
-        try:
-            self.database.app.job_manager.batch_defer_jobs([job])
-        except AlreadyEnqueued:
-            return
-
-    def _due(self, delay: float) -> datetime | None:
+    def _due(self, delay: Any) -> datetime | None:
         """Return the time in some seconds, by the database's clock, by which jobs become due; None without a delay."""
+        if not isinstance(delay, (int, float)) or not 0 <= delay <= _MAX_DELAY:
+            raise ValueError(
+                f"`delay` is {delay!r:.80}; it is the number of seconds to wait, from 0 to {_MAX_DELAY:.0f}"
+            )
         return self._ask(CLOCK)[0]["now"] + timedelta(seconds=delay) if delay else None
 
     def _ask(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
         connector: Any = self.database.app.connector
-        try:
+        with _reported():
             return connector.execute_query_all(query, **arguments)
-        except ConnectorException as error:
-            raise _unreachable(error) from error
 
 
-def _unreachable(error: Exception) -> StorageError:
-    return StorageError(f"the database of the queue cannot be queried: {error.__cause__ or error}")
+@contextmanager
+def _reported() -> Generator[None]:
+    """Raise a StorageError for what the database refuses."""
+    try:
+        yield
+    except ConnectorException as error:
+        raise StorageError(
+            f"the database of the queue cannot be queried: {refusal_of(error.__cause__ or error)}"
+        ) from error
+
+
+def _check_number(name: str, value: object, least: int, meaning: str) -> None:
+    """Raise a ValueError if a value is not a whole number in its range."""
+    if not isinstance(value, int) or not least <= value <= _MAX_INTEGER:
+        raise ValueError(f"`{name}` is {value!r:.80}; {meaning}, a whole number from {least} to {_MAX_INTEGER}")
 
 
 def _thread_name(thread_id: str | None) -> str:
-    return str(uuid4()) if thread_id is None else storable_id(str(thread_id), "thread")
+    if thread_id is None:
+        return str(uuid4())
+    if not str(thread_id):
+        raise RunError("the thread id is empty. Give each run a name of its own, or None for a new one.")
+    return storable_id(str(thread_id), "thread")
 
 
 def _lane(queue: str, thread_id: str, limit: int) -> str:

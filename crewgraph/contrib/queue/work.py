@@ -16,7 +16,7 @@ from procrastinate import BaseRetryStrategy, RetryDecision
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job as EngineJob
 from psycopg_pool import PoolTimeout
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crewgraph.core.outages import status_of
 from crewgraph.core.plain import plain
@@ -56,7 +56,8 @@ CLOCK = "SELECT clock_timestamp() AS now"
 TASK = "crewgraph.run"
 """The name of the engine's task."""
 
-_MAX_NAME_LENGTH = 128  # characters of a queue's name in procrastinate's table
+# Procrastinate notifies workers in the channel "procrastinate_queue_v1#NAME", and Postgres takes 63 bytes.
+_MAX_NAME_LENGTH = 40  # bytes of a queue's name
 _MAX_RETRY_DELAY = 60.0  # seconds
 _MAX_DATABASE_ATTEMPTS = 100  # after that, a lost database counts as an ordinary failure
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, ConnectorException)
@@ -132,10 +133,23 @@ class Work(BaseModel):
     error: str | None = None
     """The error of the last failed attempt."""
 
+    unreadable: tuple[str, ...] = Field(default=(), exclude=True)
+    """The names of arguments that are unknown or of another type, without which the job cannot be run."""
+
     @classmethod
     def of(cls, job: EngineJob) -> Self:
-        """Read the arguments of a job."""
-        return cls.model_validate(job.task_kwargs)
+        """Read the arguments of a job; see `read`."""
+        return cls.read(job.task_kwargs)
+
+    @classmethod
+    def read(cls, arguments: Mapping[str, Any]) -> Self:
+        """Read the arguments of a job. What another version of crewgraph may have written is only named, in `unreadable`."""
+        try:
+            return cls.model_validate(arguments)
+        except ValidationError as error:
+            unreadable = {str(fault["loc"][0]) for fault in error.errors()}
+        readable = {name: value for name, value in arguments.items() if name not in unreadable}
+        return cls.model_validate({"thread_id": "", **readable, "unreadable": sorted(unreadable)})
 
     @property
     def own_lock(self) -> str:
@@ -148,12 +162,19 @@ class Work(BaseModel):
 
 
 def queue_of(definition: Crew | Flow[Any]) -> str:
-    """Return the name of the engine's queue for a crew or a flow. Workers fetch only jobs of what they can run."""
+    """Return the name of the engine's queue for a crew or a flow. Workers fetch only jobs of what they can run.
+
+    It is "crew:NAME" or "flow:NAME". A long name, or one that Postgres cannot hold, is shortened to what is readable of it and
+    a digest.
+    """
     kind, name = ("flow", definition.flow_name) if isinstance(definition, Flow) else ("crew", str(definition.name))
     full = f"{kind}:{name}"
-    if len(full) <= _MAX_NAME_LENGTH:
+    encoded = full.encode(errors="surrogatepass")
+    if full.isprintable() and len(encoded) <= _MAX_NAME_LENGTH:
         return full
-    return f"{full[: _MAX_NAME_LENGTH - 17]}-{blake2b(full.encode(), digest_size=8).hexdigest()}"
+    digest = blake2b(encoded, digest_size=8).hexdigest()
+    readable = "".join(char for char in full if char.isprintable()).encode()
+    return f"{readable[: _MAX_NAME_LENGTH - 1 - len(digest)].decode(errors='ignore')}-{digest}"
 
 
 def json_of(value: object) -> str:

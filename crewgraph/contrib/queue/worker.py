@@ -8,6 +8,7 @@ import asyncio
 import inspect
 import json
 import logging
+import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -39,7 +40,7 @@ from crewgraph.core.operations import adrive
 from crewgraph.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.flow.feedback import PendingFlow
-from crewgraph.errors import DefinitionError, StorageError, ThreadBusy
+from crewgraph.errors import DefinitionError, RunError, StorageError, ThreadBusy
 from crewgraph.extensions import extension
 from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redact_text, redacted_logger
@@ -56,12 +57,32 @@ _ENGINE_LOGGER = logging.getLogger("procrastinate.worker")
 _POLL_INTERVAL = 1.0  # seconds: for orphaned jobs, and for new jobs without a notification
 _ABORT_POLL_INTERVAL = 1.0  # seconds: for jobs to cancel
 _CLEANUP_INTERVAL = 3600.0  # seconds: for deleting old jobs
+# Without `wait`, in seconds: for jobs and for the end of the last one; and a job that is due later is left to the next worker.
+_BURST_POLL_INTERVAL = 0.1
+_BURST_PATIENCE = 60.0
 _RECONNECT_DELAYS = (0.5, 10.0)  # seconds: the first and the longest
 _ERROR_LENGTH = 2000
 
 _UNDER_WAY = """
 SELECT id, worker_id, attempts, abort_requested, args FROM procrastinate_jobs
 WHERE task_name = %(task)s AND status = 'doing'
+"""
+# Jobs behind one of another crew or flow on their thread may have to wait for a worker of that.
+_LEFT = """
+SELECT EXISTS (
+    SELECT 1 FROM procrastinate_jobs AS job
+    WHERE task_name = %(task)s AND status = 'todo' AND queue_name = ANY(%(queues)s)
+    AND (scheduled_at IS NULL OR scheduled_at <= clock_timestamp() + make_interval(secs => %(patience)s))
+    AND NOT EXISTS (
+        SELECT 1 FROM procrastinate_jobs AS other
+        WHERE other.lock = job.lock AND other.status IN ('todo', 'doing') AND other.queue_name <> ALL(%(queues)s)
+    )
+) AS are_due,
+ARRAY(SELECT worker_id FROM procrastinate_jobs WHERE task_name = %(task)s AND status = 'doing') AS workers
+"""
+_OTHERS = """
+SELECT queue_name, count(*) AS number FROM procrastinate_jobs
+WHERE task_name = %(task)s AND status = 'todo' AND queue_name <> ALL(%(queues)s) GROUP BY queue_name ORDER BY queue_name
 """
 _NOTE = "UPDATE procrastinate_jobs SET args = args || %(noted)s WHERE id = %(id)s"
 # The conditions fail if another worker has rescued the job in the meantime.
@@ -124,11 +145,12 @@ class QueueWorker:
         self._claim: tuple[int, ThreadClaim] | None = None
         self._retries = Retries()
         self._is_stopping = False
+        self._has_maintained = False
         self._served: Any = None
 
     @property
     def queues(self) -> list[str]:
-        """The queues of the targets: "crew:NAME" or "flow:NAME"."""
+        """The queues of the targets: "crew:NAME" or "flow:NAME"; long names are shortened."""
         return list(self._targets)
 
     def stop(self) -> None:
@@ -141,7 +163,8 @@ class QueueWorker:
         """Work until `stop` is called, or this is cancelled.
 
         Args:
-            wait: Whether to wait for further jobs when the queue is empty.
+            wait: Whether to wait for further jobs when none is left. None is left when none is due within a minute, and no
+                dead worker's job is still to be requeued.
 
         Raises:
             StorageError: The database cannot be used at the start. Later failures are retried until it can.
@@ -158,16 +181,21 @@ class QueueWorker:
             _ENGINE_LOGGER.addFilter(silence)
             stack.callback(_ENGINE_LOGGER.removeFilter, silence)
             app.task(name=TASK, pass_context=True, retry=self._retries)(self._carry_out)
-            maintenance = asyncio.create_task(self._maintain(app))
+            self._has_maintained = False
+            beside = [asyncio.create_task(self._maintain(app))]
+            if not wait:
+                beside.append(asyncio.create_task(self._stop_when_empty(app)))
             try:
-                await self._serve(app, wait)
+                await self._serve(app, _POLL_INTERVAL if wait else _BURST_POLL_INTERVAL)
             finally:
-                maintenance.cancel()
-                await asyncio.gather(maintenance, return_exceptions=True)
+                for task in beside:
+                    task.cancel()
+                await asyncio.gather(*beside, return_exceptions=True)
+                self._is_stopping = False  # it may run again
                 if self._claim is not None:
                     self._claim[1].close()
 
-    async def _serve(self, app: App, wait: bool) -> None:
+    async def _serve(self, app: App, poll_interval: float) -> None:
         """Run the engine's worker, and restart it when the database connection is lost."""
         pause, longest = _RECONNECT_DELAYS
         while not self._is_stopping:
@@ -177,8 +205,7 @@ class QueueWorker:
                 queues=self.queues,
                 name=None,
                 concurrency=self._concurrency,
-                wait=wait,
-                fetch_job_polling_interval=_POLL_INTERVAL,
+                fetch_job_polling_interval=poll_interval,
                 abort_job_polling_interval=_ABORT_POLL_INTERVAL,
                 shutdown_graceful_timeout=self._grace,
                 install_signal_handlers=False,
@@ -187,7 +214,7 @@ class QueueWorker:
             )
             try:
                 await self._engine.run()
-                if not wait or self._is_stopping:
+                if self._is_stopping:
                     return
             except LOST as error:
                 if self._is_stopping:
@@ -202,13 +229,19 @@ class QueueWorker:
 
     async def _carry_out(self, context: JobContext, **arguments: Any) -> None:
         """The engine's task: run one attempt of a job."""
-        work, job = Work.model_validate(arguments), context.job
+        work, job = Work.read(arguments), context.job
         assert job.id is not None
         if work.lane is not None and job.lock != work.lane:
             raise OutOfLane
         self._under_way.add(job.id)
         started = time.monotonic()
         try:
+            if work.unreadable:
+                names = ", ".join(f"`{name}`" for name in work.unreadable)
+                raise RunError(
+                    f"the job has arguments that this version of crewgraph cannot read: {names}. Run workers of the version that "
+                    "enqueued it, then retry it."
+                )
             with unattended():
                 if work.run_id is None:
                     result = await self._complete(self._targets[job.queue], work)
@@ -222,7 +255,7 @@ class QueueWorker:
         except ThreadBusy as error:
             _logger.info("A job of `%s` will be retried: %s", job.queue, error)
             raise
-        except Exception as error:  # whatever fails the run is noted, then raised again
+        except (Exception, BaseExceptionGroup) as error:  # whatever fails the run is noted, then raised again
             await self._note_failure(context, work, error)
             raise
         else:
@@ -270,8 +303,8 @@ class QueueWorker:
         question_ids = () if run is None else tuple(question.id for question in run.questions)
         return not work.answers or bool(set(question_ids) & set(work.answers))
 
-    async def _note_failure(self, context: JobContext, work: Work, error: Exception) -> None:
-        text = storable_text(redact_text(shorten(f"{type(error).__name__}: {error}", _ERROR_LENGTH)))
+    async def _note_failure(self, context: JobContext, work: Work, error: BaseException) -> None:
+        text = storable_text(redact_text(shorten(_text_of(error), _ERROR_LENGTH)))
         decision = self._retries.get_retry_decision(exception=error, job=context.job)
         then = "will not be retried" if decision is None else "will be retried"
         _logger.warning("Thread `%s` of `%s` failed and %s: %s", work.thread_id, context.job.queue, then, text)
@@ -285,8 +318,8 @@ class QueueWorker:
         await _asking(app).execute_query_async(_NOTE, id=job_id, noted=dict(noted))
 
     async def _maintain(self, app: App) -> None:
-        """Keep this worker's claim, rescue orphaned jobs, and delete old ones."""
-        cleaned = time.monotonic()
+        """Keep this worker's claim, rescue orphaned jobs, and delete old ones, at the start and then every hour."""
+        cleaned = -math.inf
         while True:
             try:
                 await self._read_clock(app)
@@ -296,9 +329,39 @@ class QueueWorker:
                     cleaned = time.monotonic()
                     hours = int(self._keep_days * 24)
                     await app.job_manager.delete_old_jobs(hours, include_cancelled=True, include_aborted=True)
+                    await self._report_others(app)
             except (*LOST, StorageError, ThreadBusy) as error:
                 _logger.warning("Could not check for orphaned jobs: %s", error)
+            self._has_maintained = True
             await asyncio.sleep(_POLL_INTERVAL)
+
+    async def _report_others(self, app: App) -> None:
+        """Log what waits for other workers: perhaps nobody knows that a crew was renamed."""
+        for row in await _asking(app).execute_query_all_async(_OTHERS, task=TASK, queues=self.queues):
+            _logger.info(
+                "%d jobs wait for another worker: this one has no target `%s`. If that was renamed, run a worker with the old "
+                "name, or cancel the jobs and enqueue them again.",
+                row["number"],
+                row["queue_name"],
+            )
+
+    async def _stop_when_empty(self, app: App) -> None:
+        """Stop when no job is left, after a first maintenance."""
+        while True:
+            await asyncio.sleep(_BURST_POLL_INTERVAL)
+            try:
+                if self._has_maintained and not self._under_way and not await self._is_work_left(app):
+                    self.stop()
+                    return
+            except (*LOST, StorageError) as error:
+                _logger.warning("Could not check for jobs that are left: %s", error)
+
+    async def _is_work_left(self, app: App) -> bool:
+        """Return whether a job is due soon, or marked as running by this worker or a dead one."""
+        row = await _asking(app).execute_query_one_async(_LEFT, task=TASK, queues=self.queues, patience=_BURST_PATIENCE)
+        workers = set(row["workers"])
+        own = None if self._engine is None else self._engine.worker_id
+        return row["are_due"] or own in workers or bool(workers & await self._dead_workers(workers))
 
     async def _read_clock(self, app: App) -> None:
         row = await _asking(app).execute_query_one_async(CLOCK)
@@ -347,7 +410,7 @@ class QueueWorker:
         return row["worker_id"] in dead and row["id"] not in self._under_way
 
     async def _requeue(self, app: App, orphan: _Orphan, row: Mapping[str, Any]) -> None:
-        work = Work.model_validate(row["args"])
+        work = Work.read(row["args"])
         is_own = self._claim is not None and orphan.worker_id == self._claim[0]
         noted: dict[str, object] = {} if is_own else {"deaths": work.deaths + 1}
         is_poison = not is_own and work.deaths >= work.retries
@@ -403,8 +466,18 @@ def _create(target: Definition) -> Crew | Flow[Any]:
     return cast("Crew | Flow[Any]", definition)
 
 
+def _text_of(error: BaseException) -> str:
+    """Return the type and text of an error, and of those in a group."""
+    text = f"{type(error).__name__}: {error}"
+    if not isinstance(error, BaseExceptionGroup):
+        return text
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return f"{text}: {'; '.join(_text_of(one) for one in group.exceptions)}"
+
+
 class _EngineLogFilter(logging.Filter):
-    """Drops the engine's log lines per job: they quote all arguments, and the worker logs its own."""
+    """Drops the engine's log lines about this queue's jobs: they quote all arguments, and the worker logs its own."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return not hasattr(record, "job")
+        job: Any = getattr(record, "job", None) or {}
+        return job.get("task_name") != TASK and f"{TASK}[" not in record.getMessage()

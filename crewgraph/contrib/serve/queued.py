@@ -58,6 +58,7 @@ class QueuedRuns:
         self._queue, self._targets, self._saver, self._records = queue, targets, saver, records
         self._execution = RunExecution(saver, records)
         self._doors = Doors()
+        self._refused: dict[str, StorageError] = {}
         self._feed: EventFeed
         self._stack = AsyncExitStack()
 
@@ -102,7 +103,13 @@ class QueuedRuns:
                 await asyncio.sleep(_START_RETRY_DELAY)
 
     async def start(self, run: RunRecord, delay: float = 0) -> StoredEvents:
-        await in_thread(self._queue.add_run, self._targets[run.graph_id], run.thread_id, run.run_id, delay)
+        try:
+            await self._enqueue(run, delay)
+        except StorageError as error:
+            self._refused[run.run_id] = error
+            with suppress(*LOST):  # `_settle_left` tries it again
+                await self._fail(run, error)
+            raise
         return StoredEvents(self._feed, run.run_id)
 
     async def events(self, run: RunRecord) -> StoredEvents | None:
@@ -146,7 +153,10 @@ class QueuedRuns:
         except RunError as error:
             await self._fail(run, error)
         else:
-            await self.start(run, delay)
+            await self._enqueue(run, delay)
+
+    async def _enqueue(self, run: RunRecord, delay: float) -> None:
+        await in_thread(self._queue.add_run, self._targets[run.graph_id], run.thread_id, run.run_id, delay)
 
     async def _interrupt(self, run: RunRecord) -> None:
         """Record the end of a run that no worker has."""
@@ -158,9 +168,10 @@ class QueuedRuns:
         await events.end()
         await self._execution.forget(now)
 
-    async def _fail(self, run: RunRecord, error: RunError) -> None:
+    async def _fail(self, run: RunRecord, error: RunError | StorageError) -> None:
         events = await EventWriter.opened(self._feed.connections, run.run_id)
         await self._execution.refuse(run, events, error)
+        self._refused.pop(run.run_id, None)
 
     async def _maintain(self) -> None:
         pruned = -_PRUNE_INTERVAL
@@ -192,7 +203,9 @@ class QueuedRuns:
             run = await self._records.runs.get(run_id)  # it may have ended in between
             if run is None or run.is_over:
                 continue
-            if state == "cancelled":
+            if run_id in self._refused:  # its client has received the error
+                await self._fail(run, self._refused[run_id])
+            elif state == "cancelled":
                 await self._interrupt(run)
             elif job is not None and state == "failed":
                 await self._fail(run, RunError(f"the run failed for good: {Work.of(job).error}"))

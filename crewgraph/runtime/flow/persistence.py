@@ -139,7 +139,8 @@ class SQLiteFlowPersistence(FlowPersistence):
                 connection.close()
         except sqlite3.Error as error:
             raise StorageError(
-                f"{self.db_path} cannot be used for states of flows: {error}. Check the file, or give another `db_path`."
+                f"{self.db_path} cannot be used for states of flows: {error}. Make the file and its folder writable, with room "
+                "on the disk, or give another `db_path`."
             ) from error
 
 

@@ -52,7 +52,8 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     parent, so the bytes per superstep do not grow with the graph.
 
     A killed process loses nothing that was saved. With `synchronous="NORMAL"` a power cut may undo the last
-    moments (the file stays intact); `"FULL"` waits for the disk at every save.
+    moments (the file stays intact), but for records of calls that must not be repeated, which wait for the disk;
+    `"FULL"` waits for the disk at every save.
 
     Only built-in types, messages and LangGraph's own types are restored with their type; instances of other classes
     are restored as a dict of their fields. Pass `serde` (or use `with_allowlist`) to allow more.

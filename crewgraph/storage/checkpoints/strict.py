@@ -127,7 +127,7 @@ def _view_of(saver: _Saver, names: tuple[str, ...]) -> _Saver:
         return saver.with_serde(_strict(saver.serde, saver))
     view: Any = object.__new__(_view_class(type(saver), names, is_on_postgres(saver)))
     view.__dict__ = saver.__dict__  # shared, so the view sees what the saver opens or counts later
-    view.claim, view.viewed, view.readers = None, saver, {}
+    view.claim, view.synced, view.viewed, view.readers = None, False, saver, {}
     return view
 
 
@@ -141,7 +141,7 @@ class _View:
 def _view_class(kind: type[_Saver], names: tuple[str, ...], is_fenced: bool) -> type[_Saver]:
     fields: dict[str, Any] = {name: _reader(name) for name in names}
     fields |= {
-        "__slots__": ("claim", "readers", "viewed"),
+        "__slots__": ("claim", "readers", "synced", "viewed"),
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
     }

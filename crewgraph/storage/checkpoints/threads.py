@@ -14,6 +14,7 @@ from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.claims import CLAIM
+from crewgraph.core.journal import SYNCED
 from crewgraph.storage.checkpoints.values import Typed, Values, Write
 from crewgraph.storage.checkpoints.versions import EMPTY, Chains, Difference, Link, Version, Versions
 from crewgraph.storage.claims.epochs import EpochClaim
@@ -140,19 +141,21 @@ class Threads:
 
         Args:
             saves: the checkpoints and writes.
-            config: holds the claim of the run that stores them; other code has none.
+            config: holds the claim of the run that stores them; other code has none. With `SYNCED`, wait for the disk.
 
         Raises:
             ThreadBusy: the run has lost its claim; nothing is stored.
         """
         if not saves:
             return
-        claim = (config.get("configurable") or {}).get(CLAIM)
+        place = config.get("configurable") or {}
+        claim = place.get(CLAIM)
         fence = claim if isinstance(claim, EpochClaim) and claim.database.path == self.database.path else None
         self.database.announce_write(map(_SIZE, saves))
         key = saves[0].key
         try:
-            self._write(key.thread, key.ns, self._save_many, saves, fence)
+            write = self.database.write_synced if SYNCED in place else self.database.write
+            self._write(write, key.thread, key.ns, self._save_many, saves, fence)
         except WouldBlock:
             raise
         except BaseException:  # nothing was stored, so nothing may stay cached
@@ -321,6 +324,7 @@ class Threads:
 
     def _write(
         self,
+        write: Callable[..., _T],
         thread: str,
         ns: str,
         work: Callable[Concatenate[sqlite3.Connection, int, _P], _T],
@@ -329,9 +333,9 @@ class Threads:
     ) -> _T:
         given: list[tuple[int, int]] = []
         try:
-            result = self.database.write(self._with_number, given, thread, ns, work, *args, **kwargs)
+            result = write(self._with_number, given, thread, ns, work, *args, **kwargs)
         except sqlite3.IntegrityError:  # the thread was removed by another process: it begins anew
-            result = self.database.write(self._with_new_number, given, thread, ns, work, *args, **kwargs)
+            result = write(self._with_new_number, given, thread, ns, work, *args, **kwargs)
         if given:
             self._remember(thread, ns, given[0])
             self._new.discard(thread)

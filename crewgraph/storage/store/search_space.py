@@ -5,7 +5,6 @@
 reads on one state of the database.
 """
 
-import os
 import secrets
 import sqlite3
 import time
@@ -203,21 +202,18 @@ class IndexCopy:
         """Replace the saved copy; a failure is only logged."""
         assert self._path is not None
         generation = secrets.randbits(_GENERATION_BITS) or 1
-        temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}")  # another process may save as well
         self._new_vectors, self._waiting = 0, index.waiting
         try:
-            index.save(temporary, generation=generation)
-            temporary.replace(self._path)
+            index.save(self._path, generation=generation)
             self._database.write(_write_position, self._space, generation, mark)
             self._remove_leftovers()
         except (OSError, StorageError) as error:
-            temporary.unlink(missing_ok=True)
             _logger.warning("The index of the store `%s` could not be saved: %s", self._database.path, error)
 
     def _remove_leftovers(self) -> None:
         """Remove temporary files of killed processes."""
         assert self._path is not None
-        for leftover in self._path.parent.glob(f"{escape(self._path.name)}.*"):
+        for leftover in self._path.parent.glob(f".{escape(self._path.name)}.*"):
             if leftover.stat().st_mtime < time.time() - _LEFTOVER_AGE:
                 leftover.unlink(missing_ok=True)
 

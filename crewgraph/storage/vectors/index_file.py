@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from crewgraph.disk import PRIVATE, replace_file
 from crewgraph.errors import StorageError, TornIndex
 from crewgraph.storage.vectors.lists import IndexParts, InvertedLists
 
@@ -59,43 +60,25 @@ class IndexHeader:
 
 
 def write_index_file(path: Path, header: IndexHeader, arrays: Iterable[NDArray[Any]]) -> None:
-    """Replace a file; after a crash it is either the old or the new one. Not for concurrent writers.
+    """Replace a file; after a crash it is either the old or the new one.
 
     Raises:
         StorageError: it cannot be written; the old file is unchanged.
     """
-    temporary = path.with_name(f"{path.name}.new")
     try:
-        with _private(temporary) as file:
-            file.write(header.pack())
-            checksum = 0
-            for array in arrays:
-                data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-                file.write(data)
-                checksum = zlib.crc32(data, checksum)
-            file.write(_CHECKSUM.pack(checksum))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync_folder(path.parent)
+        replace_file(path, _parts(header, arrays), mode=PRIVATE)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise StorageError(f"the vector index `{path}` cannot be written: {error}") from error
 
 
-def _private(path: Path) -> BinaryIO:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
-    return os.fdopen(os.open(path, flags, 0o600), "wb")
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # folders cannot be opened there
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _parts(header: IndexHeader, arrays: Iterable[NDArray[Any]]) -> Iterator[bytes | memoryview]:
+    yield header.pack()
+    checksum = 0
+    for array in arrays:
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        yield data
+        checksum = zlib.crc32(data, checksum)
+    yield _CHECKSUM.pack(checksum)
 
 
 class IndexReader:

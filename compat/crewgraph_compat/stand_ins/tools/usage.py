@@ -17,6 +17,7 @@ from crewgraph.compiler.agent.protocol import OutputParserError, parse
 from crewgraph.compiler.agent.toolbox import PreparedCall, Toolbox
 from crewgraph.core.effects import ToolCallEffect
 from crewgraph.definitions.agent.last_run import AgentAction
+from crewgraph.disk import replace_file
 from crewgraph.events import ToolUsageErrorEvent, ToolUsageFinishedEvent, crewai_event_bus
 from crewgraph.text import shorten
 from crewgraph.tools.adapt import AdaptedTool, as_tool
@@ -327,7 +328,7 @@ class ToolResultArtifactStore:
         name = uuid4().hex
         relative = Path(f"{name}.txt")
         file = self.directory / relative
-        file.write_text(content, "utf-8")
+        replace_file(file, content)
         lines = content.splitlines()
         head = "\n".join(lines[:TOOL_RESULT_PREVIEW_LINE_COUNT])
         preview = shorten(head, TOOL_RESULT_PREVIEW_MAX_CHARS)
