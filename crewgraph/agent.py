@@ -14,6 +14,8 @@ from crewgraph.tracebacks import traced_to_the_caller
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from crewgraph.compiler.agent.binding import AgentBinding
+    from crewgraph.core.messages import Message
     from crewgraph.definitions.agent.output import LiteAgentOutput
     from crewgraph.definitions.task.task import TaskDefinition
 
@@ -50,6 +52,18 @@ class BaseAgent(BaseAgentDefinition):
         from crewgraph.runtime.agent.standalone import aanswer
 
         return await aanswer(self, task, context, tools)
+
+    def next_answer(self, binding: "AgentBinding", task: "TaskDefinition", messages: "Sequence[Message]") -> Any:
+        """Return another answer to a conversation about a task, for providers of human input."""
+        from crewgraph.runtime.agent.standalone import next_answer
+
+        return next_answer(binding, task, messages)
+
+    async def anext_answer(self, binding: "AgentBinding", task: "TaskDefinition", messages: "Sequence[Message]") -> Any:
+        """Async version of `next_answer`."""
+        from crewgraph.runtime.agent.standalone import anext_answer
+
+        return await anext_answer(binding, task, messages)
 
     @traced_to_the_caller
     def kickoff(

@@ -1,13 +1,4 @@
-"""Names whose modules are imported on first use, while type checkers see the real ones.
-
-    if TYPE_CHECKING:
-        from crewgraph.runtime.crew.kickoff import kickoff
-    else:
-        kickoff = lazy("crewgraph.runtime.crew.kickoff:kickoff_crew")
-
-Declaring a crew must not import LangGraph, and using it must. The branch that type checkers read gives every use the real
-signature; the other one gives the program a reference that imports the module when it is called.
-"""
+"""Packages whose names are imported on first use, and references to classes that are imported where they are needed."""
 
 import gc
 import sys
@@ -17,7 +8,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, TypeVar
 
-__all__ = ["Lazy", "lazy", "lazy_exports", "lazy_module", "loaded", "stub_names"]
+__all__ = ["Lazy", "lazy_exports", "loaded", "stub_names"]
 
 
 _T = TypeVar("_T")
@@ -50,96 +41,33 @@ def _move_to_oldest_generation() -> None:
 
 
 class Lazy:
-    """A reference to a module, or to one of its names, that imports the module on first use.
-
-    It can be called and passed on like the function or class it refers to, used with `isinstance` and `issubclass`, pickled,
-    and read: it has the attributes of its target. The name is looked up in the module on each use, so that a patch of
-    the module is seen here, too.
-    """
-
-    __slots__ = ("__weakref__", "_attribute", "_loaded", "_module")
-
-    def __init__(self, module: str, attribute: str | None) -> None:
-        self._module, self._attribute = module, attribute
-        self._loaded: ModuleType | None = None
-
-    def _target(self) -> Any:
-        """Return the module or name it refers to.
-
-        Raises:
-            ImportError: the module cannot be imported.
-            AttributeError: the module has no such name.
-        """
-        module = self._loaded
-        if module is None:
-            module = self._loaded = _imported(self._module)
-        if self._attribute is None:
-            return module
-        try:
-            return getattr(module, self._attribute)
-        except AttributeError as error:
-            raise AttributeError(
-                f'`lazy("{self._module}:{self._attribute}")` refers to nothing: module `{self._module}` has no attribute '
-                f"`{self._attribute}`"
-            ) from error
-
-    @property
-    def __wrapped__(self) -> Any:
-        """The module or name it refers to; `inspect.signature` follows this attribute."""
-        return self._target()
-
-    @property
-    def __name__(self) -> str:
-        return self._attribute or self._module
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._target()(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # code that scans all names of a module must not import their targets
-            raise AttributeError(f"{self!r} has no attribute `{name}`")
-        return getattr(self._target(), name)
-
-    def __instancecheck__(self, instance: object) -> bool:
-        # While the module that defines a class is not loaded, there are no instances of it, and no subclasses.
-        module = sys.modules.get(self._module)
-        return module is not None and isinstance(instance, getattr(module, str(self._attribute)))
-
-    def __subclasscheck__(self, subclass: type) -> bool:
-        module = sys.modules.get(self._module)
-        return module is not None and issubclass(subclass, getattr(module, str(self._attribute)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Lazy, (self._module, self._attribute)
-
-    def __repr__(self) -> str:
-        return f"<lazy {self._module}{f':{self._attribute}' if self._attribute else ''}>"
-
-
-def lazy(reference: str) -> Any:
-    """Return a reference to a function or class whose module is imported on first use.
+    """A reference to a name of a module, which is imported when the reference is loaded or called.
 
     Args:
-        reference: "package.module:name".
-
-    Raises:
-        ValueError: it has another form.
+        module: The module that has the name.
+        attribute: The name.
     """
-    module, colon, attribute = reference.partition(":")
-    if not (module and colon and attribute.isidentifier()):
-        raise ValueError(f'`{reference}` is not a lazy reference; write "package.module:name"')
-    return Lazy(module, attribute)
 
+    __slots__ = ("_attribute", "_module")
 
-def lazy_module(module: str) -> Any:
-    """Return a reference to a module that is imported when one of its attributes is first used."""
-    return Lazy(module, None)
+    def __init__(self, module: str, attribute: str) -> None:
+        self._module, self._attribute = module, attribute
+
+    def load(self) -> Any:
+        """Return what it refers to."""
+        return getattr(_imported(self._module), self._attribute)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.load()(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<lazy {self._module}:{self._attribute}>"
 
 
 def loaded(reference: _T) -> _T:
     """Return what a lazy reference refers to, importing its module; anything else as it is."""
     target: Any = reference
-    return target.__wrapped__ if isinstance(target, Lazy) else target
+    return target.load() if isinstance(target, Lazy) else target
 
 
 def lazy_exports(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:

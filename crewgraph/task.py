@@ -15,7 +15,7 @@ from crewgraph.deprecations import warn_deprecated
 from crewgraph.overrides import overridable
 from crewgraph.tracebacks import traced_to_the_caller
 
-__all__ = ["NOT_SPECIFIED", "ConditionalTask", "DelegatedTask", "NotSpecified", "Task"]
+__all__ = ["ConditionalTask", "DelegatedTask", "Task"]
 
 
 class Task(TaskDefinition):

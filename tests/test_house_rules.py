@@ -1,25 +1,14 @@
 """The house rules of the code, enforced by tests."""
 
 import ast
-import importlib
-import importlib.util
 import re
 import subprocess
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*(ROOT / "crewgraph").rglob("*.py"), *(ROOT / "compat").rglob("*.py")])
-LOOKS_UPWARDS = {
-    ("definitions", "runtime"),  # the run methods of definitions
-    ("definitions", "plot"),  # `Flow.plot`
-    ("compiler", "runtime"),  # a reviewer may let the agent continue, outside of the graph
-}
-"""Packages that refer lazily to one above them."""
-
 BROAD_EXCEPTS = {
     "crewgraph/contrib/declared/cel.py",  # whatever the evaluator raises is reported with the expression
     "crewgraph/cli/app.py",  # printed, with the frames of the user's code
@@ -76,120 +65,6 @@ def named(path: Path) -> str:
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     return (n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)))
-
-
-def test_no_function_imports():
-    late = [
-        f"{named(path)}:{node.lineno}"
-        for path, tree in trees().items()
-        for f in functions(tree)
-        for node in ast.walk(f)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-    ]
-    assert late == []
-
-
-class LazyReference(NamedTuple):
-    """A name that is imported on first use."""
-
-    file: str
-    name: str
-    """What the file calls it."""
-
-    module: str
-    attribute: str | None
-    """None where it is the module itself."""
-
-    def __str__(self) -> str:
-        return f"{self.file}: {self.name}"
-
-
-def lazy_references() -> Iterator[LazyReference]:
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
-            match node:
-                case ast.Assign(
-                    targets=[ast.Name(name)],
-                    value=ast.Call(
-                        func=ast.Name("lazy" | "lazy_module" as kind), args=[ast.Constant(str(reference))], keywords=[]
-                    ),
-                ):
-                    module, _, attribute = reference.partition(":")
-                    yield LazyReference(named(path), name, module, attribute if kind == "lazy" else None)
-                case _:
-                    pass
-
-
-@cache
-def references() -> list[LazyReference]:
-    return sorted(lazy_references(), key=lambda reference: (reference.file, reference.name))
-
-
-def test_every_lazy_reference_names_something():
-    assert len(references()) > 100
-    missing = [
-        str(one)
-        for one in references()
-        if importlib.util.find_spec(one.module) is None
-        or one.attribute is not None
-        and not hasattr(importlib.import_module(one.module), one.attribute)
-    ]
-    assert missing == []
-
-
-def test_type_checkers_see_the_same_as_every_lazy_reference():
-    seen = {
-        (named(path), imported.asname or imported.name, node.module, imported.name)
-        for path, tree in trees().items()
-        for branch in ast.walk(tree)
-        if isinstance(branch, ast.If) and isinstance(branch.test, ast.Name) and branch.test.id == "TYPE_CHECKING"
-        for node in branch.body
-        if isinstance(node, ast.ImportFrom)
-        for imported in node.names
-    }
-    twins = {
-        one: (one.file, one.name, *((one.module, one.attribute) if one.attribute else _parted(one.module)))
-        for one in references()
-    }
-    assert [str(one) for one, twin in twins.items() if twin not in seen] == []
-
-
-def _parted(module: str) -> tuple[str, str]:
-    package, _, name = module.rpartition(".")
-    return package, name
-
-
-def test_lazy_references_are_assigned_where_type_checkers_do_not_look():
-    calls = {
-        (named(path), node.lineno)
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"lazy", "lazy_module"}
-    }
-    in_place = {
-        (named(path), statement.lineno)
-        for path, tree in trees().items()
-        for node in tree.body
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for statement in node.orelse
-    }
-    assert calls <= in_place
-    assert len(calls) == len(references())
-
-
-def test_only_definitions_refer_lazily_to_higher_layers():
-    # Import-linter reads imports, not strings.
-    layers = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][0][
-        "layers"
-    ]
-    height = {room: -at for at, layer in enumerate(layers) for room in layer.split(" | ")}
-    upwards = {
-        (place.split("/")[1], module.split(".")[1])
-        for place, _, module, _ in references()
-        if place.startswith("crewgraph/") and place.count("/") > 1 and module.startswith("crewgraph.")
-        if height[place.split("/")[1]] < height[module.split(".")[1]]
-    }
-    assert upwards == LOOKS_UPWARDS
 
 
 def test_what_is_loaded_by_name_is_not_our_own():

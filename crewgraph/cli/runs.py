@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -16,7 +16,6 @@ from crewgraph.cli.target import CrewTarget, load_crew_target
 from crewgraph.definitions.crew.history import RunDiff, TaskDiff
 from crewgraph.definitions.crew.pending import PendingCrew, RunFilter
 from crewgraph.errors import RunError, StorageError
-from crewgraph.lazy import lazy
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.settings import storage_dir
 from crewgraph.text import shorten
@@ -76,12 +75,6 @@ def open_database(path: Path | None) -> Generator[Any]:
 
     with SqliteCheckpointer(file) as saver:
         yield saver
-
-
-if TYPE_CHECKING:
-    from crewgraph.runtime.runs.index import all_runs
-else:
-    all_runs = lazy("crewgraph.runtime.runs.index:all_runs")
 
 
 class Status(StrEnum):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from crewgraph.definitions.flow.persistence import FlowPersistence
     from crewgraph.definitions.stream import StreamItem
 
-__all__ = ["Flow", "FlowPlot"]
+__all__ = ["Flow", "FlowPlot", "hybridmethod"]
 
 
 Arguments = ParamSpec("Arguments")

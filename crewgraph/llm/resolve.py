@@ -162,7 +162,7 @@ def _cached_llm(name: str) -> "LLM":
 
 def _cached_adapter(llm: object) -> Model:
     kind = type(llm)
-    adapter: ChatModel | CallModel
+    adapter: Any
     if issubclass(kind, BaseLLM):
         adapter = CallModel(llm, traced=not _is_llm(kind))
     elif _is_runnable(llm):

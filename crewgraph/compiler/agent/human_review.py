@@ -298,15 +298,13 @@ class WorkInReview:
 
     def _invoke_loop(self) -> AgentFinish:
         """Continue with `messages` to another answer, which is appended to them."""
-        from crewgraph.runtime.agent.standalone import next_answer
-
-        return self._finish(next_answer(self._binding, self.task, self.current_messages))
+        agent: Any = self.agent  # a `BaseAgent`, which can run
+        return self._finish(agent.next_answer(self._binding, self.task, self.current_messages))
 
     async def _ainvoke_loop(self) -> AgentFinish:
         """Async version of `_invoke_loop`."""
-        from crewgraph.runtime.agent.standalone import anext_answer
-
-        return self._finish(await anext_answer(self._binding, self.task, self.current_messages))
+        agent: Any = self.agent
+        return self._finish(await agent.anext_answer(self._binding, self.task, self.current_messages))
 
     def _is_training_mode(self) -> bool:
         """Return False: trainings ask by themselves."""

@@ -17,7 +17,6 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from crewgraph.errors import StorageError
-from crewgraph.lazy import loaded
 from crewgraph.storage.checkpoints.reconnecting import Reconnecting
 from crewgraph.storage.checkpoints.values import StrictSerializer
 from crewgraph.storage.claims.keepers import is_on_postgres
@@ -146,9 +145,11 @@ def _view_class(kind: type[_Saver], names: tuple[str, ...], is_fenced: bool) -> 
         "__qualname__": kind.__qualname__,
     }
     metaclass: Any = type(kind)
-    from crewgraph.storage.claims.fenced import FencedPostgres
+    on_postgres: tuple[type[Any], ...] = ()
+    if is_fenced:
+        from crewgraph.storage.claims.fenced import FencedPostgres
 
-    on_postgres = (Reconnecting, loaded(FencedPostgres)) if is_fenced else ()
+        on_postgres = Reconnecting, FencedPostgres
     return metaclass(kind.__name__, (_View, *on_postgres, kind), fields)
 
 
