@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up
+from crewgraph.core.cancellation import SUPERVISION, UNDERWAY, Underway, giving_up
 from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
-from crewgraph.core.loops.bridge import TimeIsUp, acall, call, wait_in_thread, wait_on_loop
+from crewgraph.core.loops.bridge import TimeIsUp, acall, call, to_its_end, wait_in_thread, wait_on_loop
 from crewgraph.core.loops.threads import TrackingThreadPool
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
@@ -213,19 +213,19 @@ class Perform(Operation):
         try:
             deadline, of_run = self._deadline()
             if deadline is None:
-                return await self._aperformed()
+                return await self._ashielded()
             with self._in_time(of_run):
-                return await wait_on_loop(self._aperformed(), deadline - time.monotonic())
+                return await wait_on_loop(self._ashielded(), deadline - time.monotonic())
         finally:
             give_back(token, around)
 
     def raise_delayed(self) -> None:
-        """Raise the cancellation that came while threads worked for the effect, if one came.
+        """Raise the cancellation that waited for the effect, if one came.
 
         Raises:
             asyncio.CancelledError: the run was cancelled meanwhile.
         """
-        if self.underway is not None and self.underway.is_delayed:
+        if self.underway is not None and self.underway.is_requested:
             raise asyncio.CancelledError
 
     @property
@@ -243,6 +243,14 @@ class Perform(Operation):
             return self.deadline, None
         check_limits()
         return (of_run, of_run) if self.deadline is None or of_run < self.deadline else (self.deadline, None)
+
+    async def _ashielded(self) -> object:
+        if self.underway is None or SUPERVISION.get() is None:
+            return await self._aperformed()
+        if self.effect.once:  # runs in it must not stop half way: it cannot be repeated
+            return await to_its_end(self._aperformed(), self.underway)
+        with self.underway.abandoning():
+            return await to_its_end(self._aperformed(), self.underway)
 
     async def _aperformed(self) -> object:
         if not is_traced(self.config):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.models import llm_of
+from crewgraph.core.cancellation import SUPERVISION
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.last_run import AgentFinish
@@ -46,7 +47,6 @@ __all__ = [
     "read_line",
     "reset_provider",
     "set_provider",
-    "unattended",
 ]
 
 
@@ -56,17 +56,12 @@ _terminal_lock = threading.Lock()
 """Serializes questions: parallel runs must not read each other's answers."""
 
 
-_UNATTENDED: ContextVar[bool] = ContextVar("crewgraph_unattended", default=False)
-
-
-def unattended() -> AbstractContextManager[None]:
-    """Leave questions of runs in a block pending, even if there is a terminal: it belongs to a server or a worker."""
-    return scoped(_UNATTENDED, True)
-
-
 def has_terminal() -> bool:
-    """Return whether someone can be asked here: at a terminal, or where `input` was replaced, as notebooks do."""
-    if _UNATTENDED.get():
+    """Return whether someone can be asked here: at a terminal, or where `input` was replaced, as notebooks do.
+
+    Questions of supervised runs stay pending: the terminal belongs to the server or the worker.
+    """
+    if SUPERVISION.get() is not None:
         return False
     if _is_input_replaced():
         return True

@@ -18,7 +18,6 @@ from procrastinate.exceptions import JobAborted
 from procrastinate.job_context import AbortReason
 from procrastinate.worker import Worker as EngineWorker
 
-from crewgraph.compiler.agent.human_review import unattended
 from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.contrib.queue.queue import Queue
 from crewgraph.contrib.queue.work import (
@@ -33,6 +32,7 @@ from crewgraph.contrib.queue.work import (
     is_lost_database,
     queue_of,
 )
+from crewgraph.core.cancellation import ExitRequested, Supervision, supervised
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import adrive
@@ -40,7 +40,7 @@ from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.errors import DefinitionError, StorageError, ThreadBusy
+from crewgraph.errors import DefinitionError, RunError, StorageError, ThreadBusy
 from crewgraph.extensions import extension
 from crewgraph.redaction import redact_text, redacted_logger
 from crewgraph.runtime.runs.index import run_of_thread
@@ -63,6 +63,7 @@ _UNDER_WAY = """
 SELECT id, worker_id, attempts, abort_requested, args FROM procrastinate_jobs
 WHERE task_name = %(task)s AND status = 'doing'
 """
+_IS_CANCELLED = "SELECT abort_requested FROM procrastinate_jobs WHERE id = %(id)s"
 _NOTE = "UPDATE procrastinate_jobs SET args = args || %(noted)s WHERE id = %(id)s"
 # The conditions fail if another worker has rescued the job in the meantime.
 _RESCUE = """
@@ -118,7 +119,8 @@ class QueueWorker:
         self._queue, self._targets = queue, _by_queue(targets)
         self._concurrency, self._grace, self._heartbeat = concurrency, grace, heartbeat
         self._stalled_after, self._keep_days = stalled_after, keep_days
-        self._under_way: set[int] = set()
+        self._under_way: dict[int, asyncio.Task[Any]] = {}
+        self._supervision = Supervision()
         self._suspects: set[_Orphan] = set()
         self._engine: EngineWorker | None = None
         self._claim: tuple[int, ThreadClaim] | None = None
@@ -132,13 +134,20 @@ class QueueWorker:
         return list(self._targets)
 
     def stop(self) -> None:
-        """Fetch no further jobs, and end when the running ones have ended; call it on the worker's event loop."""
+        """Fetch no further jobs, and end when the running ones have ended; call it on the worker's event loop.
+
+        The second call ends the grace, and cancels async effects that are under way. Threads are waited for all the same.
+        """
+        if self._is_stopping:
+            self._supervision.is_cut = True
+            for running in self._under_way.values():
+                running.cancel()
         self._is_stopping = True
         if self._engine is not None:
             self._engine.stop()
 
     async def run(self, *, wait: bool = True) -> None:
-        """Work until `stop` is called, or this is cancelled.
+        """Work until `stop` is called. A cancellation calls it, too.
 
         Args:
             wait: Whether to wait for further jobs when the queue is empty.
@@ -160,12 +169,25 @@ class QueueWorker:
             app.task(name=TASK, pass_context=True, retry=self._retries)(self._carry_out)
             maintenance = asyncio.create_task(self._maintain(app))
             try:
-                await self._serve(app, wait)
+                await self._serve_to_the_end(app, wait)
             finally:
                 maintenance.cancel()
                 await asyncio.gather(maintenance, return_exceptions=True)
                 if self._claim is not None:
                     self._claim[1].close()
+
+    async def _serve_to_the_end(self, app: App, wait: bool) -> None:
+        """Serve until the last run has ended and is stored: until then, no cancellation closes the connections."""
+        serving, cancelled = asyncio.create_task(self._serve(app, wait)), False
+        while not serving.done():
+            try:
+                await asyncio.wait([serving])
+            except asyncio.CancelledError:
+                cancelled = True
+                self.stop()
+        serving.result()
+        if cancelled:
+            raise asyncio.CancelledError
 
     async def _serve(self, app: App, wait: bool) -> None:
         """Run the engine's worker, and restart it when the database connection is lost."""
@@ -206,23 +228,29 @@ class QueueWorker:
         assert job.id is not None
         if work.lane is not None and job.lock != work.lane:
             raise OutOfLane
-        self._under_way.add(job.id)
+        self._under_way[job.id] = own_task = cast("asyncio.Task[Any]", asyncio.current_task())
         started = time.monotonic()
         try:
-            with unattended():
+            with supervised(self._supervision):
                 if work.run_id is None:
                     result = await self._complete(self._targets[job.queue], work)
                 else:
                     result = await self._serve_run(self._targets[job.queue], work, context)
-        except asyncio.CancelledError:
-            if context.abort_reason() is AbortReason.SHUTDOWN:
+        except asyncio.CancelledError as error:
+            if await self._was_cancelled(context):
+                _logger.info("Thread `%s` of `%s` was cancelled.", work.thread_id, job.queue)
+                raise JobAborted from None
+            if own_task.cancelling():
                 raise WorkerStopping("the worker is shutting down") from None
-            _logger.info("Thread `%s` of `%s` was cancelled.", work.thread_id, job.queue)
-            raise JobAborted from None
+            raise await self._noted_exit(context, work, ExitRequested(error)) from None
         except ThreadBusy as error:
             _logger.info("A job of `%s` will be retried: %s", job.queue, error)
             raise
-        except Exception as error:  # whatever fails the run is noted, then raised again
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise await self._noted_exit(context, work, ExitRequested(error)) from None
+        except ExitRequested as error:
+            raise await self._noted_exit(context, work, error) from None
+        except BaseException as error:  # whatever fails the run is noted, then raised again
             await self._note_failure(context, work, error)
             raise
         else:
@@ -231,7 +259,7 @@ class QueueWorker:
                 "Thread `%s` of `%s` %s, %.2f s.", work.thread_id, job.queue, ended, time.monotonic() - started
             )
         finally:
-            self._under_way.discard(job.id)
+            del self._under_way[job.id]
 
     async def _complete(self, target: Definition, work: Work) -> object:
         definition = _create(target)
@@ -270,7 +298,7 @@ class QueueWorker:
         question_ids = () if run is None else tuple(question.id for question in run.questions)
         return not work.answers or bool(set(question_ids) & set(work.answers))
 
-    async def _note_failure(self, context: JobContext, work: Work, error: Exception) -> None:
+    async def _note_failure(self, context: JobContext, work: Work, error: BaseException) -> None:
         text = storable_text(redact_text(shorten(f"{type(error).__name__}: {error}", _ERROR_LENGTH)))
         decision = self._retries.get_retry_decision(exception=error, job=context.job)
         then = "will not be retried" if decision is None else "will be retried"
@@ -280,6 +308,15 @@ class QueueWorker:
             await self._note(context.app, context.job.id, {"error": text, "failures": failures})
         except LOST as lost:
             _logger.warning("The failure of thread `%s` could not be recorded: %s", work.thread_id, lost)
+
+    async def _was_cancelled(self, context: JobContext) -> bool:
+        """Return whether the job was cancelled; when the worker stops afterwards, the engine gives that as the reason."""
+        row = await _asking(context.app).execute_query_one_async(_IS_CANCELLED, id=context.job.id)
+        return row["abort_requested"]
+
+    async def _noted_exit(self, context: JobContext, work: Work, request: ExitRequested) -> RunError:
+        await self._note_failure(context, work, error := request.error)
+        return error
 
     async def _note(self, app: App, job_id: int | None, noted: Mapping[str, object]) -> None:
         await _asking(app).execute_query_async(_NOTE, id=job_id, noted=dict(noted))
