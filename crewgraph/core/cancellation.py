@@ -69,6 +69,10 @@ class Cancellation:
         self.is_requested = False
         self._around: Callable[[], bool] | None = None
 
+    def request(self) -> None:
+        """Note that the run was cancelled."""
+        self.is_requested = True
+
     def __call__(self) -> bool:
         return self.is_requested or (self._around is not None and self._around())
 

@@ -245,11 +245,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     performing = Perform(effect, own, frame.deadline, recorded=journal.saver is not None)
     try:
         value = yield performing
-    except ExitRequested as error:
-        journal.spent.count(performing.spent)
-        error.add_note(f"in {effect.label}")
-        raise
-    except Exception as error:  # what the failed effect has spent counts, whatever failed it
+    except (Exception, ExitRequested) as error:  # what the failed effect has spent counts, whatever failed it
         journal.spent.count(performing.spent)
         if isinstance(error, HookAborted) and error.has_happened:
             yield from journal.write(
@@ -266,9 +262,9 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     return value
 
 
-def _paid_failure(error: Exception, spent: PlainDict) -> EffectFailed | None:
+def _paid_failure(error: Exception | ExitRequested, spent: PlainDict) -> EffectFailed | None:
     """Return the failure of an effect with what it has spent, which its record counts; None if it is another error, or free."""
-    if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError)):
+    if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError, ExitRequested)):
         return None
     failure = _as_effect_failure(error)
     if isinstance(failure, HookAborted):

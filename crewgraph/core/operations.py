@@ -6,14 +6,14 @@ A *program* is a generator that yields operations and receives their results. It
 import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.core.cancellation import SUPERVISION, UNDERWAY, Underway, giving_up
+from crewgraph.core.cancellation import SUPERVISION, UNDERWAY, ExitRequested, Underway, giving_up
 from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
@@ -24,6 +24,7 @@ from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import HERE, give_back
+from crewgraph.tracebacks import note_once
 
 if TYPE_CHECKING:
     from crewgraph.core.claims import ThreadClaim
@@ -247,10 +248,13 @@ class Perform(Operation):
     async def _ashielded(self) -> object:
         if self.underway is None or SUPERVISION.get() is None:
             return await self._aperformed()
-        if self.effect.once:  # runs in it must not stop half way: it cannot be repeated
-            return await to_its_end(self._aperformed(), self.underway)
-        with self.underway.abandoning():
-            return await to_its_end(self._aperformed(), self.underway)
+        # Runs in an effect stop after their current one, but not half way in a tool that cannot be repeated.
+        try:
+            with nullcontext() if self.effect.once else self.underway.abandoning():
+                return await to_its_end(self._aperformed(), self.underway)
+        except ExitRequested as error:
+            note_once(error, f"in {self.effect.label}")
+            raise
 
     async def _aperformed(self) -> object:
         if not is_traced(self.config):

@@ -2,10 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Any
 
-import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.outputs import ChatResult
 from langchain_core.tools import StructuredTool
@@ -86,7 +84,11 @@ def crew_that_raises(place: str, how: str) -> Crew:
     }
     said = [ToolUse("leave", {})] if place in tools else ["Final Answer: x"]
     agent = Agent(
-        role="r", goal="g", backstory="b", llm=models.get(place, ScriptedLLM(said)), tools=[t] if (t := tools.get(place)) else []
+        role="r",
+        goal="g",
+        backstory="b",
+        llm=models.get(place, ScriptedLLM(said)),
+        tools=[t] if (t := tools.get(place)) else [],
     )
     options: dict[str, Any] = {name: leave for name in ("guardrail", "callback") if name == place}
     task = Task(name="a", description="d", expected_output="e", agent=agent, **options)

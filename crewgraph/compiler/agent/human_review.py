@@ -7,7 +7,6 @@ import stat
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from inspect import isbuiltin
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
@@ -24,7 +23,7 @@ from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.observe.progress import without_progress
 from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainMapping
-from crewgraph.scoped import give_back, scoped
+from crewgraph.scoped import give_back
 from crewgraph.text import printable
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def has_input() -> bool:
     """Return whether lines can be read here: from someone at a terminal, or from a pipe or file (`echo good | python x.py`)."""
     if has_terminal():
         return True
-    if _UNATTENDED.get() or sys.stdin is None:
+    if SUPERVISION.get() is not None or sys.stdin is None:
         return False
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode

@@ -10,7 +10,7 @@ from inspect import iscoroutinefunction
 from typing import Any
 
 from crewgraph.core.cancellation import SUPERVISION, Cancellation, ExitRequested, notifying_later
-from crewgraph.core.loops.bridge import acall, call, outcome_of, serving, start_in_thread
+from crewgraph.core.loops.bridge import acall, call, outcome_of, outlasting, serving, start_in_thread
 from crewgraph.core.operations import Operation, UserCall
 
 __all__ = ["BackendCall", "Begin", "Called", "EndAll", "Settle", "StartingTurn", "WaitForAny", "Work"]
@@ -117,22 +117,21 @@ class _ThreadWork(futures.Future[Any]):
 async def _to_its_end(work: Callable[[], object], cancellation: Cancellation) -> object:
     """Run a method. A cancellation notifies it but still waits for it: a thread cannot be stopped, nor a supervised method."""
     with notifying_later() as leave, cancellation.abandoning():
-        loop = asyncio.get_running_loop()
-        if iscoroutinefunction(work):
-            ending = loop.create_task(acall(work))
+        loop, is_async = asyncio.get_running_loop(), iscoroutinefunction(work)
+        if is_async:
+            ending: asyncio.Future[Any] = loop.create_task(acall(work))
             leave = ending.cancel
         else:
             ending = asyncio.wrap_future(start_in_thread(partial(outcome_of, serving(loop, work))))
-    while not ending.done():
-        try:
-            await asyncio.wait([ending])
-        except asyncio.CancelledError:
-            cancellation.is_requested = True
-            if _is_cut():
-                leave()
+
+    def on_cancel() -> None:
+        cancellation.request()
+        if _is_cut():
+            leave()
+
     try:
-        result = ending.result()
-        return result.result() if isinstance(result, futures.Future) else result
+        result: Any = await outlasting(ending, on_cancel)
+        return result if is_async else result.result()
     except asyncio.CancelledError as error:
         if cancellation.is_requested or SUPERVISION.get() is None:
             raise
@@ -152,13 +151,7 @@ class BackendCall(UserCall):
         self.cancellation = cancellation
 
     async def arun(self) -> object:
-        saving = asyncio.ensure_future(super().arun())
-        while not saving.done():
-            try:
-                await asyncio.wait([saving])
-            except asyncio.CancelledError:
-                self.cancellation.is_requested = True
-        return saving.result()
+        return await outlasting(asyncio.ensure_future(super().arun()), self.cancellation.request)
 
 
 class WaitForAny(Operation):
@@ -179,7 +172,7 @@ class WaitForAny(Operation):
         try:
             await asyncio.wait(self.works, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            self.cancellation.is_requested = True
+            self.cancellation.request()
             await EndAll(self.everything).arun()
 
 

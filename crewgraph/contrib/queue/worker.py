@@ -34,13 +34,13 @@ from crewgraph.contrib.queue.work import (
 )
 from crewgraph.core.cancellation import ExitRequested, Supervision, supervised
 from crewgraph.core.claims import ThreadClaim
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread, outlasting
 from crewgraph.core.operations import adrive
 from crewgraph.definitions.crew.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
 from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.definitions.flow.flow import Flow
-from crewgraph.errors import DefinitionError, RunError, StorageError, ThreadBusy
+from crewgraph.errors import DefinitionError, StorageError, ThreadBusy
 from crewgraph.extensions import extension
 from crewgraph.redaction import redact_text, redacted_logger
 from crewgraph.runtime.runs.index import run_of_thread
@@ -119,7 +119,7 @@ class QueueWorker:
         self._queue, self._targets = queue, _by_queue(targets)
         self._concurrency, self._grace, self._heartbeat = concurrency, grace, heartbeat
         self._stalled_after, self._keep_days = stalled_after, keep_days
-        self._under_way: dict[int, asyncio.Task[Any]] = {}
+        self._under_way: dict[int, asyncio.Task[object]] = {}
         self._supervision = Supervision()
         self._suspects: set[_Orphan] = set()
         self._engine: EngineWorker | None = None
@@ -140,8 +140,8 @@ class QueueWorker:
         """
         if self._is_stopping:
             self._supervision.is_cut = True
-            for running in self._under_way.values():
-                running.cancel()
+            for run in self._under_way.values():
+                run.cancel()
         self._is_stopping = True
         if self._engine is not None:
             self._engine.stop()
@@ -168,26 +168,21 @@ class QueueWorker:
             stack.callback(_ENGINE_LOGGER.removeFilter, silence)
             app.task(name=TASK, pass_context=True, retry=self._retries)(self._carry_out)
             maintenance = asyncio.create_task(self._maintain(app))
-            try:
-                await self._serve_to_the_end(app, wait)
+            serving, cancelled = asyncio.create_task(self._serve(app, wait)), list[None]()
+
+            def cancel() -> None:
+                cancelled.append(None)
+                self.stop()
+
+            try:  # until the last run has ended and is stored, no cancellation closes the connections
+                await outlasting(serving, cancel)
+                if cancelled:
+                    raise asyncio.CancelledError
             finally:
                 maintenance.cancel()
                 await asyncio.gather(maintenance, return_exceptions=True)
                 if self._claim is not None:
                     self._claim[1].close()
-
-    async def _serve_to_the_end(self, app: App, wait: bool) -> None:
-        """Serve until the last run has ended and is stored: until then, no cancellation closes the connections."""
-        serving, cancelled = asyncio.create_task(self._serve(app, wait)), False
-        while not serving.done():
-            try:
-                await asyncio.wait([serving])
-            except asyncio.CancelledError:
-                cancelled = True
-                self.stop()
-        serving.result()
-        if cancelled:
-            raise asyncio.CancelledError
 
     async def _serve(self, app: App, wait: bool) -> None:
         """Run the engine's worker, and restart it when the database connection is lost."""
@@ -223,43 +218,47 @@ class QueueWorker:
             pause = min(2 * pause, longest)
 
     async def _carry_out(self, context: JobContext, **arguments: Any) -> None:
-        """The engine's task: run one attempt of a job."""
+        """The engine's task: run one attempt of a job. A cancellation ends the run, whose end is stored all the same."""
         work, job = Work.model_validate(arguments), context.job
         assert job.id is not None
         if work.lane is not None and job.lock != work.lane:
             raise OutOfLane
-        self._under_way[job.id] = own_task = cast("asyncio.Task[Any]", asyncio.current_task())
-        started = time.monotonic()
+        with supervised(self._supervision):
+            run = self._under_way[job.id] = asyncio.create_task(self._run_job(context, work))
         try:
-            with supervised(self._supervision):
-                if work.run_id is None:
-                    result = await self._complete(self._targets[job.queue], work)
-                else:
-                    result = await self._serve_run(self._targets[job.queue], work, context)
-        except asyncio.CancelledError as error:
-            if await self._was_cancelled(context):
-                _logger.info("Thread `%s` of `%s` was cancelled.", work.thread_id, job.queue)
-                raise JobAborted from None
-            if own_task.cancelling():
-                raise WorkerStopping("the worker is shutting down") from None
-            raise await self._noted_exit(context, work, ExitRequested(error)) from None
-        except ThreadBusy as error:
-            _logger.info("A job of `%s` will be retried: %s", job.queue, error)
-            raise
-        except (SystemExit, KeyboardInterrupt) as error:
-            raise await self._noted_exit(context, work, ExitRequested(error)) from None
-        except ExitRequested as error:
-            raise await self._noted_exit(context, work, error) from None
-        except BaseException as error:  # whatever fails the run is noted, then raised again
-            await self._note_failure(context, work, error)
-            raise
-        else:
-            ended = "waits for an answer" if isinstance(result, (PendingCrew, PendingFlow)) else "is done"
-            _logger.info(
-                "Thread `%s` of `%s` %s, %.2f s.", work.thread_id, job.queue, ended, time.monotonic() - started
-            )
+            await outlasting(asyncio.create_task(self._settle(run, context, work)), run.cancel)
         finally:
             del self._under_way[job.id]
+
+    async def _run_job(self, context: JobContext, work: Work) -> object:
+        if work.run_id is None:
+            return await self._complete(self._targets[context.job.queue], work)
+        return await self._serve_run(self._targets[context.job.queue], work, context)
+
+    async def _settle(self, run: "asyncio.Task[object]", context: JobContext, work: Work) -> None:
+        """Wait for a run, report its end, and raise what tells it to the engine."""
+        started, queue_name = time.monotonic(), context.job.queue
+        try:
+            result = await run
+        except asyncio.CancelledError as error:
+            if await self._was_cancelled(context):
+                _logger.info("Thread `%s` of `%s` was cancelled.", work.thread_id, queue_name)
+                raise JobAborted from None
+            if run.cancelling():
+                raise WorkerStopping("the worker is shutting down") from None
+            await self._note_failure(context, work, failure := ExitRequested(error).error)
+            raise failure from error
+        except ThreadBusy as error:
+            _logger.info("A job of `%s` will be retried: %s", queue_name, error)
+            raise
+        except BaseException as error:  # whatever fails the run is noted, then raised again
+            failure = error.error if isinstance(error, ExitRequested) else error
+            await self._note_failure(context, work, failure)
+            if failure is not error:
+                raise failure from failure.__cause__
+            raise
+        ended = "waits for an answer" if isinstance(result, (PendingCrew, PendingFlow)) else "is done"
+        _logger.info("Thread `%s` of `%s` %s, %.2f s.", work.thread_id, queue_name, ended, time.monotonic() - started)
 
     async def _complete(self, target: Definition, work: Work) -> object:
         definition = _create(target)
@@ -313,10 +312,6 @@ class QueueWorker:
         """Return whether the job was cancelled; when the worker stops afterwards, the engine gives that as the reason."""
         row = await _asking(context.app).execute_query_one_async(_IS_CANCELLED, id=context.job.id)
         return row["abort_requested"]
-
-    async def _noted_exit(self, context: JobContext, work: Work, request: ExitRequested) -> RunError:
-        await self._note_failure(context, work, error := request.error)
-        return error
 
     async def _note(self, app: App, job_id: int | None, noted: Mapping[str, object]) -> None:
         await _asking(app).execute_query_async(_NOTE, id=job_id, noted=dict(noted))

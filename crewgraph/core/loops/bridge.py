@@ -37,6 +37,7 @@ __all__ = [
     "in_thread",
     "off_loop",
     "outcome_of",
+    "outlasting",
     "refuses_blocking",
     "resolved",
     "serving",
@@ -142,6 +143,21 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
         )
         outcome = await (work if underway is None else _ended(work, underway))
     return outcome.result()
+
+
+async def outlasting(work: "asyncio.Future[T]", on_cancel: Callable[[], object]) -> T:
+    """Wait for the outcome of some work, whether this task is cancelled or not.
+
+    Args:
+        work: the work.
+        on_cancel: called for each cancellation, which is not raised.
+    """
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError:
+            on_cancel()
+    return work.result()
 
 
 async def _ended(work: "asyncio.Future[T]", underway: Underway, cut: Callable[[], object] | None = None) -> T:
