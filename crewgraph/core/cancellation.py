@@ -35,6 +35,7 @@ __all__ = [
     "is_control_flow",
     "notifying_later",
     "raised_by_handler",
+    "report_progress",
     "supervised",
     "when_given_up",
 ]
@@ -152,7 +153,8 @@ class ExitRequested(BaseException):
     @property
     def error(self) -> RunError:
         """The error that the run fails with; the notes say where it was raised."""
-        places: list[str] = [note for note in getattr(self, "__notes__", ()) if note.startswith("in ")]
+        notes = [*getattr(self.__cause__, "__notes__", ()), *getattr(self, "__notes__", ())]
+        places = [note for note in notes if note.startswith("in ")]
         failure = RunError(
             f"`{self}` was raised{' ' if places else ''}{', '.join(places)}. It ends this run, not the server or worker; report "
             "errors with a subclass of `Exception`."
@@ -162,14 +164,27 @@ class ExitRequested(BaseException):
 
 
 class Supervision:
-    """Runs that a server or a worker executes for others."""
+    """Runs that a server or a worker executes for others.
 
-    is_cut = False
-    """Whether a cancellation also cancels what is awaited as an effect, instead of waiting until it has ended."""
+    Args:
+        on_progress: called, in any thread, for each effect that was recorded and each method that has ended.
+    """
+
+    def __init__(self, on_progress: Callable[[], object] | None = None) -> None:
+        self.on_progress = on_progress
+        self.is_cut = False
+        """Whether a cancellation also cancels what is awaited as an effect, instead of waiting until it has ended."""
 
 
 SUPERVISION: ContextVar[Supervision | None] = ContextVar("crewgraph_supervision", default=None)
 """The supervision of the current run; None if the program runs it itself."""
+
+
+def report_progress() -> None:
+    """Tell who supervises the current run that it has made progress."""
+    supervision = SUPERVISION.get()
+    if supervision is not None and supervision.on_progress is not None:
+        supervision.on_progress()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from crewgraph.core.cancellation import SUPERVISION, UNDERWAY, ExitRequested, Un
 from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
-from crewgraph.core.loops.bridge import TimeIsUp, acall, call, to_its_end, wait_in_thread, wait_on_loop
+from crewgraph.core.loops.bridge import TimeIsUp, acall, call, outlasting, to_its_end, wait_in_thread, wait_on_loop
 from crewgraph.core.loops.threads import TrackingThreadPool
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
@@ -137,12 +137,7 @@ class Saving(Operation):
         if not self.method.startswith("put") or getattr(self.saver, "saves_inline", False):
             return await saving
         # The result is recorded even if the run is cancelled. Our saver writes immediately, or in a thread, which continues.
-        task = asyncio.ensure_future(saving)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            await asyncio.wait([task])
-            raise
+        return await outlasting(asyncio.ensure_future(saving), raises=True)
 
 
 def require_async_methods(checkpointer: Any) -> None:

@@ -1,6 +1,7 @@
 """The crew that the workers run: three tasks, each with one tool call, which writes a line to a file.
 
-Of threads whose key begins with "async", the tool is async, and must not be repeated. A line is `THREAD TASK PID TIME`; the file is `OFFICE_LOG`, and a call takes `OFFICE_SECONDS`, and as long as there is a file
+Of threads whose key begins with "async", the tool is async, and must not be repeated.
+A line is `THREAD TASK PID TIME`; the file is `OFFICE_LOG`, and a call takes `OFFICE_SECONDS`, and as long as there is a file
 of that name that ends in `.held`.
 """
 
@@ -65,6 +66,7 @@ def office() -> Crew:
 @tool
 def die() -> str:
     """Kill the process."""
+    time.sleep(0.3)
     os._exit(9)
 
 

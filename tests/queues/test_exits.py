@@ -2,10 +2,9 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.outputs import ChatResult
 from langchain_core.tools import StructuredTool
 
 from crewgraph import Agent, BaseLLM, Crew, ScriptedLLM, Task, ToolUse
@@ -13,32 +12,33 @@ from crewgraph.contrib.queue import Queue, QueueWorker
 from crewgraph.flow import Flow, listen, start
 from crewgraph.tools import tool
 
-RAISED: dict[str, BaseException] = {
-    "exit": SystemExit(3),
-    "interrupt": KeyboardInterrupt(),
-    "cancelled": asyncio.CancelledError(),
+RAISED: dict[str, Callable[[], BaseException]] = {
+    "exit": lambda: SystemExit(3),
+    "interrupt": KeyboardInterrupt,
+    "cancelled": asyncio.CancelledError,
 }
+RAISED_TEXTS = {"exit": "SystemExit: 3", "interrupt": "KeyboardInterrupt", "cancelled": "CancelledError"}
 PLACES = {
-    "tool": "a call of the tool `leave` raised ",
-    "async tool": "a call of the tool `leave` raised ",
-    "foreign tool": "a call of the tool `leave` raised ",
-    "model": "a request to the model `leaving` raised ",
-    "async model": "a request to the model `leaving` raised ",
-    "chat model": "a request to the model `LeavingChat` raised ",
-    "guardrail": "guardrail `leave` raised ",
-    "callback": "callback `leave` raised ",
+    "tool": "a call of the tool `leave`",
+    "async tool": "a call of the tool `leave`",
+    "foreign tool": "a call of the tool `leave`",
+    "model": "a request to the model `leaving`",
+    "async model": "a request to the model `leaving`",
+    "guardrail": "guardrail `leave`",
+    "callback": "callback `leave`",
 }
+"""Where a crew's code may raise it, and how the errors call the place."""
 
 
 def crew_that_raises(place: str, how: str) -> Crew:
     def leave(*args: object) -> Any:
         """Leave."""
-        raise RAISED[how]
+        raise RAISED[how]()
 
     async def aleave(*args: object) -> Any:
         """Leave."""
         await asyncio.sleep(0)
-        raise RAISED[how]
+        raise RAISED[how]()
 
     class Leaving(BaseLLM):
         def call(self, messages: Any, **_: Any) -> Any:
@@ -47,17 +47,6 @@ def crew_that_raises(place: str, how: str) -> Crew:
     class LeavingAsync(Leaving):
         async def acall(self, messages: Any, **_: Any) -> Any:
             await aleave()
-
-    class LeavingChat(BaseChatModel):
-        @property
-        def _llm_type(self) -> str:
-            return "leaving"
-
-        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-            raise RAISED[how]
-
-        async def _agenerate(self, messages: Any, *args: Any, **kwargs: Any) -> ChatResult:
-            raise RAISED[how]
 
     @tool("leave")
     def sync_tool() -> str:
@@ -80,7 +69,6 @@ def crew_that_raises(place: str, how: str) -> Crew:
     models: dict[str, Any] = {
         "model": Leaving(model="leaving"),
         "async model": LeavingAsync(model="leaving"),
-        "chat model": LeavingChat(),
     }
     said = [ToolUse("leave", {})] if place in tools else ["Final Answer: x"]
     agent = Agent(
@@ -101,7 +89,7 @@ def flows_that_raise(how: str) -> list[Flow[Any]]:
 
         @start()
         def go(self) -> str:
-            raise RAISED[how]
+            raise RAISED[how]()
 
     class Async(Flow[dict[str, Any]]):
         name = f"async {how}"
@@ -109,7 +97,7 @@ def flows_that_raise(how: str) -> list[Flow[Any]]:
         @start()
         async def go(self) -> str:
             await asyncio.sleep(0)
-            raise RAISED[how]
+            raise RAISED[how]()
 
     class Parallel(Flow[dict[str, Any]]):
         name = f"parallel {how}"
@@ -117,7 +105,7 @@ def flows_that_raise(how: str) -> list[Flow[Any]]:
         @start()
         async def go(self) -> str:
             await asyncio.sleep(0)
-            raise RAISED[how]
+            raise RAISED[how]()
 
         @start()
         def stay(self) -> str:
@@ -136,7 +124,19 @@ def test_what_would_end_the_process_ends_its_own_run(queue: Queue):
     definitions: list[Any] = [crew_that_raises(place, how) for place in PLACES for how in RAISED]
     definitions += [flow for how in RAISED for flow in flows_that_raise(how)]
     innocents = [innocent.enqueue(queue=queue) for _ in range(3)]
-    jobs = [definition.enqueue(queue=queue, retries=0) for definition in definitions]
+    jobs = {definition.name: definition.enqueue(queue=queue) for definition in definitions}
     asyncio.run(QueueWorker(queue, [innocent, *definitions], concurrency=40).run(wait=False))
     assert [job.status() for job in innocents] == ["done"] * 3
-    assert [(job._definition.name, job.status(), job.error()) for job in jobs] == []
+    ended = {name: (job.status(), str(job.error()).partition(". It ends")[0]) for name, job in jobs.items()}
+    expected = {
+        f"{place} {how}": ("failed", f"RunError: `{RAISED_TEXTS[how]}` was raised in {text}")
+        for place, text in PLACES.items()
+        for how in RAISED
+    }
+    expected |= {
+        f"{kind} {how}": ("failed", f"RunError: `{RAISED_TEXTS[how]}` was raised in method `go` of flow `{kind} {how}`")
+        for kind in ("single", "async", "parallel")
+        for how in RAISED
+    }
+    own = "RunError: method `go` of flow `parallel cancelled` was cancelled by its own code"
+    assert ended == {**expected, "parallel cancelled": ("failed", own)}

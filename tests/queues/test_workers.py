@@ -25,7 +25,6 @@ from .sample_crew import TASKS, office, poison
 from .stress import trial
 from .worker_processes import TESTS, Workers, made_once
 
-
 BOTH = ("a", "async")
 """The keys of a run with a sync tool, and of one with an async one, which must not be repeated."""
 
@@ -157,6 +156,35 @@ def test_a_job_that_kills_its_workers_becomes_a_dead_letter(queue: Queue, worker
     wait_until(lambda: job.status() == "failed")
     assert job.error() == "2 workers have died while running it"
     assert sum(one.poll() is None for one in workers.running) == 1
+
+
+def test_a_job_that_kills_its_workers_takes_no_other_with_it(queue: Queue, workers: Workers):
+    """Their effects take longer than it does, so that they make no progress beside it."""
+    deadly = poison().enqueue(queue=queue, retries=1)
+    jobs = office().enqueue_for_each([{"key": key} for key in "ab"], thread_ids=list("ab"), queue=queue, retries=1)
+    targets = ("--target", "queues.sample_crew:poison", "--concurrency", "8")
+
+    def is_over() -> bool:
+        if all(one.poll() is not None for one in workers.running):
+            workers.start(*targets, seconds=0.6)
+        time.sleep(0.2)
+        return deadly.status() == "failed" and all(job.status() not in ("queued", "working") for job in jobs)
+
+    wait_until(is_over, 120)
+    assert [job.status() for job in jobs] == ["done"] * 2
+    assert len(workers.running) == 3
+
+
+def test_a_run_that_makes_progress_outlives_any_number_of_workers(queue: Queue, workers: Workers):
+    (job,) = office().enqueue_for_each([{"key": "a"}], thread_ids=["a"], queue=queue, retries=1)
+    for name in TASKS:
+        worker = workers.start(seconds=0.5)
+        wait_until(lambda name=name: name in workers.effects().get("a", ()))
+        time.sleep(0.2)
+        worker.kill()
+    workers.start(seconds=0)
+    assert job.result(60).raw == "third of a"
+    assert made_once(workers.effects()["a"])
 
 
 def test_workers_continue_when_their_connections_were_cut(queue: Queue, workers: Workers, database: str):

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from procrastinate import App, JobContext
@@ -25,6 +26,7 @@ from crewgraph.contrib.queue.work import (
     LOST,
     TASK,
     Definition,
+    OnTrial,
     OutOfLane,
     Retries,
     Work,
@@ -119,8 +121,8 @@ class QueueWorker:
         self._queue, self._targets = queue, _by_queue(targets)
         self._concurrency, self._grace, self._heartbeat = concurrency, grace, heartbeat
         self._stalled_after, self._keep_days = stalled_after, keep_days
-        self._under_way: dict[int, asyncio.Task[object]] = {}
-        self._supervision = Supervision()
+        self._under_way: dict[int, tuple[asyncio.Task[object], Supervision]] = {}
+        self._on_trial: int | None = None
         self._suspects: set[_Orphan] = set()
         self._engine: EngineWorker | None = None
         self._claim: tuple[int, ThreadClaim] | None = None
@@ -139,8 +141,8 @@ class QueueWorker:
         The second call ends the grace, and cancels async effects that are under way. Threads are waited for all the same.
         """
         if self._is_stopping:
-            self._supervision.is_cut = True
-            for run in self._under_way.values():
+            for run, supervision in self._under_way.values():
+                supervision.is_cut = True
                 run.cancel()
         self._is_stopping = True
         if self._engine is not None:
@@ -168,16 +170,8 @@ class QueueWorker:
             stack.callback(_ENGINE_LOGGER.removeFilter, silence)
             app.task(name=TASK, pass_context=True, retry=self._retries)(self._carry_out)
             maintenance = asyncio.create_task(self._maintain(app))
-            serving, cancelled = asyncio.create_task(self._serve(app, wait)), list[None]()
-
-            def cancel() -> None:
-                cancelled.append(None)
-                self.stop()
-
             try:  # until the last run has ended and is stored, no cancellation closes the connections
-                await outlasting(serving, cancel)
-                if cancelled:
-                    raise asyncio.CancelledError
+                await outlasting(asyncio.create_task(self._serve(app, wait)), self.stop, raises=True)
             finally:
                 maintenance.cancel()
                 await asyncio.gather(maintenance, return_exceptions=True)
@@ -223,14 +217,41 @@ class QueueWorker:
         assert job.id is not None
         if work.lane is not None and job.lock != work.lane:
             raise OutOfLane
-        with supervised(self._supervision):
-            run = self._under_way[job.id] = asyncio.create_task(self._run_job(context, work))
+        if work.is_last_trial:
+            if self._on_trial is not None:
+                raise OnTrial
+            self._on_trial = job.id
+        progress = asyncio.Event()
+        supervision = Supervision(
+            partial(asyncio.get_running_loop().call_soon_threadsafe, progress.set) if work.deaths else None
+        )
+        with supervised(supervision):
+            run = asyncio.create_task(self._run_job(context, work))
+        self._under_way[job.id] = run, supervision
+        clearing = asyncio.create_task(self._clear_deaths(context, work, progress))
         try:
             await outlasting(asyncio.create_task(self._settle(run, context, work)), run.cancel)
         finally:
+            clearing.cancel()
+            self._end_trial(job.id)
             del self._under_way[job.id]
 
+    async def _clear_deaths(self, context: JobContext, work: Work, progress: asyncio.Event) -> None:
+        """Forget the workers that died while running a job as soon as its run makes progress."""
+        await progress.wait()
+        try:
+            await self._note(context.app, context.job.id, {"deaths": 0})
+        except LOST as lost:
+            _logger.warning("The progress of thread `%s` could not be recorded: %s", work.thread_id, lost)
+        self._end_trial(context.job.id)
+
+    def _end_trial(self, job_id: int | None) -> None:
+        if self._on_trial == job_id:
+            self._on_trial = None
+
     async def _run_job(self, context: JobContext, work: Work) -> object:
+        if work.is_last_trial:
+            await self._note(context.app, context.job.id, {"trial": context.job.attempts})
         if work.run_id is None:
             return await self._complete(self._targets[context.job.queue], work)
         return await self._serve_run(self._targets[context.job.queue], work, context)
@@ -381,8 +402,9 @@ class QueueWorker:
     async def _requeue(self, app: App, orphan: _Orphan, row: Mapping[str, Any]) -> None:
         work = Work.model_validate(row["args"])
         is_own = self._claim is not None and orphan.worker_id == self._claim[0]
-        noted: dict[str, object] = {} if is_own else {"deaths": work.deaths + 1}
-        is_poison = not is_own and work.deaths >= work.retries
+        counts = not is_own and (not work.is_last_trial or work.trial == orphan.attempts)
+        noted: dict[str, object] = {"deaths": work.deaths + 1} if counts else {}
+        is_poison = counts and work.deaths >= work.retries
         if is_poison:
             noted["error"] = f"{work.deaths + 1} workers have died while running it"
         found = await _asking(app).execute_query_all_async(

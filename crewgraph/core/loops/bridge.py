@@ -145,19 +145,28 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
     return outcome.result()
 
 
-async def outlasting(work: "asyncio.Future[T]", on_cancel: Callable[[], object]) -> T:
+async def outlasting(
+    work: "asyncio.Future[T]", on_cancel: Callable[[], object] | None = None, *, raises: bool = False
+) -> T:
     """Wait for the outcome of some work, whether this task is cancelled or not.
 
     Args:
         work: the work.
-        on_cancel: called for each cancellation, which is not raised.
+        on_cancel: called for each cancellation.
+        raises: whether a cancellation is raised after the work has ended.
     """
+    cancelled: asyncio.CancelledError | None = None
     while not work.done():
         try:
             await asyncio.wait([work])
-        except asyncio.CancelledError:
-            on_cancel()
-    return work.result()
+        except asyncio.CancelledError as error:
+            cancelled = error
+            if on_cancel is not None:
+                on_cancel()
+    result = work.result()
+    if cancelled is not None and raises:
+        raise cancelled
+    return result
 
 
 async def _ended(work: "asyncio.Future[T]", underway: Underway, cut: Callable[[], object] | None = None) -> T:
