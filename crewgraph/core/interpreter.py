@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 
-from crewgraph.core.cancellation import ExitRequested, check_cancelled, raised_by_handler, report_progress
+from crewgraph.core.cancellation import ExitRequested, check_cancelled, raised_by_handler
 from crewgraph.core.commands import refused_command
 from crewgraph.core.effects import (
     Ask,
@@ -258,7 +258,6 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     record = {"value": value, **used(), **performing.spent}
     journal.spent.count(record)
     yield from journal.write(here, effect, record)
-    report_progress()
     performing.raise_delayed()
     return value
 

@@ -272,6 +272,8 @@ class QueueWorker:
         except ThreadBusy as error:
             _logger.info("A job of `%s` will be retried: %s", queue_name, error)
             raise
+        except GeneratorExit:  # the event loop was closed
+            raise
         except BaseException as error:  # whatever fails the run is noted, then raised again
             failure = error.error if isinstance(error, ExitRequested) else error
             await self._note_failure(context, work, failure)
