@@ -22,6 +22,7 @@ from crewgraph.core.loops.threads import TrackingThreadPool
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import HERE, give_back
 
@@ -42,6 +43,8 @@ __all__ = [
     "drive",
     "require_async_methods",
 ]
+
+_logger = redacted_logger(__name__)
 
 T = TypeVar("T")
 
@@ -141,6 +144,8 @@ class Saving(Operation):
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             await asyncio.wait([task])
+            if not task.cancelled() and (failure := task.exception()) is not None:
+                _logger.warning("What had ended before a cancellation could not be stored: %s", failure)
             raise
 
 
