@@ -23,7 +23,6 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from crewgraph.errors import StorageError
 
 __all__ = [
-    "ANSWER_TIMEOUT",
     "CONNECT_TIMEOUT",
     "AsyncBoundedConnection",
     "BoundedConnection",
@@ -37,9 +36,6 @@ __all__ = [
 
 CONNECT_TIMEOUT = 10
 """Seconds to wait for a connection."""
-
-ANSWER_TIMEOUT = 20
-"""Seconds to wait for the answer to a statement."""
 
 _PARAMETERS = {
     "connect_timeout": CONNECT_TIMEOUT,
@@ -157,7 +153,8 @@ class Deadline:
 class BoundedConnection(psycopg.Connection[Any]):
     """A connection each of whose statements is answered in time, or fails."""
 
-    answer_timeout = ANSWER_TIMEOUT
+    answer_timeout = 20
+    """Seconds to wait for the answer to a statement."""
 
     def wait(self, *args: Any, **options: Any) -> Any:
         """See psycopg."""
@@ -170,7 +167,7 @@ class AsyncBoundedConnection(psycopg.AsyncConnection[Any]):
 
     async def wait(self, *args: Any, **options: Any) -> Any:
         """See psycopg."""
-        with Deadline(ANSWER_TIMEOUT, self, while_idle=False):
+        with Deadline(BoundedConnection.answer_timeout, self, while_idle=False):
             return await super().wait(*args, **options)
 
 

@@ -17,7 +17,7 @@ from crewgraph.errors import StorageError
 from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.storage.claims.postgres import PostgresClaim
 from crewgraph.storage.claims.process import busy
-from crewgraph.storage.postgres import ANSWER_TIMEOUT, Deadline, is_lost
+from crewgraph.storage.postgres import BoundedConnection, Deadline, is_lost
 
 __all__ = ["OnPostgres"]
 
@@ -39,7 +39,7 @@ class OnPostgres:
     """The part of a view of a Postgres saver; see `crewgraph.storage.checkpoints.strict`.
 
     An operation whose connection is lost is repeated on another one of the pool: rows are found by their keys, and a second write
-    of the same row changes nothing. An operation ends within `ANSWER_TIMEOUT` from when it has a connection.
+    of the same row changes nothing. An operation ends within `BoundedConnection.answer_timeout` from when it has a connection.
     """
 
     viewed: Any
@@ -146,7 +146,7 @@ class _Attempts:
         self.claim = claim if isinstance(claim, PostgresClaim) and claim.claims is keeper else None
         if self.claim is not None:
             self.claim.check_process()
-        self.deadline = Deadline(ANSWER_TIMEOUT)
+        self.deadline = Deadline(BoundedConnection.answer_timeout)
         # Those that the pool keeps may all be lost, and are found to be one after the other.
         self._left: int = getattr(view.conn, "max_size", 0)
 
@@ -187,7 +187,7 @@ class _Attempts:
             why = " ".join(str(error).split())
             raise StorageError(
                 f"the connection of the {type(self._view).__name__} to PostgreSQL was lost, and it has no other: {why}. Give it "
-                "a pool of connections, `psycopg_pool.ConnectionPool` (`AsyncConnectionPool`), which replaces those that are lost."
+                "a pool of connections, `psycopg_pool.ConnectionPool` (`AsyncConnectionPool`), which replaces lost ones."
             ) from error
         self._left -= 1
         if self._left < 0:

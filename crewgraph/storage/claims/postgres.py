@@ -72,22 +72,17 @@ WHERE locktype = 'advisory' AND granted AND objsubid = 1
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND classid = %s::bigint::oid AND objid = %s::bigint::oid
 """
-_ANSWER_TIMEOUT = 10  # seconds; also in `_SETTINGS`
 # A crashed machine cannot close its connection: the server probes after ten silent seconds, and closes it after about ten more.
 # What the server's administrator or the user's role has set for idle sessions and statements is meant for others.
 _SETTINGS = """
 SELECT set_config(name, value, false) FROM pg_settings JOIN (VALUES
     ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '3'), ('tcp_keepalives_count', '3'),
     ('idle_session_timeout', '0'), ('idle_in_transaction_session_timeout', '0'), ('transaction_timeout', '0'),
-    ('statement_timeout', '10s'), ('lock_timeout', '0')
+    ('statement_timeout', '20s'), ('lock_timeout', '0')
 ) AS own (name, value) USING (name)
 """
 _VERIFY_INTERVAL = 1.0  # seconds
 _PING_INTERVAL = 10  # seconds, in which a connection without statements is used; firewalls forget those that are silent
-
-
-class _ClaimsConnection(BoundedConnection):
-    answer_timeout = _ANSWER_TIMEOUT
 
 
 class PostgresClaim(ProcessClaim):
@@ -263,7 +258,7 @@ class PostgresClaims(ProcessClaims):
     def _connect(self) -> "_Connection":
         name = f"crewgraph claims of {process_name()}"[:63]
         address = bounded_address(self._conninfo)
-        connection = _ClaimsConnection.connect(address, autocommit=True, application_name=name)
+        connection = BoundedConnection.connect(address, autocommit=True, application_name=name)
         try:
             check_session(connection, address)
             connection.execute(_SETTINGS)
