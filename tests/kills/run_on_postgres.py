@@ -13,6 +13,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.contrib.queue import Queue, QueueWorker
+from crewgraph.errors import ThreadBusy
 from crewgraph.storage.postgres import BoundedConnection
 from crewgraph.tools import tool
 
@@ -78,17 +79,16 @@ async def work(address: str) -> None:
 
 
 def main(address: str, kind: str) -> None:
-    if kind == "sync":
-        with ConnectionPool(address, open=True, **POOL) as pool:
-            say(crew.kickoff(thread_id="t", checkpointer=PostgresSaver(pool)).raw)
-    else:
+    if kind != "sync":
         asyncio.run(arun(address) if kind == "async" else work(address))
+        return
+    with ConnectionPool(address, open=True, **POOL) as pool:
+        try:
+            say(crew.kickoff(thread_id="t", checkpointer=PostgresSaver(pool)).raw)
+        except ThreadBusy as error:  # in a fork of the process, which must not close the connections that it shares
+            say(type(error).__name__)
+            os._exit(0)
 
 
 if __name__ == "__main__":
-    try:
-        main(*sys.argv[1:3])
-    except BaseException as error:
-        say(type(error).__name__)
-        if "forked" in str(error):
-            os._exit(0)
+    main(*sys.argv[1:3])

@@ -75,6 +75,7 @@ def test_a_run_behind_a_frozen_network_fails_and_is_resumed_once_the_network_is_
             proxy.freeze()
             output, _ = process.communicate("\n", timeout=BOUND)
         assert output.split()[0] == "waited" and "paid" not in output
+        assert "did not answer within 2 seconds" in output
         proxy.thaw()
         PostgresClaims(dsn).claim("t").close()
 
