@@ -13,6 +13,7 @@ import processes
 import psycopg
 import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
+from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from servers.freezing_proxy import running_proxy
 from servers.pgbouncer import missing_pgbouncer, running_pgbouncer
@@ -84,7 +85,8 @@ def test_a_run_behind_a_frozen_network_fails_and_is_resumed_once_the_network_is_
 def test_a_claim_outlives_what_ends_idle_sessions(dsn: str, forgets: str):
     with psycopg.connect(dsn, autocommit=True) as server, running_proxy(dsn) as proxy:
         if forgets == "the server":
-            server.execute("ALTER DATABASE :x SET idle_session_timeout = '300ms'".replace(":x", server.info.dbname))
+            database = sql.Identifier(server.info.dbname)
+            server.execute(sql.SQL("ALTER DATABASE {} SET idle_session_timeout = '300ms'").format(database))
         claims, other = PostgresClaims(proxy.dsn), PostgresClaims(dsn)
         claim = claims.claim("t")
         if forgets == "the network":
