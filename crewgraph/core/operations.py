@@ -17,11 +17,12 @@ from crewgraph.core.cancellation import SUPERVISION, UNDERWAY, ExitRequested, Un
 from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
-from crewgraph.core.loops.bridge import TimeIsUp, acall, call, outlasting, to_its_end, wait_in_thread, wait_on_loop
+from crewgraph.core.loops.bridge import TimeIsUp, acall, call, to_its_end, wait_in_thread, wait_on_loop
 from crewgraph.core.loops.threads import TrackingThreadPool
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import HERE, give_back
 from crewgraph.tracebacks import note_once
@@ -43,6 +44,8 @@ __all__ = [
     "drive",
     "require_async_methods",
 ]
+
+_logger = redacted_logger(__name__)
 
 T = TypeVar("T")
 
@@ -137,7 +140,14 @@ class Saving(Operation):
         if not self.method.startswith("put") or getattr(self.saver, "saves_inline", False):
             return await saving
         # The result is recorded even if the run is cancelled. Our saver writes immediately, or in a thread, which continues.
-        return await outlasting(asyncio.ensure_future(saving), raises=True)
+        task = asyncio.ensure_future(saving)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            if not task.cancelled() and (failure := task.exception()) is not None:
+                _logger.warning("What had ended before a cancellation could not be stored: %s", failure)
+            raise
 
 
 def require_async_methods(checkpointer: Any) -> None:

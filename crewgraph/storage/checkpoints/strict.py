@@ -18,16 +18,15 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from crewgraph.errors import StorageError
 from crewgraph.lazy import lazy, loaded
-from crewgraph.storage.checkpoints.reconnecting import Reconnecting
 from crewgraph.storage.checkpoints.values import StrictSerializer
 from crewgraph.storage.claims.keepers import is_on_postgres
 
 if TYPE_CHECKING:
+    from crewgraph.storage.checkpoints.on_postgres import OnPostgres
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
-    from crewgraph.storage.claims.fenced import FencedPostgres
 else:
+    OnPostgres = lazy("crewgraph.storage.checkpoints.on_postgres:OnPostgres")
     SqliteCheckpointer = lazy("crewgraph.storage.checkpoints.sqlite:SqliteCheckpointer")
-    FencedPostgres = lazy("crewgraph.storage.claims.fenced:FencedPostgres")
 
 __all__ = ["TrustedSerializer", "saver_of_host", "strictly_reading"]
 
@@ -130,7 +129,7 @@ def _view_of(saver: _Saver, names: tuple[str, ...]) -> _Saver:
         return saver.with_serde(_strict(saver.serde, saver))
     view: Any = object.__new__(_view_class(type(saver), names, is_on_postgres(saver)))
     view.__dict__ = saver.__dict__  # shared, so the view sees what the saver opens or counts later
-    view.claim, view.synced, view.viewed, view.readers = None, False, saver, {}
+    view.claim, view.connection, view.synced, view.viewed, view.readers = None, None, False, saver, {}
     return view
 
 
@@ -141,16 +140,16 @@ class _View:
 
 
 @lru_cache(maxsize=64)
-def _view_class(kind: type[_Saver], names: tuple[str, ...], is_fenced: bool) -> type[_Saver]:
+def _view_class(kind: type[_Saver], names: tuple[str, ...], on_postgres: bool) -> type[_Saver]:
     fields: dict[str, Any] = {name: _reader(name) for name in names}
     fields |= {
-        "__slots__": ("claim", "readers", "synced", "viewed"),
+        "__slots__": ("claim", "connection", "readers", "synced", "viewed"),
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
     }
     metaclass: Any = type(kind)
-    on_postgres = (Reconnecting, loaded(FencedPostgres)) if is_fenced else ()
-    return metaclass(kind.__name__, (_View, *on_postgres, kind), fields)
+    parts = (loaded(OnPostgres),) if on_postgres else ()
+    return metaclass(kind.__name__, (_View, *parts, kind), fields)
 
 
 def _reader(name: str) -> property:
