@@ -42,7 +42,6 @@ BROAD_EXCEPTS = {
     "crewgraph/runtime/crew/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is logged, and the text is saved unchanged
     "crewgraph/memory/custom_storage.py",  # any failure of a user's storage becomes a StorageError
-    "crewgraph/storage/checkpoints/reconnecting.py",  # psycopg, which is not imported for it
     "crewgraph/storage/store/namespace.py",  # any store's failure becomes a StorageError
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
     "crewgraph/tools/mcp/session.py",  # whatever a connection raises is reported with the server's name

@@ -23,6 +23,10 @@ from crewgraph.text import printable_line, shorten
 __all__ = ["jobs", "worker"]
 
 _EXCERPT = 80  # characters of an error in a table
+_STOPPING = (
+    "no further runs are started; again to stop the running ones now",
+    "the running ones are stopped; those whose tools work in threads after these tools",
+)
 
 _QueueAddress = Annotated[
     str | None,
@@ -80,27 +84,18 @@ def worker(
 async def _work(queue_worker: Any, burst: bool) -> None:
     loop = asyncio.get_running_loop()
     running = asyncio.ensure_future(queue_worker.run(wait=not burst))
-    signals = 0
+    texts = iter(_STOPPING)
 
     def stop(name: str) -> None:
-        nonlocal signals
-        signals += 1
-        if signals == 1:
-            print_line(f"{name}: no further runs are started; again to stop the running ones now", err=True)
-            queue_worker.stop()
-        else:
-            running.cancel()
+        print_line(f"{name}: {next(texts, _STOPPING[-1])}", err=True)
+        queue_worker.stop()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         try:
             loop.add_signal_handler(number, partial(stop, number.name))
         except NotImplementedError:  # Windows, where Ctrl-C raises KeyboardInterrupt
             break
-    try:
-        await running
-    except asyncio.CancelledError:
-        if not signals:
-            raise
+    await running
 
 
 class _State(StrEnum):

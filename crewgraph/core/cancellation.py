@@ -3,22 +3,31 @@
 Threads cannot be cancelled. `giving_up` and `when_given_up` notify their work that its result is no longer awaited. A
 thread's work for an async run happens whether the run is cancelled or not, so the cancellation waits until it is recorded:
 `Underway` for an effect, `Cancellation` for the methods of a flow.
+
+Servers and workers execute runs of others: these are *supervised*. What is awaited as an effect of such a run ends in the same
+way, and nothing that user code raises ends more than its run.
 """
 
+import asyncio
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from traceback import walk_tb
+from typing import Any, NoReturn
 
-from crewgraph.errors import HookAborted
+from crewgraph.errors import HookAborted, RunError
 from crewgraph.scoped import give_back, scoped
+from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
     "ABANDONED",
+    "SUPERVISION",
     "UNDERWAY",
     "Cancellation",
+    "ExitRequested",
     "RunAbandoned",
+    "Supervision",
     "Underway",
     "abandon",
     "check_cancelled",
@@ -26,6 +35,8 @@ __all__ = [
     "is_control_flow",
     "notifying_later",
     "raised_by_handler",
+    "report_progress",
+    "supervised",
     "when_given_up",
 ]
 
@@ -57,8 +68,11 @@ class Cancellation:
 
     def __init__(self) -> None:
         self.is_requested = False
-
         self._around: Callable[[], bool] | None = None
+
+    def request(self) -> None:
+        """Note that the run was cancelled."""
+        self.is_requested = True
 
     def __call__(self) -> bool:
         return self.is_requested or (self._around is not None and self._around())
@@ -83,22 +97,162 @@ class Cancellation:
         return ABANDONED.set(self)
 
 
-class Underway:
-    """The effect that an async run performs, whose work in threads delays a cancellation."""
+class Underway(Cancellation):
+    """The effect that an async run performs, whose work delays a cancellation.
+
+    The code that records the effect then raises `asyncio.CancelledError`.
+    """
 
     def __init__(self) -> None:
-        self.threads = 0
-        """Number of threads that work for it."""
-
-        self.is_delayed = False
-        """Whether the run was cancelled meanwhile; the code that records the effect then raises `asyncio.CancelledError`."""
+        super().__init__()
+        self.works = 0
+        """Number of threads and tasks that work for it."""
 
         self.is_given_up = False
-        """Whether its time is up, so that the results of its threads are discarded."""
+        """Whether its time is up, so that its result is discarded."""
+
+        self._pauses: list[Callable[[], None]] = []
+
+    def request(self) -> None:
+        """Note that the run was cancelled, and end the pauses of the effect."""
+        self.is_requested = True
+        for end in self._pauses:
+            end()
+
+    @contextmanager
+    def pausing(self, end: Callable[[], None]) -> Generator[None]:
+        """Enclose a wait of the effect before a request is sent, which a cancellation ends at once.
+
+        Args:
+            end: ends the wait.
+
+        Raises:
+            asyncio.CancelledError: the run was cancelled.
+        """
+        self._pauses.append(end)
+        try:
+            if not self.is_requested:
+                yield
+        finally:
+            self._pauses.remove(end)
+        if self.is_requested:
+            raise asyncio.CancelledError
 
 
 UNDERWAY: ContextVar[Underway | None] = ContextVar("crewgraph_underway", default=None)
 """The running effect; None outside of the recorded effects of stored async runs."""
+
+
+class ExitRequested(BaseException):
+    """User code in a supervised run raised what would end the process, or cancelled itself; no `except Exception` catches it."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(f"{type(cause).__name__}: {cause}".removesuffix(": "))
+        self.__cause__ = cause
+
+    @property
+    def error(self) -> RunError:
+        """The error that the run fails with; the notes say where it was raised."""
+        notes = [*getattr(self.__cause__, "__notes__", ()), *getattr(self, "__notes__", ())]
+        places = [note for note in notes if note.startswith("in ")]
+        failure = RunError(
+            f"`{self}` was raised{' ' if places else ''}{', '.join(places)}. It ends this run, not the server or worker; report "
+            "errors with a subclass of `Exception`."
+        )
+        failure.__cause__ = self.__cause__
+        return failure
+
+
+class Supervision:
+    """Runs that a server or a worker executes for others.
+
+    Args:
+        on_progress: called, in any thread, for each effect that was recorded and each method that has ended.
+    """
+
+    def __init__(self, on_progress: Callable[[], object] | None = None) -> None:
+        self.on_progress = on_progress
+        self.is_cut = False
+        """Whether a cancellation also cancels what is awaited as an effect, instead of waiting until it has ended."""
+
+
+SUPERVISION: ContextVar[Supervision | None] = ContextVar("crewgraph_supervision", default=None)
+"""The supervision of the current run; None if the program runs it itself."""
+
+
+def report_progress() -> None:
+    """Tell who supervises the current run that it has made progress."""
+    supervision = SUPERVISION.get()
+    if supervision is not None and supervision.on_progress is not None:
+        supervision.on_progress()
+
+
+@contextmanager
+def supervised(supervision: Supervision) -> Generator[None]:
+    """Supervise the runs in a block, on this event loop."""
+    _SupervisedTasks.make(asyncio.get_running_loop())
+    with scoped(SUPERVISION, supervision):
+        yield
+
+
+class _SupervisedTasks:
+    """Makes the tasks of an event loop: those of supervised runs do not end the loop, whoever starts them.
+
+    asyncio raises a SystemExit or KeyboardInterrupt of a task out of the loop, too, so that all its other tasks are cancelled.
+    """
+
+    def __init__(self, around: "Callable[..., Any] | None") -> None:
+        self._make: Callable[..., Any] = around or _task
+
+    @classmethod
+    def make(cls, loop: asyncio.AbstractEventLoop) -> None:
+        """Let it make the tasks of a loop from now on."""
+        factory: Any = loop.get_task_factory()
+        if not isinstance(factory, cls):
+            loop.set_task_factory(cls(factory))
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:
+        context = options.get("context")
+        supervision = SUPERVISION.get() if context is None else context.get(SUPERVISION)
+        return self._make(loop, work if supervision is None else _Contained(work), **options)
+
+
+def _task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> "asyncio.Task[Any]":
+    return asyncio.Task(work, loop=loop, **options)
+
+
+class _Contained(Coroutine[Any, Any, Any]):
+    """A coroutine that raises ExitRequested for what would end the event loop."""
+
+    def __init__(self, work: Coroutine[Any, Any, Any]) -> None:
+        self._work = work
+
+    def __getattr__(self, name: str) -> Any:  # such as `cr_frame`, for those who show tasks
+        return getattr(self._work, name)
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._work.__await__()
+
+    def send(self, value: Any) -> Any:
+        try:
+            return self._work.send(value)
+        except (SystemExit, KeyboardInterrupt) as error:
+            _raise_contained(error)
+
+    def throw(self, *error: Any) -> Any:
+        try:
+            return self._work.throw(*error)
+        except (SystemExit, KeyboardInterrupt) as raised:
+            _raise_contained(raised)
+
+    def close(self) -> None:
+        self._work.close()
+
+
+def _raise_contained(error: BaseException) -> NoReturn:
+    if raised_by_signal(error):
+        raise error
+    raise ExitRequested(error) from error
 
 
 def abandon() -> None:

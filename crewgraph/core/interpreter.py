@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 
-from crewgraph.core.cancellation import check_cancelled, raised_by_handler
+from crewgraph.core.cancellation import ExitRequested, check_cancelled, raised_by_handler
 from crewgraph.core.commands import refused_command
 from crewgraph.core.effects import (
     Ask,
@@ -66,7 +66,7 @@ def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
         raise
     except BaseException as error:  # also a question and a cancellation: the next attempt needs the records
         yield from journal.keep()
-        if isinstance(error, (Exception, Stopped)) and not isinstance(error, JournalError):
+        if isinstance(error, (Exception, ExitRequested, Stopped)) and not isinstance(error, JournalError):
             yield from journal.clocked()
         if isinstance(error, ParentCommand):
             node = (journal.config.get("metadata") or {}).get("langgraph_node")
@@ -245,7 +245,7 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     performing = Perform(effect, own, frame.deadline, recorded=journal.saver is not None)
     try:
         value = yield performing
-    except Exception as error:  # what the failed effect has spent counts, whatever failed it
+    except (Exception, ExitRequested) as error:  # what the failed effect has spent counts, whatever failed it
         journal.spent.count(performing.spent)
         if isinstance(error, HookAborted) and error.has_happened:
             yield from journal.write(
@@ -262,9 +262,9 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     return value
 
 
-def _paid_failure(error: Exception, spent: PlainDict) -> EffectFailed | None:
+def _paid_failure(error: Exception | ExitRequested, spent: PlainDict) -> EffectFailed | None:
     """Return the failure of an effect with what it has spent, which its record counts; None if it is another error, or free."""
-    if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError)):
+    if not spent.get("used") or isinstance(error, (GraphBubbleUp, JournalError, ExitRequested)):
         return None
     failure = _as_effect_failure(error)
     if isinstance(failure, HookAborted):

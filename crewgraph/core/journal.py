@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 
+from crewgraph.core.cancellation import SUPERVISION, report_progress
 from crewgraph.core.claims import CLAIM, ThreadClaim, VerifyClaim
 from crewgraph.core.effects import Recorded, StepMark
 from crewgraph.core.limits import METER, SPENT, Meter
@@ -278,6 +279,8 @@ class Journal:
             return
         yield from self._until_stored()
         yield from self._put(_key(here, effect), record, synced=effect.once)
+        if SUPERVISION.get() is not None:
+            report_progress()
 
     def appended(self) -> list[Record]:
         """Return the records that an earlier attempt appended, in order. Call `load` first."""

@@ -6,24 +6,26 @@ A *program* is a generator that yields operations and receives their results. It
 import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up
+from crewgraph.core.cancellation import SUPERVISION, UNDERWAY, ExitRequested, Underway, giving_up
 from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
-from crewgraph.core.loops.bridge import TimeIsUp, acall, call, wait_in_thread, wait_on_loop
+from crewgraph.core.loops.bridge import TimeIsUp, acall, call, to_its_end, wait_in_thread, wait_on_loop
 from crewgraph.core.loops.threads import TrackingThreadPool
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached
+from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import HERE, give_back
+from crewgraph.tracebacks import note_once
 
 if TYPE_CHECKING:
     from crewgraph.core.claims import ThreadClaim
@@ -42,6 +44,8 @@ __all__ = [
     "drive",
     "require_async_methods",
 ]
+
+_logger = redacted_logger(__name__)
 
 T = TypeVar("T")
 
@@ -141,6 +145,8 @@ class Saving(Operation):
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             await asyncio.wait([task])
+            if not task.cancelled() and (failure := task.exception()) is not None:
+                _logger.warning("What had ended before a cancellation could not be stored: %s", failure)
             raise
 
 
@@ -213,19 +219,19 @@ class Perform(Operation):
         try:
             deadline, of_run = self._deadline()
             if deadline is None:
-                return await self._aperformed()
+                return await self._ashielded()
             with self._in_time(of_run):
-                return await wait_on_loop(self._aperformed(), deadline - time.monotonic())
+                return await wait_on_loop(self._ashielded(), deadline - time.monotonic())
         finally:
             give_back(token, around)
 
     def raise_delayed(self) -> None:
-        """Raise the cancellation that came while threads worked for the effect, if one came.
+        """Raise the cancellation that waited for the effect, if one came.
 
         Raises:
             asyncio.CancelledError: the run was cancelled meanwhile.
         """
-        if self.underway is not None and self.underway.is_delayed:
+        if self.underway is not None and self.underway.is_requested:
             raise asyncio.CancelledError
 
     @property
@@ -243,6 +249,17 @@ class Perform(Operation):
             return self.deadline, None
         check_limits()
         return (of_run, of_run) if self.deadline is None or of_run < self.deadline else (self.deadline, None)
+
+    async def _ashielded(self) -> object:
+        if self.underway is None or SUPERVISION.get() is None:
+            return await self._aperformed()
+        # Runs in an effect stop after their current one, but not half way in a tool that cannot be repeated.
+        try:
+            with nullcontext() if self.effect.once else self.underway.abandoning():
+                return await to_its_end(self._aperformed(), self.underway)
+        except ExitRequested as error:
+            note_once(error, f"in {self.effect.label}")
+            raise
 
     async def _aperformed(self) -> object:
         if not is_traced(self.config):

@@ -41,7 +41,8 @@ class QueueMethods:
             priority: Jobs of a higher priority are fetched first; a whole number, which may be negative.
             delay: Seconds to wait before the first attempt, at most ten years.
             retries: Maximum number of retries after a failure, with delays of 1, 2, 4 ... seconds. Errors that a retry would
-                only repeat are not retried.
+                only repeat are not retried. Also of workers in a row that may die while the run makes no progress; with 0, the
+                first death is final, but a stop of a worker is none.
             limit: Maximum number of runs of this crew or flow at a time, across all workers. Use the same number in every
                 call.
 

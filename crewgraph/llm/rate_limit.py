@@ -8,12 +8,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from crewgraph.core.cancellation import when_given_up
+from crewgraph.core.cancellation import UNDERWAY, when_given_up
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.errors import LimitReached
 from crewgraph.overrides import overridable, override_of
@@ -62,9 +62,10 @@ class LoopWaiter:
             self._loop.call_soon_threadsafe(self._event.set)
 
     async def sleep(self, seconds: float) -> None:
-        alarm = self._loop.call_later(seconds, self._event.set)
+        alarm, underway = self._loop.call_later(seconds, self._event.set), UNDERWAY.get()
         try:
-            await self._event.wait()
+            with nullcontext() if underway is None else underway.pausing(self._event.set):
+                await self._event.wait()
         finally:
             alarm.cancel()
         self._event.clear()

@@ -1,9 +1,11 @@
 """The crew that the workers run: three tasks, each with one tool call, which writes a line to a file.
 
+Of threads whose key begins with "async", the tool is async, and must not be repeated.
 A line is `THREAD TASK PID TIME`; the file is `OFFICE_LOG`, and a call takes `OFFICE_SECONDS`, and as long as there is a file
 of that name that ends in `.held`.
 """
 
+import asyncio
 import os
 import re
 import time
@@ -21,12 +23,24 @@ TASKS = ("first", "second", "third")
 @tool
 def stamp(key: str, task: str) -> str:
     """Stamp a letter."""
-    with open(os.environ["OFFICE_LOG"], "a") as log:
-        log.write(f"{key} {task} {os.getpid()} {time.time():.3f}\n")
+    _log(key, task)
     time.sleep(float(os.environ.get("OFFICE_SECONDS", "0.2")))
     while os.path.exists(f"{os.environ['OFFICE_LOG']}.held"):
         time.sleep(0.005)
     return f"stamped {task}"
+
+
+@tool(once=True)
+async def async_stamp(key: str, task: str) -> str:
+    """Stamp a letter."""
+    _log(key, task)
+    await asyncio.sleep(float(os.environ.get("OFFICE_SECONDS", "0.2")))
+    return f"stamped {task}"
+
+
+def _log(key: str, task: str) -> None:
+    with open(os.environ["OFFICE_LOG"], "a") as log:
+        log.write(f"{key} {task} {os.getpid()} {time.time():.3f}\n")
 
 
 def _reply(messages: list[dict[str, Any]]) -> Any:
@@ -35,13 +49,13 @@ def _reply(messages: list[dict[str, Any]]) -> Any:
     return (
         f"Final Answer: {task} of {key}"
         if f"stamped {task}" in str(messages)
-        else ToolUse("stamp", {"key": key, "task": task})
+        else ToolUse("async_stamp" if key.startswith("async") else "stamp", {"key": key, "task": task})
     )
 
 
 def office() -> Crew:
     """The crew."""
-    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(_reply), tools=[stamp])
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(_reply), tools=[stamp, async_stamp])
     tasks = [
         Task(name=name, description=f"Stamp <{{key}} {name}>.", expected_output="A word", agent=clerk, context=[])
         for name in TASKS
@@ -52,6 +66,7 @@ def office() -> Crew:
 @tool
 def die() -> str:
     """Kill the process."""
+    time.sleep(0.3)
     os._exit(9)
 
 

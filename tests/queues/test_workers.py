@@ -25,6 +25,9 @@ from .sample_crew import TASKS, office, poison
 from .stress import trial
 from .worker_processes import TESTS, Workers, made_once
 
+BOTH = ("a", "async")
+"""The keys of a run with a sync tool, and of one with an async one, which must not be repeated."""
+
 
 @pytest.fixture
 def workers(database: str, tmp_path: Path) -> Iterator[Workers]:
@@ -105,29 +108,45 @@ def test_sigterm_lets_runs_end_and_begins_none(queue: Queue, workers: Workers):
 
 
 def test_runs_that_outlast_the_grace_stop_after_what_is_under_way(queue: Queue, workers: Workers):
-    (job,) = _enqueue(queue, "a")
+    jobs = _enqueue(queue, *BOTH)
     first = workers.start("--grace", "0.1", seconds=1.0)
-    wait_until(lambda: workers.effects().get("a"))
+    wait_until(lambda: len(workers.effects()) == 2)
     os.kill(first.pid, signal.SIGTERM)
     assert first.wait(60) == 0
-    assert (job.status(), workers.effects()) == ("queued", {"a": ["first"]})
+    assert ([job.status() for job in jobs], workers.effects()) == (["queued"] * 2, dict.fromkeys(BOTH, ["first"]))
     workers.start(seconds=0)
-    assert job.result(60).raw == "third of a"
-    assert workers.effects() == {"a": list(TASKS)}  # what was under way was recorded
+    assert [job.result(60).raw for job in jobs] == [f"third of {key}" for key in BOTH]
+    assert workers.effects() == dict.fromkeys(BOTH, list(TASKS))  # what was under way was recorded
+
+
+def test_a_second_signal_stops_runs_at_once_and_a_third_loses_nothing(queue: Queue, workers: Workers):
+    jobs = _enqueue(queue, *BOTH)
+    first = workers.start(seconds=2.0)
+    wait_until(lambda: len(workers.effects()) == 2)
+    for number in range(3):
+        os.kill(first.pid, signal.SIGTERM)
+        wait_until(lambda number=number: workers.output().count("SIGTERM") > number)
+    assert first.wait(15) == 0  # the grace is 20 seconds
+    assert workers.effects() == dict.fromkeys(BOTH, ["first"])
+    workers.start(seconds=0)
+    assert jobs[0].result(60).raw == "third of a"
+    assert workers.effects()["a"] == list(TASKS)
+    with pytest.raises(JobFailed, match="a call of the tool `async_stamp` was started before a crash"):  # it was cut
+        jobs[1].result(60)
 
 
 def test_a_run_under_way_is_cancelled_after_its_effect(queue: Queue, workers: Workers):
-    (job,) = _enqueue(queue, "a")
-    workers.start(seconds=0.5)
-    wait_until(lambda: workers.effects().get("a"))
-    assert job.cancel()
-    wait_until(lambda: job.status() == "cancelled")
+    jobs = _enqueue(queue, *BOTH)
+    workers.start(seconds=1.0)
+    wait_until(lambda: len(workers.effects()) == 2)
+    assert all([job.cancel() for job in jobs])
+    wait_until(lambda: [job.status() for job in jobs] == ["cancelled"] * 2)
     with pytest.raises(JobFailed, match="was cancelled"):
-        job.result(10)
-    assert workers.effects() == {"a": ["first"]}
-    assert job.retry()
-    assert job.result(60).raw == "third of a"
-    assert workers.effects() == {"a": list(TASKS)}
+        jobs[0].result(10)
+    assert workers.effects() == dict.fromkeys(BOTH, ["first"])
+    assert all([job.retry() for job in jobs])
+    assert [job.result(60).raw for job in jobs] == [f"third of {key}" for key in BOTH]
+    assert workers.effects() == dict.fromkeys(BOTH, list(TASKS))
 
 
 def test_a_burst_worker_ends_when_the_job_of_a_killed_one_is_done(queue: Queue, workers: Workers):
@@ -152,6 +171,35 @@ def test_a_job_that_kills_its_workers_becomes_a_dead_letter(queue: Queue, worker
     wait_until(lambda: job.status() == "failed")
     assert job.error() == "2 workers have died while running it"
     assert sum(one.poll() is None for one in workers.running) == 1
+
+
+def test_a_job_that_kills_its_workers_takes_no_other_with_it(queue: Queue, workers: Workers):
+    """Their effects take longer than it does, so that they make no progress beside it."""
+    deadly = poison().enqueue(queue=queue, retries=1)
+    jobs = office().enqueue_for_each([{"key": key} for key in "ab"], thread_ids=list("ab"), queue=queue, retries=1)
+    targets = ("--target", "queues.sample_crew:poison", "--concurrency", "8")
+
+    def is_over() -> bool:
+        if all(one.poll() is not None for one in workers.running):
+            workers.start(*targets, seconds=0.6)
+        time.sleep(0.2)
+        return deadly.status() == "failed" and all(job.status() not in ("queued", "working") for job in jobs)
+
+    wait_until(is_over, 120)
+    assert [job.status() for job in jobs] == ["done"] * 2
+    assert len(workers.running) == 3
+
+
+def test_a_run_that_makes_progress_outlives_any_number_of_workers(queue: Queue, workers: Workers):
+    (job,) = office().enqueue_for_each([{"key": "a"}], thread_ids=["a"], queue=queue, retries=1)
+    for name in TASKS:
+        worker = workers.start(seconds=0.5)
+        wait_until(lambda name=name: name in workers.effects().get("a", ()))
+        time.sleep(0.2)
+        worker.kill()
+    workers.start(seconds=0)
+    assert job.result(60).raw == "third of a"
+    assert made_once(workers.effects()["a"])
 
 
 def test_workers_continue_when_their_connections_were_cut(queue: Queue, workers: Workers, database: str):

@@ -304,3 +304,15 @@ def test_a_result_holds_the_outputs_that_its_tasks_show(mode: Mode, stored: bool
     output = mode.kickoff(team, checkpointer=InMemorySaver() if stored else False)
     assert [one.raw for one in output.tasks_output] == ["one", "two"]
     assert [one.output is shown for one, shown in zip(team.tasks, output.tasks_output, strict=True)] == [True, True]
+
+
+def test_a_postgres_store_without_tables_says_what_to_call(postgres: "Postgres"):
+    from langgraph.store.postgres import PostgresStore
+
+    from crewgraph.storage.store.namespace import StoreNamespace
+
+    with postgres.database() as dsn, PostgresStore.from_conn_string(dsn) as store:
+        entries = StoreNamespace("memory", storage=store)
+        for action in (lambda: entries.put("key", "text"), lambda: entries.search("text"), entries.entries):
+            with pytest.raises(StorageError, match=r"the database has no tables for the store: call `setup\(\)`"):
+                action()

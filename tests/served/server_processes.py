@@ -76,7 +76,7 @@ class OfficeServer:
             "CREWGRAPH_STORAGE_DIR": str(self._folder / "storage"),
             "PYTHONPATH": os.pathsep.join([str(_TESTS), str(_TESTS.parent), str(_TESTS.parent / "compat")]),
         }
-        targets = [f"--target=served.waiting_crews:{name}" for name in ("two_bills", "steps", "poison")]
+        targets = [f"--target=served.waiting_crews:{name}" for name in ("two_bills", "steps", "poison", "leaving")]
         line = [sys.executable, "-m", "crewgraph", command, *targets, *options]
         with open(self._folder / output, "a") as written:
             return processes.Popen(line, cwd=self._folder, env=environment, stdout=written, stderr=written)

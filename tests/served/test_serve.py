@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -329,9 +330,9 @@ def test_the_application_is_a_part_of_a_custom_program():
     assert asyncio.run(ask())["tell"]["raw"] == "rain it is"
 
 
-def _alone(script: Any) -> Crew:
+def _alone(script: Any, description: str = "d") -> Crew:
     agent = Agent(role="r", goal="g", backstory="b", llm=ScriptedLLM(script))
-    return Crew(name="alone", agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)])
+    return Crew(name="alone", agents=[agent], tasks=[Task(description=description, expected_output="e", agent=agent)])
 
 
 @asynccontextmanager
@@ -360,6 +361,39 @@ def test_an_error_whose_text_databases_cannot_hold_is_kept_with_the_run(
             assert "half \ufffd of a character, and a \ufffd" in said.json()["__error__"]["message"]
             runs = (await client.get(f"/threads/{thread}/runs")).json()
             assert [run["status"] for run in runs] == ["error"]
+
+    asyncio.run(program())
+
+
+@pytest.mark.parametrize(
+    ("raised", "text"),
+    [
+        (SystemExit(3), "SystemExit: 3"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (asyncio.CancelledError(), "CancelledError"),
+    ],
+)
+def test_what_would_end_the_process_ends_its_own_run(tmp_path: Path, raised: BaseException, text: str):
+    async def program() -> None:
+        waiting = threading.Event()
+
+        def answering(messages: Any) -> str:
+            if "leave" in str(messages):
+                raise raised
+            assert waiting.wait(60)
+            return "Final Answer: done"
+
+        async with (
+            opened_records(tmp_path / "records.db") as store,
+            _within(_alone(answering, "d {a}"), store) as client,
+        ):
+            thread = (await client.post("/threads", json={})).json()["thread_id"]
+            body: dict[str, Any] = {"assistant_id": "alone", "input": {"a": "stay"}}
+            run = (await client.post(f"/threads/{thread}/runs", json=body)).json()["run_id"]
+            said = await client.post("/runs/wait", json={"assistant_id": "alone", "input": {"a": "leave"}})
+            assert f"`{text}` was raised in a request to the model" in said.json()["__error__"]["message"]
+            waiting.set()
+            assert (await client.get(f"/threads/{thread}/runs/{run}/join")).json()["output"] == "done"
 
     asyncio.run(program())
 

@@ -233,6 +233,19 @@ def test_a_run_that_kills_its_workers_is_given_up(queued: OfficeServer, client: 
     assert client.threads.get(thread)["status"] == "error"
 
 
+def test_a_tool_that_ends_the_process_ends_its_own_run(queued: OfficeServer, client: Any):
+    thread, run = _begin(client)
+    wait_until(lambda: "posting one" in queued.notes)
+    other, leaving = _begin(client, "leaving")
+    output = client.runs.join(other, leaving)
+    assert "`SystemExit: 3` was raised in a call of the tool `leave`" in output["__error__"]["message"]
+    assert client.runs.get(other, leaving)["status"] == "error"
+    queued.let("one")
+    queued.let("two")
+    assert _ended(client, thread, run) == "success"
+    assert queued.workers[0].poll() is None
+
+
 def test_a_run_that_is_to_begin_later_holds_up_no_other(queued: OfficeServer, client: Any):
     queued.let("one")
     queued.let("two")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from waiting import wait_until
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.tools import tool
 
-__all__ = ["poison", "steps", "two_bills"]
+__all__ = ["leaving", "poison", "steps", "two_bills"]
 
 
 def _note(line: str) -> None:
@@ -44,6 +45,12 @@ def shred(letter: str) -> str:
     _note(f"shredding {letter}")
     os.kill(os.getpid(), signal.SIGKILL)
     return "shredded"
+
+
+@tool
+def leave() -> str:
+    """Leave, as command lines do."""
+    sys.exit(3)
 
 
 def _paying(messages: list[dict[str, Any]]) -> Any:
@@ -96,3 +103,9 @@ def poison() -> Crew:
     """A crew that kills whoever runs it."""
     clerk = _clerk([ToolUse("shred", {"letter": "this"})], shred)
     return Crew(name="poison", agents=[clerk], tasks=[_task(clerk, "shred", "Shred it.")])
+
+
+def leaving() -> Crew:
+    """A crew whose tool calls `sys.exit`."""
+    clerk = _clerk([ToolUse("leave", {})], leave)
+    return Crew(name="leaving", agents=[clerk], tasks=[_task(clerk, "leave", "Leave.")])

@@ -7,13 +7,13 @@ import stat
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from inspect import isbuiltin
 from typing import Any, Protocol, cast, runtime_checkable
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.models import llm_of
+from crewgraph.core.cancellation import SUPERVISION
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.last_run import AgentFinish
@@ -22,7 +22,7 @@ from crewgraph.llm.conversation import openai_messages, read_messages
 from crewgraph.observe.progress import without_progress
 from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainMapping
-from crewgraph.scoped import give_back, scoped
+from crewgraph.scoped import give_back
 from crewgraph.text import printable
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "read_line",
     "reset_provider",
     "set_provider",
-    "unattended",
 ]
 
 
@@ -49,17 +48,12 @@ _terminal_lock = threading.Lock()
 """Serializes questions: parallel runs must not read each other's answers."""
 
 
-_UNATTENDED: ContextVar[bool] = ContextVar("crewgraph_unattended", default=False)
-
-
-def unattended() -> AbstractContextManager[None]:
-    """Leave questions of runs in a block pending, even if there is a terminal: it belongs to a server or a worker."""
-    return scoped(_UNATTENDED, True)
-
-
 def has_terminal() -> bool:
-    """Return whether someone can be asked here: at a terminal, or where `input` was replaced, as notebooks do."""
-    if _UNATTENDED.get():
+    """Return whether someone can be asked here: at a terminal, or where `input` was replaced, as notebooks do.
+
+    Questions of supervised runs stay pending: the terminal belongs to the server or the worker.
+    """
+    if SUPERVISION.get() is not None:
         return False
     if _is_input_replaced():
         return True
@@ -73,7 +67,7 @@ def has_input() -> bool:
     """Return whether lines can be read here: from someone at a terminal, or from a pipe or file (`echo good | python x.py`)."""
     if has_terminal():
         return True
-    if _UNATTENDED.get() or sys.stdin is None:
+    if SUPERVISION.get() is not None or sys.stdin is None:
         return False
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode

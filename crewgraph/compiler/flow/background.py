@@ -9,8 +9,8 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
-from crewgraph.core.cancellation import Cancellation, notifying_later
-from crewgraph.core.loops.bridge import acall, call, outcome_of, serving, start_in_thread
+from crewgraph.core.cancellation import SUPERVISION, Cancellation, ExitRequested, notifying_later
+from crewgraph.core.loops.bridge import acall, call, outcome_of, outlasting, serving, start_in_thread
 from crewgraph.core.operations import Operation, UserCall
 
 __all__ = ["BackendCall", "Begin", "Called", "EndAll", "Settle", "StartingTurn", "WaitForAny", "Work"]
@@ -21,7 +21,7 @@ Work = futures.Future[Any] | asyncio.Future[Any]
 
 
 class Called(Operation):
-    """Calls a method and waits for it; in a thread, to its end, even if the run is cancelled."""
+    """Calls a method and waits for it; in a thread or a supervised run, to its end, even if the run is cancelled."""
 
     def __init__(self, work: Callable[[], object], cancellation: Cancellation) -> None:
         self.work, self.cancellation = work, cancellation
@@ -30,7 +30,7 @@ class Called(Operation):
         return call(self.work)
 
     async def arun(self) -> object:
-        if iscoroutinefunction(self.work):
+        if iscoroutinefunction(self.work) and SUPERVISION.get() is None:
             return await acall(self.work)
         return await _to_its_end(self.work, self.cancellation)
 
@@ -80,9 +80,9 @@ class Begin(Operation):
             if self.turn is not None:
                 self.turn.pass_on()
         else:  # it has its own task, so that cancelling it (another method failed) does not cancel the run
-            with self.cancellation.abandoning():
-                work = _to_its_end(self._in_turn(self.work), Cancellation())
-        return self._passing_on(asyncio.get_running_loop().create_task(work))
+            work = _to_its_end(self._in_turn(self.work), Cancellation())
+        with self.cancellation.abandoning():
+            return self._passing_on(asyncio.get_running_loop().create_task(work))
 
     def _in_turn(self, work: Callable[[], object]) -> Callable[[], object]:
         return work if self.turn is None else partial(self.turn.take, work)
@@ -115,17 +115,32 @@ class _ThreadWork(futures.Future[Any]):
 
 
 async def _to_its_end(work: Callable[[], object], cancellation: Cancellation) -> object:
-    """Run a blocking method. A cancellation notifies it but still waits for it: a thread cannot be stopped."""
+    """Run a method. A cancellation notifies it but still waits for it: a thread cannot be stopped, nor a supervised method."""
     with notifying_later() as leave, cancellation.abandoning():
-        loop = asyncio.get_running_loop()
-        thread = asyncio.wrap_future(start_in_thread(partial(outcome_of, serving(loop, work))))
-    while not thread.done():
-        try:
-            await asyncio.wait([thread])
-        except asyncio.CancelledError:
-            cancellation.is_requested = True
+        loop, is_async = asyncio.get_running_loop(), iscoroutinefunction(work)
+        if is_async:
+            ending: asyncio.Future[Any] = loop.create_task(acall(work))
+            leave = ending.cancel
+        else:
+            ending = asyncio.wrap_future(start_in_thread(partial(outcome_of, serving(loop, work))))
+
+    def on_cancel() -> None:
+        cancellation.request()
+        if _is_cut():
             leave()
-    return thread.result().result()
+
+    try:
+        result: Any = await outlasting(ending, on_cancel)
+        return result if is_async else result.result()
+    except asyncio.CancelledError as error:
+        if cancellation.is_requested or SUPERVISION.get() is None:
+            raise
+        raise ExitRequested(error) from None
+
+
+def _is_cut() -> bool:
+    supervision = SUPERVISION.get()
+    return supervision is None or supervision.is_cut
 
 
 class BackendCall(UserCall):
@@ -136,13 +151,7 @@ class BackendCall(UserCall):
         self.cancellation = cancellation
 
     async def arun(self) -> object:
-        saving = asyncio.ensure_future(super().arun())
-        while not saving.done():
-            try:
-                await asyncio.wait([saving])
-            except asyncio.CancelledError:
-                self.cancellation.is_requested = True
-        return saving.result()
+        return await outlasting(asyncio.ensure_future(super().arun()), self.cancellation.request)
 
 
 class WaitForAny(Operation):
@@ -163,12 +172,12 @@ class WaitForAny(Operation):
         try:
             await asyncio.wait(self.works, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            self.cancellation.is_requested = True
+            self.cancellation.request()
             await EndAll(self.everything).arun()
 
 
 class EndAll(Operation):
-    """Cancels what can be cancelled, and waits for the rest without limit, even if cancelled itself."""
+    """Cancels what can be cancelled, unless the run is supervised, and waits for the rest without limit, even if cancelled."""
 
     def __init__(self, works: Collection[Any]) -> None:
         self.works = works
@@ -180,7 +189,7 @@ class EndAll(Operation):
 
     async def arun(self) -> None:
         while left := [work for work in self.works if not work.done()]:
-            for work in left:
+            for work in left if _is_cut() else ():
                 work.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait(left)

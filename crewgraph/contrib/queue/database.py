@@ -6,6 +6,7 @@ procrastinate directly.
 
 import atexit
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock
 from typing import Any, cast
@@ -15,16 +16,24 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from procrastinate import App, PsycopgConnector, SyncPsycopgConnector
 from procrastinate.schema import SchemaManager
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from crewgraph.contrib.serve.postgres import SETUP_LOCK, checked_address
 from crewgraph.errors import StorageError
+from crewgraph.storage.postgres import (
+    CONNECT_TIMEOUT,
+    AsyncBoundedConnection,
+    BoundedConnection,
+    bounded_address,
+    check_session,
+)
 
 __all__ = ["QueueDatabase", "refusal_of"]
 
 _SCHEMA = "crewgraph_queue"
+# A statement, not an option of the address: poolers refuse options.
+_ENTER = f"SET search_path = {_SCHEMA}"
 _HAS_JOBS = "SELECT to_regclass('crewgraph_queue.crewgraph_jobs_thread') IS NOT NULL"
 _IS_READY = "SELECT to_regclass('crewgraph_queue.run_events_ended') IS NOT NULL"
 # The second is for the engine's search for earlier jobs with the same lock, which otherwise reads all jobs for each one.
@@ -47,7 +56,6 @@ CREATE INDEX IF NOT EXISTS run_events_ended ON run_events (made_at) WHERE event 
 _POOL: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 4
 _SETUP_POLL_INTERVAL = 0.1  # seconds; while another process creates the tables
-_CONNECT_TIMEOUT = 10.0  # seconds for the first connection
 
 
 class QueueDatabase:
@@ -55,6 +63,7 @@ class QueueDatabase:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self._address = ""
         self._lock = Lock()
         self._app: App | None = None
         self._saver: PostgresSaver | None = None
@@ -70,7 +79,9 @@ class QueueDatabase:
         with self._lock:
             if self._app is None:
                 self._prepare()
-                app = App(connector=SyncPsycopgConnector(**self._engine_pool()))
+                app = App(
+                    connector=SyncPsycopgConnector(**_engine_pool(self._address, BoundedConnection, _enter_schema))
+                )
                 app.open()
                 self._app = app
                 atexit.register(self.close)
@@ -83,8 +94,10 @@ class QueueDatabase:
             if self._saver is None:
                 self._prepare()
                 pool = ConnectionPool(
-                    self.url,
+                    self._address,
+                    connection_class=BoundedConnection,
                     kwargs=_POOL,
+                    timeout=CONNECT_TIMEOUT,
                     min_size=0,
                     max_size=_CONNECTIONS,
                     open=True,
@@ -98,7 +111,7 @@ class QueueDatabase:
         """Return an engine for a worker, to be opened on the worker's event loop."""
         with self._lock:
             self._prepare()
-        return App(connector=PsycopgConnector(**self._engine_pool()))
+        return App(connector=PsycopgConnector(**_engine_pool(self._address, AsyncBoundedConnection, _aenter_schema)))
 
     def worker_saver(self, concurrency: int) -> tuple[AsyncPostgresSaver, AsyncConnectionPool[Any]]:
         """Return the checkpointer of a worker and its pool, to be opened on the worker's event loop."""
@@ -110,7 +123,14 @@ class QueueDatabase:
         with self._lock:
             self._prepare()
         return AsyncConnectionPool(
-            self.url, kwargs=_POOL, min_size=1, max_size=most, open=False, check=AsyncConnectionPool.check_connection
+            self._address,
+            connection_class=AsyncBoundedConnection,
+            kwargs=_POOL,
+            timeout=CONNECT_TIMEOUT,
+            min_size=1,
+            max_size=most,
+            open=False,
+            check=AsyncConnectionPool.check_connection,
         )
 
     def close(self) -> None:
@@ -123,20 +143,14 @@ class QueueDatabase:
         if saver is not None:
             cast("ConnectionPool[Any]", saver.conn).close()
 
-    def _engine_pool(self) -> dict[str, Any]:
-        return {"conninfo": self._engine_url(), "min_size": 0, "max_size": _CONNECTIONS}
-
-    def _engine_url(self) -> str:
-        options = conninfo_to_dict(self.url).get("options")
-        return make_conninfo(self.url, options=f"{options or ''} -c search_path={_SCHEMA}".strip())
-
     def _prepare(self) -> None:
         """Create missing tables; several processes may try at the same time."""
         if self._is_ready:
             return
-        checked_address(self.url)
+        self._address = bounded_address(checked_address(self.url))
         try:
-            with psycopg.connect(self.url, autocommit=True, connect_timeout=int(_CONNECT_TIMEOUT)) as connection:
+            with BoundedConnection.connect(self._address, autocommit=True) as connection:
+                check_session(connection, self._address)
                 if connection.execute(_IS_READY).fetchone() != (True,):
                     self._create(connection)
         except psycopg.Error as error:
@@ -160,7 +174,7 @@ class QueueDatabase:
             connection.execute(_EVENTS)
 
     def _create_jobs(self, connection: "psycopg.Connection[Any]") -> None:
-        with psycopg.connect(self.url, **_POOL) as checkpoints:
+        with psycopg.connect(self._address, **_POOL) as checkpoints:
             PostgresSaver(cast("Any", checkpoints)).setup()
         with suppress(psycopg.errors.DuplicateSchema):
             connection.execute(f"CREATE SCHEMA {_SCHEMA}")
@@ -168,6 +182,27 @@ class QueueDatabase:
             connection.execute(f"SET LOCAL search_path = {_SCHEMA}")
             connection.execute(SchemaManager.get_schema())
             connection.execute(_INDEXES)
+
+
+def _engine_pool(address: str, connection_class: type[Any], enter_schema: Callable[[Any], Any]) -> dict[str, Any]:
+    return {
+        "conninfo": address,
+        "connection_class": connection_class,
+        "configure": enter_schema,
+        "timeout": CONNECT_TIMEOUT,
+        "min_size": 0,
+        "max_size": _CONNECTIONS,
+    }
+
+
+def _enter_schema(connection: "psycopg.Connection[Any]") -> None:
+    connection.execute(_ENTER)
+    connection.commit()
+
+
+async def _aenter_schema(connection: "psycopg.AsyncConnection[Any]") -> None:
+    await connection.execute(_ENTER)
+    await connection.commit()
 
 
 def refusal_of(error: BaseException) -> str:

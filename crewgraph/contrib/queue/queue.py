@@ -148,7 +148,7 @@ class Queue:
             requests: For each run, its thread id (None for a new one) and its inputs.
             priority: Jobs of a higher priority are fetched first; a whole number, which may be negative.
             delay: Seconds to wait before the first attempt, at most ten years.
-            retries: Maximum number of retries after a failure.
+            retries: Maximum number of retries after a failure, and of workers in a row that may die while it makes no progress.
             limit: Maximum number of these runs at a time, across all workers.
             granularity: "task" or "step"; for new runs of a crew.
 

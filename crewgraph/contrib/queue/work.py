@@ -39,6 +39,7 @@ __all__ = [
     "TASK",
     "Definition",
     "JobState",
+    "OnTrial",
     "OutOfLane",
     "Retries",
     "Work",
@@ -63,6 +64,7 @@ _MAX_DATABASE_ATTEMPTS = 100  # after that, a lost database counts as an ordinar
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, ConnectorException)
 """The errors raised when Postgres cannot be reached."""
 
+_TRIAL_RETRY_DELAY = 1.0  # seconds
 _BUSY_RETRY_DELAYS = (1.0, 5.0)  # seconds: the first and the longest, while another process runs the thread
 
 Definition = Crew | Flow[Any] | type[Flow[Any]] | Callable[[], Any]
@@ -89,6 +91,10 @@ def state_of(job: EngineJob) -> JobState:
 
 class WorkerStopping(Exception):
     """The worker is shutting down; the job is left to the next one."""
+
+
+class OnTrial(Exception):
+    """Another job whose workers have died is tried in this worker; the job is to run when that one does not."""
 
 
 class OutOfLane(Exception):
@@ -122,13 +128,16 @@ class Work(BaseModel):
     """The engine's lock that runs of a limited crew or flow share; None without a limit."""
 
     retries: int = 3
-    """Maximum number of retries after a failure."""
+    """Maximum number of retries after a failure, and of workers in a row that may die while running it."""
 
     failures: int = 0
     """Number of failed attempts."""
 
     deaths: int = 0
-    """Number of workers that died while running the job."""
+    """Number of workers in a row that died while running the job, since its run last made progress."""
+
+    trial: int | None = None
+    """The engine's number of the attempt in which it was last tried without others like it; see `is_last_trial`."""
 
     error: str | None = None
     """The error of the last failed attempt."""
@@ -150,6 +159,15 @@ class Work(BaseModel):
             unreadable = {str(fault["loc"][0]) for fault in error.errors()}
         readable = {name: value for name, value in arguments.items() if name not in unreadable}
         return cls.model_validate({"thread_id": "", **readable, "unreadable": sorted(unreadable)})
+
+    @property
+    def is_last_trial(self) -> bool:
+        """Whether the job becomes a dead letter if another worker dies while running it.
+
+        A run that kills its workers takes others with it, so that their deaths are counted, too. Therefore only one such job
+        runs in a worker at a time, and only its death counts.
+        """
+        return 0 < self.retries <= self.deaths
 
     @property
     def own_lock(self) -> str:
@@ -241,6 +259,8 @@ def _wait(exception: BaseException, work: Work, attempts: int) -> float | None:
         return min(first + attempts / 4, longest)
     if isinstance(exception, WorkerStopping):
         return 0
+    if isinstance(exception, OnTrial):
+        return _TRIAL_RETRY_DELAY
     if is_lost_database(exception) and attempts < _MAX_DATABASE_ATTEMPTS:
         return min(1 + attempts / 4, _MAX_RETRY_DELAY)
     if not isinstance(exception, Exception) or would_fail_again(exception) or work.failures >= work.retries:

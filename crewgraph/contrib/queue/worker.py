@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from procrastinate import App, JobContext
@@ -19,7 +20,6 @@ from procrastinate.exceptions import JobAborted
 from procrastinate.job_context import AbortReason
 from procrastinate.worker import Worker as EngineWorker
 
-from crewgraph.compiler.agent.human_review import unattended
 from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.contrib.queue.queue import Queue
 from crewgraph.contrib.queue.work import (
@@ -27,6 +27,7 @@ from crewgraph.contrib.queue.work import (
     LOST,
     TASK,
     Definition,
+    OnTrial,
     OutOfLane,
     Retries,
     Work,
@@ -34,8 +35,9 @@ from crewgraph.contrib.queue.work import (
     is_lost_database,
     queue_of,
 )
+from crewgraph.core.cancellation import ExitRequested, Supervision, supervised
 from crewgraph.core.claims import ThreadClaim
-from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.loops.bridge import in_thread, outlasting
 from crewgraph.core.operations import adrive
 from crewgraph.crew import Crew
 from crewgraph.definitions.crew.pending import PendingCrew
@@ -84,6 +86,7 @@ _OTHERS = """
 SELECT queue_name, count(*) AS number FROM procrastinate_jobs
 WHERE task_name = %(task)s AND status = 'todo' AND queue_name <> ALL(%(queues)s) GROUP BY queue_name ORDER BY queue_name
 """
+_IS_CANCELLED = "SELECT abort_requested FROM procrastinate_jobs WHERE id = %(id)s"
 _NOTE = "UPDATE procrastinate_jobs SET args = args || %(noted)s WHERE id = %(id)s"
 # The conditions fail if another worker has rescued the job in the meantime.
 _RESCUE = """
@@ -139,7 +142,8 @@ class QueueWorker:
         self._queue, self._targets = queue, _by_queue(targets)
         self._concurrency, self._grace, self._heartbeat = concurrency, grace, heartbeat
         self._stalled_after, self._keep_days = stalled_after, keep_days
-        self._under_way: set[int] = set()
+        self._under_way: dict[int, tuple[asyncio.Task[object], Supervision]] = {}
+        self._on_trial: int | None = None
         self._suspects: set[_Orphan] = set()
         self._engine: EngineWorker | None = None
         self._claim: tuple[int, ThreadClaim] | None = None
@@ -154,13 +158,20 @@ class QueueWorker:
         return list(self._targets)
 
     def stop(self) -> None:
-        """Fetch no further jobs, and end when the running ones have ended; call it on the worker's event loop."""
+        """Fetch no further jobs, and end when the running ones have ended; call it on the worker's event loop.
+
+        The second call ends the grace, and cancels async effects that are under way. Threads are waited for all the same.
+        """
+        if self._is_stopping:
+            for run, supervision in self._under_way.values():
+                supervision.is_cut = True
+                run.cancel()
         self._is_stopping = True
         if self._engine is not None:
             self._engine.stop()
 
     async def run(self, *, wait: bool = True) -> None:
-        """Work until `stop` is called, or this is cancelled.
+        """Work until `stop` is called. A cancellation calls it, too.
 
         Args:
             wait: Whether to wait for further jobs when none is left. None is left when none is due within a minute, and no
@@ -185,8 +196,9 @@ class QueueWorker:
             beside = [asyncio.create_task(self._maintain(app))]
             if not wait:
                 beside.append(asyncio.create_task(self._stop_when_empty(app)))
-            try:
-                await self._serve(app, _POLL_INTERVAL if wait else _BURST_POLL_INTERVAL)
+            try:  # until the last run has ended and is stored, no cancellation closes the connections
+                serving = asyncio.create_task(self._serve(app, _POLL_INTERVAL if wait else _BURST_POLL_INTERVAL))
+                await outlasting(serving, self.stop, raises=True)
             finally:
                 for task in beside:
                     task.cancel()
@@ -228,43 +240,82 @@ class QueueWorker:
             pause = min(2 * pause, longest)
 
     async def _carry_out(self, context: JobContext, **arguments: Any) -> None:
-        """The engine's task: run one attempt of a job."""
+        """The engine's task: run one attempt of a job. A cancellation ends the run, whose end is stored all the same."""
         work, job = Work.read(arguments), context.job
         assert job.id is not None
         if work.lane is not None and job.lock != work.lane:
             raise OutOfLane
-        self._under_way.add(job.id)
-        started = time.monotonic()
+        if work.is_last_trial:
+            if self._on_trial is not None:
+                raise OnTrial
+            self._on_trial = job.id
+        progress = asyncio.Event()
+        supervision = Supervision(
+            partial(asyncio.get_running_loop().call_soon_threadsafe, progress.set) if work.deaths else None
+        )
+        with supervised(supervision):
+            run = asyncio.create_task(self._run_job(context, work))
+        self._under_way[job.id] = run, supervision
+        clearing = asyncio.create_task(self._clear_deaths(context, work, progress))
         try:
-            if work.unreadable:
-                names = ", ".join(f"`{name}`" for name in work.unreadable)
-                raise RunError(
-                    f"the job has arguments that this version of crewgraph cannot read: {names}. Run workers of the version that "
-                    "enqueued it, then retry it."
-                )
-            with unattended():
-                if work.run_id is None:
-                    result = await self._complete(self._targets[job.queue], work)
-                else:
-                    result = await self._serve_run(self._targets[job.queue], work, context)
-        except asyncio.CancelledError:
-            if context.abort_reason() is AbortReason.SHUTDOWN:
-                raise WorkerStopping("the worker is shutting down") from None
-            _logger.info("Thread `%s` of `%s` was cancelled.", work.thread_id, job.queue)
-            raise JobAborted from None
-        except ThreadBusy as error:
-            _logger.info("A job of `%s` will be retried: %s", job.queue, error)
-            raise
-        except (Exception, BaseExceptionGroup) as error:  # whatever fails the run is noted, then raised again
-            await self._note_failure(context, work, error)
-            raise
-        else:
-            ended = "waits for an answer" if isinstance(result, (PendingCrew, PendingFlow)) else "is done"
-            _logger.info(
-                "Thread `%s` of `%s` %s, %.2f s.", work.thread_id, job.queue, ended, time.monotonic() - started
-            )
+            await outlasting(asyncio.create_task(self._settle(run, context, work)), run.cancel)
         finally:
-            self._under_way.discard(job.id)
+            clearing.cancel()
+            self._end_trial(job.id)
+            del self._under_way[job.id]
+
+    async def _clear_deaths(self, context: JobContext, work: Work, progress: asyncio.Event) -> None:
+        """Forget the workers that died while running a job as soon as its run makes progress."""
+        await progress.wait()
+        try:
+            await self._note(context.app, context.job.id, {"deaths": 0})
+        except LOST as lost:
+            _logger.warning("The progress of thread `%s` could not be recorded: %s", work.thread_id, lost)
+        self._end_trial(context.job.id)
+
+    def _end_trial(self, job_id: int | None) -> None:
+        if self._on_trial == job_id:
+            self._on_trial = None
+
+    async def _run_job(self, context: JobContext, work: Work) -> object:
+        if work.unreadable:
+            names = ", ".join(f"`{name}`" for name in work.unreadable)
+            raise RunError(
+                f"the job has arguments that this version of crewgraph cannot read: {names}. Run workers of the version that "
+                "enqueued it, then retry it."
+            )
+        if work.is_last_trial:
+            await self._note(context.app, context.job.id, {"trial": context.job.attempts})
+        if work.run_id is None:
+            return await self._complete(self._targets[context.job.queue], work)
+        return await self._serve_run(self._targets[context.job.queue], work, context)
+
+    async def _settle(self, run: "asyncio.Task[object]", context: JobContext, work: Work) -> None:
+        """Wait for a run, report its end, and raise what tells it to the engine."""
+        started, queue_name = time.monotonic(), context.job.queue
+        try:
+            result = await run
+        except asyncio.CancelledError as error:
+            if await self._was_cancelled(context):
+                _logger.info("Thread `%s` of `%s` was cancelled.", work.thread_id, queue_name)
+                raise JobAborted from None
+            if run.cancelling():
+                raise WorkerStopping("the worker is shutting down") from None
+            await self._note_failure(context, work, failure := ExitRequested(error).error)
+            raise failure from error
+        except ThreadBusy as error:
+            _logger.info("A job of `%s` will be retried: %s", queue_name, error)
+            raise
+        except GeneratorExit:  # the event loop was closed
+            raise
+        except BaseException as error:  # whatever fails the run is noted, then raised again
+            failure = error.error if isinstance(error, ExitRequested) else error
+            await self._note_failure(context, work, failure)
+            if failure is not error:
+                raise failure from failure.__cause__
+            raise
+        ended = "waits for an answer" if isinstance(result, (PendingCrew, PendingFlow)) else "is done"
+        _logger.info("Thread `%s` of `%s` %s, %.2f s.", work.thread_id, queue_name, ended, time.monotonic() - started)
 
     async def _complete(self, target: Definition, work: Work) -> object:
         definition = _create(target)
@@ -313,6 +364,11 @@ class QueueWorker:
             await self._note(context.app, context.job.id, {"error": text, "failures": failures})
         except LOST as lost:
             _logger.warning("The failure of thread `%s` could not be recorded: %s", work.thread_id, lost)
+
+    async def _was_cancelled(self, context: JobContext) -> bool:
+        """Return whether the job was cancelled; when the worker stops afterwards, the engine gives that as the reason."""
+        row = await _asking(context.app).execute_query_one_async(_IS_CANCELLED, id=context.job.id)
+        return row["abort_requested"]
 
     async def _note(self, app: App, job_id: int | None, noted: Mapping[str, object]) -> None:
         await _asking(app).execute_query_async(_NOTE, id=job_id, noted=dict(noted))
@@ -412,8 +468,9 @@ class QueueWorker:
     async def _requeue(self, app: App, orphan: _Orphan, row: Mapping[str, Any]) -> None:
         work = Work.read(row["args"])
         is_own = self._claim is not None and orphan.worker_id == self._claim[0]
-        noted: dict[str, object] = {} if is_own else {"deaths": work.deaths + 1}
-        is_poison = not is_own and work.deaths >= work.retries
+        counts = not is_own and (not work.is_last_trial or work.trial == orphan.attempts)
+        noted: dict[str, object] = {"deaths": work.deaths + 1} if counts else {}
+        is_poison = counts and work.deaths >= work.retries
         if is_poison:
             noted["error"] = f"{work.deaths + 1} workers have died while running it"
         found = await _asking(app).execute_query_all_async(

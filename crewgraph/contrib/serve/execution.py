@@ -15,9 +15,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, Send
 
-from crewgraph.compiler.agent.human_review import unattended
 from crewgraph.contrib.serve.records import Records, RunRecord, RunStatus, ThreadRecord
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, to_json
+from crewgraph.core.cancellation import ExitRequested
 from crewgraph.core.claims import CLAIM, ThreadClaim
 from crewgraph.errors import RunError
 from crewgraph.redaction import redacted_logger
@@ -78,7 +78,7 @@ class RunExecution:
         self._retries_records = retries_records
 
     async def carry_out(self, graph: Any, run: RunRecord, events: EventSink, claim: ThreadClaim) -> None:
-        """Execute a run to its end or its next question. What the graph raises is stored with the run.
+        """Execute a supervised run to its end or its next question. What the graph raises is stored with the run.
 
         Args:
             graph: the compiled graph.
@@ -90,11 +90,13 @@ class RunExecution:
             Exception: a temporary error.
         """
         try:
-            with unattended():
-                await self._stream(graph, run, events, claim)
+            await self._stream(graph, run, events, claim)
             await events.flush()
             values: Any = events.values
             interrupted = isinstance(values, dict) and "__interrupt__" in values or await _is_stopped(graph, run)
+        except ExitRequested as exit_request:
+            await self.fail(run, events, exit_request.error)
+            return
         except Exception as error:  # whatever the graph raises is stored with the run
             if self._is_temporary(error):
                 raise

@@ -13,13 +13,20 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import StorageError
+from crewgraph.storage.postgres import (
+    CONNECT_TIMEOUT,
+    AsyncBoundedConnection,
+    BoundedConnection,
+    bounded_address,
+    check_session,
+)
 
 __all__ = ["SETUP_LOCK", "checked_address", "opened_postgres"]
 
 _CONNECTION: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 10
-_CONNECT_TIMEOUT = 10.0  # seconds for the first connection
 _SETUP_POLL_INTERVAL = 0.1  # seconds; while another process creates the tables
 
 SETUP_LOCK = 5_203_811_640_113_000_377
@@ -95,8 +102,10 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
     Raises:
         StorageError: it cannot be reached, or its tables cannot be created.
     """
+    address = bounded_address(checked_address(url))
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-        checked_address(url),
+        address,
+        connection_class=AsyncBoundedConnection,
         kwargs=_CONNECTION,
         min_size=1,
         max_size=_CONNECTIONS,
@@ -104,7 +113,8 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
         check=AsyncConnectionPool.check_connection,
     )
     try:
-        await pool.open(wait=True, timeout=_CONNECT_TIMEOUT)
+        await pool.open(wait=True, timeout=CONNECT_TIMEOUT)
+        await in_thread(_check_session, address)
         saver, store = _Checkpoints(pool), AsyncPostgresStore(pool)
         async with pool.connection() as connection:  # servers that start at once take turns creating tables
             # The lock is polled, because LangGraph creates its indexes concurrently, which waits for all running statements, a
@@ -116,6 +126,9 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
                 await store.setup()
             finally:
                 await connection.execute(f"SELECT pg_advisory_unlock({SETUP_LOCK})")
+    except StorageError:
+        await pool.close()
+        raise
     except (psycopg.Error, PoolTimeout) as error:
         await pool.close()
         why = " ".join(str(error).split()).rstrip(".")
@@ -124,6 +137,11 @@ async def opened_postgres(url: str) -> AsyncGenerator[tuple[AsyncPostgresSaver, 
         ) from error
     async with pool:
         yield saver, store
+
+
+def _check_session(address: str) -> None:
+    with BoundedConnection.connect(address, autocommit=True) as connection:
+        check_session(connection, address)
 
 
 async def _has_locked(connection: Any) -> bool:

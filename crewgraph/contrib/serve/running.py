@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from weakref import WeakValueDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -16,6 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from crewgraph.contrib.serve.execution import RunExecution
 from crewgraph.contrib.serve.records import Records, RunRecord
 from crewgraph.contrib.serve.wire import Event
+from crewgraph.core.cancellation import ExitRequested, Supervision, supervised
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import CrewgraphError, RunError, ThreadBusy
 from crewgraph.storage.claims.keepers import claim_keeper
@@ -197,6 +198,7 @@ class LocalRuns:
         self._events: dict[str, RunEvents] = {}  # in the order of their start
         self._doors, self._turns = Doors(), Doors()
         self._cancelled: set[str] = set()
+        self._supervision = Supervision()
         self._closing: asyncio.Task[None] | None = None
 
     @property
@@ -277,10 +279,11 @@ class LocalRuns:
             async with self._turns[run.thread_id]:
                 while not await self._carry_out(run, events):
                     await asyncio.sleep(_BUSY_RETRY_DELAY)
-        except asyncio.CancelledError:
-            if self.is_closing and run.run_id not in self._cancelled:
-                return
-            await self._execution.interrupt(run)
+        except asyncio.CancelledError as error:
+            if run.run_id in self._cancelled:
+                await self._execution.interrupt(run)
+            elif not cast("asyncio.Task[None]", asyncio.current_task()).cancelling():
+                await self._execution.fail(run, events, ExitRequested(error).error)
         finally:
             self._tasks.pop(run.run_id, None)
             self._cancelled.discard(run.run_id)
@@ -298,5 +301,6 @@ class LocalRuns:
             except CrewgraphError as error:
                 await self._execution.fail(run, events, error)
                 return True
-            await self._execution.carry_out(self._graphs[run.graph_id], run, events, claim)
+            with supervised(self._supervision):
+                await self._execution.carry_out(self._graphs[run.graph_id], run, events, claim)
         return True

@@ -18,6 +18,7 @@ from crewgraph.contrib.queue.work import LOST
 from crewgraph.contrib.serve.running import HEARTBEAT, MAX_STORED_EVENTS
 from crewgraph.contrib.serve.wire import Event, to_json
 from crewgraph.redaction import redacted_logger
+from crewgraph.storage.postgres import AsyncBoundedConnection, bounded_address
 
 __all__ = ["EventFeed", "EventWriter", "StoredEvents"]
 
@@ -145,7 +146,7 @@ class EventFeed:
     """
 
     def __init__(self, url: str, connections: "_Pool") -> None:
-        self._url, self.connections = url, connections
+        self._address, self.connections = bounded_address(url), connections
         self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
         self._listening: asyncio.Task[None] | None = None
         self.is_closed = False
@@ -191,7 +192,7 @@ class EventFeed:
         while True:
             try:
                 name = "crewgraph events of runs"
-                connecting = psycopg.AsyncConnection.connect(self._url, autocommit=True, application_name=name)
+                connecting = AsyncBoundedConnection.connect(self._address, autocommit=True, application_name=name)
                 async with await connecting as connection:
                     await connection.execute(f"LISTEN {_CHANNEL}")
                     self._wake_all()  # for events that came while the connection was down

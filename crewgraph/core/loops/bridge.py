@@ -16,7 +16,15 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from crewgraph.core.cancellation import UNDERWAY, Underway, giving_up, when_given_up
+from crewgraph.core.cancellation import (
+    SUPERVISION,
+    UNDERWAY,
+    ExitRequested,
+    RunAbandoned,
+    Underway,
+    giving_up,
+    when_given_up,
+)
 from crewgraph.core.interruption import PATIENCE, end_with_main_thread, is_interrupted
 from crewgraph.core.loops.threads import GrowingThreadPool, start_loop
 from crewgraph.scoped import HERE, give_back
@@ -29,10 +37,12 @@ __all__ = [
     "in_thread",
     "off_loop",
     "outcome_of",
+    "outlasting",
     "refuses_blocking",
     "resolved",
     "serving",
     "start_in_thread",
+    "to_its_end",
     "wait_for",
     "wait_in_thread",
     "wait_on_loop",
@@ -135,10 +145,40 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
     return outcome.result()
 
 
-async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
-    """Wait for a thread that works for an effect, whether the run is cancelled or not."""
-    underway.threads += 1
-    deadline = None
+async def outlasting(
+    work: "asyncio.Future[T]", on_cancel: Callable[[], object] | None = None, *, raises: bool = False
+) -> T:
+    """Wait for the outcome of some work, whether this task is cancelled or not.
+
+    Args:
+        work: the work.
+        on_cancel: called for each cancellation.
+        raises: whether a cancellation is raised after the work has ended.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError as error:
+            cancelled = error
+            if on_cancel is not None:
+                on_cancel()
+    result = work.result()
+    if cancelled is not None and raises:
+        raise cancelled
+    return result
+
+
+async def _ended(work: "asyncio.Future[T]", underway: Underway, cut: Callable[[], object] | None = None) -> T:
+    """Wait for a thread or task that works for an effect, whether the run is cancelled or not.
+
+    Args:
+        work: its outcome.
+        underway: the effect.
+        cut: cancels the work, when a supervised run is cut.
+    """
+    underway.works += 1
+    supervision, deadline = SUPERVISION.get(), None
     try:
         while not work.done():
             try:
@@ -146,8 +186,10 @@ async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
             except asyncio.CancelledError:
                 if underway.is_given_up:
                     raise
-                underway.is_delayed = True
-            if is_interrupted() and not work.done():
+                underway.request()
+                if cut is not None and supervision is not None and supervision.is_cut:
+                    cut()
+            if (supervision is None or supervision.is_cut) and is_interrupted() and not work.done():
                 if deadline is None:
                     deadline = time.monotonic() + PATIENCE
                 elif time.monotonic() >= deadline:
@@ -155,7 +197,28 @@ async def _ended(work: "asyncio.Future[T]", underway: Underway) -> T:
                     raise asyncio.CancelledError
         return work.result()
     finally:
-        underway.threads -= 1
+        underway.works -= 1
+
+
+async def to_its_end(work: Coroutine[object, object, T], underway: Underway) -> T:
+    """Await an effect of a supervised run to its end, whether the run is cancelled or not; only a cut cancels it.
+
+    Raises:
+        ExitRequested: it was cancelled by its own code.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        return await _ended(task, underway, task.cancel)
+    except RunAbandoned:
+        if not underway.is_requested:
+            raise
+        raise asyncio.CancelledError from None
+    except asyncio.CancelledError as error:
+        if underway.is_requested or not task.cancelled():
+            raise
+        raise ExitRequested(error) from None
+    finally:
+        task.cancel()
 
 
 def off_loop(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -218,9 +281,9 @@ async def wait_on_loop(work: Coroutine[object, object, T], seconds: float) -> T:
             try:
                 await asyncio.wait([task], timeout=left)
             except asyncio.CancelledError:
-                if underway is None or not underway.threads:
+                if underway is None or not underway.works:
                     raise
-                underway.is_delayed = True
+                underway.request()
     finally:
         if not task.done() and not task.get_loop().is_closed():
             if underway is not None:

@@ -125,13 +125,18 @@ class TrackingThreadPool(ThreadPoolExecutor):
     def __init__(self, most: int | None, name: str) -> None:
         super().__init__(most, thread_name_prefix=name)
         self._works = set[Future[Any]]()
+        self._process = os.getpid()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a function in a thread."""
         work = Future[T]()
         self._works.add(work)
         work.add_done_callback(self._works.discard)
-        super().submit(_perform, work, partial(copy_context().run, fn, *args, **kwargs))
+        call = partial(copy_context().run, fn, *args, **kwargs)
+        if os.getpid() == self._process:
+            super().submit(_perform, work, call)
+        else:  # a fork of the process has none of its threads
+            _perform(work, call)
         return work
 
     def unfinished(self) -> list[Future[Any]]:

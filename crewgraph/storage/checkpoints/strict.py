@@ -17,7 +17,6 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from crewgraph.errors import StorageError
-from crewgraph.storage.checkpoints.reconnecting import Reconnecting
 from crewgraph.storage.checkpoints.values import StrictSerializer
 from crewgraph.storage.claims.keepers import is_on_postgres
 
@@ -126,7 +125,7 @@ def _view_of(saver: _Saver, names: tuple[str, ...]) -> _Saver:
         return saver.with_serde(_strict(saver.serde, saver))
     view: Any = object.__new__(_view_class(type(saver), names, is_on_postgres(saver)))
     view.__dict__ = saver.__dict__  # shared, so the view sees what the saver opens or counts later
-    view.claim, view.synced, view.viewed, view.readers = None, False, saver, {}
+    view.claim, view.connection, view.synced, view.viewed, view.readers = None, None, False, saver, {}
     return view
 
 
@@ -137,20 +136,20 @@ class _View:
 
 
 @lru_cache(maxsize=64)
-def _view_class(kind: type[_Saver], names: tuple[str, ...], is_fenced: bool) -> type[_Saver]:
+def _view_class(kind: type[_Saver], names: tuple[str, ...], on_postgres: bool) -> type[_Saver]:
     fields: dict[str, Any] = {name: _reader(name) for name in names}
     fields |= {
-        "__slots__": ("claim", "readers", "synced", "viewed"),
+        "__slots__": ("claim", "connection", "readers", "synced", "viewed"),
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
     }
     metaclass: Any = type(kind)
-    on_postgres: tuple[type[Any], ...] = ()
-    if is_fenced:
-        from crewgraph.storage.claims.fenced import FencedPostgres
+    parts: tuple[type[Any], ...] = ()
+    if on_postgres:
+        from crewgraph.storage.checkpoints.on_postgres import OnPostgres
 
-        on_postgres = Reconnecting, FencedPostgres
-    return metaclass(kind.__name__, (_View, *on_postgres, kind), fields)
+        parts = (OnPostgres,)
+    return metaclass(kind.__name__, (_View, *parts, kind), fields)
 
 
 def _reader(name: str) -> property:

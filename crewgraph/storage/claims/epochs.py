@@ -4,7 +4,6 @@ Each claim gets a number that no claim of the database had before, and replaces 
 reads its own number first. So who lost a thread, however that came about, stores nothing more in it.
 """
 
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection
@@ -39,12 +38,11 @@ class EpochClaim:
         self.is_counted = epoch is not None
         """Whether the database has the claim; else the next transaction counts it, which may be rolled back."""
         self._checked = time.monotonic()
-        self._process = os.getpid()
 
     @property
     def is_doubtful(self) -> bool:
         """Whether it was last checked too long ago, or by the process from which this one was forked."""
-        return time.monotonic() - self._checked > _VERIFY_INTERVAL or os.getpid() != self._process
+        return time.monotonic() - self._checked > _VERIFY_INTERVAL or self._lock.is_forked
 
     def check(self, connection: sqlite3.Connection) -> None:
         """Check in a transaction of the database that the claim is still held.
@@ -52,7 +50,7 @@ class EpochClaim:
         Raises:
             ThreadBusy: another run has claimed the thread, or it was deleted, or this is a fork of the process that runs it.
         """
-        self._check_process()
+        self._lock.check_process()
         if connection.execute(_READ, (self._epoch,)).fetchone() is not None:
             self.is_counted = True
         elif not self.is_counted:
@@ -66,7 +64,7 @@ class EpochClaim:
 
     def verify(self) -> None:
         """Check that the claim is still held; see `check`."""
-        self._check_process()
+        self._lock.check_process()
         if self.is_counted:
             self.database.query(self.check)
 
@@ -76,13 +74,6 @@ class EpochClaim:
             self.database.nonblocking(self.verify)
         except WouldBlock:
             await self.database.run_in_thread(self.verify)
-
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise ThreadBusy(
-                f"thread `{self._thread_id}` is run by process {self._process}, from which this process was forked. End a forked "
-                "process with `os._exit`, or start programs with `subprocess`."
-            )
 
     def close(self) -> None:
         """Release the claim. May be called more than once."""

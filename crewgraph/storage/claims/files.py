@@ -51,8 +51,8 @@ class FileClaim(ProcessClaim):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether its last verification is too old."""
-        return time.monotonic() - self._verified > _VERIFY_INTERVAL
+        """Whether its last verification is too old, or was made by the process from which this one was forked."""
+        return self.is_forked or time.monotonic() - self._verified > _VERIFY_INTERVAL
 
     def verify(self) -> None:
         """Verify that the lock is not lost.
@@ -60,13 +60,10 @@ class FileClaim(ProcessClaim):
         Raises:
             ThreadBusy: it is, or another process has claimed the thread.
         """
+        self.check_process()
         if (other := self._find_other(self.thread_id, self._holder if self._noted else None)) is not None:
             raise busy(self.thread_id, other)
         self._verified = time.monotonic()
-
-    async def averify(self) -> None:
-        """Async version of `verify`."""
-        self.verify()
 
 
 class FileClaims(ProcessClaims):

@@ -2,12 +2,9 @@
 
 PostgreSQL releases the locks of a connection with the connection, so a killed process holds none. A live process can lose its
 connection, too: the server restarts, or the network fails. Then another process may claim the thread, with a greater token. So
-each statement with which a run stores something reads the token, too (`fenced.py`), and fails if it is not the run's.
-Before an effect, a claim that was last checked more than a second ago is verified (`is_doubtful`): the run continues if the lock
-could be reacquired and the token is still its own, and fails otherwise.
-
-A connection pooler in transaction mode (PgBouncer) switches connections between statements, which breaks advisory locks: give the
-saver a direct connection.
+each statement with which a run stores something reads the token, too (`OnPostgres`), and fails if it is not the run's. Before an
+effect, a claim that was last checked more than a second ago is verified (`is_doubtful`): the run continues if the token is still
+its own, and fails otherwise. A lock that was lost is taken again.
 """
 
 import _thread
@@ -32,6 +29,14 @@ from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.errors import StorageError
 from crewgraph.redaction import redacted_logger
 from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims, busy, process_name
+from crewgraph.storage.postgres import (
+    BoundedConnection,
+    bounded_address,
+    check_session,
+    is_lost,
+    on_each_tick,
+    without_ticks,
+)
 
 __all__ = ["PostgresClaim", "PostgresClaims", "conninfo_of", "postgres_claims"]
 
@@ -68,8 +73,16 @@ AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND classid = %s::bigint::oid AND objid = %s::bigint::oid
 """
 # A crashed machine cannot close its connection: the server probes after ten silent seconds, and closes it after about ten more.
-_KEEPALIVE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3"
+# What the server's administrator or the user's role has set for idle sessions and statements is meant for others.
+_SETTINGS = """
+SELECT set_config(name, value, false) FROM pg_settings JOIN (VALUES
+    ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '3'), ('tcp_keepalives_count', '3'),
+    ('idle_session_timeout', '0'), ('idle_in_transaction_session_timeout', '0'), ('transaction_timeout', '0'),
+    ('statement_timeout', '20s'), ('lock_timeout', '0')
+) AS own (name, value) USING (name)
+"""
 _VERIFY_INTERVAL = 1.0  # seconds
+_PING_INTERVAL = 10  # seconds, in which a connection without statements is used; firewalls forget those that are silent
 
 
 class PostgresClaim(ProcessClaim):
@@ -96,8 +109,8 @@ class PostgresClaim(ProcessClaim):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether it was last checked too long ago."""
-        return time.monotonic() - self._checked > _VERIFY_INTERVAL
+        """Whether it was last checked too long ago, or by the process from which this one was forked."""
+        return self.is_forked or time.monotonic() - self._checked > _VERIFY_INTERVAL
 
     def checked(self) -> None:
         """Note that the database has just checked it."""
@@ -107,9 +120,10 @@ class PostgresClaim(ProcessClaim):
         """Verify that it is still held.
 
         Raises:
-            ThreadBusy: another process has claimed the thread.
+            ThreadBusy: another process has claimed the thread, or this one was forked from the one that has.
             StorageError: the server cannot be reached.
         """
+        self.check_process()
         started = time.monotonic()
         self.claims.verify(self.thread_id, self._token)
         self._checked = started
@@ -122,7 +136,8 @@ class PostgresClaim(ProcessClaim):
 class PostgresClaims(ProcessClaims):
     """The claims of this process on the threads of one database.
 
-    A dedicated thread executes all statements, in order of submission.
+    A dedicated thread executes all statements, in order of submission. Each of them ends in time, so that neither who asks nor
+    the end of the process waits for long.
     """
 
     def __init__(self, conninfo: str) -> None:
@@ -132,6 +147,9 @@ class PostgresClaims(ProcessClaims):
         self._turn = threading.Lock()
         self._connection: psycopg.Connection[TupleRow] | None = None
         self._inherited: list[object] = []
+        self._failure = (0.0, "")
+        """When the database could last not be reached, and why."""
+        self._silent_ticks = 0
         self._schema: str | None = None
         """The schema of the table of claims, quoted; None if there is no such table."""
         self._locked: set[str] = set()
@@ -166,6 +184,7 @@ class PostgresClaims(ProcessClaims):
         super().forked()
         self._inherited += [self._worker, self._connection]
         self._worker, self._connection = ThreadPool(1, "crewgraph-claims"), None
+        self._failure = (0.0, "")
         self._turn = threading.Lock()
         self._locked, self._tokens = set(), {}
 
@@ -185,9 +204,7 @@ class PostgresClaims(ProcessClaims):
     def _take(self, thread_id: str, holder: Holder) -> ProcessClaim | Holder:
         try:
             claimed = self._ask(self._lock_thread, thread_id)
-        except StorageError:
-            raise
-        except BaseException:  # Ctrl-C: the thread is locked all the same, and nobody would unlock it
+        except BaseException:  # perhaps Ctrl-C: the thread may be locked all the same, and nobody would unlock it
             self._give_back(thread_id)
             raise
         if isinstance(claimed, Holder):
@@ -195,7 +212,7 @@ class PostgresClaims(ProcessClaims):
         return PostgresClaim(self, thread_id, holder, claimed, self._schema)
 
     def _give_back(self, thread_id: str) -> "Future[None]":
-        return self._submit(self._unlock_thread, thread_id)
+        return self._worker.submit(self._unlock_thread, thread_id)
 
     def _ask(self, work: "Callable[Concatenate[_Connection, _P], _T]", *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
@@ -208,28 +225,54 @@ class PostgresClaims(ProcessClaims):
     def _submit(
         self, work: "Callable[Concatenate[_Connection, _P], _T]", *args: _P.args, **kwargs: _P.kwargs
     ) -> "Future[_T]":
-        return self._worker.submit(self._on_connection, work, *args, **kwargs)
+        return self._worker.submit(self._on_connection, time.monotonic(), work, *args, **kwargs)
 
     def _on_connection(
-        self, work: "Callable[Concatenate[_Connection, _P], _T]", *args: _P.args, **kwargs: _P.kwargs
+        self, asked: float, work: "Callable[Concatenate[_Connection, _P], _T]", *args: _P.args, **kwargs: _P.kwargs
     ) -> _T:
-        """Do some work on the connection; if it is broken, reconnect and retry."""
+        """Do some work on the connection; if it is lost, reconnect and retry.
+
+        What was asked for before the database could not be reached fails, too, instead of waiting for it in its turn.
+        """
         with self._turn:  # after a Ctrl-C, earlier work may still be running on another thread
+            self._silent_ticks = 0
             if self._connection is not None:
                 try:
                     return work(self._connection, *args, **kwargs)
                 except psycopg.OperationalError as error:
-                    _logger.warning(
-                        "The connection that holds the claims on threads is broken; reconnecting: %s", error
-                    )
-                    self._connection.close()
-            return work(self._connect(), *args, **kwargs)
+                    if not is_lost(error):
+                        raise
+                    _logger.warning("The connection that holds the claims on threads is lost; reconnecting: %s", error)
+                    self._forget_connection()
+            failed, why = self._failure
+            if asked < failed:
+                raise psycopg.OperationalError(why)
+            try:
+                return work(self._connect(), *args, **kwargs)
+            except psycopg.OperationalError as error:
+                if is_lost(error):
+                    self._forget_connection()
+                    self._failure = (time.monotonic(), str(error))
+                raise
 
     def _connect(self) -> "_Connection":
         name = f"crewgraph claims of {process_name()}"[:63]
-        connection = psycopg.connect(self._conninfo, autocommit=True, application_name=name)
-        connection.execute(_KEEPALIVE)
-        self._connection, self._locked = connection, set()
+        address = bounded_address(self._conninfo)
+        connection = BoundedConnection.connect(address, autocommit=True, application_name=name)
+        try:
+            check_session(connection, address)
+            connection.execute(_SETTINGS)
+            self._schema = self._read_schema(connection)
+            self._locked = set()
+            for thread_id in self._tokens:  # lock those of the old connection, unless another process was faster
+                self._lock_key(connection, thread_id)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        return connection
+
+    def _read_schema(self, connection: "_Connection") -> str | None:
         row = connection.execute(_SCHEMA).fetchone()
         if row is None:
             with suppress(
@@ -240,10 +283,27 @@ class PostgresClaims(ProcessClaims):
             ):
                 connection.execute(_TABLE)
             row = connection.execute(_SCHEMA).fetchone()
-        self._schema = None if row is None else str(row[0])
-        for thread_id in self._tokens:  # reacquire those of the old connection, unless another process was faster
+        return None if row is None else str(row[0])
+
+    def _forget_connection(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection, self._locked = None, set()
+
+    def _tick(self) -> None:
+        if not self._tokens:
+            without_ticks(self._tick)
+            return
+        self._silent_ticks += 1
+        if self._silent_ticks % _PING_INTERVAL == 0:
+            with suppress(RuntimeError):  # the interpreter ends
+                self._submit(self._ping)
+
+    def _ping(self, connection: "_Connection") -> None:
+        """Keep the connection in use; if it is lost, the threads are locked again before anybody else claims them."""
+        connection.execute("SELECT 1")
+        for thread_id in self._tokens.keys() - self._locked:
             self._lock_key(connection, thread_id)
-        return connection
 
     def _disconnect(self) -> None:
         if self._connection is not None:
@@ -258,6 +318,7 @@ class PostgresClaims(ProcessClaims):
             row = connection.execute(_NOTE, (thread_id, process_name())).fetchone()
             token = cast("tuple[int]", row)[0]
         self._tokens[thread_id] = token
+        on_each_tick(self._tick)
         return token
 
     def _lock_key(self, connection: "_Connection", thread_id: str) -> bool:
@@ -265,19 +326,29 @@ class PostgresClaims(ProcessClaims):
             self._locked.add(thread_id)
         return thread_id in self._locked
 
-    def _unlock_thread(self, connection: "_Connection", thread_id: str) -> None:
-        token = self._tokens.pop(thread_id, None)
-        if self._schema:
-            connection.execute(_FORGET, (thread_id, token))
-        if thread_id in self._locked:
-            self._locked.discard(thread_id)
-            connection.execute(_UNLOCK, (_key(thread_id),))
+    def _unlock_thread(self, thread_id: str) -> None:
+        """Unlock a thread, unless the lock is gone with the connection."""
+        with self._turn:
+            token, connection = self._tokens.pop(thread_id, None), self._connection
+            if connection is None:
+                return
+            try:
+                if self._schema:
+                    connection.execute(_FORGET, (thread_id, token))
+                if thread_id in self._locked:
+                    self._locked.discard(thread_id)
+                    connection.execute(_UNLOCK, (_key(thread_id),))
+            except psycopg.OperationalError as error:
+                if is_lost(error):
+                    self._forget_connection()
+                raise
 
     def _lost(self, connection: "_Connection", thread_id: str, token: int) -> Holder | None:
         """Return the holder that has replaced this process; None if it still holds the claim."""
-        if self._lock_key(connection, thread_id) and (
-            not self._schema or connection.execute(_TOKEN, (thread_id,)).fetchone() == (token,)
-        ):
+        is_locked = self._lock_key(
+            connection, thread_id
+        )  # perhaps not yet, by a session of ours that the server takes for alive
+        if connection.execute(_TOKEN, (thread_id,)).fetchone() == (token,) if self._schema else is_locked:
             return None
         return self._read_holder(connection, thread_id)
 

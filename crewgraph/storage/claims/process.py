@@ -29,7 +29,7 @@ def busy(thread_id: str, holder: Holder) -> ThreadBusy:
 
 
 class ProcessClaim:
-    """A claim of this process; never in doubt while the process lives.
+    """A claim of this process; never lost while the process lives.
 
     It ends at the latest with its run: a run that nothing refers to any longer, such as an abandoned stream whose event loop is
     closed, never gets to closing it.
@@ -42,17 +42,37 @@ class ProcessClaim:
         self._claims, self.thread_id, self._holder = claims, thread_id, holder
         self._awaited: set[Future[Any]] = set()
         self._is_closed = False
+        self._process = os.getpid()
 
     @property
     def is_doubtful(self) -> bool:
         """Whether it may have been lost."""
-        return False
+        return self.is_forked
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether this process was forked from the one that has claimed the thread."""
+        return os.getpid() != self._process
+
+    def check_process(self) -> None:
+        """Check that this is the process that has claimed the thread.
+
+        Raises:
+            ThreadBusy: this process was forked from it.
+        """
+        if self.is_forked:
+            raise ThreadBusy(
+                f"thread `{self.thread_id}` is run by process {self._process}, from which this process was forked. End a forked "
+                "process with `os._exit`, or start programs with `subprocess`."
+            )
 
     def verify(self) -> None:
-        """Do nothing: the claim is held until it is closed."""
+        """Verify that the claim is still held; see `check_process`."""
+        self.check_process()
 
     async def averify(self) -> None:
-        """Do nothing: the claim is held until it is closed."""
+        """Async version of `verify`."""
+        self.verify()
 
     def close(self) -> None:
         """Release the claim. May be called more than once."""

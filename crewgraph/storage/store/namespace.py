@@ -384,9 +384,10 @@ class StoreNamespace:
         except CrewgraphError:
             raise
         except Exception as error:  # any error of any store
-            raise StorageError(
-                f"`{'/'.join(self._labels)}` could not {action}: {type(error).__name__}: {error}"
-            ) from error
+            why = f"{type(error).__name__}: {error}"
+            if type(error).__name__ == "UndefinedTable":  # of psycopg, which is not imported for it
+                why = "the database has no tables for the store: call `setup()` of the store once"
+            raise StorageError(f"`{'/'.join(self._labels)}` could not {action}: {why}") from error
 
 
 class _BatchOperation(Operation):
