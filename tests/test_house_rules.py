@@ -77,6 +77,8 @@ def test_what_is_loaded_by_name_is_not_our_own():
 
 
 TWO_MEANINGS = {
+    "AgentDefinition",  # of a declared crew, as CrewAI calls it
+    "CrewDefinition",
     # CrewAI has the name in several of its modules, and programs import each of them.
     *("AgentAction", "CodeInterpreterTool", "FlowMethod", "HTTPTransport"),
     *(

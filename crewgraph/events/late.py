@@ -4,7 +4,7 @@ from typing import Any
 
 from crewgraph.lazy import Lazy
 
-__all__: list[str] = []  # any name of `crewgraph.events`
+__all__ = []  # any name of `crewgraph.events`
 
 
 def __getattr__(name: str) -> Any:

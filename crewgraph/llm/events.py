@@ -184,13 +184,15 @@ class _ChunkHandler(BaseCallbackHandler):
     def _emit(self, text: str, tool_call: "ToolCall | None") -> None:
         if not crewai_event_bus.wants(late.LLMStreamChunkEvent):
             return
+        from crewgraph.events.llm import LLMCallType
+
         event = late.LLMStreamChunkEvent(
             from_agent=self._agent,
             from_task=self._task,
             chunk=text,
             tool_call=tool_call,
             call_id=self.call_id,
-            call_type=late.LLMCallType.LLM_CALL if tool_call is None else late.LLMCallType.TOOL_CALL,
+            call_type=LLMCallType.LLM_CALL if tool_call is None else LLMCallType.TOOL_CALL,
         )
         crewai_event_bus.emit(self._source, event)
 
@@ -299,6 +301,7 @@ class EventModel(ModelWrapper[Model]):
             self._emit_reasoning(reasoning or message_reasoning(reply["content"], reply["extra"]), call_id)
         self._count(reply.get("model", name), reply["usage"])
         if crewai_event_bus.wants(late.LLMCallCompletedEvent):
+            from crewgraph.events.llm import LLMCallType
 
             def completed(content: Content) -> None:
                 event = late.LLMCallCompletedEvent(
@@ -307,7 +310,7 @@ class EventModel(ModelWrapper[Model]):
                     model=name,
                     messages=openai_messages(messages),
                     response=openai_tool_calls(reply["tool_calls"]) or content,
-                    call_type=late.LLMCallType.TOOL_CALL if reply["tool_calls"] else late.LLMCallType.LLM_CALL,
+                    call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,
                     usage=dict(reply["usage"]) if reply["usage"] else None,
                     call_id=call_id or new_id(),
                     finish_reason=_first_text(metadata, _FINISH_REASONS),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from crewgraph.compiler.flow.running import RUNNING, Running
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
-from crewgraph.events import late
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 
@@ -48,9 +47,12 @@ class _Screen:
                 self._listener = None
 
     def _shows(self, source: object, event: BaseEvent) -> bool:
-        if isinstance(event, late.FlowEvent):
+        from crewgraph.events.crew import CrewBaseEvent
+        from crewgraph.events.flow import FlowEvent
+
+        if isinstance(event, FlowEvent):
             return id(source) in self._shown or any(self._enclosing())
-        if isinstance(event, late.CrewBaseEvent) and any(self._enclosing()):
+        if isinstance(event, CrewBaseEvent) and any(self._enclosing()):
             return True
         from crewgraph.runtime.streaming.items import task_of
 
