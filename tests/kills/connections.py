@@ -1,0 +1,162 @@
+"""PostgreSQL ends the connections of runs at random moments, also during a request to a model and a tool that works once."""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.errors import StorageError
+from crewgraph.tools import tool
+
+__all__ = ["OPTIONS", "STEPS", "LostConnections", "end_connections", "office", "run_lost_connections"]
+
+OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+STEPS = ["model one 0", "pay", "model one 1", "model two 0"]
+_AT_ONCE = 4
+_SECONDS = 0.02  # that a step takes
+_LONGEST = (0.2, 0.06, 0.06)  # seconds until connections are ended, and ended again; a run takes about 0.2
+
+
+def end_connections(dsn: str, name: str | None = None) -> int:
+    """End all connections to the database but this one, or only those of this name; return how many there were."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        ended = connection.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND pid <> pg_backend_pid() AND backend_type = 'client backend' "
+            "AND application_name = coalesce(%s, application_name)",
+            [name],
+        )
+        return len(ended.fetchall())
+
+
+def office(does: Callable[[str], object]) -> Crew:
+    """A crew that pays once; it tells each of its steps when it takes it."""
+
+    @tool(once=True)
+    def pay(bill: str) -> str:
+        """Pay a bill."""
+        does("pay")
+        return "paid"
+
+    def answer(messages: Any) -> Any:
+        asked = "two" if "Second" in str(messages) else "one"
+        turn = sum(message["role"] == "assistant" for message in messages)
+        does(f"model {asked} {turn}")
+        return "Final Answer: done" if asked == "two" or turn else ToolUse("pay", {"bill": "7"})
+
+    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(answer), tools=[pay], max_retry_limit=0)
+    tasks = [Task(name=name, description=name, expected_output="e", agent=clerk) for name in ("First", "Second")]
+    return Crew(agents=[clerk], tasks=tasks, name="office")
+
+
+@dataclass
+class LostConnections:
+    """The results of some runs."""
+
+    runs: int = 0
+    ended: int = 0
+    """Connections that were ended."""
+
+    resumed: int = 0
+    """Errors of the storage after which a run was resumed."""
+
+    repeated: list[str] = field(default_factory=list[str])
+    """Runs that took a step twice."""
+
+    lost: list[str] = field(default_factory=list[str])
+    """Runs that did not end with their result."""
+
+
+class _Run:
+    def __init__(self, dsn: str, program: str, seed: int) -> None:
+        self.chance, self.thread_id, self.seed = random.Random(seed), uuid4().hex, seed
+        # The name tells the connections of runs that go on at the same time.
+        self.plain, self.program, self.dsn = dsn, program, make_conninfo(dsn, application_name=program)
+        self.done, self.outcome = list[str](), LostConnections(runs=1)
+        self.crew = office(self._step)
+
+    def _step(self, name: str) -> None:
+        self.done.append(name)
+        time.sleep(_SECONDS)
+
+    def run(self) -> LostConnections:
+        moments = [self.chance.uniform(0.0, most) for most in _LONGEST[: self.chance.randint(1, len(_LONGEST))]]
+        work = self.chance.choice([self._run, lambda: asyncio.run(self._arun())])
+
+        def end() -> None:
+            for seconds in moments:
+                time.sleep(seconds)
+                self.outcome.ended += end_connections(self.plain, self.program)
+
+        ending = Thread(target=end)
+        ending.start()
+        said: list[str] = []
+        try:
+            while len(said) <= len(_LONGEST):
+                try:
+                    said.append(work())
+                    break
+                except (StorageError, psycopg.Error) as error:
+                    said.append(repr(error))
+                    self.outcome.resumed += 1
+        except Exception as error:  # noqa: BLE001 - told in the table
+            said.append(repr(error))
+        ending.join()
+        if said[-1] != "done":
+            self.outcome.lost.append(f"seed {self.seed}: {said} {self.done}")
+        if len(self.done) > len(set(self.done)):
+            self.outcome.repeated.append(f"seed {self.seed}: {said} {self.done}")
+        return self.outcome
+
+    def _run(self) -> str:
+        with ConnectionPool(self.dsn, min_size=3, max_size=4, kwargs=OPTIONS) as pool:
+            saver = PostgresSaver(pool)  # type: ignore[arg-type]
+            return self.crew.run_or_resume(self.thread_id, checkpointer=saver).raw
+
+    async def _arun(self) -> str:
+        async with AsyncConnectionPool(self.dsn, min_size=3, max_size=4, kwargs=OPTIONS, open=False) as pool:
+            saver = AsyncPostgresSaver(pool)  # type: ignore[arg-type]
+            return (await self.crew.arun_or_resume(self.thread_id, checkpointer=saver)).raw
+
+
+def run_lost_connections(dsn: str, number: int, seed: int) -> LostConnections:
+    """Run crews on a database that ends their connections.
+
+    Args:
+        dsn: the address of a database with LangGraph's tables.
+        number: how many runs.
+        seed: seeds all that is drawn.
+    """
+    outcome, programs = LostConnections(), SimpleQueue[str]()
+    for program in range(_AT_ONCE):
+        programs.put(f"program {program}")
+
+    def run_once(seed: int) -> LostConnections:
+        program = programs.get()
+        try:
+            return _Run(dsn, program, seed).run()
+        finally:
+            programs.put(program)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for one in pool.map(run_once, range(seed, seed + number)):
+            outcome.runs += one.runs
+            outcome.ended += one.ended
+            outcome.resumed += one.resumed
+            outcome.repeated += one.repeated
+            outcome.lost += one.lost
+    return outcome
