@@ -1,12 +1,18 @@
 """A stress test of a queue: many runs, workers that are killed or lose their jobs at random, and a database that restarts.
 
+Other trials stop workers, cancel jobs and raise what ends a program in the middle of effects, or replace all workers again and
+again beside jobs that kill them.
+
 `python -m queues.stress` runs the full test and writes its figures to results.md.
 """
 
 import argparse
 import os
 import random
+import signal
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -16,14 +22,19 @@ from pathlib import Path
 
 from servers.postgres import Postgres, running_postgres
 
+from crewgraph import Crew
 from crewgraph.contrib.queue import Job, Queue
+from crewgraph.contrib.queue.queue import JobInfo
 
-from .sample_crew import TASKS, office
+from .offices import EXITS, LONG, OFFICES, leaving, long_office
+from .sample_crew import TASKS, office, poison
 from .worker_processes import Workers, made_once
 
-__all__ = ["Outcome", "throughput", "trial"]
+__all__ = ["Outcome", "Replacements", "Stops", "replacements", "stops", "throughput", "trial"]
 
 RESULTS = Path(__file__).parent / "results.md"
+_LONGEST = 300.0  # seconds that no trial needs
+_SHORT_GRACE = 0.1  # seconds
 _ROBBING = 3.0  # seconds, far below the ten between two heartbeats: live workers lose their jobs, too
 
 
@@ -62,7 +73,7 @@ def _served(server: Postgres) -> Generator[tuple[Queue, Workers]]:
 
 def _enqueue(queue: Queue, runs: int) -> list[Job]:
     keys = [f"k{number}" for number in range(runs)]
-    return office().enqueue_for_each([{"key": key} for key in keys], thread_ids=keys, queue=queue, retries=20)
+    return office().enqueue_for_each([{"key": key} for key in keys], thread_ids=keys, queue=queue)
 
 
 def trial(
@@ -133,6 +144,183 @@ def _recoveries(workers: Workers, killed: Sequence[tuple[float, int]]) -> list[f
     return found
 
 
+@dataclass
+class Stops:
+    """The result of a trial in which no worker dies, so that every effect is made exactly once."""
+
+    runs: int
+    stops: int = 0
+    """Workers that got SIGTERM, with a grace far shorter than an effect; each was replaced."""
+
+    cancels: int = 0
+    """Jobs that were cancelled while they worked, and retried."""
+
+    exits: int = 0
+    """Runs whose tool raised what ends a program."""
+
+    repeated: list[str] = field(default_factory=list[str])
+    """Threads in which an effect was made twice."""
+
+    lost: list[str] = field(default_factory=list[str])
+    """Runs that did not end with their result and all effects."""
+
+    wrong: list[str] = field(default_factory=list[str])
+    """Runs whose tool raised what ends a program, and that did not fail with it; workers that ended otherwise than by SIGTERM."""
+
+    seconds: float = 0.0
+
+
+def stops(server: Postgres, *, runs: int, exits: int, number: int, seed: int, every: float = 1.0) -> Stops:
+    """Stop workers and cancel jobs in the middle of effects, among runs that raise what ends a program.
+
+    Args:
+        server: The database.
+        runs: How many runs there are of each kind of effect: sync and async tools, ordinary and `once`, and async requests.
+        exits: How many runs raise each of the exceptions, half of them in async tools.
+        number: How many workers.
+        seed: Seeds what happens, and when.
+        every: The mean number of seconds between two events.
+    """
+    chance, outcome = random.Random(seed), Stops(runs * len(OFFICES), exits=exits * len(EXITS))
+    with _served(server) as (queue, workers):
+        orders: list[tuple[Crew, str, dict[str, str]]] = []
+        for made in OFFICES:
+            keys = [f"{made.__name__}-{count}" for count in range(runs)]
+            orders += [(made(), key, {"key": key}) for key in keys]
+        for how in EXITS:
+            tools = [("leave", "aleave")[count % 2] for count in range(exits)]
+            orders += [(leaving(), f"{how}-{count}", {"how": how, "by": by}) for count, by in enumerate(tools)]
+        chance.shuffle(orders)
+        jobs = {key: crew.enqueue(inputs, thread_id=key, queue=queue, retries=0) for crew, key, inputs in orders}
+        living = [_start_stoppable(workers) for _ in range(number)]
+        stopped: list[subprocess.Popen[str]] = []
+        cancelled: set[str] = set()
+        started = time.monotonic()
+        while time.monotonic() - started < _LONGEST:
+            time.sleep(chance.uniform(0.5, 1.5) * every)
+            found = {info.thread_id: info for info in queue.jobs(limit=len(jobs))}
+            open_ones = {key for key, info in found.items() if info.state in ("queued", "working")}
+            if not open_ones | cancelled:
+                break
+            for key in cancelled - open_ones:
+                if found[key].state == "cancelled":
+                    jobs[key].retry()
+            cancelled &= open_ones
+            working = [key for key, info in found.items() if info.state == "working" and key not in cancelled]
+            victim = chance.randrange(number)
+            if living[victim].poll() is not None:
+                outcome.wrong.append(f"a worker ended by itself: {workers.output(workers.running.index(living[victim]))[-500:]}")
+                living[victim] = _start_stoppable(workers)
+            elif chance.random() < 0.5:
+                if any(effect.pid == living[victim].pid for effect in workers.reported()):  # else it has no handler yet
+                    living[victim].send_signal(signal.SIGTERM)
+                    stopped.append(living[victim])
+                    living[victim] = _start_stoppable(workers)
+            elif working:
+                key = chance.choice(working)
+                if jobs[key].cancel():
+                    cancelled.add(key)
+                    outcome.cancels += 1
+        outcome.seconds, outcome.stops = time.monotonic() - started, len(stopped)
+        outcome.wrong += [f"exit code {code} after SIGTERM" for one in stopped if (code := one.wait(60))]
+        found = {info.thread_id: info for info in queue.jobs(limit=len(jobs))}
+        _judge_stops(outcome, found, workers.effects())
+    return outcome
+
+
+def _start_stoppable(workers: Workers) -> "subprocess.Popen[str]":
+    others = [f"--target={made.__module__}:{made.__name__}" for made in (*OFFICES[1:], leaving)]
+    return workers.start(f"--grace={_SHORT_GRACE}", *others, seconds=0.5)
+
+
+def _judge_stops(outcome: Stops, found: dict[str, JobInfo], effects: dict[str, list[str]]) -> None:
+    for key, info in found.items():
+        how, made = key.partition("-")[0], effects.get(key, [])
+        if how not in EXITS:
+            if info.state != "finished" or set(made) != set(TASKS):
+                outcome.lost.append(f"{key} is {info.state} after {made}: {info.error}")
+            elif made != list(TASKS):
+                outcome.repeated.append(f"{key}: {made}")
+        elif info.state != "failed" or type(EXITS[how]).__name__ not in str(info.error):
+            outcome.wrong.append(f"{key} is {info.state}: {info.error}")
+
+
+@dataclass
+class Replacements:
+    """The result of a trial in which all workers are killed at once, again and again, beside jobs that kill them."""
+
+    runs: int
+    fleets: int = 1
+    poisons: int = 0
+    deaths: int = 0
+    """Workers that a job has killed."""
+
+    repeated: list[str] = field(default_factory=list[str])
+    """Threads in which an effect was made again after a later one had begun, which needs its record."""
+
+    lost: list[str] = field(default_factory=list[str])
+    """Runs that did not end with their result."""
+
+    wrong: list[str] = field(default_factory=list[str])
+    """Jobs that kill their workers, and are no dead letters."""
+
+    seconds: float = 0.0
+
+
+def replacements(
+    server: Postgres, *, runs: int, number: int, poisons: int, deaths: int, retries: int, seed: int
+) -> Replacements:
+    """Kill all workers as soon as every run has got further, until all have ended.
+
+    Args:
+        server: The database.
+        runs: How many runs there are.
+        number: How many workers there are at a time.
+        poisons: How many jobs kill their workers.
+        deaths: How many workers each of them kills.
+        retries: How often a run may lose its worker without getting further.
+        seed: Seeds when workers are killed.
+    """
+    chance, outcome = random.Random(seed), Replacements(runs, poisons=poisons)
+    keys = [f"k{count}" for count in range(runs)]
+    options = ("--target=queues.offices:long_office", "--target=queues.sample_crew:poison")
+    with _served(server) as (queue, workers):
+        long_office().enqueue_for_each([{"key": key} for key in keys], thread_ids=keys, queue=queue, retries=retries)
+        for count in range(poisons):
+            poison().enqueue(thread_id=f"poison-{count}", queue=queue, retries=deaths - 1)
+        started, reached, pause = time.monotonic(), dict.fromkeys(keys, 0), 0.0
+        living = [workers.start(*options) for _ in range(number)]
+        while time.monotonic() - started < _LONGEST:
+            time.sleep(0.1)
+            open_ones = [info.thread_id for info in queue.jobs(limit=1000) if info.state in ("queued", "working")]
+            if not open_ones:
+                break
+            for place, one in enumerate(living):
+                if one.poll() is not None:
+                    outcome.deaths += 1
+                    living[place] = workers.start(*options)
+            made = {key: len(set(calls)) for key, calls in workers.effects().items()}
+            left = [key for key in open_ones if key in reached]
+            if left and all(made.get(key, 0) > reached[key] for key in left):
+                time.sleep(chance.uniform(0.0, 1.0))
+                for one in living:
+                    one.kill()
+                reached = {key: len(set(calls)) for key, calls in workers.effects().items()}
+                living = [workers.start(*options) for _ in range(number)]
+                outcome.fleets += 1
+        outcome.seconds = time.monotonic() - started
+        effects = workers.effects()
+        for info in queue.jobs(limit=1000):
+            if info.thread_id.startswith("poison"):
+                if info.state != "failed" or "have died" not in str(info.error):
+                    outcome.wrong.append(f"{info.thread_id} is {info.state}: {info.error}")
+            elif info.state != "finished":
+                outcome.lost.append(f"{info.thread_id} is {info.state}: {info.error}")
+            elif not made_once(effects[info.thread_id], LONG):
+                outcome.repeated.append(f"{info.thread_id}: {effects[info.thread_id]}")
+    return outcome
+
+
 def throughput(server: Postgres, number: int, runs: int) -> float:
     """Return the runs a second that some workers carry, four at a time each."""
     with _served(server) as (queue, workers):
@@ -165,8 +353,65 @@ def main() -> None:
         killed = trial(
             server, runs=given.runs, number=4, kills=given.kills, restart=False, seed=given.seed, stalled_after=60.0
         )
-        print(killed)
-    RESULTS.write_text(_page(rates, robbed, killed, given.seed))
+        print(killed, flush=True)
+    stopped, replaced = further_trials(given.seed)
+    RESULTS.write_text(_page(rates, robbed, killed, given.seed) + _further_page(stopped, replaced))
+    lost = (robbed, killed, stopped, replaced)
+    sys.exit(any(one.repeated for one in lost) or any([stopped.lost, stopped.wrong, replaced.lost, replaced.wrong]))
+
+
+def further_trials(seed: int) -> tuple[Stops, Replacements]:
+    """Run the trials of stops and of replacements whole."""
+    with running_postgres() as server:
+        stopped = stops(server, runs=25, exits=8, number=4, seed=seed)
+        print(stopped, flush=True)
+    with running_postgres() as server:
+        replaced = replacements(server, runs=12, number=2, poisons=2, deaths=2, retries=3, seed=seed)
+        print(replaced, flush=True)
+    return stopped, replaced
+
+
+def _further_page(stopped: Stops, replaced: Replacements) -> str:
+    def rows(*of: tuple[str, object]) -> list[str]:
+        return [f"| {name} | {value} |" for name, value in of]
+
+    lines = [
+        "",
+        "Stops: runs with sync and async tools, ordinary and `once`, and async requests, in the middle of which workers get",
+        f"SIGTERM, with a grace of {_SHORT_GRACE} s, and jobs are cancelled and retried; beside them runs whose tool calls `sys.exit`,",
+        "or raises `KeyboardInterrupt` or `CancelledError`. No worker dies, so every effect is made exactly once.",
+        "",
+        "| | |",
+        "|---|---|",
+        *rows(
+            ("runs", stopped.runs),
+            ("workers stopped and replaced (SIGTERM)", stopped.stops),
+            ("jobs cancelled and retried", stopped.cancels),
+            ("runs that raised what ends a program", stopped.exits),
+            ("**effects made twice**", f"**{len(stopped.repeated)}**"),
+            ("**runs without their result or an effect**", f"**{len(stopped.lost)}**"),
+            ("**wrong statuses, and workers that ended by themselves**", f"**{len(stopped.wrong)}**"),
+            ("total seconds", f"{stopped.seconds:.0f}"),
+        ),
+        "",
+        "Replacements: all workers are killed at once (SIGKILL) and replaced as soon as each run has got further, beside jobs that",
+        f"kill their workers. A run has {len(LONG)} tasks, and may lose its worker three times in a row without getting further.",
+        "",
+        "| | |",
+        "|---|---|",
+        *rows(
+            ("runs", replaced.runs),
+            ("fleets of workers", replaced.fleets),
+            ("jobs that kill their workers", replaced.poisons),
+            ("workers that they killed", replaced.deaths),
+            ("**recorded effects that were repeated**", f"**{len(replaced.repeated)}**"),
+            ("**runs that did not end with their result**", f"**{len(replaced.lost)}**"),
+            ("**jobs that kill their workers, and are no dead letters**", f"**{len(replaced.wrong)}**"),
+            ("total seconds", f"{replaced.seconds:.0f}"),
+        ),
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def _page(rates: dict[int, float], robbed: Outcome, killed: Outcome, seed: int) -> str:
