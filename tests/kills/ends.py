@@ -205,7 +205,9 @@ def main() -> None:
     """Cause many ends on both databases, and write the tables."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--ends", type=int, default=2000, help="number of ends for each database")
-    arguments.add_argument("--runs", type=int, default=500, help="number of runs that lose connections, and that are lost")
+    arguments.add_argument(
+        "--runs", type=int, default=500, help="number of runs that lose connections, and that are lost"
+    )
     arguments.add_argument("--seed", type=int, default=random.randrange(10**6))
     given = arguments.parse_args()
     logging.getLogger("psycopg").setLevel(logging.ERROR)  # it tells of each connection that was ended
@@ -277,7 +279,8 @@ def _page(rows: list[tuple[str, Ends]], connections: LostConnections, losses: Lo
         "",
         "## Of event loops",
         "",
-        f"Runs of {len(losses.lost)} kinds are lost because their event loop is closed, and collected at a random moment of another run.",
+        f"Runs of {len(losses.lost)} kinds are lost because their event loop is closed, and collected at a random moment of",
+        "another run.",
         "",
         "| | |",
         "|---|---|",

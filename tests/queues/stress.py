@@ -181,56 +181,88 @@ def stops(server: Postgres, *, runs: int, exits: int, number: int, seed: int, ev
         seed: Seeds what happens, and when.
         every: The mean number of seconds between two events.
     """
-    chance, outcome = random.Random(seed), Stops(runs * len(OFFICES), exits=exits * len(EXITS))
+    outcome = Stops(runs * len(OFFICES), exits=exits * len(EXITS))
+    orders: list[tuple[Crew, str, dict[str, str]]] = []
+    for made in OFFICES:
+        orders += [(made(), key, {"key": key}) for key in (f"{made.__name__}-{count}" for count in range(runs))]
+    for how in EXITS:
+        tools = [("leave", "aleave")[count % 2] for count in range(exits)]
+        orders += [(leaving(), f"{how}-{count}", {"how": how, "by": by}) for count, by in enumerate(tools)]
     with _served(server) as (queue, workers):
-        orders: list[tuple[Crew, str, dict[str, str]]] = []
-        for made in OFFICES:
-            keys = [f"{made.__name__}-{count}" for count in range(runs)]
-            orders += [(made(), key, {"key": key}) for key in keys]
-        for how in EXITS:
-            tools = [("leave", "aleave")[count % 2] for count in range(exits)]
-            orders += [(leaving(), f"{how}-{count}", {"how": how, "by": by}) for count, by in enumerate(tools)]
-        chance.shuffle(orders)
-        jobs = {key: crew.enqueue(inputs, thread_id=key, queue=queue, retries=0) for crew, key, inputs in orders}
-        living = [_start_stoppable(workers) for _ in range(number)]
-        stopped: list[subprocess.Popen[str]] = []
-        cancelled: set[str] = set()
+        trial = _StopsTrial(queue, workers, orders, number, random.Random(seed))
         started = time.monotonic()
-        while time.monotonic() - started < _LONGEST:
-            time.sleep(chance.uniform(0.5, 1.5) * every)
-            found = {info.thread_id: info for info in queue.jobs(limit=len(jobs))}
-            open_ones = {key for key, info in found.items() if info.state in ("queued", "working")}
-            if not open_ones | cancelled:
-                break
-            for key in cancelled - open_ones:
-                if found[key].state == "cancelled":
-                    jobs[key].retry()
-            cancelled &= open_ones
-            working = [key for key, info in found.items() if info.state == "working" and key not in cancelled]
-            victim = chance.randrange(number)
-            if living[victim].poll() is not None:
-                outcome.wrong.append(f"a worker ended by itself: {workers.output(workers.running.index(living[victim]))[-500:]}")
-                living[victim] = _start_stoppable(workers)
-            elif chance.random() < 0.5:
-                if any(effect.pid == living[victim].pid for effect in workers.reported()):  # else it has no handler yet
-                    living[victim].send_signal(signal.SIGTERM)
-                    stopped.append(living[victim])
-                    living[victim] = _start_stoppable(workers)
-            elif working:
-                key = chance.choice(working)
-                if jobs[key].cancel():
-                    cancelled.add(key)
-                    outcome.cancels += 1
-        outcome.seconds, outcome.stops = time.monotonic() - started, len(stopped)
-        outcome.wrong += [f"exit code {code} after SIGTERM" for one in stopped if (code := one.wait(60))]
-        found = {info.thread_id: info for info in queue.jobs(limit=len(jobs))}
-        _judge_stops(outcome, found, workers.effects())
+        while time.monotonic() - started < _LONGEST and not trial.has_ended():
+            trial.happens()
+            time.sleep(trial.chance.uniform(0.5, 1.5) * every)
+        outcome.seconds = time.monotonic() - started
+        outcome.stops, outcome.cancels = len(trial.stopped), trial.cancels
+        outcome.wrong = trial.ended + [
+            f"exit code {code} after SIGTERM" for one in trial.stopped if (code := one.wait(60))
+        ]
+        _judge_stops(outcome, trial.infos(), workers.effects())
     return outcome
 
 
-def _start_stoppable(workers: Workers) -> "subprocess.Popen[str]":
-    others = [f"--target={made.__module__}:{made.__name__}" for made in (*OFFICES[1:], leaving)]
-    return workers.start(f"--grace={_SHORT_GRACE}", *others, seconds=0.5)
+class _StopsTrial:
+    """The jobs and workers of a trial of stops."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        workers: Workers,
+        orders: list[tuple[Crew, str, dict[str, str]]],
+        number: int,
+        chance: random.Random,
+    ) -> None:
+        self.queue, self.workers, self.chance = queue, workers, chance
+        self.chance.shuffle(orders)
+        self.jobs = {key: crew.enqueue(inputs, thread_id=key, queue=queue, retries=0) for crew, key, inputs in orders}
+        self.living = [self._start() for _ in range(number)]
+        self.stopped: list[subprocess.Popen[str]] = []
+        self.ended: list[str] = []
+        """What workers said that ended by themselves."""
+
+        self.cancels = 0
+        self.cancelled: set[str] = set()
+        """The threads whose jobs are to be retried once they have stopped."""
+
+    def _start(self) -> "subprocess.Popen[str]":
+        others = [f"--target={made.__module__}:{made.__name__}" for made in (*OFFICES[1:], leaving)]
+        return self.workers.start(f"--grace={_SHORT_GRACE}", *others, seconds=0.5)
+
+    def infos(self) -> dict[str, JobInfo]:
+        return {info.thread_id: info for info in self.queue.jobs(limit=len(self.jobs))}
+
+    def has_ended(self) -> bool:
+        """Retry the cancelled jobs that have stopped; return whether all jobs have ended."""
+        infos = self.infos()
+        open_ones = {key for key, info in infos.items() if info.state in ("queued", "working")}
+        has_ended = not open_ones | self.cancelled
+        for key in self.cancelled - open_ones:
+            if infos[key].state == "cancelled":
+                self.jobs[key].retry()
+        self.cancelled &= open_ones
+        return has_ended
+
+    def happens(self) -> None:
+        """Stop a worker, or cancel a job that works."""
+        place = self.chance.randrange(len(self.living))
+        victim = self.living[place]
+        if victim.poll() is not None:
+            self.ended.append(f"a worker ended: {self.workers.output(self.workers.running.index(victim))[-500:]}")
+            self.living[place] = self._start()
+        elif self.chance.random() < 0.5:
+            if any(effect.pid == victim.pid for effect in self.workers.reported()):  # else it may have no handler yet
+                victim.send_signal(signal.SIGTERM)
+                self.stopped.append(victim)
+                self.living[place] = self._start()
+        else:
+            working = [
+                key for key, info in self.infos().items() if info.state == "working" and key not in self.cancelled
+            ]
+            if working and self.jobs[key := self.chance.choice(working)].cancel():
+                self.cancelled.add(key)
+                self.cancels += 1
 
 
 def _judge_stops(outcome: Stops, found: dict[str, JobInfo], effects: dict[str, list[str]]) -> None:
@@ -285,40 +317,49 @@ def replacements(
     keys = [f"k{count}" for count in range(runs)]
     options = ("--target=queues.offices:long_office", "--target=queues.sample_crew:poison")
     with _served(server) as (queue, workers):
+
+        def fleet() -> list["subprocess.Popen[str]"]:
+            return [workers.start(*options) for _ in range(number)]
+
+        def reached() -> dict[str, int]:
+            return {key: len(set(calls)) for key, calls in workers.effects().items()}
+
         long_office().enqueue_for_each([{"key": key} for key in keys], thread_ids=keys, queue=queue, retries=retries)
         for count in range(poisons):
             poison().enqueue(thread_id=f"poison-{count}", queue=queue, retries=deaths - 1)
-        started, reached, pause = time.monotonic(), dict.fromkeys(keys, 0), 0.0
-        living = [workers.start(*options) for _ in range(number)]
-        while time.monotonic() - started < _LONGEST:
-            time.sleep(0.1)
-            open_ones = [info.thread_id for info in queue.jobs(limit=1000) if info.state in ("queued", "working")]
-            if not open_ones:
-                break
-            for place, one in enumerate(living):
-                if one.poll() is not None:
-                    outcome.deaths += 1
-                    living[place] = workers.start(*options)
-            made = {key: len(set(calls)) for key, calls in workers.effects().items()}
-            left = [key for key in open_ones if key in reached]
-            if left and all(made.get(key, 0) > reached[key] for key in left):
+        started, before, living = time.monotonic(), dict[str, int](), fleet()
+        while (open_ones := _open_threads(queue)) and time.monotonic() - started < _LONGEST:
+            dead = [place for place, one in enumerate(living) if one.poll() is not None]
+            for place in dead:
+                living[place] = workers.start(*options)
+            outcome.deaths += len(dead)
+            now, left = reached(), open_ones & {*keys}
+            if left and all(now.get(key, 0) > before.get(key, 0) for key in left):
                 time.sleep(chance.uniform(0.0, 1.0))
                 for one in living:
                     one.kill()
-                reached = {key: len(set(calls)) for key, calls in workers.effects().items()}
-                living = [workers.start(*options) for _ in range(number)]
+                before, living = reached(), fleet()
                 outcome.fleets += 1
+            time.sleep(0.1)
         outcome.seconds = time.monotonic() - started
-        effects = workers.effects()
-        for info in queue.jobs(limit=1000):
-            if info.thread_id.startswith("poison"):
-                if info.state != "failed" or "have died" not in str(info.error):
-                    outcome.wrong.append(f"{info.thread_id} is {info.state}: {info.error}")
-            elif info.state != "finished":
-                outcome.lost.append(f"{info.thread_id} is {info.state}: {info.error}")
-            elif not made_once(effects[info.thread_id], LONG):
-                outcome.repeated.append(f"{info.thread_id}: {effects[info.thread_id]}")
+        _judge_replacements(outcome, queue.jobs(limit=1000), workers.effects())
     return outcome
+
+
+def _open_threads(queue: Queue) -> set[str]:
+    return {info.thread_id for info in queue.jobs(limit=1000) if info.state in ("queued", "working")}
+
+
+def _judge_replacements(outcome: Replacements, found: Sequence[JobInfo], effects: dict[str, list[str]]) -> None:
+    for info in found:
+        told = f"{info.thread_id} is {info.state}: {info.error}"
+        if info.thread_id.startswith("poison"):
+            if info.state != "failed" or "died" not in str(info.error):
+                outcome.wrong.append(told)
+        elif info.state != "finished":
+            outcome.lost.append(told)
+        elif not made_once(effects[info.thread_id], LONG):
+            outcome.repeated.append(f"{info.thread_id}: {effects[info.thread_id]}")
 
 
 def throughput(server: Postgres, number: int, runs: int) -> float:
@@ -378,8 +419,8 @@ def _further_page(stopped: Stops, replaced: Replacements) -> str:
     lines = [
         "",
         "Stops: runs with sync and async tools, ordinary and `once`, and async requests, in the middle of which workers get",
-        f"SIGTERM, with a grace of {_SHORT_GRACE} s, and jobs are cancelled and retried; beside them runs whose tool calls `sys.exit`,",
-        "or raises `KeyboardInterrupt` or `CancelledError`. No worker dies, so every effect is made exactly once.",
+        f"SIGTERM, with a grace of {_SHORT_GRACE} s, and jobs are cancelled and retried; beside them runs whose tool raises",
+        "`SystemExit`, `KeyboardInterrupt` or `CancelledError`. No worker dies, so every effect is made exactly once.",
         "",
         "| | |",
         "|---|---|",
@@ -394,8 +435,8 @@ def _further_page(stopped: Stops, replaced: Replacements) -> str:
             ("total seconds", f"{stopped.seconds:.0f}"),
         ),
         "",
-        "Replacements: all workers are killed at once (SIGKILL) and replaced as soon as each run has got further, beside jobs that",
-        f"kill their workers. A run has {len(LONG)} tasks, and may lose its worker three times in a row without getting further.",
+        "Replacements: all workers are killed at once (SIGKILL) and replaced as soon as each run has got further, beside jobs",
+        f"that kill them. A run has {len(LONG)} tasks, and may lose its worker three times in a row without getting further.",
         "",
         "| | |",
         "|---|---|",
