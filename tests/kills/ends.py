@@ -264,7 +264,7 @@ def _page(rows: list[tuple[str, Ends]], connections: LostConnections, losses: Lo
         "",
         "## Of connections",
         "",
-        "PostgreSQL ends the connections of a run one to three times, also during a request to a model and a tool that works",
+        "PostgreSQL ends all connections of a run one to three times, also during a request to a model and a tool that works",
         "once. Each run has a pool, sync or async.",
         "",
         "| | |",
@@ -272,7 +272,6 @@ def _page(rows: list[tuple[str, Ends]], connections: LostConnections, losses: Lo
     ]
     row("runs", [connections.runs])
     row("connections ended", [connections.ended])
-    row("errors after which a run was resumed", [connections.resumed])
     row("**runs that took a step twice**", [f"**{len(connections.repeated)}**"])
     row("**runs that did not end with their result**", [f"**{len(connections.lost)}**"])
     lines += [
