@@ -300,14 +300,15 @@ class Replacements:
 
 
 def replacements(
-    server: Postgres, *, runs: int, number: int, poisons: int, deaths: int, retries: int, seed: int
+    server: Postgres, *, runs: int, number: int, fleets: int, poisons: int, deaths: int, retries: int, seed: int
 ) -> Replacements:
-    """Kill all workers as soon as every run has got further, until all have ended.
+    """Kill all workers as soon as every run has got further, again and again.
 
     Args:
         server: The database.
         runs: How many runs there are.
         number: How many workers there are at a time.
+        fleets: How often they are replaced, unless all runs have ended before.
         poisons: How many jobs kill their workers.
         deaths: How many workers each of them kills.
         retries: How often a run may lose its worker without getting further.
@@ -334,8 +335,9 @@ def replacements(
                 living[place] = workers.start(*options)
             outcome.deaths += len(dead)
             now, left = reached(), open_ones & {*keys}
-            if left and all(now.get(key, 0) > before.get(key, 0) for key in left):
+            if left and outcome.fleets <= fleets and all(now.get(key, 0) > before.get(key, 0) for key in left):
                 time.sleep(chance.uniform(0.0, 1.0))
+                outcome.deaths += sum(one.poll() is not None for one in living)
                 for one in living:
                     one.kill()
                 before, living = reached(), fleet()
@@ -407,7 +409,7 @@ def further_trials(seed: int) -> tuple[Stops, Replacements]:
         stopped = stops(server, runs=25, exits=8, number=4, seed=seed)
         print(stopped, flush=True)
     with running_postgres() as server:
-        replaced = replacements(server, runs=12, number=2, poisons=2, deaths=2, retries=3, seed=seed)
+        replaced = replacements(server, runs=12, number=2, fleets=20, poisons=2, deaths=2, retries=3, seed=seed)
         print(replaced, flush=True)
     return stopped, replaced
 

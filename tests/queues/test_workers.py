@@ -183,7 +183,7 @@ def test_runs_end_however_often_all_their_workers_are_killed():
     seed = random.randrange(10**6)
     print("seed", seed)
     with running_postgres() as server:
-        outcome = replacements(server, runs=4, number=2, poisons=1, deaths=1, retries=1, seed=seed)
+        outcome = replacements(server, runs=4, number=2, fleets=2, poisons=1, deaths=1, retries=1, seed=seed)
     assert (outcome.repeated, outcome.lost, outcome.wrong) == ([], [], [])
     assert outcome.fleets > 1
 
