@@ -31,6 +31,7 @@ OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_fact
 STEPS = ["model one 0", "pay", "model one 1", "model two 0"]
 _AT_ONCE = 4
 _SECONDS = 0.02  # that a step takes
+_CONNECTIONS = 3  # of a pool
 _MOST = 3  # times that the connections of a run are ended
 _LONGEST = 0.2  # seconds until then; a run takes about as long
 
@@ -98,6 +99,8 @@ class _Run:
         # The name tells the connections of runs that go on at the same time.
         self.plain, self.program, self.dsn = dsn, program, make_conninfo(dsn, application_name=program)
         self.done, self.outcome, self.has_ended = list[str](), LostConnections(runs=1), False
+        self.options: dict[str, Any] = {"min_size": _CONNECTIONS, "max_size": _CONNECTIONS, "kwargs": OPTIONS}
+        self.pool: Any = None
         self.crew = office(self._step)
 
     def _step(self, name: str) -> None:
@@ -121,9 +124,16 @@ class _Run:
         return self.outcome
 
     def _end(self, times: int) -> None:
-        """End connections; after the first time each time in a later step, when what was being stored is stored again."""
+        """End connections; after the first time each time in a later step, when what was being stored is stored again.
+
+        The pool is full then: one that it is about to add would be ended unnoticed.
+        """
         longest = _LONGEST
         for _ in range(times):
+            while not self.has_ended and (
+                self.pool is None or self.pool.get_stats().get("pool_available", 0) < _CONNECTIONS - 1
+            ):
+                time.sleep(0.001)
             time.sleep(self.chance.uniform(0.0, longest))
             self.outcome.ended += end_connections(self.plain, self.program)
             reached, longest = len(self.done), 2 * _SECONDS
@@ -131,13 +141,13 @@ class _Run:
                 time.sleep(0.001)
 
     def _run(self) -> str:
-        with ConnectionPool(self.dsn, min_size=3, max_size=4, kwargs=OPTIONS) as pool:
-            saver = PostgresSaver(pool)  # type: ignore[arg-type]
+        with ConnectionPool(self.dsn, **self.options) as self.pool:
+            saver = PostgresSaver(self.pool)
             return self.crew.run_or_resume(self.thread_id, checkpointer=saver).raw
 
     async def _arun(self) -> str:
-        async with AsyncConnectionPool(self.dsn, min_size=3, max_size=4, kwargs=OPTIONS, open=False) as pool:
-            saver = AsyncPostgresSaver(pool)  # type: ignore[arg-type]
+        async with AsyncConnectionPool(self.dsn, **self.options, open=False) as self.pool:
+            saver = AsyncPostgresSaver(self.pool)
             return (await self.crew.arun_or_resume(self.thread_id, checkpointer=saver)).raw
 
 
