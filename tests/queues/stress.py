@@ -406,7 +406,7 @@ def main() -> None:
 def further_trials(seed: int) -> tuple[Stops, Replacements]:
     """Run the trials of stops and of replacements whole."""
     with running_postgres() as server:
-        stopped = stops(server, runs=25, exits=8, number=4, seed=seed)
+        stopped = stops(server, runs=50, exits=16, number=4, seed=seed, every=0.5)
         print(stopped, flush=True)
     with running_postgres() as server:
         replaced = replacements(server, runs=12, number=2, fleets=20, poisons=2, deaths=2, retries=3, seed=seed)
