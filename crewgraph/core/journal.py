@@ -18,9 +18,9 @@ from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.claims import CLAIM, ThreadClaim, VerifyClaim
 from crewgraph.core.effects import Recorded, StepMark
-from crewgraph.core.limits import METER, SPENT, Meter
+from crewgraph.core.limits import METER, SPENT, Meter, Stopped
 from crewgraph.core.operations import Program, Saving, Sleep
-from crewgraph.core.pregel import Place, failed_save, place_of, written_since_start
+from crewgraph.core.pregel import ERROR, Place, failed_save, place_of, written_since_start
 from crewgraph.core.questions import filed_in
 from crewgraph.errors import CompileError, StorageError, ThreadBusy
 from crewgraph.schema import PlainMapping
@@ -307,6 +307,15 @@ class Journal:
         clock = round(meter.clock, 3)
         yield from self._put(f"{_CLOCKED}{clock}", {SPENT: {"at": clock}})
 
+    def stopped(self, stop: Stopped) -> Program[None]:
+        """Store the error of a run that has reached a limit: LangGraph stores those of exceptions that may be handled.
+
+        Raises:
+            JournalError: it could not be stored.
+        """
+        if self.saver is not None:
+            yield from self._save([(ERROR, stop.why())], self.place.task)
+
     def keep(self) -> Program[None]:
         """Store what is not stored yet, after the body raised an error or a question, for the next attempt."""
         done = {_key(here, effect): record for here, effect, record in self._done}
@@ -321,16 +330,21 @@ class Journal:
             yield from self._put(key, record)
 
     def _put(self, key: str, record: Record) -> Program[None]:
+        yield from self._save([(CHANNEL, record)], f"{self.place.task}#{key}")
+
+    def _save(self, writes: Sequence[tuple[str, object]], task: str) -> Program[None]:
         try:
             if self.claim is not None and not self.claim.is_fenced and self.claim.is_doubtful:
                 yield VerifyClaim(self.claim)
-            yield Saving(self.saver, "put_writes", self._record_home, [(CHANNEL, record)], f"{self.place.task}#{key}")
+            yield Saving(self.saver, "put_writes", self._record_home, writes, task)
         except JournalError:
             raise
         except ThreadBusy as error:
             raise ClaimLost(str(error)) from error
         except Exception as error:  # any error of any checkpointer
-            raise JournalError(f"the result of effect {key.partition('@')[0]} could not be stored: {error}") from error
+            effect = task.partition("#")[2].partition("@")[0]
+            what = f"the result of effect {effect}" if effect else "the error of the run"
+            raise JournalError(f"{what} could not be stored: {error}") from error
 
     def _until_stored(self) -> Program[None]:
         # Parallel branches may wait here at the same time, so nothing is removed while they read it.

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.files import aexpanded, expanded
+from crewgraph.core.loops.bridge import acall
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.plain import unstorable
 from crewgraph.core.replay import is_traced
@@ -107,6 +108,7 @@ class ChatModel:
         self._parameters = parameters
         self._settings = settings or {}
         base, kwargs = _base_of(source)
+        self._blocks = all(map(_is_sync_only, _models_of(source)))
         self._takes_settings = any(map(_takes_any_setting, _models_of(source)))
         self._base = _readable(base)
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
@@ -253,7 +255,10 @@ class ChatModel:
             keywords = {**bound, **self._stop_keywords(stop)}
             while turn.goes_on:
                 try:
-                    turn.add(await runnable.ainvoke(turn.messages, run_config, **keywords))
+                    if self._blocks:
+                        turn.add(await acall(runnable.invoke, turn.messages, run_config, **keywords))
+                    else:
+                        turn.add(await runnable.ainvoke(turn.messages, run_config, **keywords))
                 except structure_errors() as error:
                     turn.add(message_in(error))
         reply = self._reply(turn, stop, structured=not tools)
@@ -355,6 +360,15 @@ class ChatModel:
 def _ends_before(reply: Reply, stop_words: Sequence[str]) -> bool:
     """Whether a reply is a text that goes on after a stop word."""
     return not reply["tool_calls"] and bool(stop_words) and cut_at(reply["content"], stop_words) != reply["content"]
+
+
+def _is_sync_only(model: object) -> bool:
+    """Whether a LangChain model has no async code of its own: LangChain would run it in a thread that nothing can leave."""
+    models = load("langchain_core.language_models")
+    kind: Any = next((base for base in (models.BaseChatModel, models.LLM) if isinstance(model, base)), None)
+    name = "_acall" if kind is models.LLM else "_agenerate"
+    methods = (name, "_astream")
+    return kind is not None and all(getattr(type(model), name) is getattr(kind, name) for name in methods)
 
 
 def _has_class(model: object, names: Sequence[str]) -> bool:
