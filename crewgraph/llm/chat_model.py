@@ -19,6 +19,7 @@ from crewgraph.core.replay import is_traced
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
 from crewgraph.lazy import lazy
+from crewgraph.llm.answer_limits import AnswerClock, AnswerLimits, with_answer_limits
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_bytes
 from crewgraph.llm.capabilities import has_strict_api, supports_stop_words, without_blank
 from crewgraph.llm.conversation import openai_tool, text_of
@@ -87,6 +88,7 @@ class ChatModel:
         parameters: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
         strict: bool = False,
+        limits: AnswerLimits | None = None,
     ) -> None:
         """Wrap a model.
 
@@ -99,9 +101,10 @@ class ChatModel:
             parameters: Parameters for `identity` that the model's class does not expose.
             settings: Further keywords of requests, such as `tool_choice`, in LangChain's form.
             strict: Whether the provider supports strict mode for response formats (`strict: true`).
+            limits: The times for one answer; None for the default ones.
         """
         self.source = source
-        self._strict = strict
+        self._strict, self._limits = strict, limits
         self._offers_tools = native_tools
         self._response_format = response_format
         self._on_answer = on_answer
@@ -192,6 +195,7 @@ class ChatModel:
             parameters=self._parameters,
             settings=settings,
             strict=self._strict,
+            limits=self._limits,
         )
 
     def for_structure(self, structure: type[BaseModel]) -> "ChatModel | None":
@@ -219,7 +223,7 @@ class ChatModel:
         if request is not None and (reply := answer_of_watcher(request)) is not None:
             return reply
         name, (runnable, bound) = self.name, self._runnable_for(tools)
-        with ProviderErrors(name, self.redactor):
+        with ProviderErrors(name, self.redactor, AnswerClock(name, self._limits)):
             sent = expanded(messages)
             turn = ModelTurn(
                 _message_cache.convert(_user_first(sent) if self._user_must_begin else sent), self._protocol
@@ -246,7 +250,7 @@ class ChatModel:
         if request is not None and (reply := answer_of_watcher(request)) is not None:
             return reply
         name, (runnable, bound) = self.name, self._runnable_for(tools, across_loops=True)
-        with ProviderErrors(name, self.redactor):
+        with ProviderErrors(name, self.redactor, AnswerClock(name, self._limits)):
             sent = await aexpanded(messages)
             turn = ModelTurn(
                 _message_cache.convert(_user_first(sent) if self._user_must_begin else sent), self._protocol
@@ -295,6 +299,7 @@ class ChatModel:
                 source = _map_model(source, partial(across_event_loops, make_client=cache(client_of_loops)))
             source = _map_model(source, with_provider_fields)
             source = _map_model(source, with_plain_requests)
+            source = _map_model(source, partial(with_answer_limits, on_loop=across_loops))
             self._bindings[key] = _unbound(self._bind(source, tools))
         return self._bindings[key]
 
