@@ -78,8 +78,8 @@ class AnswerClock:
         left = self.limits.total - (now - self._began)
         url = request.url
         self._place = f" at {url.scheme}://{url.host}{f':{url.port}' if url.port else ''}"
-        if left <= 0:
-            raise self._error("total", request)
+        if left <= 0 or self.reached:
+            raise self._error(self.reached or "total", request)
         if self._asked_at is not None and now - self._asked_at >= self._wait:
             raise self._error(self._of_wait, request)  # the server may still work on the request, which costs
         times = {**(request.extensions.get("timeout") or {})}

@@ -8,6 +8,7 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Literal
 
+from crewgraph.core.cancellation import raised_by_handler
 from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError, PicklableError, unconstructed
 from crewgraph.extras import load
@@ -125,8 +126,8 @@ class ProviderErrors:
                 f"The conversation is too long for the model `{self._model}`: {str(error).rstrip('. ')}. "
                 "Shorten or summarize it, or use a model with a larger context window."
             ) from error
-        if _is_unreadable(error, trace):
-            sent = "" if self._clock is None else self._clock.sent
+        sent = "" if self._clock is None else self._clock.sent
+        if _is_unreadable(error, trace, sent):
             came = f"; it sent {sent}" if sent else ""
             raise UnreadableAnswer(
                 f"The model `{self._model}` sent an answer that cannot be parsed: {str(error).rstrip('. ')}{came}. "
@@ -304,8 +305,15 @@ _PARSE_FAILURES = re.compile(
 )
 
 
-def _is_unreadable(error: Exception, trace: TracebackType | None) -> bool:
+_READERS = ("openai", "anthropic", "google", "ollama", "pydantic")
+"""The packages, beside LangChain's, that read answers."""
+
+
+def _is_unreadable(error: Exception, trace: TracebackType | None, sent: str) -> bool:
     rooms = _packages(trace)
+    if sent and type(error) in {AttributeError, IndexError, KeyError, TypeError, ValueError}:
+        if rooms[-1].startswith("langchain_") or rooms[-1] in _READERS:
+            return not raised_by_handler(error)
     if isinstance(error, json.JSONDecodeError):
         return "openai" in rooms
     if isinstance(error, IndexError):
