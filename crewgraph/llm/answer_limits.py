@@ -22,7 +22,7 @@ from crewgraph.schema import PlainDict
 from crewgraph.settings import model_idle_timeout, model_timeout
 from crewgraph.text import shorten
 
-__all__ = ["ANSWER", "AnswerClock", "AnswerLimits", "has_limits", "with_answer_limits"]
+__all__ = ["ANSWER", "AnswerClock", "AnswerLimits", "with_answer_limits"]
 
 MOST_BYTES = 64 << 20
 """The largest answer, in bytes as they come. One of 128,000 tokens, streamed one by one, has about 45 MB."""
@@ -82,13 +82,14 @@ class AnswerClock:
             raise self._error(self.reached or "total", request)
         if self._asked_at is not None and now - self._asked_at >= self._wait:
             raise self._error(self._of_wait, request)  # the server may still work on the request, which costs
-        times = {**(request.extensions.get("timeout") or {})}
+        times: dict[str, float | None] = {**(request.extensions.get("timeout") or {})}
         own = times.get("read")
         self._wait, self._of_wait = min((left, "total"), (self.limits.idle, "idle"))
         if own is not None and own < self._wait and not self.limits.is_given:
             self._wait, self._of_wait = own, "client"
         for name in ("connect", "write", "pool"):
-            times[name] = self._wait if times.get(name) is None else min(times[name], self._wait)
+            set_time = times.get(name)
+            times[name] = self._wait if set_time is None else min(set_time, self._wait)
         request.extensions["timeout"] = {**times, "read": self._wait}
         self._asked_at = now
 
@@ -119,10 +120,12 @@ class AnswerClock:
             answer = json.loads(body)
         except ValueError:
             return
-        error: Any = answer.get("error") if isinstance(answer, dict) else None
-        if not error or any(answer.get(name) for name in _ANSWERS):
+        fields = cast("PlainDict", answer) if isinstance(answer, dict) else {}
+        error = fields.get("error")
+        if not error or any(fields.get(name) for name in _ANSWERS):
             return
-        codes = (error.get("code"), error.get("status")) if isinstance(error, dict) else ()
+        said = cast("PlainDict", error) if isinstance(error, dict) else {}
+        codes = (said.get("code"), said.get("status"))
         numbers = [int(code) for code in map(str, codes) if code.isdigit()]
         response.status_code = next((code for code in numbers if 400 <= code < 600), 502)
         self.note = (
@@ -218,7 +221,7 @@ def _package_of(part: Any) -> str:
 def _stream_class(package: str) -> Any:
     httpx = load(package)
 
-    class CountedStream(httpx.SyncByteStream, httpx.AsyncByteStream):  # pyright: ignore[reportUntypedBaseClass]
+    class CountedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         def __init__(self, stream: Any, clock: AnswerClock, request: Any) -> None:
             self._stream, self._clock, self._request = stream, clock, request
 
@@ -285,11 +288,6 @@ def with_answer_limits(model: object, *, on_loop: bool) -> object:
             name: calls if _HOOKS[name] in calls else [*calls, _HOOKS[name]] for name, calls in hooks.items()
         }
     return model
-
-
-def has_limits(model: object) -> bool:
-    """Whether the total time of a LangChain model's answers on an event loop is limited by the hooks."""
-    return bool(_clients_of(model, True))
 
 
 def _clients_of(model: object, on_loop: bool) -> list[Any]:

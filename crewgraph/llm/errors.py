@@ -311,9 +311,9 @@ _READERS = ("openai", "anthropic", "google", "ollama", "pydantic")
 
 def _is_unreadable(error: Exception, trace: TracebackType | None, sent: str) -> bool:
     rooms = _packages(trace)
-    if sent and type(error) in {AttributeError, IndexError, KeyError, TypeError, ValueError}:
-        if rooms[-1].startswith("langchain_") or rooms[-1] in _READERS:
-            return not raised_by_handler(error)
+    is_reading = bool(sent) and (rooms[-1].startswith("langchain_") or rooms[-1] in _READERS)
+    if is_reading and type(error) in {AttributeError, IndexError, KeyError, TypeError, ValueError}:
+        return not raised_by_handler(error)
     if isinstance(error, json.JSONDecodeError):
         return "openai" in rooms
     if isinstance(error, IndexError):
