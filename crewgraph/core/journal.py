@@ -23,7 +23,6 @@ from crewgraph.core.operations import Program, Saving, Sleep
 from crewgraph.core.pregel import ERROR, Place, failed_save, place_of, written_since_start
 from crewgraph.core.questions import filed_in
 from crewgraph.errors import CompileError, StorageError, ThreadBusy
-from crewgraph.schema import PlainMapping
 
 __all__ = [
     "CHANNEL",
@@ -136,10 +135,7 @@ class Journal:
         self.place: Place = place_of(config)
         self.claim: ThreadClaim | None = (config.get("configurable") or {}).get(CLAIM)
         self.saver = self.place.saver if self.place.home is not None else None
-        self._record_home = self.place.home  # with the claim, which our saver and Postgres check in each transaction
-        if self.claim is not None and self.place.home is not None:
-            place: PlainMapping = self.place.home.get("configurable") or {}
-            self._record_home = {"configurable": {**place, CLAIM: self.claim}}
+        self._record_home = self._claimed(self.place.home)
         # With durability "exit" nothing is stored before the end of the run; neither are the records.
         self._late = self.place.durability == "exit"
         # Records not stored yet. Without a checkpointer they never are, and need no digest unless the attempt fails.
@@ -313,8 +309,12 @@ class Journal:
         Raises:
             JournalError: it could not be stored.
         """
-        if self.saver is not None:
-            yield from self._save([(ERROR, stop.why())], self.place.task)
+        if self.saver is None:
+            return
+        writes = [(ERROR, stop.why())]
+        yield from self._save(writes, self.place.task)
+        if self.stepwise and len(self.place.above) > 1:  # the node of the graph around these steps is stopped, too
+            yield from self._save(writes, self.place.task, self._claimed(self.place.above[-2]))
 
     def keep(self) -> Program[None]:
         """Store what is not stored yet, after the body raised an error or a question, for the next attempt."""
@@ -332,11 +332,19 @@ class Journal:
     def _put(self, key: str, record: Record) -> Program[None]:
         yield from self._save([(CHANNEL, record)], f"{self.place.task}#{key}")
 
-    def _save(self, writes: Sequence[tuple[str, object]], task: str) -> Program[None]:
+    def _claimed(self, address: RunnableConfig | None) -> RunnableConfig | None:
+        """Return the address of a checkpoint with the claim, which our saver and Postgres check in each transaction."""
+        if self.claim is None or address is None:
+            return address
+        return {"configurable": {**(address.get("configurable") or {}), CLAIM: self.claim}}
+
+    def _save(
+        self, writes: Sequence[tuple[str, object]], task: str, home: RunnableConfig | None = None
+    ) -> Program[None]:
         try:
             if self.claim is not None and not self.claim.is_fenced and self.claim.is_doubtful:
                 yield VerifyClaim(self.claim)
-            yield Saving(self.saver, "put_writes", self._record_home, writes, task)
+            yield Saving(self.saver, "put_writes", home or self._record_home, writes, task)
         except JournalError:
             raise
         except ThreadBusy as error:

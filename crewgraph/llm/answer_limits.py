@@ -24,7 +24,7 @@ from crewgraph.text import shorten
 
 __all__ = ["ANSWER", "AnswerClock", "AnswerLimits", "with_answer_limits"]
 
-MOST_BYTES = 64 << 20
+_MOST_BYTES = 64 << 20
 """The largest answer, in bytes as they come. One of 128,000 tokens, streamed one by one, has about 45 MB."""
 
 _MOST_SHOWN = 500
@@ -69,7 +69,8 @@ class AnswerClock:
         self._model, self._place = model, ""
         self._began = time.monotonic()
         self._asked_at: float | None = None
-        self._wait, self._of_wait = inf, "idle"
+        self._wait = inf
+        self._of_wait: Literal["total", "idle", "client"] = "idle"
         self._received, self._sent = 0, b""
 
     def ask(self, request: Any) -> None:
@@ -84,7 +85,9 @@ class AnswerClock:
             raise self._error(self._of_wait, request)  # the server may still work on the request, which costs
         times: dict[str, float | None] = {**(request.extensions.get("timeout") or {})}
         own = times.get("read")
-        self._wait, self._of_wait = min((left, "total"), (self.limits.idle, "idle"))
+        self._wait, self._of_wait = left, "total"
+        if self.limits.idle < left:
+            self._wait, self._of_wait = self.limits.idle, "idle"
         if own is not None and own < self._wait and not self.limits.is_given:
             self._wait, self._of_wait = own, "client"
         for name in ("connect", "write", "pool"):
@@ -97,7 +100,7 @@ class AnswerClock:
         """Watch the body of a response, whose head has come."""
         self._asked_at, self._received, self.note = None, 0, ""
         length = response.headers.get("content-length", "")
-        if length.isdigit() and int(length) > MOST_BYTES:
+        if length.isdigit() and int(length) > _MOST_BYTES:
             self._received = int(length)
             raise self._error("size", response.request)
         is_sync = hasattr(response.stream, "__iter__")
@@ -135,14 +138,21 @@ class AnswerClock:
     def count(self, size: int, request: Any) -> None:
         """Count bytes of the answer; raise if it is too large, or takes too long."""
         self._received += size
-        if self._received > MOST_BYTES:
+        if self._received > _MOST_BYTES:
             raise self._error("size", request)
         if time.monotonic() - self._began > self.limits.total:
             raise self._error("total", request)
 
-    def silent(self, request: Any = None) -> Exception:
+    def silent(self, request: Any) -> Exception:
         """Return the error for a read that took too long."""
-        return self._error("total" if time.monotonic() - self._began >= self.limits.total else self._of_wait, request)
+        self.read_timed_out()
+        return self._error(self.reached, request)
+
+    def read_timed_out(self) -> None:
+        """Say which limit was reached by a read that took too long; none if the hooks saw no request."""
+        if self._place:
+            is_over = time.monotonic() - self._began >= self.limits.total
+            self.reached = "total" if is_over else self._of_wait
 
     @property
     def sent(self) -> str:
@@ -172,13 +182,13 @@ class AnswerClock:
                 )
             case _:
                 return (
-                    f"{who} sent an answer of more than {MOST_BYTES >> 20} MB ({self._received:,} bytes), which no model writes. "
-                    "Check the server, and what is between it and here."
+                    f"{who} sent an answer of more than {_MOST_BYTES >> 20} MB ({self._received:,} bytes), which no "
+                    "model writes. Check the server, and what is between it and here."
                 )
 
     def _error(self, reached: Any, request: Any) -> Exception:
         self.reached = reached
-        agent = str(request.headers.get("user-agent", "")).lower() if request is not None else ""
+        agent = str(request.headers.get("user-agent", "")).lower()
         for package in ("openai", "anthropic"):  # they repeat a request after all errors but their own
             if package in agent and (module := sys.modules.get(package)) is not None:
                 return module.APITimeoutError(request=request)

@@ -107,12 +107,14 @@ class ProviderErrors:
         self._model, self._redactor, self._clock = model, redactor, clock
 
     def __enter__(self) -> None:
-        self._token = ANSWER.set(self._clock)
+        if self._clock is not None:
+            self._token = ANSWER.set(self._clock)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
-        give_back(self._token)
+        if self._clock is not None:
+            give_back(self._token)
         if not isinstance(error, Exception):
             return False
         self._raise_limit(error)
@@ -133,8 +135,7 @@ class ProviderErrors:
                 f"The model `{self._model}` sent an answer that cannot be parsed: {str(error).rstrip('. ')}{came}. "
                 "Check that its `base_url` is the address of an OpenAI-compatible API; most end in /v1."
             ) from error
-        if isinstance(error, RuntimeError) and str(error) == "Event loop is closed":
-            note_once(error, _FOREIGN_LOOP.format(model=self._model))
+        self._note(error)
         bases = {base.__name__ for base in type(error).__mro__}
         if bases & _UNREACHED and not isinstance(error, ConnectionError):
             text = f"{_unreached(self._model, error)}: {_with_reason(error)}"
@@ -146,16 +147,20 @@ class ProviderErrors:
             raise _derived(error, error.args) from error.__cause__
         return False
 
+    def _note(self, error: Exception) -> None:
+        if isinstance(error, RuntimeError) and str(error) == "Event loop is closed":
+            note_once(error, _FOREIGN_LOOP.format(model=self._model))
+        if self._clock is not None and self._clock.note:
+            note_once(error, self._clock.note)
+
     def _raise_limit(self, error: Exception) -> None:
         """Raise the error of a limit of the answer, if that is what ended it."""
         clock = self._clock
         if clock is None:
             return
-        if clock.note:
-            note_once(error, clock.note)
         bases = {base.__name__ for base in type(error).__mro__}
         if not clock.reached and "TimeoutException" in {base.__name__ for base in _kinds_in(error)}:
-            clock.silent()
+            clock.read_timed_out()
         if clock.reached == "size":
             raise AnswerTooLarge(clock.text) from error.__cause__
         if clock.reached and bases & {"APITimeoutError", "TimeoutException"}:

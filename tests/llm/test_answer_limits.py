@@ -88,7 +88,8 @@ def body(text: str) -> Sends:
 
 def silence(connection: socket.socket) -> None:
     connection.settimeout(30)
-    connection.recv(1)  # until the client leaves
+    while connection.recv(65536):  # until the client leaves
+        pass
 
 
 def drip(kind: str, piece: bytes) -> Sends:
