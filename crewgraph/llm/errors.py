@@ -128,7 +128,7 @@ class ProviderErrors:
                 f"The conversation is too long for the model `{self._model}`: {str(error).rstrip('. ')}. "
                 "Shorten or summarize it, or use a model with a larger context window."
             ) from error
-        sent = "" if self._clock is None else self._clock.sent
+        sent = "" if self._clock is None else self._redactor().redact(self._clock.sent)
         if _is_unreadable(error, trace, sent):
             came = f"; it sent {sent}" if sent else ""
             raise UnreadableAnswer(
@@ -151,7 +151,7 @@ class ProviderErrors:
         if isinstance(error, RuntimeError) and str(error) == "Event loop is closed":
             note_once(error, _FOREIGN_LOOP.format(model=self._model))
         if self._clock is not None and self._clock.note:
-            note_once(error, self._clock.note)
+            note_once(error, self._redactor().redact(self._clock.note))
 
     def _raise_limit(self, error: Exception) -> None:
         """Raise the error of a limit of the answer, if that is what ended it."""
