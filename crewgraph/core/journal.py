@@ -341,7 +341,7 @@ class Journal:
         home = self._record_home
         if synced and home is not None:
             home = RunnableConfig(configurable={**(home.get("configurable") or {}), SYNCED: True})
-        yield from self._save([(CHANNEL, record)], f"{self.place.task}#{key}", home)
+        return self._save([(CHANNEL, record)], f"{self.place.task}#{key}", home)
 
     def _claimed(self, address: RunnableConfig | None) -> RunnableConfig | None:
         """Return the address of a checkpoint with the claim, which our saver and Postgres check in each transaction."""
