@@ -15,6 +15,8 @@ __all__ = [
     "is_off",
     "knowledge_dir",
     "longest_retry_after",
+    "model_idle_timeout",
+    "model_timeout",
     "prices_file",
     "prompts_file",
     "retention_days",
@@ -26,6 +28,8 @@ __all__ = [
 _CODE_IMAGE = "python:3.12-slim"
 _DAY_LIMIT = 30
 _RETRY_AFTER = 600
+_MODEL_TIMEOUT = 3600
+_MODEL_IDLE_TIMEOUT = 600
 _BYTE_LIMIT = 1 << 30
 
 
@@ -83,6 +87,16 @@ def prompts_file() -> Path | None:
 def longest_retry_after() -> float:
     """Return the longest `Retry-After` to honour, in seconds (`CREWGRAPH_MAX_RETRY_AFTER`; 0 never waits)."""
     return _number("CREWGRAPH_MAX_RETRY_AFTER", _RETRY_AFTER)
+
+
+def model_timeout() -> float:
+    """Return the total time for one answer of a model, in seconds (`CREWGRAPH_MODEL_TIMEOUT`)."""
+    return _number("CREWGRAPH_MODEL_TIMEOUT", _MODEL_TIMEOUT)
+
+
+def model_idle_timeout() -> float:
+    """Return the longest time in which nothing of an answer comes, in seconds (`CREWGRAPH_MODEL_IDLE_TIMEOUT`)."""
+    return _number("CREWGRAPH_MODEL_IDLE_TIMEOUT", _MODEL_IDLE_TIMEOUT)
 
 
 def code_image() -> str:

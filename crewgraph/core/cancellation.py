@@ -22,10 +22,12 @@ from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
     "ABANDONED",
+    "GIVEN_UP",
     "SUPERVISION",
     "UNDERWAY",
     "Cancellation",
     "ExitRequested",
+    "GivenUp",
     "RunAbandoned",
     "Supervision",
     "Underway",
@@ -261,7 +263,7 @@ def abandon() -> None:
         left.is_requested = True
 
 
-class _GivenUp:
+class GivenUp:
     """Whether the results of some threads are still awaited, and the listeners to notify when not."""
 
     def __init__(self) -> None:
@@ -270,6 +272,7 @@ class _GivenUp:
         self._listeners: dict[int, Callable[[], None]] = {}
 
     def notify(self) -> None:
+        """Call the listeners."""
         with self._lock:
             self._is_notified = True
             listeners = list(self._listeners.values())
@@ -277,6 +280,7 @@ class _GivenUp:
             listener()
 
     def add(self, listener: Callable[[], None]) -> None:
+        """Call a listener, from any thread, when the results are no longer awaited: at once if they are not."""
         with self._lock:
             self._listeners[id(listener)] = listener
             is_notified = self._is_notified
@@ -284,19 +288,21 @@ class _GivenUp:
             listener()
 
     def remove(self, listener: Callable[[], None]) -> None:
+        """Forget a listener."""
         with self._lock:
             self._listeners.pop(id(listener), None)
 
 
-_given_up: ContextVar[_GivenUp | None] = ContextVar("crewgraph_given_up", default=None)
+GIVEN_UP: ContextVar[GivenUp | None] = ContextVar("crewgraph_given_up", default=None)
+"""Whether the result of the running thread is awaited; None if nobody can tell."""
 
 
 @contextmanager
 def giving_up() -> Generator[None]:
     """Notify the threads that a block starts, in copies of its context, when the block fails."""
-    given_up = _GivenUp()
+    given_up = GivenUp()
     with when_given_up(given_up.notify):
-        token = _given_up.set(given_up)
+        token = GIVEN_UP.set(given_up)
         try:
             yield
         except BaseException:  # also a cancellation
@@ -309,15 +315,15 @@ def giving_up() -> Generator[None]:
 @contextmanager
 def notifying_later() -> Generator[Callable[[], None]]:
     """Yield the function that notifies the threads that a block starts; they may outlive the block."""
-    given_up = _GivenUp()
-    with scoped(_given_up, given_up):
+    given_up = GivenUp()
+    with scoped(GIVEN_UP, given_up):
         yield given_up.notify
 
 
 @contextmanager
 def when_given_up(listener: Callable[[], None]) -> Generator[None]:
     """Call a listener, from another thread, when the result of this block's thread is no longer awaited."""
-    given_up = _given_up.get()
+    given_up = GIVEN_UP.get()
     if given_up is None:
         yield
         return

@@ -68,6 +68,8 @@ def run_body(body: Body[T], journal: Journal, path: str = "") -> Program[T]:
         yield from journal.keep()
         if isinstance(error, (Exception, ExitRequested, Stopped)) and not isinstance(error, JournalError):
             yield from journal.clocked()
+        if isinstance(error, Stopped):
+            yield from journal.stopped(error)
         if isinstance(error, ParentCommand):
             node = (journal.config.get("metadata") or {}).get("langgraph_node")
             raise refused_command(error, f"`{node}`") from None

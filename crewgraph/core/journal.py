@@ -19,12 +19,11 @@ from langchain_core.runnables import RunnableConfig
 from crewgraph.core.cancellation import SUPERVISION, report_progress
 from crewgraph.core.claims import CLAIM, ThreadClaim, VerifyClaim
 from crewgraph.core.effects import Recorded, StepMark
-from crewgraph.core.limits import METER, SPENT, Meter
+from crewgraph.core.limits import METER, SPENT, Meter, Stopped
 from crewgraph.core.operations import Program, Saving, Sleep
-from crewgraph.core.pregel import OWN_KEY, Place, failed_save, place_of, written_since_start
+from crewgraph.core.pregel import ERROR, OWN_KEY, Place, failed_save, place_of, written_since_start
 from crewgraph.core.questions import filed_in
 from crewgraph.errors import CompileError, StorageError, ThreadBusy
-from crewgraph.schema import PlainMapping
 
 __all__ = [
     "CHANNEL",
@@ -142,10 +141,7 @@ class Journal:
         self.place: Place = place_of(config)
         self.claim: ThreadClaim | None = (config.get("configurable") or {}).get(CLAIM)
         self.saver = self.place.saver if self.place.home is not None else None
-        self._record_home = self.place.home  # with the claim, which our saver and Postgres check in each transaction
-        if self.claim is not None and self.place.home is not None:
-            place: PlainMapping = self.place.home.get("configurable") or {}
-            self._record_home = {"configurable": {**place, CLAIM: self.claim}}
+        self._record_home = self._claimed(self.place.home)
         # With durability "exit" nothing is stored before the end of the run; neither are the records.
         self._late = self.place.durability == "exit"
         # Records not stored yet. Without a checkpointer they never are, and need no digest unless the attempt fails.
@@ -315,6 +311,19 @@ class Journal:
         clock = round(meter.clock, 3)
         yield from self._put(f"{_CLOCKED}{clock}", {SPENT: {"at": clock}})
 
+    def stopped(self, stop: Stopped) -> Program[None]:
+        """Store the error of a run that has reached a limit: LangGraph stores those of exceptions that may be handled.
+
+        Raises:
+            JournalError: it could not be stored.
+        """
+        if self.saver is None:
+            return
+        writes = [(ERROR, stop.why())]
+        yield from self._save(writes, self.place.task)
+        if self.stepwise and len(self.place.above) > 1:  # the node of the graph around these steps is stopped, too
+            yield from self._save(writes, self.place.task, self._claimed(self.place.above[-2]))
+
     def keep(self) -> Program[None]:
         """Store what is not stored yet, after the body raised an error or a question, for the next attempt."""
         done = {_key(here, effect): record for here, effect, record in self._done}
@@ -331,17 +340,30 @@ class Journal:
     def _put(self, key: str, record: Record, *, synced: bool = False) -> Program[None]:
         home = self._record_home
         if synced and home is not None:
-            home = {"configurable": {**(home.get("configurable") or {}), SYNCED: True}}
+            home = RunnableConfig(configurable={**(home.get("configurable") or {}), SYNCED: True})
+        return self._save([(CHANNEL, record)], f"{self.place.task}#{key}", home)
+
+    def _claimed(self, address: RunnableConfig | None) -> RunnableConfig | None:
+        """Return the address of a checkpoint with the claim, which our saver and Postgres check in each transaction."""
+        if self.claim is None or address is None:
+            return address
+        return {"configurable": {**(address.get("configurable") or {}), CLAIM: self.claim}}
+
+    def _save(
+        self, writes: Sequence[tuple[str, object]], task: str, home: RunnableConfig | None = None
+    ) -> Program[None]:
         try:
             if self.claim is not None and not self.claim.is_fenced and self.claim.is_doubtful:
                 yield VerifyClaim(self.claim)
-            yield Saving(self.saver, "put_writes", home, [(CHANNEL, record)], f"{self.place.task}#{key}")
+            yield Saving(self.saver, "put_writes", home or self._record_home, writes, task)
         except JournalError:
             raise
         except ThreadBusy as error:
             raise ClaimLost(str(error)) from error
         except Exception as error:  # any error of any checkpointer
-            raise JournalError(f"the result of effect {key.partition('@')[0]} could not be stored: {error}") from error
+            effect = task.partition("#")[2].partition("@")[0]
+            what = f"the result of effect {effect}" if effect else "the error of the run"
+            raise JournalError(f"{what} could not be stored: {error}") from error
 
     def _until_stored(self) -> Program[None]:
         # Parallel branches may wait here at the same time, so nothing is removed while they read it.

@@ -18,7 +18,7 @@ from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.loops.bridge import TimeIsUp, acall, call, to_its_end, wait_in_thread, wait_on_loop
-from crewgraph.core.loops.threads import TrackingThreadPool
+from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached
@@ -321,14 +321,14 @@ class Parallel(Operation):
                 return error
 
         # A separate pool: a shared one deadlocks when a branch holds branches.
-        pool = TrackingThreadPool(len(self.programs), "crewgraph-branch")
+        pool = ThreadPool(len(self.programs), "crewgraph-branch")
         try:
             with giving_up():
                 started = [pool.submit(branch, program) for program in self.programs]
                 results = [future.result() for future in started]
         except BaseException as error:
-            if cause := interrupt_in(error):
-                leave_threads(pool, pool.unfinished(), self.claim, cause)
+            if interrupt_in(error):
+                leave_threads(pool, self.claim)
             else:
                 pool.shutdown()
             raise

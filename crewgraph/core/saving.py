@@ -12,6 +12,7 @@ on; if the installed LangGraph lacks it, or another library has wrapped its meth
 
 import asyncio
 import inspect
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -34,7 +35,7 @@ else:
 
 from crewgraph.core.claims import claim_in
 from crewgraph.core.interruption import interrupt_in, leave_threads
-from crewgraph.core.loops.threads import TrackingThreadPool
+from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.core.pregel import trace_on_demand, with_loops_above
 from crewgraph.core.supersteps import LeanLoop, NodeRunner, with_globals
 
@@ -138,12 +139,13 @@ class _PoolOnDemand(BackgroundExecutor):
         self._config = config
 
     @cached_property
-    def executor(self) -> TrackingThreadPool:
-        return self.stack.enter_context(TrackingThreadPool(self._config.get("max_concurrency"), "crewgraph-node"))
+    def executor(self) -> ThreadPool:
+        most = self._config.get("max_concurrency") or min(32, (os.cpu_count() or 1) + 4)  # as LangGraph's own
+        return self.stack.enter_context(ThreadPool(most, "crewgraph-node"))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool | None:
-        if "executor" in vars(self) and (cause := interrupt_in(error)):
-            leave_threads(self.executor, self.executor.unfinished(), claim_in(self._config), cause)
+        if "executor" in vars(self) and interrupt_in(error):
+            leave_threads(self.executor, claim_in(self._config))
             return None
         return super().__exit__(kind, error, trace)
 

@@ -12,11 +12,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from crewgraph.core.files import aexpanded, expanded
+from crewgraph.core.loops.bridge import acall
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.plain import unstorable
 from crewgraph.core.replay import is_traced
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
+from crewgraph.llm.answer_limits import AnswerClock, AnswerLimits, with_answer_limits
 from crewgraph.llm.call_model import as_plain_data, cut_at, read_answer, with_bytes
 from crewgraph.llm.capabilities import has_strict_api, supports_stop_words, without_blank
 from crewgraph.llm.conversation import openai_tool, text_of
@@ -82,6 +84,7 @@ class ChatModel:
         parameters: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
         strict: bool = False,
+        limits: AnswerLimits | None = None,
     ) -> None:
         """Wrap a model.
 
@@ -94,15 +97,17 @@ class ChatModel:
             parameters: Parameters for `identity` that the model's class does not expose.
             settings: Further keywords of requests, such as `tool_choice`, in LangChain's form.
             strict: Whether the provider supports strict mode for response formats (`strict: true`).
+            limits: The times for one answer; None for the default ones.
         """
         self.source = source
-        self._strict = strict
+        self._strict, self._limits = strict, limits
         self._offers_tools = native_tools
         self._response_format = response_format
         self._on_answer = on_answer
         self._parameters = parameters
         self._settings = settings or {}
         base, kwargs = _base_of(source)
+        self._blocks = all(map(_is_sync_only, _models_of(source)))
         self._takes_settings = any(map(_takes_any_setting, _models_of(source)))
         self._base = _readable(base)
         self._stop = list(dict.fromkeys([*stop, *(kwargs.get("stop") or _own_stop(self._base))]))
@@ -186,6 +191,7 @@ class ChatModel:
             parameters=self._parameters,
             settings=settings,
             strict=self._strict,
+            limits=self._limits,
         )
 
     def for_structure(self, structure: type[BaseModel]) -> "ChatModel | None":
@@ -213,7 +219,7 @@ class ChatModel:
         if request is not None and (reply := answer_of_watcher(request)) is not None:
             return reply
         name, (runnable, bound) = self.name, self._runnable_for(tools)
-        with ProviderErrors(name, self.redactor):
+        with ProviderErrors(name, self.redactor, AnswerClock(name, self._limits)):
             sent = expanded(messages)
             turn = ModelTurn(
                 _message_cache.convert(_user_first(sent) if self._user_must_begin else sent), self._protocol
@@ -240,7 +246,7 @@ class ChatModel:
         if request is not None and (reply := answer_of_watcher(request)) is not None:
             return reply
         name, (runnable, bound) = self.name, self._runnable_for(tools, across_loops=True)
-        with ProviderErrors(name, self.redactor):
+        with ProviderErrors(name, self.redactor, AnswerClock(name, self._limits)):
             sent = await aexpanded(messages)
             turn = ModelTurn(
                 _message_cache.convert(_user_first(sent) if self._user_must_begin else sent), self._protocol
@@ -249,7 +255,10 @@ class ChatModel:
             keywords = {**bound, **self._stop_keywords(stop)}
             while turn.goes_on:
                 try:
-                    turn.add(await runnable.ainvoke(turn.messages, run_config, **keywords))
+                    if self._blocks:
+                        turn.add(await acall(runnable.invoke, turn.messages, run_config, **keywords))
+                    else:
+                        turn.add(await runnable.ainvoke(turn.messages, run_config, **keywords))
                 except structure_errors() as error:
                     turn.add(message_in(error))
         reply = self._reply(turn, stop, structured=not tools)
@@ -286,6 +295,7 @@ class ChatModel:
                 source = _map_model(source, partial(across_event_loops, make_client=cache(client_of_loops)))
             source = _map_model(source, with_provider_fields)
             source = _map_model(source, with_plain_requests)
+            source = _map_model(source, partial(with_answer_limits, on_loop=across_loops))
             self._bindings[key] = _unbound(self._bind(source, tools))
         return self._bindings[key]
 
@@ -351,6 +361,15 @@ class ChatModel:
 def _ends_before(reply: Reply, stop_words: Sequence[str]) -> bool:
     """Whether a reply is a text that goes on after a stop word."""
     return not reply["tool_calls"] and bool(stop_words) and cut_at(reply["content"], stop_words) != reply["content"]
+
+
+def _is_sync_only(model: object) -> bool:
+    """Whether a LangChain model has no async code of its own: LangChain would run it in a thread that nothing can leave."""
+    models = load("langchain_core.language_models")
+    kind: Any = next((base for base in (models.BaseChatModel, models.LLM) if isinstance(model, base)), None)
+    name = "_acall" if kind is models.LLM else "_agenerate"
+    methods = (name, "_astream")
+    return kind is not None and all(getattr(type(model), name) is getattr(kind, name) for name in methods)
 
 
 def _has_class(model: object, names: Sequence[str]) -> bool:

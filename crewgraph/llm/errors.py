@@ -8,13 +8,18 @@ from functools import cache
 from types import TracebackType
 from typing import Any, Literal
 
+from crewgraph.core.cancellation import raised_by_handler
 from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError, PicklableError, unconstructed
 from crewgraph.extras import load
+from crewgraph.llm.answer_limits import ANSWER, AnswerClock
 from crewgraph.redaction import SecretRedactor, redact_error
+from crewgraph.scoped import give_back
 from crewgraph.tracebacks import note_once
 
 __all__ = [
+    "AnswerTimeout",
+    "AnswerTooLarge",
     "ContextLengthExceeded",
     "InvalidMessage",
     "MissingKey",
@@ -47,6 +52,14 @@ class UnknownModel(ModelError, ValueError):
 
 class UnreadableAnswer(ModelError):
     """A provider's answer is not JSON, has no choices, or does not match the requested format."""
+
+
+class AnswerTooLarge(UnreadableAnswer):
+    """An answer has more bytes than any model writes; it was not read to its end."""
+
+
+class AnswerTimeout(ModelError, TimeoutError, ConnectionError):
+    """An answer took longer than its total time, or nothing came for its idle time; the message says which, and how to set it."""
 
 
 class UnfinishedReply(ModelError):
@@ -82,19 +95,29 @@ class ProviderErrors:
     Args:
         model: the name of the model.
         redactor: returns what replaces the secrets of the model, since servers quote keys that they refuse.
+        clock: watches the answer, for models that are asked over HTTP.
     """
 
-    def __init__(self, model: str, redactor: Callable[[], SecretRedactor] = SecretRedactor) -> None:
-        self._model, self._redactor = model, redactor
+    def __init__(
+        self,
+        model: str,
+        redactor: Callable[[], SecretRedactor] = SecretRedactor,
+        clock: AnswerClock | None = None,
+    ) -> None:
+        self._model, self._redactor, self._clock = model, redactor, clock
 
     def __enter__(self) -> None:
-        return None
+        if self._clock is not None:
+            self._token = ANSWER.set(self._clock)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
+        if self._clock is not None:
+            give_back(self._token)
         if not isinstance(error, Exception):
             return False
+        self._raise_limit(error)
         redact_error(error, self._redactor())
         if isinstance(error, ModelError):
             return False
@@ -105,13 +128,14 @@ class ProviderErrors:
                 f"The conversation is too long for the model `{self._model}`: {str(error).rstrip('. ')}. "
                 "Shorten or summarize it, or use a model with a larger context window."
             ) from error
-        if _is_unreadable(error, trace):
+        sent = "" if self._clock is None else self._redactor().redact(self._clock.sent)
+        if _is_unreadable(error, trace, sent):
+            came = f"; it sent {sent}" if sent else ""
             raise UnreadableAnswer(
-                f"The model `{self._model}` sent an answer that cannot be parsed: {str(error).rstrip('. ')}. "
+                f"The model `{self._model}` sent an answer that cannot be parsed: {str(error).rstrip('. ')}{came}. "
                 "Check that its `base_url` is the address of an OpenAI-compatible API; most end in /v1."
             ) from error
-        if isinstance(error, RuntimeError) and str(error) == "Event loop is closed":
-            note_once(error, _FOREIGN_LOOP.format(model=self._model))
+        self._note(error)
         bases = {base.__name__ for base in type(error).__mro__}
         if bases & _UNREACHED and not isinstance(error, ConnectionError):
             text = f"{_unreached(self._model, error)}: {_with_reason(error)}"
@@ -123,9 +147,40 @@ class ProviderErrors:
             raise _derived(error, error.args) from error.__cause__
         return False
 
+    def _note(self, error: Exception) -> None:
+        if isinstance(error, RuntimeError) and str(error) == "Event loop is closed":
+            note_once(error, _FOREIGN_LOOP.format(model=self._model))
+        if self._clock is not None and self._clock.note:
+            note_once(error, self._redactor().redact(self._clock.note))
+
+    def _raise_limit(self, error: Exception) -> None:
+        """Raise the error of a limit of the answer, if that is what ended it."""
+        clock = self._clock
+        if clock is None:
+            return
+        bases = {base.__name__ for base in type(error).__mro__}
+        if not clock.reached and "TimeoutException" in {base.__name__ for base in _kinds_in(error)}:
+            clock.read_timed_out()
+        if clock.reached == "size":
+            raise AnswerTooLarge(clock.text) from error.__cause__
+        if clock.reached and bases & {"APITimeoutError", "TimeoutException"}:
+            raise _derived(error, (clock.text,), AnswerTimeout) from error.__cause__
+
 
 _UNREACHED = {"APIConnectionError", "ClientConnectionError", "ConnectionError", "HTTPClientError", "TransportError"}
 """What the clients of providers raise for a server that does not answer: the openai package, aiohttp, botocore, httpx."""
+
+_CONNECTING = {"ConnectTimeout", "PoolTimeout"}
+
+
+def _kinds_in(error: BaseException | None) -> set[type]:
+    """Return the classes of an exception and its causes; none if no connection came about, which is another fault."""
+    kinds = set[type]()
+    while error is not None:
+        kinds.update(type(error).__mro__)
+        error = error.__cause__
+    return set() if any(kind.__name__ in _CONNECTING for kind in kinds) else kinds
+
 
 _MODEL_NOT_FOUND = {"ModelNotFoundError", "NotFoundError", "ResourceNotFoundException"}
 _NOT_FOUND = 404
@@ -167,6 +222,8 @@ def _subclass(kind: type[Exception], builtin: type[Exception]) -> type[Exception
         return _derived_from, (_importable(kind), builtin, args), *state
 
     bases = (PicklableError, kind) if builtin is Exception else (PicklableError, kind, builtin)
+    if issubclass(builtin, PicklableError):
+        bases = (builtin, kind)
     own: dict[str, Any] = {"__module__": kind.__module__, "__doc__": kind.__doc__, "__reduce__": reduce}
     if builtin is not Exception:
         own["__str__"] = Exception.__str__  # some make their text of other attributes
@@ -253,8 +310,15 @@ _PARSE_FAILURES = re.compile(
 )
 
 
-def _is_unreadable(error: Exception, trace: TracebackType | None) -> bool:
+_READERS = ("openai", "anthropic", "google", "ollama", "pydantic")
+"""The packages, beside LangChain's, that read answers."""
+
+
+def _is_unreadable(error: Exception, trace: TracebackType | None, sent: str) -> bool:
     rooms = _packages(trace)
+    is_reading = bool(sent) and (rooms[-1].startswith("langchain_") or rooms[-1] in _READERS)
+    if is_reading and type(error) in {AttributeError, IndexError, KeyError, TypeError, ValueError}:
+        return not raised_by_handler(error)
     if isinstance(error, json.JSONDecodeError):
         return "openai" in rooms
     if isinstance(error, IndexError):

@@ -19,6 +19,7 @@ from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import ToolFailed
 from crewgraph.extras import load
 from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
+from crewgraph.llm.answer_limits import AnswerLimits
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.capabilities import context_window, supports_images, supports_stop_words, supports_tools
 from crewgraph.llm.chat_model import ChatModel
@@ -158,7 +159,10 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
     """Whether answers arrive in chunks, each of them an `LLMStreamChunkEvent`."""
 
     timeout: float | None
-    """Seconds to wait for an answer."""
+    """Seconds that one answer may take, from the request to its end. None takes CREWGRAPH_MODEL_TIMEOUT, else an hour."""
+
+    idle_timeout: float | None = None
+    """Seconds in which nothing of an answer may come. None takes CREWGRAPH_MODEL_IDLE_TIMEOUT, else ten minutes."""
 
     top_p: float | None
     """Nucleus sampling: the probability mass to sample from, from 0 to 1. None leaves it to the provider."""
@@ -334,6 +338,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
             self.response_format,
             dict(settings),
             self.interceptor,
+            self.idle_timeout,
             os.getpid(),  # the connections of a model stay in the process that opened them
         )
         with _building:
@@ -348,6 +353,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
                     on_answer=self._record_answer,
                     parameters=settings,
                     strict=target.provider.name == "openai",
+                    limits=AnswerLimits.of(self.timeout, self.idle_timeout),
                 )
                 built = vars(self)["_built"] = (state, adapter)
             return built[1]

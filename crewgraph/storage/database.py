@@ -445,10 +445,12 @@ class Database:
             self._disconnect()  # perhaps it can be written by now, or somebody has done so
         connection = self._connection or self._open()
         # SQLite would continue to use a deleted file, and everything written to it would be lost.
-        if self._file is not None and _identity(self.path) != self._file:
-            raise self._errors.replaced(self.path)
-        if self._log_file is not None and _identity(self._log) != self._log_file:
-            raise self._errors.log_removed(self.path, is_saved=self._leave_log())
+        if self._file is not None:
+            file, log = _identities(self.path, self._log)
+            if file != self._file:
+                raise self._errors.replaced(self.path)
+            if self._log_file is not None and log != self._log_file:
+                raise self._errors.log_removed(self.path, is_saved=self._leave_log())
         if not begin:
             return work(connection, *args, **kwargs)
         waits = begin == _BEGIN_SYNCED and self._synchronous == "NORMAL"
@@ -631,11 +633,19 @@ def _connected(database: str, *, uri: bool = False) -> sqlite3.Connection:
 
 def _identity(path: str) -> tuple[int, int] | None:
     """Return the device and the inode of a file; None if there is none."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+    return _identities(path)[0]
+
+
+def _identities(*paths: str) -> list[tuple[int, int] | None]:
+    """Return the device and the inode of each file; None for one that does not exist."""
+    found: list[tuple[int, int] | None] = []
+    for path in paths:
+        try:
+            status = os.stat(path)
+            found.append((status.st_dev, status.st_ino))
+        except OSError:
+            found.append(None)
+    return found
 
 
 def _is_full_disk(path: str) -> bool:

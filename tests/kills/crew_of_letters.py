@@ -1,6 +1,7 @@
 """A crew that stamps three letters, in a process that may end in any way; each effect leaves a line in a file.
 
-The order says where the run is stored, what to do with it, and how the process ends itself; signals come from outside.
+The order says where the run is stored, after how many days other runs are removed from there, what to do with the run, what the
+clock shows, and how the process ends itself; signals come from outside.
 """
 
 import asyncio
@@ -59,19 +60,19 @@ def post(log: str) -> Crew:
 
 
 @contextmanager
-def _saver(where: str) -> Generator[Any]:
-    if where.startswith("host="):
-        with PostgresSaver.from_conn_string(where) as saver:
+def _saver(order: dict[str, Any]) -> Generator[Any]:
+    if order["where"].startswith("host="):
+        with PostgresSaver.from_conn_string(order["where"]) as saver:
             yield saver
     else:
-        with SqliteCheckpointer(where) as saver:
+        with SqliteCheckpointer(order["where"], retention_days=order["retention"]) as saver:
             yield saver
 
 
 async def _within(crew: Crew, order: dict[str, Any]) -> str:
     seconds = order["seconds"] if order["end"] == "cancellation" else None
     if not order["where"].startswith("host="):
-        with SqliteCheckpointer(order["where"]) as saver:
+        with _saver(order) as saver:
             output = await asyncio.wait_for(crew.arun_or_resume(order["thread"], checkpointer=saver), seconds)
             return output.raw
     async with AsyncPostgresSaver.from_conn_string(order["where"]) as saver:
@@ -89,15 +90,15 @@ def _end_in_time(*_: object) -> None:
 
 def run_order(order: dict[str, Any]) -> str:
     """Start or continue the run, and return its result."""
-    now, offset = time.time_ns, int(order["clock"] * 1e9)
-    time.time_ns = lambda: now() + offset
+    now, now_ns, ahead = time.time, time.time_ns, order["clock"]
+    time.time, time.time_ns = lambda: now() + ahead, lambda: now_ns() + int(ahead * 1e9)
     crew = post(order["log"])
     if order["end"] == "time limit":
         signal.signal(signal.SIGUSR1, _end_in_time)
     try:
         if order["mode"] == "async":
             return asyncio.run(_within(crew, order))
-        with _saver(order["where"]) as saver:
+        with _saver(order) as saver:
             if order["end"] != "exit under a daemon thread":
                 return crew.run_or_resume(order["thread"], checkpointer=saver).raw
             reported: list[str] = []

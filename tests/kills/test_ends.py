@@ -1,4 +1,4 @@
-"""A sample of the process ends that `make kills` causes by the thousand."""
+"""A sample of the process ends and lost runs that `make kills` causes by the thousand."""
 
 import random
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 from servers.postgres import Postgres
 
 from kills.ends import run_ends
+from kills.losses import run_losses
 
 
 @pytest.mark.parametrize("place", ["SQLite", "Postgres"])
@@ -20,5 +21,12 @@ def test_runs_that_end_in_any_way_lose_and_repeat_nothing_that_was_recorded(
     seed = random.randrange(10**6)
     print("seed", seed)
     outcome = run_ends(where, 12, seed, tmp_path)
-    assert (outcome.repeated, outcome.lost) == ([], [])
+    assert (outcome.repeated, outcome.lost, outcome.removed) == ([], [], [])
     assert outcome.ends.total() >= 12
+
+
+def test_a_run_does_not_notice_others_that_were_lost_at_any_moment():
+    seed = random.randrange(10**6)
+    print("seed", seed)
+    outcome = run_losses(12, seed)
+    assert (outcome.noticed, outcome.lost.total()) == ([], 12)

@@ -230,8 +230,7 @@ def run_on_postgres(work: Work, saver: Any) -> Any:
     return asyncio.run(within())
 
 
-@pytest.mark.parametrize("fault", ["restarts", "cuts connections"])
-def test_a_server_that_restarts_in_the_middle_costs_no_record(work: Work, fault: str):
+def test_a_server_that_restarts_in_the_middle_costs_no_record(work: Work):
     if reason := missing():
         pytest.skip(reason)
     with ExitStack() as stack:
@@ -239,15 +238,8 @@ def test_a_server_that_restarts_in_the_middle_costs_no_record(work: Work, fault:
         with PostgresSaver.from_conn_string(server.dsn) as first:
             first.setup()
 
-        def cut_connections() -> None:
-            with psycopg.connect(server.dsn, autocommit=True) as connection:
-                connection.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                    " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
-                )
-
         saver = stack.enter_context(pooled(server.dsn, work.mode.asynchronous))
-        work.during["second"] = server.restart if fault == "restarts" else cut_connections
+        work.during["second"] = server.restart
         try:
             gave = run_on_postgres(work, saver)
         except (StorageError, psycopg.Error):

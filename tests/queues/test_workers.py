@@ -22,7 +22,7 @@ from crewgraph.contrib.queue import Job, JobFailed, Queue
 from crewgraph.errors import StorageError
 
 from .sample_crew import TASKS, office, poison
-from .stress import trial
+from .stress import replacements, stops, trial
 from .worker_processes import TESTS, Workers, made_once
 
 BOTH = ("a", "async")
@@ -225,6 +225,30 @@ def test_runs_end_once_whatever_becomes_of_their_workers_and_of_the_database():
     with running_postgres() as server:
         outcome = trial(server, runs=40, number=2, kills=2, restart=True, seed=seed)
     assert (outcome.done, outcome.repeated, outcome.kills, outcome.restarts) == (40, [], 2, 1)
+
+
+def test_no_effect_is_cut_or_repeated_and_no_run_ends_with_another_when_workers_stop_and_jobs_are_cancelled():
+    """A sample of the trial that `make kills` makes whole."""
+    if reason := missing():
+        pytest.skip(reason)
+    seed = random.randrange(10**6)
+    print("seed", seed)
+    with running_postgres() as server:
+        outcome = stops(server, runs=2, exits=2, number=2, seed=seed, every=0.7)
+    assert (outcome.repeated, outcome.lost, outcome.wrong) == ([], [], [])
+    assert outcome.stops + outcome.cancels
+
+
+def test_runs_end_however_often_all_their_workers_are_killed():
+    """A sample of the trial that `make kills` makes whole."""
+    if reason := missing():
+        pytest.skip(reason)
+    seed = random.randrange(10**6)
+    print("seed", seed)
+    with running_postgres() as server:
+        outcome = replacements(server, runs=4, number=2, fleets=2, poisons=1, deaths=1, retries=1, seed=seed)
+    assert (outcome.repeated, outcome.lost, outcome.wrong) == ([], [], [])
+    assert outcome.fleets > 1
 
 
 def test_many_that_make_the_tables_at_once_all_find_them(database: str):

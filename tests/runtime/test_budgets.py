@@ -63,6 +63,7 @@ def test_a_run_stops_before_the_next_request_and_continues_when_its_budget_is_ra
     assert [one.raw for one in error.output.tasks_output] == ["one", "two"]
     assert error.output.raw == "two" and error.output.token_usage.total_tokens == 22
     assert error.used["clerk"]["scripted"].total_tokens == 22
+    assert [run.status for run in made.runs()] == ["failed"]
     assert str(error) == (
         "the run of crew `crew` stopped: 22 tokens are spent, and its `max_tokens` is 20 tokens. Used by: clerk 22 tokens in 2 "
         'requests to `scripted`. Raise it (`crew.max_tokens = ...`) and continue with `crew.resume("a")`, which repeats nothing '

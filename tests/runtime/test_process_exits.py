@@ -223,7 +223,7 @@ def test_ctrl_c_while_a_thread_starts_records_what_that_thread_did(tmp_path: Pat
 @pytest.mark.parametrize("kind", ["deaf", "calls", "async", "starting"])
 def test_a_tool_that_ignores_ctrl_c_does_not_keep_the_process(tmp_path: Path, kind: str):
     status, error, seconds = Running(tmp_path, kind, 90).end(signal.SIGINT)
-    assert status == 130
+    assert status == -signal.SIGINT
     assert "`crew.resume('t')` continues it" in error
     assert seconds < 45
 
@@ -235,20 +235,20 @@ def test_a_second_ctrl_c_does_not_wait_for_threads(tmp_path: Path, kind: str):
     running.process.send_signal(signal.SIGINT)
     time.sleep(1)
     status, _, seconds = running.end(signal.SIGINT)
-    assert status == 130
+    assert status == -signal.SIGINT
     assert seconds < 45
 
 
 def test_a_process_without_standard_streams_ends_too(tmp_path: Path):
     status, _, seconds = Running(tmp_path, "calls", 90, "detached").end(signal.SIGINT)
-    assert status == 130
+    assert status != 0
     assert seconds < 45
 
 
 @pytest.mark.parametrize("kind", ["deaf", "calls"])
 def test_ctrl_c_that_comes_twice_at_once_does_not_wait_for_threads_either(tmp_path: Path, kind: str):
     status, _, seconds = Running(tmp_path, kind, 90, "again").end(signal.SIGINT)
-    assert status == 130
+    assert status == -signal.SIGINT
     assert seconds < 45
 
 
@@ -300,3 +300,84 @@ def test_ctrl_c_while_a_thread_starts_does_not_keep_the_process(threads: str, tm
         [sys.executable, "-c", STARTS, threads], capture_output=True, text=True, timeout=60, cwd=tmp_path
     )
     assert (ended.stdout, ended.returncode) == ("interrupted\nend\n", 0), ended.stderr
+
+
+TIME_LIMITS = """
+import asyncio, sys, time
+from crewgraph import Agent, BaseLLM, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph.errors import BudgetExceeded, TimeLimitReached
+from crewgraph.tools import tool
+from langchain_core.language_models import GenericFakeChatModel
+
+what, kind = sys.argv[1:3]
+
+def hang(*args, **options):
+    while True:
+        time.sleep(1)
+
+@tool
+def work(x: str) -> str:
+    "Work."
+    hang()
+
+@tool
+def others(x: str) -> str:
+    "Work with others."
+    other = Agent(role="Other", goal="g", backstory="b", llm=Silent("silent"))
+    tasks = [Task(description=n, expected_output="e", agent=other, async_execution=n != "last") for n in ("a", "b", "last")]
+    return Crew(agents=[other], tasks=tasks).kickoff(checkpointer=False).raw
+
+class Silent(BaseLLM):
+    call = hang
+
+class SilentLangChain(GenericFakeChatModel):
+    _generate = hang
+
+use = ScriptedLLM(lambda messages: ToolUse("others" if what == "others" else "work", {"x": "1"}))
+uses = ScriptedLLM(lambda messages: [ToolUse("work", {"x": n}) for n in "12"])
+llms = {"tool": use, "others": use, "calls": uses, "model": Silent("s"), "langchain": SilentLangChain(messages=iter(()))}
+limits = {"max_execution_time": 0.5} if kind == "agent" else {}
+llm = llms.get(what, ScriptedLLM(lambda messages: "Final Answer: end"))
+clerk = Agent(role="Clerk", goal="g", backstory="b", llm=llm, tools=[work, others], **limits)
+task = Task(description="d", expected_output="e", agent=clerk, **({what: hang} if what in ("guardrail", "callback") else {}))
+crew = Crew(agents=[clerk], tasks=[task], max_seconds=None if limits else 0.5)
+try:
+    if kind == "cancelled":
+        asyncio.run(asyncio.wait_for(crew.akickoff(checkpointer=False), 0.5))
+    elif kind == "async":
+        asyncio.run(crew.akickoff(thread_id="t"))
+    else:
+        crew.kickoff(thread_id="t")
+except (BudgetExceeded, TimeLimitReached, TimeoutError) as error:
+    print(type(error).__name__, [run.status for run in crew.runs()])
+sys.exit(3)
+"""
+
+HANGING = [
+    *(
+        ("tool", "sync"),
+        ("tool", "async"),
+        ("calls", "agent"),
+        ("others", "agent"),
+        ("model", "sync"),
+        ("model", "async"),
+    ),
+    *(("model", "cancelled"), ("langchain", "async"), ("guardrail", "sync"), ("callback", "async")),
+]
+
+
+def test_a_call_that_hangs_does_not_keep_a_process_whose_run_has_reached_a_time_limit(tmp_path: Path):
+    (tmp_path / "program.py").write_text(TIME_LIMITS)
+    ended = dict[tuple[str, str], tuple[int, str]]()
+    for number, case in enumerate(HANGING):
+        process = processes.run(
+            [sys.executable, "-W", "ignore", "program.py", *case],
+            cwd=tmp_path,
+            env={**os.environ, "CREWGRAPH_STORAGE_DIR": str(tmp_path / str(number))},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        ended[case] = (process.returncode, process.stdout)
+    names = {"agent": "TimeLimitReached ['failed']\n", "cancelled": "TimeoutError []\n"}
+    assert ended == {case: (3, names.get(case[1], "BudgetExceeded ['failed']\n")) for case in HANGING}

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent import futures
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
@@ -25,8 +25,8 @@ from crewgraph.core.cancellation import (
     giving_up,
     when_given_up,
 )
-from crewgraph.core.interruption import PATIENCE, end_with_main_thread, is_interrupted
-from crewgraph.core.loops.threads import GrowingThreadPool, start_loop
+from crewgraph.core.interruption import PATIENCE, is_interrupted
+from crewgraph.core.loops.threads import ThreadPool, start_loop
 from crewgraph.scoped import HERE, give_back
 
 __all__ = [
@@ -70,7 +70,7 @@ class _Workers:
     def renew(self) -> None:
         self._lock = threading.Lock()
         # The loop's own pool has cpu + 4 threads: blocking tools and models of many runs would wait for each other.
-        self.threads = GrowingThreadPool("crewgraph-call")
+        self.threads = ThreadPool(None, "crewgraph-call")
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -135,12 +135,8 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
     """
     underway = UNDERWAY.get()
     with giving_up():
-        context = contextvars.copy_context()
         loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(
-            _workers.threads,
-            partial(outcome_of, serving(loop, partial(context.run, partial(function, *args, **kwargs)))),
-        )
+        work = loop.run_in_executor(_workers.threads, outcome_of, serving(loop, partial(function, *args, **kwargs)))
         outcome = await (work if underway is None else _ended(work, underway))
     return outcome.result()
 
@@ -193,7 +189,6 @@ async def _ended(work: "asyncio.Future[T]", underway: Underway, cut: Callable[[]
                 if deadline is None:
                     deadline = time.monotonic() + PATIENCE
                 elif time.monotonic() >= deadline:
-                    end_with_main_thread()
                     raise asyncio.CancelledError
         return work.result()
     finally:
@@ -228,10 +223,7 @@ def off_loop(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> 
     """
     if _running() is None:
         return function(*args, **kwargs)
-    context = contextvars.copy_context()
-    return (
-        _workers.threads.submit(outcome_of, partial(context.run, partial(function, *args, **kwargs))).result().result()
-    )
+    return _workers.threads.submit(outcome_of, partial(function, *args, **kwargs)).result().result()
 
 
 def refuses_blocking(error: BaseException) -> bool:
@@ -243,7 +235,6 @@ def refuses_blocking(error: BaseException) -> bool:
 
 def start_in_thread(function: Callable[[], T]) -> Future[T]:
     """Run a blocking function in a thread, in the caller's context, without waiting for it."""
-    function = partial(contextvars.copy_context().run, function)
     loop = _served_loop()
     return _workers.threads.submit(_closed, function if loop is None else serving(loop, function))
 
@@ -393,9 +384,7 @@ def _free_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def _in_new_loop(waited: Callable[[], Coroutine[object, object, T]]) -> T:
-    with ThreadPoolExecutor(1, thread_name_prefix="crewgraph-loop") as pool:
-        context = contextvars.copy_context()
-        return pool.submit(context.run, lambda: asyncio.run(waited())).result()
+    return _workers.threads.submit(lambda: asyncio.run(waited())).result()
 
 
 def _running() -> asyncio.AbstractEventLoop | None:

@@ -1,27 +1,34 @@
-"""Threads and event loops of our own that live as long as the process."""
+"""Threads and event loops of our own.
+
+All are daemons: no call that hangs, and that nobody awaits any longer, keeps the process alive. At its end, the interpreter waits
+for the calls that are awaited.
+"""
 
 import asyncio
 import gc
 import os
 import sys
 import threading
+import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine
+from concurrent import futures
+from concurrent.futures import Executor, Future
 from contextvars import copy_context
 from functools import partial
-from itertools import count
+from math import inf
+from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
-from crewgraph.core.cancellation import when_given_up
-from crewgraph.core.interruption import interrupt_in
+from crewgraph.core.cancellation import GIVEN_UP, when_given_up
 
-__all__ = ["GrowingThreadPool", "LoopThread", "ThreadPool", "TrackingThreadPool", "start_loop"]
+__all__ = ["LoopThread", "ThreadPool", "leave", "start_loop"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _PAUSE = 0.001
+_POLL_INTERVAL = 0.1  # seconds
 
 
 def start_loop(name: str) -> asyncio.AbstractEventLoop:
@@ -82,112 +89,183 @@ def _close_what_was_collected(loop: asyncio.AbstractEventLoop) -> None:
 
 
 class ThreadPool(Executor):
-    """Threads for blocking calls, started when first needed, for pools that live as long as the process.
+    """Daemon threads for blocking calls, which see the context of their `submit`; threads that are idle are used again.
 
-    A Ctrl-C while `ThreadPoolExecutor` starts a thread leaves one that it does not know, for which Python waits forever when it
-    exits. Here the threads then end after what was submitted to them, and new ones take their place.
-
-    Args:
-        most: the maximum number of threads.
-        name: the prefix of their names.
-    """
-
-    def __init__(self, most: int, name: str) -> None:
-        self._new = partial(ThreadPoolExecutor, most, thread_name_prefix=name)
-        self._pool = self._new()
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run a function in a thread."""
-        pool = self._pool
-        try:
-            return pool.submit(fn, *args, **kwargs)
-        except BaseException as error:
-            if interrupt_in(error):
-                self._pool = self._new()
-                pool.shutdown(wait=False)
-            raise
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Accept no further calls."""
-        self._pool.shutdown(wait, cancel_futures=cancel_futures)
-
-
-class TrackingThreadPool(ThreadPoolExecutor):
-    """A pool of one run, whose calls see the context of their `submit`; it knows them before their threads start.
-
-    An interruption while `ThreadPoolExecutor` starts a thread takes the place of the future, but the thread begins to work.
+    At its end, the interpreter waits for the calls, but for those that are left: a call that hangs does not keep the process.
+    The pool knows a call before its thread starts: an interruption that comes meanwhile takes the place of the future, but the
+    thread begins to work.
 
     Args:
-        most: the maximum number of threads; by default, as many as `ThreadPoolExecutor` has.
+        most: the maximum number of threads; None for as many as there are calls at once.
         name: the prefix of their names.
     """
 
     def __init__(self, most: int | None, name: str) -> None:
-        super().__init__(most, thread_name_prefix=name)
-        self._works = set[Future[Any]]()
+        self._threads = _Threads(most, name)
+        self._calls = set[Future[Any]]()
+
         self._process = os.getpid()
+
+    def __del__(self) -> None:
+        self._threads.end()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a function in a thread."""
         work = Future[T]()
-        self._works.add(work)
-        work.add_done_callback(self._works.discard)
-        call = partial(copy_context().run, fn, *args, **kwargs)
-        if os.getpid() == self._process:
-            super().submit(_perform, work, call)
-        else:  # a fork of the process has none of its threads
-            _perform(work, call)
+        try:
+            self._calls.add(work)
+            work.add_done_callback(self._calls.discard)
+            _exit.wait_for(work)
+            if (given_up := GIVEN_UP.get()) is not None:
+                listener = partial(leave, [work])
+                work.add_done_callback(lambda _: given_up.remove(listener))
+                given_up.add(listener)
+            call = partial(_perform, work, partial(copy_context().run, fn, *args, **kwargs))
+            if os.getpid() == self._process:
+                self._threads.take(call)
+            else:  # a fork of the process has none of its threads
+                call()()
+        except BaseException:
+            leave([work])
+            raise
         return work
 
     def unfinished(self) -> list[Future[Any]]:
         """Return the calls that have not ended, begun or not."""
-        return list(self._works)
+        return list(self._calls)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Accept no further calls."""
+        self._threads.end()
         if cancel_futures:
             for work in self.unfinished():
                 work.cancel()
-        super().shutdown(wait, cancel_futures=cancel_futures)
+        if wait:
+            futures.wait(self.unfinished())
 
 
-def _perform(work: Future[T], call: Callable[[], T]) -> None:
+_Call = Callable[[], Callable[[], None]]
+
+
+class _Threads:
+    """The threads of a pool, which do not refer to it."""
+
+    def __init__(self, most: int | None, name: str) -> None:
+        self._most, self._name = most, name
+        self._lock = threading.RLock()  # the garbage collector may end the pool anywhere
+        self._waiting = deque[_Call]()
+        self._idle: list[SimpleQueue[_Call | None]] = []
+        self._started = 0
+        self._is_ended = False
+
+    def take(self, call: _Call) -> None:
+        with self._lock:
+            if self._is_ended:
+                raise RuntimeError(f"the pool `{self._name}` is shut down")
+            if self._idle:
+                self._idle.pop().put(call)
+                return
+            if self._most is not None and self._started >= self._most:
+                self._waiting.append(call)
+                return
+            number = self._started
+            self._started += 1
+        thread = threading.Thread(target=self._work, args=[call], name=f"{self._name}_{number}", daemon=True)
+        try:
+            thread.start()
+        except BaseException:
+            if thread.ident is None:  # it was not even begun
+                self._started -= 1
+            raise
+
+    def _work(self, call: _Call | None) -> None:
+        calls = SimpleQueue[_Call | None]()
+        while call is not None:
+            report = call()
+            call = None  # an idle thread keeps nothing alive
+            with self._lock:
+                is_last = not self._waiting and self._is_ended
+                if self._waiting:
+                    call = self._waiting.popleft()
+                elif not is_last:
+                    self._idle.append(calls)
+            report()  # only now, so that who submits the next call finds a thread that is idle
+            del report
+            if call is None and not is_last:
+                call = calls.get()
+
+    def end(self) -> None:
+        with self._lock:
+            self._is_ended = True
+            while self._idle:
+                self._idle.pop().put(None)
+
+
+def _perform(work: Future[T], call: Callable[[], T]) -> Callable[[], None]:
+    """Perform a call, and return what reports its result."""
     try:
-        if work.set_running_or_notify_cancel():
-            work.set_result(call())
+        if not work.set_running_or_notify_cancel():
+            return _report_nothing
+        return partial(work.set_result, call())
     except BaseException as error:  # noqa: BLE001 - raised by `result`
-        work.set_exception(error)
+        return partial(work.set_exception, error)
     finally:
         del work, call  # the exception refers to this frame
 
 
-class GrowingThreadPool(Executor):
-    """As many threads as there are blocking calls at once; idle ones are used again.
+def _report_nothing() -> None:
+    pass
 
-    Each is a pool of one thread: in a larger `ThreadPoolExecutor` of Python 3.12, threads take work from those that are counted
-    as idle, so that it starts hundreds for calls of which two run at once.
+
+def leave(calls: "Collection[Future[Any]]", seconds: float = 1.0) -> None:
+    """Let the interpreter end without these calls, of which nobody awaits the results any longer.
 
     Args:
-        name: the prefix of their names.
+        calls: the futures of calls.
+        seconds: how long from now it still waits for them if it ends.
     """
+    for call in calls:
+        _exit.wait_for(call, time.monotonic() + seconds)
 
-    def __init__(self, name: str) -> None:
-        self._name, self._numbers = name, count()
-        self._idle: deque[ThreadPool] = deque()
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run a function in a thread."""
-        try:
-            thread = self._idle.pop()
-        except IndexError:
-            thread = ThreadPool(1, f"{self._name}-{next(self._numbers)}")
-        return thread.submit(self._call, thread, partial(fn, *args, **kwargs))
+class _Exit:
+    """Delays the end of the interpreter by one thread that is no daemon, which waits for the calls of the daemons."""
 
-    def _call(self, thread: ThreadPool, function: Callable[[], T]) -> T:
-        try:
-            return function()
-        finally:
-            self._idle.append(thread)
+    def __init__(self) -> None:
+        self.renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.renew)
+
+    def renew(self) -> None:
+        """Begin anew, in a forked process: the threads are the parent's."""
+        self._lock = threading.Lock()
+        self._is_watched = False
+        self._until: dict[Future[Any], float] = {}
+
+    def wait_for(self, call: Future[Any], until: float = inf) -> None:
+        """Wait for a call when the interpreter ends, no longer than until a time on the monotonic clock."""
+        known = self._until.get(call)
+        self._until[call] = until if known is None else min(known, until)
+        if known is None:
+            call.add_done_callback(self._forget)
+        elif call.done():
+            self._forget(call)
+        if not self._is_watched:
+            with self._lock:
+                if not self._is_watched:
+                    self._is_watched = True
+                    threading.Thread(target=self._watch, name="crewgraph-exit").start()
+
+    def _forget(self, call: Future[Any]) -> None:
+        self._until.pop(call, None)
+
+    def _watch(self) -> None:
+        threading.main_thread().join()
+        while (end := max(self._until.copy().values(), default=0.0)) > (now := time.monotonic()):
+            futures.wait(self._until.copy(), min(end - now, _POLL_INTERVAL), futures.FIRST_COMPLETED)
+
+
+_exit = _Exit()
 
 
 class LoopThread:

@@ -2,8 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import replace
 from typing import Any, cast
 from uuid import uuid4
@@ -13,6 +11,7 @@ from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.core.cancellation import giving_up
 from crewgraph.core.interruption import interrupt_in
 from crewgraph.core.loops.bridge import acall
+from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput
@@ -56,10 +55,10 @@ def kickoff_for_each(
     if max_concurrency is None or len(items) < 2:
         with shown, load_knowledge_once():
             return _collect(crew, items, [run_item(item) for item in items])
-    pool = ThreadPoolExecutor(min(max_concurrency, len(items)), thread_name_prefix="crewgraph-each")
+    pool = ThreadPool(min(max_concurrency, len(items)), "crewgraph-each")
     try:
         with shown, giving_up(), load_knowledge_once():
-            started = [pool.submit(copy_context().run, run_item, item) for item in items]
+            started = [pool.submit(run_item, item) for item in items]
             outcomes = [future.result() for future in started]
         return _collect(crew, items, outcomes)
     finally:  # after an interruption, start no further run

@@ -194,6 +194,10 @@ STATUSES = {
 }  # fmt: skip
 
 
+FINISHED = ["crew done", "flow done", "graph done"]
+OPEN = ["crew failed", "crew waiting", "flow failed", "flow waiting", "graph stopped"]
+
+
 def without_nested(saver: SqliteCheckpointer) -> list[str]:
     return [thread for thread in threads(saver) if "/" not in thread]
 
@@ -202,14 +206,7 @@ def test_only_runs_that_have_ended_go_whatever_their_age(tmp_path: Path):
     assert filled_with_runs(tmp_path / "runs") == STATUSES
     of_age(tmp_path / "runs", 400, "new")
     with SqliteCheckpointer(tmp_path / "runs", retention_days=30) as saver:
-        assert without_nested(saver) == [
-            "crew failed",
-            "crew waiting",
-            "flow failed",
-            "flow waiting",
-            "graph stopped",
-            "new",
-        ]
+        assert without_nested(saver) == [*OPEN, "new"]
         assert [thread.partition("/")[0] for thread in threads(saver) if "/" in thread] == ["flow failed"]
         Nesting.inner = crew_of()  # not asked again
         resumed = Nesting(checkpointer=saver)
@@ -222,14 +219,7 @@ def test_a_database_of_open_runs_that_is_too_large_keeps_them_and_warns(tmp_path
     with pytest.warns(UserWarning, match=r"larger than 1 bytes, but all that is left are runs that are open or wait"):
         saver = SqliteCheckpointer(tmp_path / "runs", max_bytes=1)
     with saver:
-        assert without_nested(saver) == [
-            "crew failed",
-            "crew waiting",
-            "flow failed",
-            "flow waiting",
-            "graph stopped",
-            "new",
-        ]
+        assert without_nested(saver) == [*OPEN, "new"]
 
 
 AHEAD = """

@@ -124,6 +124,8 @@ class ModelExpressions:
                 self._refusals.add(where, f"the parameter `{name}` of its model `{llm.model}`")
                 continue
             words[names[name]] = _plain(value)
+        if llm.idle_timeout is not None:
+            self._refusals.add(where, f"the parameter `idle_timeout` of its model `{llm.model}`")
         if llm.additional_params:
             self._refusals.add(where, f"the parameters {sorted(llm.additional_params)} of its model `{llm.model}`")
         expression = self._call(provider.module, provider.class_name, words)
