@@ -97,6 +97,7 @@ def _class_error(kind: type[object]) -> ModelError:
     return ModelError(f"`{kind.__name__}` is a class, not a language model. Write `llm={kind.__name__}(...)`.")
 
 
+@lru_cache(256)
 def _is_llm(kind: type[object]) -> bool:
     """Return whether a class is `LLM`, without importing its module, which takes a while."""
     return any((base.__module__, base.__name__) == ("crewgraph.llm.llm", "LLM") for base in kind.__mro__)
