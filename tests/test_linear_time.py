@@ -24,7 +24,7 @@ from crewgraph_compat.moving.dependencies.requirements import (
     requirements_places,
     setup_cfg_places,
 )
-from crewgraph_compat.stand_ins.tools.fields import sanitize_tool_name
+from crewgraph_compat.stand_ins.tools import sanitize_tool_name
 from extent import of
 
 import crewgraph

@@ -9,7 +9,7 @@ from crewgraph_compat.moving.features import (
     known_attributes,
 )
 from crewgraph_compat.moving.names import import_location, resolve_name
-from crewgraph_compat.surface.table import TABLE
+from crewgraph_compat.surface.names import MODULES, names_of
 
 from moving.differences import data, page_rows, written
 

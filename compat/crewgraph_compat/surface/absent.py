@@ -48,6 +48,7 @@ ABSENT: dict[str, str] = {
     "crewai.cli": _COMMANDS,
     "crewai.constants": _COMMANDS,
     "crewai.context": _RUNS,
+    "crewai.crew": _RUNS,
     "crewai.crewai_core": _COMMANDS,
     "crewai.crews.utils": _RUNS,
     "crewai.events": "It is part of CrewAI's event bus; `@crewai_event_bus.on(Event)` and `BaseEventListener` register handlers.",
@@ -66,10 +67,12 @@ ABSENT: dict[str, str] = {
     "crewai.flow.flow_visualizer": "`flow.plot(filename)` draws a flow in its own format.",
     "crewai.flow.skill": _GUIDE,
     "crewai.flow.visualization": "`flow.plot(filename)` draws a flow; `flow.to_mermaid()` returns it as a Mermaid diagram.",
+    "crewai.hooks": "Hooks are registered with `crewai.hooks`; the rest is internal to CrewAI.",
     "crewai.knowledge": "Knowledge is stored with FAISS; `Knowledge`, `KnowledgeStorage` and the sources are all there is to it.",
     "crewai.knowledge.embedder": (
         'An embedder is `{"provider": ..., "config": {...}}`, a function of texts, or a LangChain `Embeddings`.'
     ),
+    "crewai.lite_agent": _LOOP,
     "crewai.llm": _PROVIDERS,
     "crewai.llm_overlay": _OVERLAY,
     "crewai.llms": _PROVIDERS,
@@ -90,6 +93,8 @@ ABSENT: dict[str, str] = {
     "crewai.settings": _COMMANDS,
     "crewai.skills": "`Agent(skills=[...])` and `crewai.skills.load_skill` load skills; the rest is internal to CrewAI.",
     "crewai.state": "`Crew(checkpoint=...)` and `crew.history()` keep the states of runs.",
+    "crewai.task": _RUNS,
+    "crewai.tasks": _RUNS,
     "crewai.telemetry": _TELEMETRY,
     "crewai.tools": _TOOLS,
     "crewai.types": _WRITTEN,
@@ -113,6 +118,7 @@ ABSENT: dict[str, str] = {
     "crewai.utilities.task_output_storage_handler": "`crew.history()` has the outputs of earlier runs.",
     "crewai.utilities.tool_utils": _TOOLS,
     "crewai.utilities.training_converter": "`crew.train(...)` collects feedback and learns from it.",
+    "crewai.version": "crewgraph asks no package registry for newer releases.",
     "crewai.utilities.training_handler": "`crew.train(...)` collects feedback and learns from it.",
 }
 """Dotted paths of modules and names, each with why crewgraph lacks what stands below it, and what to use instead."""

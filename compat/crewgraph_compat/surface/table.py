@@ -7,7 +7,7 @@ differently are in `RENAMED`.
 __all__ = ["EXPORTED", "HOMES", "IMPORTING", "RENAMED"]
 
 _EVENTS = (
-    "crewgraph.events.bus crewgraph.events.base crewgraph.events.a2a crewgraph.events.agent "
+    "crewgraph.events.base crewgraph.events.a2a crewgraph.events.agent "
     "crewgraph.events.training crewgraph.events.checkpoint crewgraph.events.crew crewgraph.events.flow "
     "crewgraph.events.hooks crewgraph.events.knowledge crewgraph.events.llm crewgraph.events.people "
     "crewgraph.events.mcp crewgraph.events.planning crewgraph.events.skill crewgraph.events.system "
@@ -287,7 +287,7 @@ IMPORTING = (
     "agents.agent_executor agents.planner_observer agents.step_executor constants context events.event_context "
     "events.event_listener events.handler_graph events.listeners.memory_listener events.types.event_bus_types "
     "events.utils.console_formatter events.utils.handlers experimental.conversational_mixin "
-    "flow.conversational_mixin flow.flow_trackable flow.runtime._actions flow.utils flow.visualization.builder "
+    "flow.conversational_mixin flow.flow_trackable flow.utils flow.visualization.builder "
     "llms.context_window mcp.client "
     "memory.storage.kickoff_task_outputs_storage skills.events tools.cache_tools.cache_tools "
     "tools.mcp_native_tool tools.tool_usage utilities.agent_utils utilities.crew_chat "
@@ -323,8 +323,9 @@ EXPORTED: dict[str, str] = {
         "BaseTool EnvVar ToolExecutionFailedError ToolFailure ToolFailurePolicy ToolFailureReason "
         "ToolFailureRecord tool"
     ),
+    "crewai.utilities.pydantic_schema_utils": "create_model_from_schema",
 }
-"""What a package exports, where its modules of crewgraph have more."""
+"""All that a module or package exports, where its modules of crewgraph, or others of CrewAI, have more under its names."""
 
 RENAMED: dict[str, str] = {
     "crewai.__version__": "crewgraph_compat.surface.version:CREWAI_VERSION",
@@ -334,6 +335,8 @@ RENAMED: dict[str, str] = {
     "crewai.a2a.extensions.base.ConversationState": "crewgraph.contrib.a2a.extension:ExtensionState",
     "crewai.agents.parser.OutputParserException": "crewgraph.compiler.agent.protocol:OutputParserError",
     "crewai.experimental.skills.cache.SkillCacheManager": "crewgraph.contrib.skills.registry:SkillCache",
+    "crewai.events.BaseEventListener": "crewgraph.events.bus:BaseEventListener",
+    "crewai.events.crewai_event_bus": "crewgraph.events.bus:crewai_event_bus",
     "crewai.flow.expressions.ExpressionError": "crewgraph.errors:ExpressionError",
     "crewai.flow.flow_definition.FlowDefinition": "crewgraph.contrib.declared.flow:FlowDeclaration",
     "crewai.hooks.HookAborted": "crewgraph.errors:HookAborted",
@@ -355,6 +358,8 @@ RENAMED: dict[str, str] = {
     ),
     "crewai.tools.structured_tool.ToolUsageLimitExceededError": "crewgraph.tools.structured:UsageLimitReached",
     "crewai.utilities.converter.ConverterError": "crewgraph.errors:ConverterError",
+    "crewai.utilities.events.BaseEventListener": "crewgraph.events.bus:BaseEventListener",
+    "crewai.utilities.events.crewai_event_bus": "crewgraph.events.bus:crewai_event_bus",
     "crewai.utilities.exceptions.context_window_exceeding_exception.LLMContextLengthExceededError": (
         "crewgraph.llm.errors:ContextLengthExceeded"
     ),

@@ -5,36 +5,17 @@ import json
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.agents.steps import (
-    apply_training_data,
-    build_task_prompt_with_schema,
-    format_task_with_context,
-    get_knowledge_config,
-    handle_reasoning,
-    prepare_tools,
-    process_tool_results,
-    save_last_messages,
-    validate_max_execution_time,
-)
-from crewgraph_compat.stand_ins.events import AgentMeta, EventTypes
 from langchain_core.callbacks import BaseCallbackHandler
-from pydantic import BaseModel, TypeAdapter
 
-from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph import LLM, Agent, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.delegation_tools import AgentTools, AskQuestionTool
 from crewgraph.definitions.agent.lite_agent import LiteAgent
 from crewgraph.deprecations import Outdated
 from crewgraph.errors import DefinitionError, Fault, ToolFailed
-from crewgraph.events import TaskStartedEvent
 from crewgraph.flow import Flow, start
-from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools import tool
 from crewgraph.tools.structured import CrewStructuredTool
-
-
-class Town(BaseModel):
-    name: str
 
 
 @tool
@@ -45,64 +26,6 @@ def look(where: str) -> str:
 
 def clerk(*script: Any, **fields: Any) -> Agent:
     return Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(list(script)), **fields)
-
-
-def task(agent: Agent, **fields: Any) -> Task:
-    return Task(description="Count.", expected_output="A number", agent=agent, **fields)
-
-
-def test_a_prompt_is_made_step_by_step():
-    one = clerk()
-    assert build_task_prompt_with_schema(task(one), "P") == "P"
-    assert build_task_prompt_with_schema(task(one, response_model=Town), "P") == "P"
-    for form in ("output_pydantic", "output_json"):
-        reported = build_task_prompt_with_schema(task(one, **{form: Town}), "P")
-        assert reported.startswith("P\n") and "name" in reported
-    assert format_task_with_context("P", None) == format_task_with_context("P", "") == "P"
-    assert format_task_with_context("P", "C").startswith("P\n") and format_task_with_context("P", "C").endswith("\nC")
-    assert apply_training_data(one, "P") == "P"
-    lessons = {"Clerk": {"suggestions": ["Count twice."], "quality": 7, "final_summary": "s"}}
-    one.crew = Crew(agents=[one], tasks=[task(one)], training_data=lessons)
-    assert apply_training_data(one, "P").endswith("- Count twice.")
-
-
-def test_an_agent_plans_before_its_task_where_it_is_to():
-    one = task(clerk())
-    assert one.agent is not None
-    handle_reasoning(clerk(), one)
-    assert one.description == "Count."
-    handle_reasoning(clerk("Look at the harbour.\nREADY", reasoning=True), one)
-    assert one.description.startswith("Count.\n") and "Look at the harbour." in one.description
-    steps = '{"plan": "P", "steps": [{"step_number": 1, "description": "Look far."}], "ready": true}'
-    other = task(clerk())
-    handle_reasoning(clerk(steps, planning=True), other)
-    assert "1. Look far." in other.description
-
-
-def test_settings_tools_and_results_of_an_agent():
-    one = clerk(tools=[look], knowledge_config=KnowledgeConfig(results_limit=7))
-    assert get_knowledge_config(one)["results_limit"] == 7 and get_knowledge_config(clerk()) == {}
-    assert prepare_tools(one, None, task(one)) == [look] and prepare_tools(clerk(), [look], task(one)) == [look]
-    assert process_tool_results(one, "answer") == "answer"
-    one.tools_results = [{"result": "boats", "result_as_answer": True}, {"result": "sea", "result_as_answer": False}]
-    assert process_tool_results(one, "answer") == "boats"
-    validate_max_execution_time(None)
-    validate_max_execution_time(5)
-    for wrong in (0, -1, 2.5, "x"):
-        with pytest.raises(ValueError, match="positive whole number of seconds"):
-            validate_max_execution_time(wrong)  # pyright: ignore[reportArgumentType]
-
-    class Executor:
-        messages = ({"role": "user", "content": "Count."},)
-
-        def invoke(self, inputs: Any) -> str:
-            return "three"
-
-    save_last_messages(one)
-    assert one.last_messages == []
-    one.agent_executor = Executor()
-    save_last_messages(one)
-    assert one.last_messages == [{"role": "user", "content": "Count."}]
 
 
 def test_a_lite_agent_tells_what_it_said_and_asks_before_each_request():
@@ -182,9 +105,3 @@ def test_faults_are_texts_too():
     fault = Fault(where="task `x`", what="It is empty.", remedy="Fill it.")
     assert DefinitionError([fault]).errors == ["task `x`: It is empty. Fill it."] == [str(DefinitionError([fault]))]
     assert DefinitionError("whole").errors == ["whole"]
-
-
-def test_types_have_crewais_names():
-    assert isinstance(Agent, AgentMeta)
-    event = TaskStartedEvent(context="c")
-    assert TypeAdapter(EventTypes).validate_python(event) is event
