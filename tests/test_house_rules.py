@@ -198,15 +198,7 @@ def test_what_is_loaded_by_name_is_not_our_own():
 
 TWO_MEANINGS = {
     # CrewAI has the name in several of its modules, and programs import each of them.
-    *("AgentAction", "CodeInterpreterTool", "FlowMethod", "HTTPTransport"),
-    *(
-        "ListenMethod",
-        "RouterMethod",
-        "StartMethod",
-        "generate_model_description",
-        "summarize_messages",
-        "tool",
-    ),
+    *("CodeInterpreterTool", "tool"),
     "pytest_addoption",  # a hook of pytest
     "main",  # of `python -m crewgraph` and of `python -m crewgraph_compat`
 }
