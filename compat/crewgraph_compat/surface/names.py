@@ -9,7 +9,6 @@ from crewgraph_compat.surface.table import EXPORTED, HOMES, IMPORTING, RENAMED
 
 __all__ = ["MODULES", "exports", "modules_with", "names_of", "own_target", "target", "targets_named"]
 
-_ALL = re.compile(r"^__all__ = [\[(](.*?)[\])]", re.DOTALL | re.MULTILINE)
 _NAME = re.compile(r'"(\w+)"')
 
 
@@ -34,8 +33,8 @@ def exports(home: str) -> frozenset[str]:
     root, *parts = home.split(".")
     path = Path(str(importlib.import_module(root).__file__)).parent.joinpath(*parts)
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    listed = _ALL.search(file.read_text("utf-8"))
-    return frozenset(_NAME.findall(listed[1])) if listed else frozenset()
+    listed = file.read_text("utf-8").partition("\n__all__ = [")[2].partition("]")[0]
+    return frozenset(_NAME.findall(listed))
 
 
 @cache
