@@ -64,7 +64,6 @@ parity: $(VENV)/.installed  ## run programs on both CrewAIs and here, and compar
 	PYTHONPATH=tests:compat:. $(BIN)/python -m parity.record $(ARGS)
 
 coverage: $(VENV)/.installed  ## count how much of CrewAI's public API is provided: docs/coverage.md
-	PYTHONPATH=tests:compat:. $(BIN)/python -m surface.reexports
 	PYTHONPATH=tests:compat:. $(BIN)/python -m surface.coverage --write
 
 notebooks: $(VENV)/.installed  ## run the notebooks and save their outputs: make notebooks [ARGS=first_crew]

@@ -14,12 +14,9 @@ BROAD_EXCEPTS = {
     "crewgraph/cli/app.py",  # printed, with the frames of the user's code
     "crewgraph/core/interpreter.py",  # thrown into the body, which may catch it
     "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError
-    "compat/crewgraph_compat/stand_ins/events.py",  # returned to the caller
-    "compat/crewgraph_compat/stand_ins/flows/streaming.py",  # raised to the consumer of the frames
     "crewgraph/compiler/agent/cached_tool.py",  # a cache that fails is logged, and the tool is used
     "crewgraph/compiler/task/runner.py",  # the failure is reported, then raised again
     "crewgraph/compiler/crew/planning.py",  # the failure is reported, then raised again
-    "compat/crewgraph_compat/stand_ins/agents/steps.py",  # the failure is reported, then raised again
     "crewgraph/compiler/agent/kickoff.py",  # the failure is reported, then raised again
     "crewgraph/contrib/evaluation/agents.py",  # logged, and the other metrics are evaluated
     "crewgraph/contrib/evaluation/experiment.py",  # logged with the case, and the other cases are run
@@ -37,7 +34,6 @@ BROAD_EXCEPTS = {
     "crewgraph/knowledge/files.py",  # whatever a reader of files raises is reported with the file's name
     "crewgraph/contrib/conversations/crew_chat.py",  # shown to the user, and the conversation continues
     "crewgraph/contrib/conversations/routes.py",  # a model that fails is logged, and the fallback route is taken
-    "compat/crewgraph_compat/stand_ins/flows/state.py",  # any backend's failure becomes a RuntimeError
     "crewgraph/runtime/run_tool.py",  # raised again once the parallel calls have ended
     "crewgraph/runtime/crew/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is logged, and the text is saved unchanged
@@ -45,8 +41,6 @@ BROAD_EXCEPTS = {
     "crewgraph/storage/store/namespace.py",  # any store's failure becomes a StorageError
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
     "crewgraph/tools/mcp/session.py",  # whatever a connection raises is reported with the server's name
-    "compat/crewgraph_compat/stand_ins/jobs.py",  # reported with the job
-    "compat/crewgraph_compat/stand_ins/models/calls.py",  # raised again, unless it is to be done again
     "crewgraph/storage/database.py",  # raised again, or done in a thread where nothing may block
     "crewgraph/tools/use.py",  # a failing tool is shown to the model
 }
@@ -80,15 +74,7 @@ TWO_MEANINGS = {
     "AgentDefinition",  # of a declared crew, as CrewAI calls it
     "CrewDefinition",
     # CrewAI has the name in several of its modules, and programs import each of them.
-    *("AgentAction", "CodeInterpreterTool", "FlowMethod", "HTTPTransport"),
-    *(
-        "ListenMethod",
-        "RouterMethod",
-        "StartMethod",
-        "generate_model_description",
-        "summarize_messages",
-        "tool",
-    ),
+    *("CodeInterpreterTool", "tool"),
     "pytest_addoption",  # a hook of pytest
     "main",  # of `python -m crewgraph` and of `python -m crewgraph_compat`
 }
@@ -141,9 +127,6 @@ KEPT_CONTEXT_VALUES = {
     "crewgraph/events/stream_context.py",  # returns the token to the user
     "crewgraph/compiler/agent/human_review.py",  # returns the token to the user
     "crewgraph/definitions/task/prompt.py",  # for the user's own context
-    "compat/crewgraph_compat/stand_ins/context.py",  # for the user's own context, or returns the token
-    "compat/crewgraph_compat/stand_ins/console/panels.py",  # returns the token to the user
-    "compat/crewgraph_compat/stand_ins/rag/factory.py",  # for the user's own context
 }
 """Where context variables are set and not given back."""
 

@@ -72,10 +72,6 @@ def test_each_extension_is_where_the_table_says(name: str):
         ("crewgraph.tools.a2a.config:A2AClientConfig", "crewgraph.contrib.a2a.config:A2AClientConfig"),
         ("crewgraph.tools.a2a.oauth:OAuth2ClientCredentials", "crewgraph.contrib.a2a.auth:OAuth2ClientCredentials"),
         ("crewgraph.tools.a2a.transport:ClientTransportConfig", "crewgraph.contrib.a2a.config:ClientTransportConfig"),
-        (
-            "crewgraph.tools.a2a.transport:ServerTransportConfig",
-            "crewgraph_compat.stand_ins.a2a_server:ServerTransportConfig",
-        ),
         ("crewgraph.tools.a2a.updates:PollingConfig", "crewgraph.contrib.a2a.config:PollingConfig"),
         ("crewgraph.tools.input_file:ReadFileTool", "crewgraph.contrib.files.agent_files:ReadFileTool"),
         ("crewgraph.task:Task", "crewgraph.task:Task"),

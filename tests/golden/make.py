@@ -17,7 +17,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from crewgraph_compat.stand_ins.storage.outputs import KickoffTaskOutputsSQLiteStorage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from crewgraph.contrib.evaluation.experiment import ExperimentRunner
@@ -147,12 +146,6 @@ def _baseline() -> None:
     results.compare_with_baseline(program.BASELINE)
 
 
-def _task_outputs() -> None:
-    crew = program.desk()
-    crew.kickoff({"what": "tide"})
-    KickoffTaskOutputsSQLiteStorage("outputs.db").add(crew.tasks[0], {"raw": "high"}, 0, inputs={"what": "tide"})
-
-
 CASES: dict[str, tuple[Callable[[], None], str | None]] = {
     "crew_at_task": (_crew_at_task, "model SECOND it is deep"),
     "crew_at_step": (_crew_at_step, "model SECOND it is deep"),
@@ -187,7 +180,6 @@ CASES: dict[str, tuple[Callable[[], None], str | None]] = {
     "training": (_training, None),
     "training_killed": (_training, "model draws lessons"),
     "baseline": (_baseline, None),
-    "task_outputs": (_task_outputs, None),
 }
 """What each case runs, and the line of the ledger that kills it."""
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.storage.outputs import KickoffTaskOutputsSQLiteStorage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from modes import Mode
 
@@ -340,14 +339,6 @@ def test_a_baseline_of_an_evaluation_is_compared_with(unpack: Unpack):
     with crewai_event_bus.scoped_handlers():  # the trace of evaluations listens for ever
         results = ExperimentRunner([case]).run(crew=program.desk(), llm=program.ScoringModel(model="judge"))
     assert results.compare_with_baseline(program.BASELINE)["unchanged"] == ["north"]
-
-
-def test_outputs_of_tasks_are_read(unpack: Unpack):
-    unpack("task_outputs")
-    (written,) = KickoffTaskOutputsSQLiteStorage("outputs.db").load()
-    assert (written["output"], written["inputs"]) == ({"raw": "high"}, {"what": "tide"})
-    outputs = KickoffTaskOutputsSQLiteStorage().load()
-    assert [(one["task_index"], one["output"]["raw"]) for one in outputs] == [(0, "high"), (1, "low")]
 
 
 BANK = ["model SEARCH done", "model PAY", "tool Transfer Money Anna 900", "model PAY done", "model MAIL"]

@@ -9,14 +9,15 @@ from crewgraph_compat.moving.features import (
     known_attributes,
 )
 from crewgraph_compat.moving.names import import_location, resolve_name
-from crewgraph_compat.surface.table import TABLE
+from crewgraph_compat.surface.names import MODULES, names_of, own_target
 
 from moving.differences import data, page_rows, written
 
 AGAIN = (
     "the page and the data differ: run `PYTHONPATH=tests python -m moving.differences`, and give new rows their `of`"
 )
-TARGETS = {name: where for names in TABLE.values() for name, where in names.items()}
+OWN = {module: {name: own_target(module, name) or "" for name in names_of(module)} for module in sorted(MODULES)}
+TARGETS = {name: where for names in OWN.values() for name, where in names.items()}
 
 
 def test_the_data_says_what_the_page_says():
@@ -71,14 +72,14 @@ def meant_by(said: str) -> Feature:
         return Feature(FeatureKind.keyword, said, owner=TARGETS[owner], word=keyword, value=value)
     if word:
         return Feature(FeatureKind.attribute, said, owner=TARGETS[owner], word=word)
-    paths = [f"{module}.{said}" for module, names in TABLE.items() if said in names]
+    paths = [f"{module}.{said}" for module, names in OWN.items() if said in names]
     return Feature(FeatureKind.imported, said, path=paths[0] if paths else "")
 
 
 def test_every_name_of_the_table_has_a_home():
     homes = {
         path: import_location(name)
-        for module, names in TABLE.items()
+        for module, names in OWN.items()
         for one in names
         if (name := resolve_name(path := f"{module}.{one}"))
     }

@@ -1,16 +1,11 @@
 """The classes of plans, under CrewAI's names."""
 
-import json
 from typing import Any
 
 import pytest
-from crewgraph_compat.stand_ins.agents.planning import PlannerObserver, StepExecutionContext, StepExecutor, StepResult
 
-from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanningConfig, StepObservation, TodoItem, TodoList
-from crewgraph.testing import record_events
-from crewgraph.tools import tool
 
 
 def item(number: int, *needs: int, **fields: Any) -> TodoItem:
@@ -56,44 +51,3 @@ def test_an_output_without_a_plan_has_none():
 def test_bounds_have_bounds(wrong: dict[str, Any]):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         PlanningConfig(**wrong)
-
-
-def clerk(*script: Any, **fields: Any) -> Agent:
-    return Agent(role="Clerk", goal="Know", backstory="Careful.", llm=ScriptedLLM(list(script)), **fields)
-
-
-def test_an_observer_looks_at_an_outcome():
-    said = {
-        "step_completed_successfully": True,
-        "suggested_refinements": [{"step_number": 2, "new_description": "new"}],
-    }
-    agent = clerk(json.dumps(said))
-    observer = PlannerObserver(agent, kickoff_input="The tide?")
-    with record_events() as events:
-        seen = observer.observe(item(1), "high", [item(1)], rest := [item(2)])
-    assert seen.step_completed_successfully
-    assert "1. d1" in agent.llm.requests[0].text
-    assert "The tide?" in agent.llm.requests[0].text
-    assert [one.description for one in observer.apply_refinements(seen, rest)] == ["new"]
-    reported = [event.type for event in events if event.type.startswith("step_observation")]
-    assert reported == ["step_observation_started", "step_observation_completed"]
-    assert not PlannerObserver.heuristic_observation(step_success=False).step_completed_successfully
-
-
-def test_an_executor_does_one_step():
-    @tool
-    def table(port: str) -> str:
-        """Look up a port."""
-        return f"high at {port}"
-
-    agent = clerk()
-    llm = ScriptedLLM([ToolUse("table", {"port": "Brest"}), "high"])
-    context = StepExecutionContext("The tide?", "A word", {1: "Brest"})
-    done = StepExecutor(llm=llm, tools=[table], agent=agent).execute(item(2, 1, tool_to_use="table"), context)
-    assert (done.success, done.result, done.tool_calls_made, done.error) == (True, "high", ["table"], None)
-    assert "1.\nBrest" in llm.requests[0].text
-    assert context.get_dependency_result(2) is None
-    failed = StepExecutor(llm=ScriptedLLM([RuntimeError("down")] * 9), tools=[], agent=agent).execute(item(1), context)
-    assert not failed.success
-    assert "down" in str(failed.error)
-    assert StepResult(True, "r").tool_calls_made == []

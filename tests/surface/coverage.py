@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from crewgraph_compat.surface.absent import reason
-from crewgraph_compat.surface.reexports import origin, target
-from crewgraph_compat.surface.table import TABLE
+from crewgraph_compat.surface.names import MODULES, target
 
 from crewgraph.annotations import annotations_of
 from surface.manifest import VERSIONS, ClassNames, manifest
@@ -21,6 +20,14 @@ __all__ = ["GAP", "REPORT", "Name", "members", "names", "report", "table"]
 
 REPORT = Path(__file__).parents[2] / "docs" / "coverage.md"
 """The folder of the tables."""
+
+_FOREIGN = frozenset(
+    {
+        *("CoreSchema", "DirectoryPath", "FilePath", "NDArray", "NewPath", "StrictBytes", "TYPE_CHECKING"),
+        *("UUID1", "UUID3", "UUID4", "UUID5"),
+    }
+)
+"""Names of other packages that modules of CrewAI import."""
 
 HAVE, ABSENT, GAP = "works", "absent with a reason", "missing"
 
@@ -44,10 +51,12 @@ def names(version: str) -> Iterator[Name]:
     """Every name of every module."""
     for module, found in manifest(version)["modules"].items():
         for name in found:
+            if name in _FOREIGN:
+                continue
             path = f"{module}.{name}"
-            if path in TABLE or target(module, name) is not None:
+            if path in MODULES or target(module, name) is not None:
                 yield Name(path, HAVE)
-            elif why := reason(path) or reason(origin(module, name) or ""):
+            elif why := reason(path):
                 yield Name(path, ABSENT, why)
             else:
                 yield Name(path, GAP)

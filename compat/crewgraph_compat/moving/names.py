@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from crewgraph_compat.surface.absent import reason
-from crewgraph_compat.surface.reexports import target
-from crewgraph_compat.surface.table import TABLE
+from crewgraph_compat.surface.names import MODULES, own_target, target, targets_named
 
 __all__ = [
     "ATTRIBUTES",
@@ -23,7 +21,6 @@ __all__ = [
     "import_target",
     "is_module",
     "module_location",
-    "public_names",
     "replacement_of",
     "resolve_moved_name",
     "resolve_name",
@@ -111,26 +108,21 @@ def resolve_name(path: str) -> ResolvedName | None:
 def resolve_moved_name(path: str) -> ResolvedName | None:
     """Resolve a dotted path; if its module is unknown, fall back to the only object with this name, if there is just one.
 
-    Older programs use modules that have since moved. Deliberately absent names are not searched for.
+    Older programs use modules that have since moved.
     """
-    if (name := resolve_name(path)) is not None or reason(path) is not None:
+    if (name := resolve_name(path)) is not None:
         return name
     module, _, last = path.rpartition(".")
-    if module in TABLE or path in TABLE or not module.startswith("crewai."):
+    if module in MODULES or path in MODULES or not module.startswith("crewai."):
         return None
-    targets = {names[last] for names in TABLE.values() if last in names}
-    return ResolvedName(path, targets.pop()) if len(targets) == 1 else None
+    targets = targets_named(last)
+    return ResolvedName(path, targets[0]) if len(targets) == 1 else None
 
 
 def is_module(path: str) -> bool:
     """Whether a path is a module of crewai; a name exported by a package hides a submodule of the same name."""
     package, _, name = path.rpartition(".")
-    return path in TABLE and name not in TABLE.get(package, ())
-
-
-def public_names(module: str) -> dict[str, str]:
-    """Return the names of a crewai module, each with its "module:name"; empty for an unknown module."""
-    return TABLE.get(module, {})
+    return path in MODULES and own_target(package, name) is None
 
 
 def import_target(name: ResolvedName) -> Any:
@@ -212,7 +204,7 @@ _PLACES: dict[str, str] = {
     **{f"langchain.schema.{name}": "langchain_core.messages" for name in _MESSAGES},
     "langchain.schema.Document": "langchain_core.documents",
     **{f"langchain.prompts.{name}": "langchain_core.prompts" for name in _PROMPTS},
-    "crewai_tools.CodeInterpreterTool": "crewgraph_compat.stand_ins.tools.code_interpreter",
+    "crewai_tools.CodeInterpreterTool": "crewgraph_compat.stand_ins.code_interpreter",
     "langchain.tools.DuckDuckGoSearchRun": "langchain_community.tools",
     "langchain.tools.WikipediaQueryRun": "langchain_community.tools",
     "langchain.utilities.WikipediaAPIWrapper": "langchain_community.utilities",

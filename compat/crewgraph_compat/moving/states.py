@@ -21,9 +21,8 @@ from crewgraph_compat.moving.features import (
 )
 from crewgraph_compat.moving.names import ATTRIBUTES, KEYWORDS, OF_TEXTS, RENAMED, resolve_moved_name
 from crewgraph_compat.moving.reading.types import MAY_STREAM
-from crewgraph_compat.surface.absent import reason
 from crewgraph_compat.surface.missing import missing_module_message, missing_name_message
-from crewgraph_compat.surface.table import TABLE
+from crewgraph_compat.surface.names import MODULES
 
 __all__ = ["FeatureState", "Support", "feature_state"]
 
@@ -90,12 +89,12 @@ def _absence(feature: Feature) -> str | None:
 
 
 def _no_such_path(path: str) -> str | None:
-    if path.partition(".")[0] == "crewai_tools" or path in TABLE:
+    if path.partition(".")[0] == "crewai_tools" or path in MODULES:
         return None
     module, _, name = path.rpartition(".")
     if resolve_moved_name(path) is not None:
         return None
-    if reason(path) is None and module in TABLE:
+    if module in MODULES:
         return missing_name_message(module, name)
     return missing_module_message(path)
 

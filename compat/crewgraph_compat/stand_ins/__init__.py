@@ -1,4 +1,5 @@
 """CrewAI names that crewgraph itself has no use for, implemented on top of crewgraph.
 
-Each file covers one subject. Whatever a crewgraph program could use too belongs in crewgraph; a table row is enough then.
+Each file covers one subject. Whatever a crewgraph program could use too belongs in crewgraph; `surface/table.py` then names its
+module.
 """

@@ -1,40 +1,31 @@
-"""Telemetry and events that programs name but crewgraph never emits, and event handlers for manual use."""
+"""The class of the event bus, telemetry that sends nothing, and events that listeners name but crewgraph never emits."""
 
-import inspect
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypeGuard, TypeVar, Union, cast
+from typing import Any, ClassVar, Self
 
-from crewgraph import events
-from crewgraph.agent import Agent
-from crewgraph.events.a2a import AboutConversation
+from crewgraph.events.a2a import A2AEventBase
 from crewgraph.events.base import BaseEvent
-from crewgraph.events.bus import CircularDependencyError, Depends, EventBus, Handler, call_handler, event_bus
-from crewgraph.events.skill import SkillEvent
-from crewgraph.prompts.i18n import I18N
+from crewgraph.events.bus import EventBus, event_bus
 
 __all__ = [
+    "A2AContentTypeNegotiatedEvent",
+    "A2AContextCompletedEvent",
+    "A2AContextCreatedEvent",
+    "A2AContextExpiredEvent",
+    "A2AContextIdleEvent",
+    "A2AContextPrunedEvent",
+    "A2AParallelDelegationCompletedEvent",
+    "A2AParallelDelegationStartedEvent",
     "A2APushNotificationReceivedEvent",
-    "AgentMeta",
-    "AsyncHandler",
-    "AsyncHandlerSet",
+    "A2APushNotificationSentEvent",
+    "A2AServerTaskCanceledEvent",
+    "A2AServerTaskCompletedEvent",
+    "A2AServerTaskFailedEvent",
+    "A2AServerTaskStartedEvent",
+    "A2ATransportNegotiatedEvent",
     "CrewAIEventsBus",
-    "EventHandler",
-    "EventTypes",
-    "ExecutionPlan",
-    "HandlerGraph",
     "MCPConfigFetchFailedEvent",
-    "SkillDownloadCompletedEvent",
-    "SkillDownloadStartedEvent",
-    "SyncHandler",
-    "SyncHandlerSet",
     "TaskEvaluationEvent",
     "Telemetry",
-    "build_execution_plan",
-    "i18n",
-    "is_async_handler",
-    "is_call_handler_safe",
 ]
 
 
@@ -108,142 +99,64 @@ class MCPConfigFetchFailedEvent(BaseEvent):
     """The class of the error."""
 
 
-SyncHandler = Callable[..., None]
-"""A handler that takes the source and the event, and optionally the runtime state."""
-
-AsyncHandler = Callable[..., Coroutine[Any, Any, None]]
-"""An asynchronous handler."""
-
-SyncHandlerSet = frozenset[SyncHandler]
-"""A set of synchronous handlers."""
-
-AsyncHandlerSet = frozenset[AsyncHandler]
-"""A set of asynchronous handlers."""
-
-_E = TypeVar("_E", bound=BaseEvent, contravariant=True)
-
-
-class EventHandler(Protocol[_E]):
-    """The signature of an event handler."""
-
-    def __call__(self, source: Any, event: _E) -> Coroutine[Any, Any, None] | None:
-        """Handle an event."""
-        ...
-
-
-def is_async_handler(handler: Any) -> TypeGuard[AsyncHandler]:
-    """Return whether a handler is an `async def`, or an object whose `__call__` is one."""
-    function: Any = handler
-    while isinstance(function, partial):
-        function = cast("Any", function).func
-    own: Any = getattr(function.__class__, "__call__", None)  # noqa: B004  (an object with an async `__call__`)
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(own)
-
-
-def is_call_handler_safe(handler: SyncHandler, source: Any, event: BaseEvent, state: Any = None) -> Exception | None:
-    """Call a handler and return the exception that it raises, if any."""
-    try:
-        if call_handler(handler) is handler:
-            handler(source, event)
-        else:
-            handler(source, event, state)
-    except Exception as error:  # noqa: BLE001 - returned to the caller
-        return error
-    return None
-
-
-ExecutionPlan = list[set[Handler]]
-"""Handlers in stages: each stage depends only on earlier ones."""
-
-
-class HandlerGraph:
-    """Handlers and their dependencies.
-
-    Args:
-        handlers: the dependencies of each handler; those that are not keys themselves are ignored.
-    """
-
-    def __init__(self, handlers: Mapping[Handler, Sequence[Depends]]) -> None:
-        self._needs = {
-            handler: {item.handler for item in after if item.handler in handlers} for handler, after in handlers.items()
-        }
-
-    def get_execution_plan(self) -> ExecutionPlan:
-        """Return the stages in order.
-
-        Raises:
-            CircularDependencyError: The dependencies are circular.
-        """
-        plan: ExecutionPlan = []
-        waiting = dict(self._needs)
-        while waiting:
-            step = {handler for handler, needs in waiting.items() if not needs & waiting.keys()}
-            if not step:
-                raise CircularDependencyError(list(waiting))
-            plan.append(step)
-            waiting = {handler: needs for handler, needs in waiting.items() if handler not in step}
-        return plan
-
-
-def build_execution_plan(
-    handlers: Sequence[Handler], dependencies: Mapping[Handler, Sequence[Depends]]
-) -> ExecutionPlan:
-    """Return the stages in which handlers are called.
-
-    Raises:
-        CircularDependencyError: The dependencies are circular.
-    """
-    return HandlerGraph({item: dependencies.get(item, ()) for item in handlers}).get_execution_plan()
-
-
-AgentMeta: Any = type(Agent)
-"""The metaclass of agents."""
-
-_NAMED: list[Any] = [getattr(events, name) for name in events.__all__]  # each is loaded by its name
-_EVENTS = [kind for kind in _NAMED if isinstance(kind, type) and issubclass(kind, BaseEvent)]
-
-_union: Any = Union
-EventTypes: Any = _union[tuple(kind for kind in _EVENTS if kind is not BaseEvent)]
-"""Any event."""
-
-i18n = I18N()
-"""The default prompt texts."""
-
-
-class A2APushNotificationReceivedEvent(AboutConversation):
+class A2APushNotificationReceivedEvent(A2AEventBase):
     """A remote agent pushed a progress report."""
 
-    type: str = "a2a_push_notification_received"
 
-    state: str
-    """The state of the remote task."""
-
-
-class SkillDownloadStartedEvent(SkillEvent):
-    """The download of a skill from a registry starts."""
-
-    type: str = "skill_download_started"
-
-    registry_ref: str
-    """The requested skill, as `@org/name`."""
-
-    version: str | None = None
-    """The requested version."""
+class A2AParallelDelegationCompletedEvent(A2AEventBase):
+    """Several remote agents have finished."""
 
 
-class SkillDownloadCompletedEvent(SkillEvent):
-    """A skill was downloaded from a registry."""
+class A2AParallelDelegationStartedEvent(A2AEventBase):
+    """Work is delegated to several remote agents."""
 
-    type: str = "skill_download_completed"
 
-    registry_ref: str
-    """The requested skill, as `@org/name`."""
+class A2APushNotificationSentEvent(A2AEventBase):
+    """A client was notified of the progress of its task."""
 
-    version: str | None = None
-    """The downloaded version."""
 
-    cache_path: Path | None = None
-    """The folder it is cached in."""
+class A2AContentTypeNegotiatedEvent(A2AEventBase):
+    """Client and server have agreed on content types."""
+
+
+class A2AContextCompletedEvent(A2AEventBase):
+    """All tasks of a context have finished."""
+
+
+class A2AContextCreatedEvent(A2AEventBase):
+    """A conversation context was created."""
+
+
+class A2AContextExpiredEvent(A2AEventBase):
+    """A context has expired."""
+
+
+class A2AContextIdleEvent(A2AEventBase):
+    """A context has been idle for a long time."""
+
+
+class A2AContextPrunedEvent(A2AEventBase):
+    """A context was removed."""
+
+
+class A2AServerTaskCanceledEvent(A2AEventBase):
+    """A task of a remote client was canceled."""
+
+
+class A2AServerTaskCompletedEvent(A2AEventBase):
+    """A task of a remote client has finished."""
+
+
+class A2AServerTaskFailedEvent(A2AEventBase):
+    """A task of a remote client has failed."""
+
+
+class A2AServerTaskStartedEvent(A2AEventBase):
+    """A task of a remote client has started."""
+
+
+class A2ATransportNegotiatedEvent(A2AEventBase):
+    """Client and server have agreed on a transport."""
 
 
 class TaskEvaluationEvent(BaseEvent):

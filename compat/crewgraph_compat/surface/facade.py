@@ -11,8 +11,7 @@ from typing import Any
 
 from crewgraph.deprecations import warn_deprecated
 from crewgraph_compat.surface.missing import missing_name_message
-from crewgraph_compat.surface.reexports import names_of, target
-from crewgraph_compat.surface.table import TABLE
+from crewgraph_compat.surface.names import MODULES, names_of, own_target, target
 
 __all__ = ["Facade", "FacadeLoader", "is_named_in_an_import"]
 
@@ -23,14 +22,14 @@ _FORMER_PACKAGES: dict[str, str] = {"crewai.utilities.events": "crewai.events"}
 
 
 class Facade(ModuleType):
-    """A module whose names are in the table."""
+    """A module whose names are those of modules of crewgraph."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":  # for `from crewai.flow import *`
             self.__dict__[name] = names_of(self.__name__)
             return self.__dict__[name]
         path = f"{self.__name__}.{name}"
-        if path in TABLE and name not in TABLE[self.__name__]:
+        if path in MODULES and own_target(self.__name__, name) is None:
             return self._submodule(path)
         result = target(self.__name__, name)
         if result is not None:
@@ -45,7 +44,7 @@ class Facade(ModuleType):
         raise AttributeError(missing_name_message(self.__name__, name), name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, Facade) and name in TABLE[self.__name__]:
+        if isinstance(value, Facade) and own_target(self.__name__, name) is not None:
             # An imported submodule is set on its package: a name of the package is not hidden by that, as in crewai,
             # whose packages bind their names after their submodules.
             return
@@ -53,8 +52,8 @@ class Facade(ModuleType):
 
     def __dir__(self) -> list[str]:
         start = f"{self.__name__}."
-        modules = (path.removeprefix(start) for path in TABLE if path.startswith(start))
-        return sorted({*self.__dict__, *TABLE[self.__name__], *(name for name in modules if "." not in name)})
+        modules = (path.removeprefix(start) for path in MODULES if path.startswith(start))
+        return sorted({*self.__dict__, *names_of(self.__name__), *(name for name in modules if "." not in name)})
 
     def _submodule(self, path: str) -> ModuleType:
         if sys.modules.get(self.__name__) is not self:

@@ -9,45 +9,34 @@ from types import ModuleType
 from typing import Any
 
 from crewgraph_compat.surface.facade import is_named_in_an_import
-from crewgraph_compat.surface.table.rows import rows
+from crewgraph_compat.surface.names import exports
 
 __all__ = ["FILES", "FilesFinder", "is_stand_in"]
 
 FILES = "crewai_files"
 """The name of the replaced package."""
 
-_CLASSES = rows(
-    "crewgraph.contrib.files.file",
-    *("AudioFile", "BaseFile", "File", "FileMode", "ImageFile", "PDFFile", "TextFile", "VideoFile"),
-)
-_SOURCES = rows(
-    "crewgraph.contrib.files.source",
-    *("FileBytes", "FilePath", "FileSource", "FileSourceInput", "FileStream", "FileUrl"),
-)
-_ERRORS = rows(
-    "crewgraph.contrib.files.source",
-    *("FileProcessingError", "FileTooLargeError", "FileValidationError", "UnsupportedFileTypeError"),
-)
-_GIVEN = rows("crewgraph.contrib.files.file", "normalize_input_files", "wrap_file_source")
+_CLASSES = "crewgraph.contrib.files.file"
+_SOURCES = "crewgraph.contrib.files.source"
 
-_MODULES: Mapping[str, Mapping[str, str]] = {
-    FILES: {**_CLASSES, **_SOURCES, **_ERRORS, **_GIVEN},
-    f"{FILES}.core": {**_CLASSES, **_SOURCES},
-    f"{FILES}.core.types": _CLASSES,
-    f"{FILES}.core.sources": _SOURCES,
-    f"{FILES}.processing": _ERRORS,
-    f"{FILES}.processing.exceptions": _ERRORS,
+_HOMES: Mapping[str, tuple[str, ...]] = {
+    FILES: (_CLASSES, _SOURCES),
+    f"{FILES}.core": (_CLASSES, _SOURCES),
+    f"{FILES}.core.types": (_CLASSES,),
+    f"{FILES}.core.sources": (_SOURCES,),
+    f"{FILES}.processing": (_SOURCES,),
+    f"{FILES}.processing.exceptions": (_SOURCES,),
 }
+"""A module of the package to the modules of crewgraph that have its names."""
 
 
 class _StandIn(ModuleType):
     """A module of the package whose names are looked up on first access."""
 
     def __getattr__(self, name: str) -> Any:
-        result = _MODULES[self.__name__].get(name)
-        if result is not None:
-            module, _, attribute = result.partition(":")
-            value = self.__dict__[name] = getattr(importlib.import_module(module), attribute)
+        home = next((home for home in _HOMES[self.__name__] if name in exports(home)), None)
+        if home is not None:
+            value = self.__dict__[name] = getattr(importlib.import_module(home), name)
             return value
         message = (
             f"crewgraph has no `{self.__name__}.{name}`: files are shown to models and never uploaded. docs/files.md lists "
@@ -65,7 +54,7 @@ class _Loader(Loader):
         return _StandIn(spec.name, f"crewgraph in place of `{spec.name}`.")
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__dict__["__all__"] = sorted(_MODULES[module.__name__])
+        module.__dict__["__all__"] = sorted(set[str]().union(*map(exports, _HOMES[module.__name__])))
 
 
 class FilesFinder(MetaPathFinder):
@@ -75,7 +64,7 @@ class FilesFinder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the spec of a stand-in module; None for other packages and for an installed crewai_files."""
-        if fullname not in _MODULES:
+        if fullname not in _HOMES:
             return None
         if fullname != FILES and not is_stand_in(sys.modules.get(FILES)):
             return None

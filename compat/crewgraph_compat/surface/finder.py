@@ -10,13 +10,15 @@ from types import ModuleType
 
 from crewgraph_compat.surface.facade import FacadeLoader
 from crewgraph_compat.surface.missing import missing_module_message
-from crewgraph_compat.surface.table import FILES, TABLE
+from crewgraph_compat.surface.names import MODULES
 from crewgraph_compat.surface.version import CREWAI_VERSION
 
 __all__ = ["ROOT", "Finder"]
 
 ROOT = "crewai"
 """The name of the replaced package."""
+
+_TABLE = Path(__file__).with_name("table.py")
 
 
 _ANY = DistributionFinder.Context()
@@ -31,11 +33,11 @@ class _Crewai(Distribution):
         return f"Metadata-Version: 2.1\nName: {ROOT}\nVersion: {CREWAI_VERSION}\nSummary: crewgraph, standing in for crewai\n"
 
     def locate_file(self, path: str | PathLike[str]) -> Path:
-        return Path(FILES[ROOT]).parent / path
+        return _TABLE.parent / path
 
 
 class Finder(DistributionFinder):
-    """Finds the modules of the table, and refuses any other module of crewai."""
+    """Finds the modules that crewgraph has, and refuses any other module of crewai."""
 
     def find_distributions(self, context: DistributionFinder.Context = _ANY) -> Iterator[Distribution]:
         """Yield the distribution of crewai, before that of an installed one, unless another one is looked for."""
@@ -48,15 +50,15 @@ class Finder(DistributionFinder):
         """Return the spec of a facade module; None for other modules.
 
         Raises:
-            ModuleNotFoundError: A module of crewai is imported that is not in the table. Raised here to explain why.
+            ModuleNotFoundError: A module of crewai is imported that crewgraph does not have. Raised here to explain why.
         """
-        if fullname not in TABLE:
+        if fullname not in MODULES:
             if fullname.partition(".")[0] == ROOT and not _is_query():
                 raise ModuleNotFoundError(missing_module_message(fullname), name=fullname)
             return None
-        # The origin is the table's file, so that `crewai.__file__` shows which crewai this is. All modules are packages
+        # The origin is the table, so that `crewai.__file__` shows which crewai this is. All modules are packages
         # with an empty path: for a submodule of a plain module, Python raises its own error without asking finders.
-        spec = ModuleSpec(fullname, FacadeLoader(), origin=FILES[fullname], is_package=True)
+        spec = ModuleSpec(fullname, FacadeLoader(), origin=str(_TABLE), is_package=True)
         spec.has_location = True
         return spec
 

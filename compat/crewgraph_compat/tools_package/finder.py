@@ -20,7 +20,7 @@ REPLACED = {
     # The former location of the base class.
     "crewai_tools.tools.base_tool": "crewgraph.tools.base",
     # Without Docker, the original falls back to running model-written code on this machine.
-    "crewai_tools.tools.code_interpreter_tool.code_interpreter_tool": "crewgraph_compat.stand_ins.tools.code_interpreter",
+    "crewai_tools.tools.code_interpreter_tool.code_interpreter_tool": "crewgraph_compat.stand_ins.code_interpreter",
 }
 """Modules, each with its replacement."""
 

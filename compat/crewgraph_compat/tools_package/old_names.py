@@ -15,7 +15,7 @@ __all__ = ["OLD_NAMES", "accept_old_config", "add_old_names", "resolve_old_name"
 OLD_NAMES = {
     "BaseTool": ("crewgraph.tools.base", "`from crewai.tools import BaseTool`"),
     "CodeInterpreterTool": (
-        "crewgraph_compat.stand_ins.tools.code_interpreter",
+        "crewgraph_compat.stand_ins.code_interpreter",
         "`from crewgraph.tools.code import CodeInterpreterTool`",
     ),
     "Tool": ("crewgraph.tools.base", "`from crewai.tools.base_tool import Tool`"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from crewgraph_compat.stand_ins.rag.embedding_functions import EmbeddingFunction
+from crewgraph_compat.stand_ins.embedders import EmbeddingFunction
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from modes import Mode
 

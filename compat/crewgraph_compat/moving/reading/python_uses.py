@@ -7,7 +7,7 @@ from types import MappingProxyType
 from crewgraph_compat.moving.features import Feature, FeatureKind, Use, accepted_keywords, known_attributes
 from crewgraph_compat.moving.names import resolve_name
 from crewgraph_compat.moving.reading.types import CREW_OUTPUT, CREW_STREAM, MAY_STREAM, Imports, OwnClass, TypeScope
-from crewgraph_compat.surface.table import TABLE
+from crewgraph_compat.surface.names import MODULES, names_of
 
 __all__ = ["UseVisitor", "imports_of", "located", "python_uses"]
 
@@ -28,7 +28,7 @@ def imports_of(tree: ast.AST) -> Imports:
         elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] in _ROOTS:
             for alias in node.names:
                 if alias.name == "*":
-                    imports.paths.update({name: f"{node.module}.{name}" for name in TABLE.get(node.module or "", ())})
+                    imports.paths.update({name: f"{node.module}.{name}" for name in names_of(node.module or "")})
                 else:
                     imports.paths[alias.asname or alias.name] = f"{node.module}.{alias.name}"
         elif isinstance(node, ast.Attribute) and node.attr == "stream" and isinstance(node.ctx, ast.Store):
@@ -181,7 +181,7 @@ class UseVisitor(ast.NodeVisitor):
         """Record attributes of imports: names of modules, or attributes of classes."""
         name = resolve_name(path)
         if name is None or not name.rest:
-            if path not in TABLE:
+            if path not in MODULES:
                 self._use(node, Feature(FeatureKind.imported, path, path=path))
             return
         if self._imports.paths.get(path.partition(".")[0]) == "crewai":

@@ -11,12 +11,12 @@ from crewgraph_compat.moving.names import (
     import_location,
     is_module,
     module_location,
-    public_names,
     replacement_of,
     resolve_moved_name,
 )
 from crewgraph_compat.moving.rewriting.tree import SourceTree, dotted_path, path_expression
 from crewgraph_compat.surface.absent import reason
+from crewgraph_compat.surface.names import names_of
 
 __all__ = ["TOOLS_NOTE", "absent_note", "is_crewai_path", "new_location", "rewrite_imports", "rewrite_strings"]
 
@@ -102,7 +102,7 @@ def _star(reading: SourceTree, statement: libcst.ImportFrom, module: str) -> lis
     if not is_crewai_path(module):
         return None
     used = {node.value for node in reading.of(libcst.Name)}
-    names = sorted(used & set(public_names(module)))
+    names = sorted(used & set(names_of(module)))
     if not names:
         reading.note(
             statement, f"`from {module} import *` is left unchanged: nothing in this file seems to use it.", left=True

@@ -18,7 +18,7 @@ from crewgraph_compat.moving.names import (
 )
 from crewgraph_compat.moving.rewriting.imports import absent_note, is_crewai_path
 from crewgraph_compat.moving.rewriting.tree import SourceTree, dotted_path, path_expression
-from crewgraph_compat.surface.table import TABLE
+from crewgraph_compat.surface.names import MODULES
 
 __all__ = ["rewrite_paths", "split_module_imports"]
 
@@ -202,7 +202,7 @@ def _spelled_out(reading: SourceTree, group: list[_Binding]) -> _Plan:
 def _needed_names(reading: SourceTree, binding: _Binding, modules: tuple[str, ...], *, stays: bool) -> _NeededImports:
     if modules or stays:
         return _NeededImports(modules, stays=stays)
-    if binding.imported not in TABLE:  # unused, but the module may not exist in crewgraph
+    if binding.imported not in MODULES:  # unused, but the module may not exist in crewgraph
         reading.note(binding.statement, absent_note(binding.imported), left=True)
         return _NeededImports((), stays=True)
     return _NeededImports((module_location(binding.imported) or "crewgraph",))

@@ -1,1 +1,0 @@
-"""A2UI: user interfaces that agents describe in their messages."""

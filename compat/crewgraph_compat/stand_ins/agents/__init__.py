@@ -1,1 +1,0 @@
-"""Building blocks for programs that assemble agent runs themselves: loops, plans, steps, evaluation."""

@@ -1,1 +1,0 @@
-"""Prompt texts and terminal input and output."""

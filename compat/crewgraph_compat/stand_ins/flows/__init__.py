@@ -1,1 +1,0 @@
-"""Parts of flows that programs use by name: actions, topology, types, states and streams."""

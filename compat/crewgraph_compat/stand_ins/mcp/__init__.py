@@ -1,1 +1,0 @@
-"""MCP clients and tools that programs manage themselves."""

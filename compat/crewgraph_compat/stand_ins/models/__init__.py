@@ -1,1 +1,0 @@
-"""Language models under the names of `crewai.llms`."""

@@ -1,1 +1,0 @@
-"""Read project files directly."""

@@ -1,1 +1,0 @@
-"""Vector stores and their embedders under the names of `crewai.rag`."""

@@ -1,1 +1,0 @@
-"""Program files and stored task outputs."""

@@ -1,1 +1,0 @@
-"""Tools, their names and schemas."""
