@@ -273,7 +273,7 @@ def test_a_facade_tells_tools_where_it_is_from():
     assert {"Agent", "Crew", "tools", "events", "__version__"} <= set(dir(crewai))
     assert "base_tool" not in dir(crewai)
     assert dict(inspect.getmembers(crewai))["Agent"] is crewgraph.Agent
-    assert inspect.getmodule(crewai.Agent) is sys.modules["crewgraph.definitions.agent.agent"]
+    assert inspect.getmodule(crewai.Agent) is sys.modules["crewgraph.agent"]
 
 
 @pytest.mark.usefixtures("surface")

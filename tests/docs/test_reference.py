@@ -50,7 +50,7 @@ def test_every_public_method_shows_its_text_in_a_shell(path: str):
 
 
 def test_defaults_are_shown_as_a_reader_writes_them():
-    agent, crew = "crewgraph.definitions.agent.agent.Agent", "crewgraph.definitions.crew.crew.Crew"
+    agent, crew = "crewgraph.agent.Agent", "crewgraph.crew.Crew"
     shown = {
         (agent, "max_iter"): ("int", "25"),
         (agent, "verbose"): ("bool", "False"),

@@ -365,8 +365,8 @@ RENAMED: dict[str, str] = {
     "crewai.utilities.exceptions.context_window_exceeding_exception.LLMContextLengthExceededException": (
         "crewgraph.llm.errors:ContextLengthExceeded"
     ),
-    "crewai.utilities.guardrail_types.GuardrailType": "crewgraph.guardrails crewgraph.definitions.task.guardrail:Guardrail",
-    "crewai.utilities.guardrail_types.GuardrailsType": "crewgraph.guardrails crewgraph.definitions.task.guardrail:Guardrails",
+    "crewai.utilities.guardrail_types.GuardrailType": "crewgraph.definitions.task.guardrail:Guardrail",
+    "crewai.utilities.guardrail_types.GuardrailsType": "crewgraph.definitions.task.guardrail:Guardrails",
     "crewai.utilities.planning_handler.PlannerTaskPydanticOutput": "crewgraph.definitions.crew.plan:CrewPlan",
 }
 """Names that are not in a home of their module under their own name, each with its "module:name" in crewgraph."""

@@ -91,7 +91,7 @@ class FlowWriter:
         results: list[MethodWriter] = []
         for name in writer.touched.helpers:
             function = inspect.getattr_static(type(self.flow), name, None)
-            is_own = inspect.isfunction(function) and function.__module__ not in ("crewgraph.definitions.flow.flow",)
+            is_own = inspect.isfunction(function) and function.__module__ not in ("crewgraph.flow.flow",)
             if is_own and name not in self.helpers and name not in self.methods and not hasattr(Flow, name):
                 results.append(MethodWriter(name, function, self.flow, self.parts, self.calls, self.helpers, name))
                 self.helpers[name] = results[-1]
