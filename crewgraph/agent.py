@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from crewgraph.core.messages import Message
     from crewgraph.definitions.agent.output import LiteAgentOutput
     from crewgraph.definitions.task.task import TaskDefinition
+    from crewgraph.task import Task
 
 __all__ = ["Agent", "AgentField", "BaseAgent", "ForeignAgent"]
 
@@ -26,9 +27,7 @@ class BaseAgent(BaseAgentDefinition):
     """The fields and methods that every agent has, whether our loop or another framework does its work."""
 
     @overridable
-    def execute_task(
-        self, task: "TaskDefinition", context: str | None = None, tools: Sequence[Any] | None = None
-    ) -> str:
+    def execute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
         """Work on a task outside of a crew and return the raw answer; guardrails are not run and nothing is stored.
 
         Args:
@@ -45,9 +44,7 @@ class BaseAgent(BaseAgentDefinition):
         return answer(self, task, context, tools)
 
     @overridable
-    async def aexecute_task(
-        self, task: "TaskDefinition", context: str | None = None, tools: Sequence[Any] | None = None
-    ) -> str:
+    async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
         """Work on a task on this event loop; see `execute_task`."""
         from crewgraph.runtime.agent.standalone import aanswer
 

@@ -1,13 +1,12 @@
 """Tasks: `Task`, and `ConditionalTask`, which may be skipped, with the methods that run them outside of a crew."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from crewgraph.agent import AgentField
+from crewgraph.agent import AgentField, BaseAgent
 from crewgraph.core.loops.bridge import start_in_thread
-from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.task.delegated import DelegatedTaskDefinition
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import NOT_SPECIFIED, ConditionalTaskDefinition, NotSpecified, TaskDefinition
@@ -31,7 +30,7 @@ class Task(TaskDefinition):
     @overridable
     @traced_to_the_caller
     def execute_sync(
-        self, agent: BaseAgentDefinition | None = None, context: str | None = None, tools: Sequence[Any] | None = None
+        self, agent: BaseAgent | None = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> TaskOutput:
         """Run the task outside of a crew, with its current texts.
 
@@ -52,7 +51,7 @@ class Task(TaskDefinition):
     @overridable
     @traced_to_the_caller
     async def aexecute_sync(
-        self, agent: BaseAgentDefinition | None = None, context: str | None = None, tools: Sequence[Any] | None = None
+        self, agent: BaseAgent | None = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> TaskOutput:
         """Run the task on the current event loop; see `execute_sync`."""
         from crewgraph.runtime.agent.standalone import aexecute
@@ -61,7 +60,7 @@ class Task(TaskDefinition):
 
     @overridable
     def execute_async(
-        self, agent: BaseAgentDefinition | None = None, context: str | None = None, tools: Sequence[Any] | None = None
+        self, agent: BaseAgent | None = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> Future[TaskOutput]:
         """Run the task in a thread and return a future of its output; see `execute_sync`."""
         from crewgraph.runtime.agent.standalone import execute
@@ -69,7 +68,7 @@ class Task(TaskDefinition):
         return start_in_thread(partial(execute, self, agent, context, tools))
 
     def execute(
-        self, agent: BaseAgentDefinition | None = None, context: str | None = None, tools: Sequence[Any] | None = None
+        self, agent: BaseAgent | None = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> str:
         """Deprecated: run the task and return its text; use `execute_sync(...).raw`."""
         warn_deprecated("`Task.execute`", "write `execute_sync(...).raw`")
@@ -84,6 +83,9 @@ class Task(TaskDefinition):
 
 class ConditionalTask(ConditionalTaskDefinition, Task):
     """A task that runs only if its condition accepts the output of the task before it."""
+
+    def __init__(self, condition: Callable[[TaskOutput], bool] | None = None, **fields: Any) -> None:
+        super().__init__(condition=condition, **fields)
 
 
 class DelegatedTask(DelegatedTaskDefinition, Task):

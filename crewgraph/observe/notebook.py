@@ -5,10 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass  # pyright: ignore[reportUnknownVariableType]
+from typing import Any
 
 __all__ = ["UpdatedOutput", "in_notebook"]
 
@@ -40,7 +37,7 @@ class UpdatedOutput:
     def begin(self) -> None:
         """Show the output in the cell that is running."""
         self._shown = self._render()
-        from IPython.display import display
+        from IPython.display import display  # pyright: ignore[reportUnknownVariableType]
 
         self._handle = display(self._shown, raw=True, display_id=True)
         # In this context, the kernel knows which cell the updates belong to.

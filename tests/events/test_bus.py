@@ -147,7 +147,7 @@ def test_a_class_that_is_not_loaded_is_loaded_for_a_handler_only(
         "from crewgraph.events import BaseEvent\n\nclass Rang(BaseEvent):\n    type: str = 'rang'\n", "utf-8"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    rang = Lazy("own_events", "Rang")
+    rang: Any = Lazy("own_events", "Rang")
     assert not bus.wants(rang)
     assert "own_events" not in sys.modules
     heard: list[str] = []

@@ -41,11 +41,11 @@ def crew_that_raises(place: str, how: str) -> Crew:
         raise RAISED[how]()
 
     class Leaving(BaseLLM):
-        def call(self, messages: Any, **_: Any) -> Any:
+        def call(self, messages: Any, *_: Any, **__: Any) -> Any:
             leave()
 
     class LeavingAsync(Leaving):
-        async def acall(self, messages: Any, **_: Any) -> Any:
+        async def acall(self, messages: Any, *_: Any, **__: Any) -> Any:
             await aleave()
 
     @tool("leave")

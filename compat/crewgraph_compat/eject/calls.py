@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from crewgraph.agent import Agent, BaseAgent
-from crewgraph.crew import Crew
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.flow.flow import FlowDefinition
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CrewgraphError
-from crewgraph.flow.flow import Flow
 from crewgraph.llm.base import BaseLLM
-from crewgraph.task import Task
 from crewgraph.text import placeholders, slug
 from crewgraph.tools.base import BaseTool
 from crewgraph_compat.eject.crew.agents import AgentCalls
@@ -26,7 +26,7 @@ from crewgraph_compat.eject.writing.sheet import snake_case
 __all__ = ["CrewCalls"]
 
 _METHOD_NAMES = ("kickoff", "kickoff_async", "akickoff", "kickoff_for_each")
-_DEFINITIONS = (BaseAgent, Task, Crew, BaseLLM, BaseTool, Flow)
+_DEFINITIONS = (BaseAgentDefinition, TaskDefinition, CrewDefinition, BaseLLM, BaseTool, FlowDefinition)
 _TEXTS = frozenset({"description", "expected_output", "role", "goal", "backstory", "output_file"})
 _GRAPH = 10
 _UNKNOWN = (LookupError, TypeError, ValueError, AttributeError, CrewgraphError)
@@ -38,7 +38,7 @@ class _Called:
     """A crew that a function kicks off."""
 
     writer: CrewWriter
-    crew: Crew
+    crew: CrewDefinition
     function: str
     is_async: bool = False
     is_sync: bool = False
@@ -81,7 +81,7 @@ class CrewCalls:
                 self.rewrite(statement, edits, module.values)
         return edits.done()
 
-    def crew(self, crew: Crew, wanted: str, *, is_async: bool) -> str:
+    def crew(self, crew: CrewDefinition, wanted: str, *, is_async: bool) -> str:
         """Return the name of the function that runs a crew."""
         if id(crew) not in self._called:
             names = self._parts.sheet.names
@@ -263,12 +263,12 @@ class _Scope:
         if isinstance(result, BaseLLM) and attribute.attr == "call" and len(node.args) == 1 and not node.keywords:
             model = self.parts.models.name(result, self._where(node))
             self._replace(node, f"str({model}.invoke({self.edits.current(node.args[0])}).text)")
-        elif isinstance(result, Crew):
+        elif isinstance(result, CrewDefinition):
             self._kickoff(node, attribute.attr, result)
-        elif isinstance(result, Agent) and attribute.attr in _METHOD_NAMES[:3]:
+        elif isinstance(result, AgentDefinition) and attribute.attr in _METHOD_NAMES[:3]:
             self._ask(node, attribute.attr, result)
-        elif isinstance(result, Flow) and attribute.attr in _METHOD_NAMES[:3]:
-            self._run(node, attribute.attr, cast("Flow[Any]", result))
+        elif isinstance(result, FlowDefinition) and attribute.attr in _METHOD_NAMES[:3]:
+            self._run(node, attribute.attr, cast("FlowDefinition[Any]", result))
         elif attribute.attr != "call" or isinstance(result, BaseLLM):
             self.parts.refusals.add(self._where(node), f"`{attribute.attr}` of a `{kind}` is crewgraph's")
 
@@ -277,7 +277,7 @@ class _Scope:
             raise LookupError(f"`{node.id}` is not known")
         return self._value(node)
 
-    def _kickoff(self, node: ast.Call, method_name: str, crew: Crew) -> None:
+    def _kickoff(self, node: ast.Call, method_name: str, crew: CrewDefinition) -> None:
         is_async = method_name in ("kickoff_async", "akickoff")
         try:
             called = self.calls.crew(crew, self.function.name, is_async=is_async)
@@ -302,7 +302,7 @@ class _Scope:
             inputs = f"{{**{inputs}, {built}}}" if inputs else f"{{{built}}}"
         self._replace(node, f"{called}({inputs})")
 
-    def _ask(self, node: ast.Call, method_name: str, agent: Agent) -> None:
+    def _ask(self, node: ast.Call, method_name: str, agent: AgentDefinition) -> None:
         words = {keyword.arg: keyword.value for keyword in node.keywords}
         question = words.get("messages", node.args[0] if node.args else None)
         form = words.get("response_format", node.args[1] if len(node.args) > 1 else None)
@@ -328,7 +328,7 @@ class _Scope:
             self.parts.sheet.module("asyncio")
             self._replace(node, f"asyncio.to_thread({', '.join([function, *values])})")
 
-    def _run(self, node: ast.Call, method_name: str, flow: "Flow[Any]") -> None:
+    def _run(self, node: ast.Call, method_name: str, flow: "FlowDefinition[Any]") -> None:
         value = next(
             (keyword.value for keyword in node.keywords if keyword.arg == "inputs"), node.args[0] if node.args else None
         )
@@ -376,7 +376,7 @@ class _Slotted(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _of_files(crew: Crew) -> set[str]:
+def _of_files(crew: CrewDefinition) -> set[str]:
     return {name for task in crew.tasks for name in placeholders(task.template("output_file") or "")}
 
 

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
-from crewgraph.crew import Crew
-from crewgraph.flow.flow import Flow
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.prompts.book import default_book
 from crewgraph_compat.eject.crew.graph import CrewProgram, CrewWriter
 from crewgraph_compat.eject.flow.graph import FlowWriter
@@ -122,7 +122,7 @@ def _distribution(name: str, known: Mapping[str, list[str]]) -> str:
 
 
 def eject_program(
-    target: "Crew | Flow[Any]", module: str, search_path: Collection[Path] | None = None
+    target: "CrewDefinition | FlowDefinition[Any]", module: str, search_path: Collection[Path] | None = None
 ) -> EjectedProgram:
     """Return the program of a crew or flow, which no longer depends on crewgraph.
 
@@ -138,7 +138,7 @@ def eject_program(
     reserved = frozenset[str]()
     paths = None if search_path is None else frozenset(path.resolve() for path in search_path)
     while True:
-        write = _crew if isinstance(target, Crew) else _flow
+        write = _crew if isinstance(target, CrewDefinition) else _flow
         parts, program = write(cast("Any", target), module, reserved, paths)
         conflicts = parts.lifter.conflicts - reserved
         if not conflicts:
@@ -151,7 +151,7 @@ def eject_program(
 
 
 def _flow(
-    flow: "Flow[Any]", module: str, reserved: Collection[str], paths: frozenset[Path] | None
+    flow: "FlowDefinition[Any]", module: str, reserved: Collection[str], paths: frozenset[Path] | None
 ) -> tuple[ProgramWriters, EjectedProgram]:
     about = doc_line(f"The flow `{flow.flow_name}` as a LangGraph graph", 105)
     parts = ProgramWriters(about, module, default_book(), reserved)
@@ -180,7 +180,7 @@ def _flow(
 
 
 def _crew(
-    crew: Crew, module: str, reserved: Collection[str], paths: frozenset[Path] | None
+    crew: CrewDefinition, module: str, reserved: Collection[str], paths: frozenset[Path] | None
 ) -> tuple[ProgramWriters, EjectedProgram]:
     parts = ProgramWriters(_about(crew), module, crew.texts.book, reserved)
     parts.lifter.search_path = paths
@@ -196,7 +196,7 @@ def _crew(
     return parts, EjectedProgram(text, tuple(parts.sheet.todo), (*parts.refusals.notes, *parts.sheet.notes))
 
 
-def _about(crew: Crew) -> str:
+def _about(crew: CrewDefinition) -> str:
     names = ", ".join(task.name or " ".join((task.template("description") or "").split())[:30] for task in crew.tasks)
     return doc_line(f"The crew `{crew.name}` as a LangGraph graph: {names}", 105)
 

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from crewgraph.agent import Agent, BaseAgent
 from crewgraph.compiler.agent.binding import AgentBinding
-from crewgraph.crew import Crew
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.task.task import ConditionalTaskDefinition, TaskDefinition
 from crewgraph.errors import CompileError, CrewgraphError
 from crewgraph.hooks.points import InterceptionPoint
 from crewgraph.hooks.registry import get_hooks, is_owner
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import default_llm, llm_from_name
 from crewgraph.overrides import override_of
-from crewgraph.task import ConditionalTask, Task
 
 __all__ = ["CannotEject", "Refusals", "has_memory", "refuse_agent", "refuse_crew", "refuse_hooks", "refuse_task"]
 
@@ -109,7 +109,7 @@ _TASK: tuple[_Rule, ...] = (
 )
 
 
-def refuse_crew(crew: Crew, refusals: Refusals) -> None:
+def refuse_crew(crew: CrewDefinition, refusals: Refusals) -> None:
     """Record the parts of a crew that have no translation."""
     _apply(_CREW, crew, f"crew `{crew.name}`", refusals)
     if crew.output_log_file:
@@ -129,10 +129,10 @@ def refuse_hooks(refusals: Refusals) -> None:
             refusals.add(f"hooks at `{point.value}`", _HOOKS)
 
 
-def refuse_agent(agent: BaseAgent, engagement: AgentBinding, refusals: Refusals) -> None:
+def refuse_agent(agent: BaseAgentDefinition, engagement: AgentBinding, refusals: Refusals) -> None:
     """Record the parts of an agent that have no translation."""
     where = agent.called
-    if not isinstance(agent, Agent):
+    if not isinstance(agent, AgentDefinition):
         refusals.add(where, f"it is executed by another framework (`{type(agent).__name__}`)")
         return
     _apply(_AGENT, agent, where, refusals)
@@ -143,22 +143,25 @@ def refuse_agent(agent: BaseAgent, engagement: AgentBinding, refusals: Refusals)
         refusals.add(where, "its model has no native tool calls, and the text protocol is a feature of crewgraph")
 
 
-def refuse_task(task: Task, refusals: Refusals) -> None:
+def refuse_task(task: TaskDefinition, refusals: Refusals) -> None:
     """Record the parts of a task that have no translation."""
     where = f"task `{task.name or ' '.join(task.description.split())[:60]}`"
     _apply(_TASK, task, where, refusals)
     _own(task, ("execute_sync", "execute_async", "aexecute_sync"), where, refusals)
-    if isinstance(task, ConditionalTask) and type(task).should_execute is not ConditionalTask.should_execute:
+    if (
+        isinstance(task, ConditionalTaskDefinition)
+        and type(task).should_execute is not ConditionalTaskDefinition.should_execute
+    ):
         refusals.add(where, "its class overrides `should_execute`")
 
 
-def _note_second_model(definition: Crew | Agent, where: str, refusals: Refusals) -> None:
+def _note_second_model(definition: CrewDefinition | AgentDefinition, where: str, refusals: Refusals) -> None:
     if definition.function_calling_llm:
         why = "left out; the model calls tools natively, and no second model repairs their arguments"
         refusals.note(f"`function_calling_llm` of {where}", why)
 
 
-def _note_cache(definition: Crew | Agent, where: str, refusals: Refusals) -> None:
+def _note_cache(definition: CrewDefinition | AgentDefinition, where: str, refusals: Refusals) -> None:
     if definition.cache_handler:
         refusals.note(f"`cache_handler` of {where}", "left out; tool results are cached for one answer of an agent")
 
@@ -179,14 +182,14 @@ def _own(definition: Any, method_names: Iterable[str], where: str, refusals: Ref
 _KINDS = ("short_term_memory", "long_term_memory", "entity_memory", "external_memory")
 
 
-def _has_own_memory(crew: Crew) -> bool:
+def _has_own_memory(crew: CrewDefinition) -> bool:
     """Return whether a crew has a memory other than the plain one that becomes a store."""
     if crew.memory is True:
         return bool(crew.external_memory or crew.memory_config)
     return bool(crew.memory or crew.contextual_memory or any(getattr(crew, kind) for kind in _KINDS))
 
 
-def has_memory(agent: BaseAgent, crew: Crew | None) -> bool:
+def has_memory(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> bool:
     """Return whether an agent has a memory: its own, or its crew's."""
     if agent.memory is False:
         return False

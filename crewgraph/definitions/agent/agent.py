@@ -279,7 +279,7 @@ class BaseAgentDefinition(AgentCheckpoints, LastRun, SkillFields, TemplatedDefin
         return Converter(llm=llm, text=text, model=model, instructions=instructions)
 
     @overridable
-    def get_delegation_tools(self, agents: "Sequence[BaseAgentDefinition]") -> list[Any]:
+    def get_delegation_tools(self, agents: Sequence[Any]) -> list[Any]:
         """Return the tools for delegating to `agents`; used if `allow_delegation` is set and there are other agents."""
         from crewgraph.definitions.agent.delegation_tools import AgentTools
 

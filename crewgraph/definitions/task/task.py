@@ -387,9 +387,6 @@ class ConditionalTaskDefinition(TaskDefinition):
     condition: Callable[[TaskOutput], bool] | None = None
     """A function of the previous task's output that returns whether to run this task: `lambda output: "storm" in output.raw`."""
 
-    def __init__(self, condition: Callable[[TaskOutput], bool] | None = None, **fields: object) -> None:
-        super().__init__(condition=condition, **fields)  # pyright: ignore[reportCallIssue]
-
     def should_execute(self, context: TaskOutput) -> bool:
         """Return whether to run the task after this output.
 

@@ -420,8 +420,8 @@ def test_extensions_are_shown_the_conversation(mode: Mode):
 
 def test_an_agent_with_a_server_works_as_without():
     with pytest.warns(UserWarning, match="does not serve agents"):
-        agent = sailor(A2AServerConfig(name="Me"), "fine")
-    again = sailor(A2AServerConfig(name="Me"), "fine")  # warned once
+        agent = sailor(A2AServerConfig.model_validate({"name": "Me"}), "fine")
+    again = sailor(A2AServerConfig.model_validate({"name": "Me"}), "fine")  # warned once
     assert crew(task("a", agent)).kickoff().raw == crew(task("a", again)).kickoff().raw == "fine"
 
 

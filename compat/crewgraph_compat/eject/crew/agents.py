@@ -6,14 +6,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from crewgraph.agent import Agent, BaseAgent
 from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
 from crewgraph.compiler.agent.cached_tool import CachedTool, with_cache
 from crewgraph.compiler.crew.manager import colleagues
 from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.lessons import training_data_of
-from crewgraph.crew import Crew
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.schema import model_outline
 from crewgraph.task import DelegatedTask
 from crewgraph.text import placeholders, slug
@@ -52,7 +52,7 @@ class CoworkerTools:
     """
 
     def __init__(
-        self, agents: Sequence[BaseAgent], assignment: TaskBinding, parts: ProgramWriters, depth: int = 0
+        self, agents: Sequence[BaseAgentDefinition], assignment: TaskBinding, parts: ProgramWriters, depth: int = 0
     ) -> None:
         self._agents, self._assignment, self._parts = agents, assignment, parts
         self._members = [_Member(agent, assignment, parts, depth) for agent in agents]
@@ -97,7 +97,7 @@ class CoworkerTools:
 class _Member:
     """A coworker."""
 
-    def __init__(self, agent: BaseAgent, assignment: TaskBinding, parts: ProgramWriters, depth: int) -> None:
+    def __init__(self, agent: BaseAgentDefinition, assignment: TaskBinding, parts: ProgramWriters, depth: int) -> None:
         self._agent, self._parts = agent, parts
         crew = assignment.crew
         task = DelegatedTask.of(assignment.task, agent.role, description="{task}", expected_output="{}", agent=agent)
@@ -143,7 +143,7 @@ class _Member:
             prompt += f" + {found}"
         prompt += plan_suffix(agent, parts, self._model, "request", list(self._assignment.tools))
         words = [self._model, system, prompt]
-        if isinstance(agent, Agent) and agent.use_system_prompt is False:
+        if isinstance(agent, AgentDefinition) and agent.use_system_prompt is False:
             parts.pieces.asks_without_system = True
             words[1:3] = ['""', f'{system} + "\\n\\n" + {words[2]}']
         role = agent.template("role") or "agent"
@@ -161,13 +161,15 @@ def note_reused_results(binding: AgentBinding, loop: AgentGraph) -> None:
         loop.reuse(name, wanted=isinstance(with_cache(tool, binding.agent, binding.crew), CachedTool))
 
 
-def coworkers_of(assignment: TaskBinding) -> Sequence[BaseAgent]:
+def coworkers_of(assignment: TaskBinding) -> Sequence[BaseAgentDefinition]:
     """Return the agents that an agent can delegate to."""
     sources = [tool.tool.source for tool in assignment.tools.values()]
     return next((source.agents for source in sources if isinstance(source, CoworkerTool)), list[Any]())
 
 
-def system_prompt_of(agent: BaseAgent, parts: ProgramWriters, *, uses_tools: bool, crew: Crew | None = None) -> str:
+def system_prompt_of(
+    agent: BaseAgentDefinition, parts: ProgramWriters, *, uses_tools: bool, crew: CrewDefinition | None = None
+) -> str:
     """Return the system prompt of an agent."""
     texts = {name: agent.template(name) or "" for name in ("role", "goal", "backstory")}
     ending = parts.book.slice("native_tools" if uses_tools else "no_tools")
@@ -175,26 +177,28 @@ def system_prompt_of(agent: BaseAgent, parts: ProgramWriters, *, uses_tools: boo
     return f"{parts.book.slice('role_playing', **texts)}\n\n{ending}{notes}"
 
 
-def _lessons(agent: BaseAgent, parts: ProgramWriters, crew: Crew | None) -> str:
+def _lessons(agent: BaseAgentDefinition, parts: ProgramWriters, crew: CrewDefinition | None) -> str:
     """Return the lessons from an agent's training."""
     lessons = () if crew is None else training_data_of(crew).of(agent.template("role") or "", agent.role)
     return "\n\n" + parts.book.slice("lessons", lessons="\n".join(f"- {item}" for item in lessons)) if lessons else ""
 
 
-def _refuse_templates(agent: BaseAgent, parts: ProgramWriters) -> None:
+def _refuse_templates(agent: BaseAgentDefinition, parts: ProgramWriters) -> None:
     """Refuse the templates of an agent whose prompt is built during a run."""
-    if isinstance(agent, Agent) and (agent.system_template or agent.prompt_template or agent.response_template):
+    if isinstance(agent, AgentDefinition) and (
+        agent.system_template or agent.prompt_template or agent.response_template
+    ):
         why = "templates are filled in only for agents of tasks; write their text into the backstory"
         parts.refusals.add(f"the templates of {agent.called}", why)
 
 
-def limited(answer: str, agent: BaseAgent, parts: ProgramWriters) -> str:
+def limited(answer: str, agent: BaseAgentDefinition, parts: ProgramWriters) -> str:
     """Return the expression for an agent's answer, limited by `max_execution_time`."""
-    seconds = agent.max_execution_time if isinstance(agent, Agent) else None
+    seconds = agent.max_execution_time if isinstance(agent, AgentDefinition) else None
     return answer if not seconds else f"{parts.pieces.name('run_with_timeout')}(lambda: {answer}, {seconds})"
 
 
-def plan_suffix(agent: BaseAgent, parts: ProgramWriters, model: str, task: str, tools: Sequence[str]) -> str:
+def plan_suffix(agent: BaseAgentDefinition, parts: ProgramWriters, model: str, task: str, tools: Sequence[str]) -> str:
     """Return the prompt suffix with the agent's plan, if it plans first.
 
     Args:
@@ -204,7 +208,7 @@ def plan_suffix(agent: BaseAgent, parts: ProgramWriters, model: str, task: str, 
         task: the expression for the task.
         tools: the names of its tools.
     """
-    if not isinstance(agent, Agent) or not agent.reasoning:
+    if not isinstance(agent, AgentDefinition) or not agent.reasoning:
         return ""
     texts = {name: agent.template(name) or "" for name in ("role", "goal", "backstory")}
     book, words = parts.book, {"expected_output": "as described", "tools": ", ".join(tools) or "none"}
@@ -216,9 +220,9 @@ def plan_suffix(agent: BaseAgent, parts: ProgramWriters, model: str, task: str, 
     return f" + {parts.pieces.name('plan_task')}({', '.join(words)})"
 
 
-def with_date(agent: BaseAgent, parts: ProgramWriters) -> str:
+def with_date(agent: BaseAgentDefinition, parts: ProgramWriters) -> str:
     """Return the prompt suffix with the date, if the agent gets it."""
-    if not isinstance(agent, Agent) or not agent.inject_date:
+    if not isinstance(agent, AgentDefinition) or not agent.inject_date:
         return ""
     parts.sheet.use("datetime", "datetime")
     suffix = string_literal("\n\n" + parts.book.slice("current_date", date="{date}"))
@@ -232,7 +236,7 @@ _OUTPUT, _PROMPT, _FUNCTION = 2, 4, 10
 class _AgentCall:
     """An agent that code calls directly."""
 
-    agent: Agent
+    agent: AgentDefinition
     kind: str | None
     """The class of the response model, and its description in the prompt."""
 
@@ -262,7 +266,7 @@ class AgentCalls:
         self._parts = parts
         self._calls: dict[tuple[int, int], _AgentCall] = {}
 
-    def function(self, agent: Agent, kind: type[BaseModel] | None) -> tuple[str, Sequence[str]]:
+    def function(self, agent: AgentDefinition, kind: type[BaseModel] | None) -> tuple[str, Sequence[str]]:
         """Return the function that calls an agent, and the names of its parameters besides the question.
 
         Args:
@@ -274,7 +278,7 @@ class AgentCalls:
             self._calls[key] = self._read(agent, kind)
         return self._calls[key].function, self._calls[key].slots
 
-    def _read(self, agent: Agent, kind: type[BaseModel] | None) -> _AgentCall:
+    def _read(self, agent: AgentDefinition, kind: type[BaseModel] | None) -> _AgentCall:
         parts, where = self._parts, agent.called
         engagement = bind_agent(agent)
         refuse_agent(agent, engagement, parts.refusals)

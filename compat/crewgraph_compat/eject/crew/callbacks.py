@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from crewgraph.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 
 __all__ = ["CallbackInputs", "KickoffCallbacks"]
@@ -50,7 +50,7 @@ class KickoffCallbacks:
         parts: the program and the writers of its parts.
     """
 
-    def __init__(self, crew: Crew, parts: ProgramWriters) -> None:
+    def __init__(self, crew: CrewDefinition, parts: ProgramWriters) -> None:
         self._crew, self._parts = crew, parts
         self._before: list[str] = []
         self._after: list[str] = []

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from crewgraph.compiler.task.binding import bind_tasks
-from crewgraph.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.errors import CrewgraphError
-from crewgraph.task import ConditionalTask
 from crewgraph_compat.eject.crew.agents import note_reused_results
 from crewgraph_compat.eject.crew.callbacks import CallbackInputs, KickoffCallbacks
 from crewgraph_compat.eject.crew.planning import CrewPlanNode
@@ -221,7 +221,7 @@ class CrewWriter:
         prefix: the prefix of the state and graph names if there are several crews.
     """
 
-    def __init__(self, crew: Crew, parts: ProgramWriters, prefix: str = "") -> None:
+    def __init__(self, crew: CrewDefinition, parts: ProgramWriters, prefix: str = "") -> None:
         self._crew, self._parts, self._prefix = crew, parts, prefix
         self._tasks: list[TaskWriter] = []
         self._inputs: tuple[str, ...] = ()
@@ -263,7 +263,7 @@ class CrewWriter:
         inputs = names.new(state.removesuffix("State") + "Inputs", "OfCrew")
         for task in self._tasks:
             task.state = state
-            task.is_optional = isinstance(task.assignment.task, ConditionalTask)
+            task.is_optional = isinstance(task.assignment.task, ConditionalTaskDefinition)
         value = self._given
         taken = (*value.needed, *value.optional)
         program = CrewProgram("", inputs, taken, tuple(self._tasks), tuple(value.optional))
@@ -332,7 +332,7 @@ class CrewWriter:
         return graph
 
     def _stop(self, writer: TaskWriter) -> CrewNode:
-        choose = writer.choice if isinstance(writer.assignment.task, ConditionalTask) else ""
+        choose = writer.choice if isinstance(writer.assignment.task, ConditionalTaskDefinition) else ""
         return CrewNode(writer.slug, bool(writer.assignment.task.async_execution), choose)
 
     def _write_conditional_edge(self, way: CrewEdge, state: str, end: str) -> None:

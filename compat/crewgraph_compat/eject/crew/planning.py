@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from crewgraph.compiler.agent.models import first_llm
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.crew import Crew
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import fill_slots, slot_template, string_literal
 
@@ -46,7 +46,9 @@ class CrewPlanNode:
         inputs: the names of the crew's inputs.
     """
 
-    def __init__(self, crew: Crew, tasks: Sequence[TaskBinding], parts: ProgramWriters, inputs: Sequence[str]) -> None:
+    def __init__(
+        self, crew: CrewDefinition, tasks: Sequence[TaskBinding], parts: ProgramWriters, inputs: Sequence[str]
+    ) -> None:
         self._crew, self._tasks, self._parts = crew, tasks, parts
         self._values = {name: f'state["{name.replace("-", "_")}"]' for name in inputs}
         self._model = parts.models.name(first_llm(crew, crew.planning_llm), f"the planner of crew `{crew.name}`")

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable, Sequence
 
-from crewgraph.agent import Agent, BaseAgent
 from crewgraph.compiler.task.binding import TaskBinding
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.placeholders import render_template, split_at_slot
 from crewgraph.definitions.task.guardrail import model_guardrail
+from crewgraph.definitions.task.task import ConditionalTaskDefinition
 from crewgraph.guardrails import HallucinationGuardrail
 from crewgraph.schema import model_outline
-from crewgraph.task import ConditionalTask
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.crew.agents import (
     CoworkerTools,
@@ -98,7 +98,7 @@ class TaskWriter:
         for callback in dict.fromkeys((task.callback, *task.callbacks, crews)):
             if callback is not None:
                 self._callbacks.append(parts.lifter.value(callback, f"the callback of {self.where}") or "None")
-        if isinstance(task, ConditionalTask):
+        if isinstance(task, ConditionalTaskDefinition):
             if task.condition is None:
                 parts.refusals.add(self.where, "it has no condition")
             self.condition = parts.lifter.value(task.condition, f"the condition of {self.where}") or "None"
@@ -217,7 +217,7 @@ class TaskWriter:
                 agent,
                 parts,
             )
-        if isinstance(agent, Agent) and agent.max_execution_time:
+        if isinstance(agent, AgentDefinition) and agent.max_execution_time:
             why = "its agent has a time limit, which would include the time that a person takes to answer"
             parts.refusals.add(self.where, why)
         parts.sheet.use("langgraph.func", "task")
@@ -303,7 +303,7 @@ class TaskWriter:
             text = book.slice("task_with_context", task=text, context=f"{{{slot}}}")
         text = book.slice("task", input=text)
         system, text = _in_templates(agent, system, text)
-        if isinstance(agent, Agent) and (
+        if isinstance(agent, AgentDefinition) and (
             agent.use_system_prompt is False or (agent.system_template and agent.prompt_template)
         ):
             self._parts.pieces.asks_without_system = True
@@ -359,9 +359,9 @@ def _upper(text: str) -> str:
     return slug(text).upper()
 
 
-def _in_templates(agent: BaseAgent, system: str, text: str) -> tuple[str, str]:
+def _in_templates(agent: BaseAgentDefinition, system: str, text: str) -> tuple[str, str]:
     """Return the prompts in the templates of their agent."""
-    if not isinstance(agent, Agent):
+    if not isinstance(agent, AgentDefinition):
         return system, text
     texts = {name: agent.template(name) or "" for name in ("role", "goal", "backstory")}
     if agent.system_template:

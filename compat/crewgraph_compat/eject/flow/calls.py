@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from crewgraph.flow.flow import Flow
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 from crewgraph_compat.eject.writing.sheet import snake_case
 
@@ -54,11 +54,11 @@ class FlowCalls:
         writer_of: returns the writer of a flow, given the flow and the prefix of its graph names.
     """
 
-    def __init__(self, parts: ProgramWriters, writer_of: "Callable[[Flow[Any], str], _Writer]") -> None:
+    def __init__(self, parts: ProgramWriters, writer_of: "Callable[[FlowDefinition[Any], str], _Writer]") -> None:
         self._parts, self._writer_of = parts, writer_of
         self._called: dict[tuple[type, str], _Called] = {}
 
-    def function(self, flow: "Flow[Any]", *, is_async: bool) -> str:
+    def function(self, flow: "FlowDefinition[Any]", *, is_async: bool) -> str:
         """Return the name of the function that runs a flow."""
         key = (type(flow), repr({name: item for name, item in dict(flow.state).items() if name != "id"}))
         if key not in self._called:

@@ -4,9 +4,9 @@ import inspect
 from functools import cached_property
 from typing import Any
 
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.definitions.flow.state import state_source
-from crewgraph.flow.flow import Flow
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 from crewgraph_compat.eject.calls import CrewCalls
 from crewgraph_compat.eject.flow.calls import FlowCalls
@@ -33,7 +33,7 @@ class FlowWriter:
     """
 
     def __init__(
-        self, flow: "Flow[Any]", parts: ProgramWriters, prefix: str = "", calls: "CrewCalls | None" = None
+        self, flow: "FlowDefinition[Any]", parts: ProgramWriters, prefix: str = "", calls: "CrewCalls | None" = None
     ) -> None:
         self.flow, self.parts, self.prefix = flow, parts, prefix
         self.definition = flow.topology()
@@ -42,7 +42,7 @@ class FlowWriter:
         self.methods: dict[str, MethodWriter] = {}
         self.helpers: dict[str, MethodWriter] = {}
 
-    def _within(self, flow: "Flow[Any]", prefix: str) -> "FlowWriter":
+    def _within(self, flow: "FlowDefinition[Any]", prefix: str) -> "FlowWriter":
         return FlowWriter(flow, self.parts, prefix, self.calls)
 
     @property
@@ -92,7 +92,7 @@ class FlowWriter:
         for name in writer.touched.helpers:
             function = inspect.getattr_static(type(self.flow), name, None)
             is_own = inspect.isfunction(function) and function.__module__ not in ("crewgraph.flow.flow",)
-            if is_own and name not in self.helpers and name not in self.methods and not hasattr(Flow, name):
+            if is_own and name not in self.helpers and name not in self.methods and not hasattr(FlowDefinition, name):
                 results.append(MethodWriter(name, function, self.flow, self.parts, self.calls, self.helpers, name))
                 self.helpers[name] = results[-1]
         return results

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
-from crewgraph.agent import BaseAgent
-from crewgraph.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
-from crewgraph.flow.flow import Flow
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.base import BaseLLM
-from crewgraph.task import Task
 from crewgraph_compat.eject.calls import CrewCalls
 from crewgraph_compat.eject.flow.state_access import SHOWING, StateAccess, changed_attributes, state_access
 from crewgraph_compat.eject.user_code.expressions import SourceEdits
@@ -60,7 +60,7 @@ class MethodWriter:
 
     name: str
     function: Any
-    flow: "Flow[Any]"
+    flow: "FlowDefinition[Any]"
     parts: ProgramWriters
     calls: CrewCalls
     helpers: "dict[str, MethodWriter]"
@@ -281,7 +281,9 @@ class MethodWriter:
         value = getattr(self.flow, node.attr, None)
         if isinstance(node.ctx, ast.Load) and self._is_constant(node.attr, value):
             return ast.unparse(ast.parse(repr(value), mode="eval"))
-        if not isinstance(value, (BaseAgent, BaseLLM, Crew, Flow, Task)) and not callable(getattr(value, "crew", None)):
+        if not isinstance(
+            value, (BaseAgentDefinition, BaseLLM, CrewDefinition, FlowDefinition, TaskDefinition)
+        ) and not callable(getattr(value, "crew", None)):
             why = f"it uses `{self.own}.{node.attr}` in its line {node.lineno}, which has no equivalent in a graph"
             self.parts.refusals.add(self.where, f"{why}; put it into the state, or at the top of the module")
             self._refused.add(node.attr)

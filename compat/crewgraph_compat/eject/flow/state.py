@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from crewgraph.flow.flow import Flow
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.schema import json_schema
 from crewgraph_compat.eject.flow.method import MethodWriter
 from crewgraph_compat.eject.writing.parts import ProgramWriters
@@ -27,7 +27,9 @@ class FlowStateWriter:
         methods: the writers of the methods that use it.
     """
 
-    def __init__(self, source: Any, flow: "Flow[Any]", parts: ProgramWriters, methods: Sequence[MethodWriter]) -> None:
+    def __init__(
+        self, source: Any, flow: "FlowDefinition[Any]", parts: ProgramWriters, methods: Sequence[MethodWriter]
+    ) -> None:
         self._source, self._flow, self._parts, self._methods = source, flow, parts, methods
         kind = type(source) if isinstance(source, BaseModel) else source
         self.model: type[BaseModel] | None = kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None

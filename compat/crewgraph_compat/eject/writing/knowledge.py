@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from crewgraph.agent import Agent, BaseAgent
-from crewgraph.crew import Crew
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.errors import CrewgraphError
 from crewgraph.knowledge.knowledge import Knowledge, collect_units
 from crewgraph.knowledge.passage import KnowledgeConfig
@@ -49,7 +49,7 @@ class KnowledgeStores:
         self._sheet, self._pieces, self._embeddings, self._refusals = sheet, pieces, embeddings, refusals
         self._written: dict[tuple[int, ...], str] = {}
 
-    def search(self, agent: BaseAgent, crew: Crew | None, model: str, task_text: str) -> str:
+    def search(self, agent: BaseAgentDefinition, crew: CrewDefinition | None, model: str, task_text: str) -> str:
         """Return the expression for the passages relevant to a task; empty if there is no knowledge.
 
         Args:
@@ -62,7 +62,7 @@ class KnowledgeStores:
         if not stores:
             return ""
         words = [model, task_text, f"[{', '.join(stores)}]"]
-        config: Any = (agent.knowledge_config if isinstance(agent, Agent) else None) or KnowledgeConfig()
+        config: Any = (agent.knowledge_config if isinstance(agent, AgentDefinition) else None) or KnowledgeConfig()
         if config.results_limit != KnowledgeConfig().results_limit:
             words.append(f"limit={config.results_limit}")
         if config.score_threshold != KnowledgeConfig().score_threshold:
@@ -70,7 +70,7 @@ class KnowledgeStores:
             words.append(f"min_score={round(2 * config.score_threshold - 1, 6)}")
         return f"{self._pieces.name('search_knowledge')}({', '.join(words)})"
 
-    def _of(self, agent: BaseAgent, crew: Crew | None) -> Sequence[str]:
+    def _of(self, agent: BaseAgentDefinition, crew: CrewDefinition | None) -> Sequence[str]:
         results: list[str] = []
         own = getattr(agent, "embedder", None)
         embedder = own if own is not None or crew is None else crew.embedder

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel, SecretStr
 
-from crewgraph.agent import BaseAgent
-from crewgraph.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.errors import CrewgraphError
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import Target
@@ -52,7 +52,7 @@ class ModelExpressions:
 
         self._limiters: dict[int, str] = {}
 
-    def of(self, agent: BaseAgent, crew: Crew | None = None) -> str:
+    def of(self, agent: BaseAgentDefinition, crew: CrewDefinition | None = None) -> str:
         """Return the constant of an agent's model, rate limited if the agent or its crew says so."""
         owner = agent if agent.max_rpm or crew is None else crew
         limiter = self._limiter(owner.max_rpm, id(owner)) if owner.max_rpm else ""

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from crewgraph.agent import BaseAgent
-from crewgraph.crew import Crew
+from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.guardrail import LLMGuardrailResult
 from crewgraph.prompts.book import Book
 from crewgraph.schema import model_outline
@@ -246,7 +246,7 @@ class ProgramWriters:
         self.sheet.use("langgraph.checkpoint.memory", "InMemorySaver")
         return f"{builder}.compile(checkpointer=InMemorySaver())\n{_SAVER_NOTE}"
 
-    def add_memory(self, agent: BaseAgent, crew: Crew | None) -> None:
+    def add_memory(self, agent: BaseAgentDefinition, crew: CrewDefinition | None) -> None:
         """Record that an agent has a memory, and its embeddings."""
         own = getattr(agent, "embedder", None)
         embedder = own if own is not None or crew is None else crew.embedder

@@ -2,7 +2,6 @@
 
 import json
 
-from crewgraph.agent import Agent, BaseAgent
 from crewgraph.contrib.skills.discovery import (
     activate_skill,
     build_skill_catalog,
@@ -10,7 +9,8 @@ from crewgraph.contrib.skills.discovery import (
     merged_skills,
 )
 from crewgraph.contrib.skills.skill import INSTRUCTIONS
-from crewgraph.crew import Crew
+from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
+from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.prompts.book import Book
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.writing.sheet import ProgramText, string_literal
@@ -34,9 +34,12 @@ class SkillTexts:
         self._tool = ""
         self._written: dict[str, str] = {}
 
-    def prompt(self, agent: BaseAgent, crew: Crew | None) -> str:
+    def prompt(self, agent: BaseAgentDefinition, crew: CrewDefinition | None) -> str:
         """Return the prompt text about an agent's skills; empty if there are none."""
-        own, shared = (agent.skills if isinstance(agent, Agent) else None), None if crew is None else crew.skills
+        own, shared = (
+            (agent.skills if isinstance(agent, AgentDefinition) else None),
+            None if crew is None else crew.skills,
+        )
         skills = merged_skills(own or (), shared or (), agent) if own or shared else []
         active = [format_skill_context(skill) for skill in skills if skill.disclosure_level >= INSTRUCTIONS]
         catalog = build_skill_catalog(skills)
@@ -51,7 +54,7 @@ class SkillTexts:
                 self._refusals.note(f"skill `{name}`", "the files in its folders are left out; read them with a tool")
         return "".join(f"\n\n{note}" for note in notes)
 
-    def tool(self, agent: BaseAgent, crew: Crew | None) -> list[str]:
+    def tool(self, agent: BaseAgentDefinition, crew: CrewDefinition | None) -> list[str]:
         """Return the tool that reads skills, if an agent has any to read."""
         return [self._loader()] if self._tool and self._loader() in self.prompt(agent, crew) else []
 
