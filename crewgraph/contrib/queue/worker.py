@@ -10,7 +10,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, cast
 from procrastinate import App, JobContext
 from procrastinate.exceptions import JobAborted
 from procrastinate.job_context import AbortReason
+from procrastinate.manager import JobManager
 from procrastinate.worker import Worker as EngineWorker
 
 from crewgraph.compiler.agent.models import isolated_tool_cache
@@ -191,6 +192,7 @@ class QueueWorker:
             silence = _EngineLogFilter()
             _ENGINE_LOGGER.addFilter(silence)
             stack.callback(_ENGINE_LOGGER.removeFilter, silence)
+            app.job_manager = _ClaimingManager(app.connector, self._claim_id)
             app.task(name=TASK, pass_context=True, retry=self._retries)(self._carry_out)
             self._has_maintained = False
             beside = [asyncio.create_task(self._maintain(app))]
@@ -228,7 +230,7 @@ class QueueWorker:
                 await self._engine.run()
                 if self._is_stopping:
                     return
-            except LOST as error:
+            except (*LOST, StorageError, ThreadBusy) as error:
                 if self._is_stopping:
                     return
                 _logger.warning(
@@ -374,12 +376,13 @@ class QueueWorker:
         await _asking(app).execute_query_async(_NOTE, id=job_id, noted=dict(noted))
 
     async def _maintain(self, app: App) -> None:
-        """Keep this worker's claim, rescue orphaned jobs, and delete old ones, at the start and then every hour."""
+        """Verify this worker's claim, rescue orphaned jobs, and delete old ones, at the start and then every hour."""
         cleaned = -math.inf
         while True:
             try:
                 await self._read_clock(app)
-                await self._keep_claim()
+                if self._claim is not None:
+                    await self._claim[1].averify()
                 await self._rescue(app)
                 if time.monotonic() - cleaned > _CLEANUP_INTERVAL:
                     cleaned = time.monotonic()
@@ -416,21 +419,19 @@ class QueueWorker:
         """Return whether a job is due soon, or marked as running by this worker or a dead one."""
         row = await _asking(app).execute_query_one_async(_LEFT, task=TASK, queues=self.queues, patience=_BURST_PATIENCE)
         workers = set(row["workers"])
-        own = None if self._engine is None else self._engine.worker_id
-        return row["are_due"] or own in workers or bool(workers & await self._dead_workers(workers))
+        return row["are_due"] or self._id in workers or bool(workers & await self._dead_workers(workers))
 
     async def _read_clock(self, app: App) -> None:
         row = await _asking(app).execute_query_one_async(CLOCK)
         self._retries.set_clock(row["now"])
 
-    async def _keep_claim(self) -> None:
+    @property
+    def _id(self) -> int | None:
+        """The engine's id of this worker."""
+        return None if self._claim is None else self._claim[0]
+
+    async def _claim_id(self, number: int) -> None:
         """Hold a claim under the engine's id of this worker; it ends with this process."""
-        number = None if self._engine is None else self._engine.worker_id
-        if number is None:
-            return
-        if self._claim is not None and self._claim[0] == number:
-            await self._claim[1].averify()
-            return
         claim = await in_thread(self._claims.claim, _claim_name(number))
         if self._claim is not None:
             self._claim[1].close()
@@ -453,21 +454,19 @@ class QueueWorker:
                 await app.job_manager.retry_job(job, retry_at=self._retries.due(0))
 
     async def _dead_workers(self, numbers: set[int | None]) -> set[int | None]:
-        own = None if self._claim is None else self._claim[0]
         dead: set[int | None] = {None}  # the engine has forgotten the worker
-        for number in numbers - {None, own}:
+        for number in numbers - {None, self._id}:
             if await in_thread(self._claims.holder, _claim_name(number)) is None:
                 dead.add(number)
         return dead
 
     def _is_orphan(self, row: Mapping[str, Any], dead: set[int | None]) -> bool:
-        if self._claim is not None and row["worker_id"] == self._claim[0]:
-            return row["id"] not in self._under_way  # its end could not be recorded
-        return row["worker_id"] in dead and row["id"] not in self._under_way
+        # Its end could not be recorded, if it is one of this worker.
+        return row["id"] not in self._under_way and row["worker_id"] in dead | {self._id}
 
     async def _requeue(self, app: App, orphan: _Orphan, row: Mapping[str, Any]) -> None:
         work = Work.read(row["args"])
-        is_own = self._claim is not None and orphan.worker_id == self._claim[0]
+        is_own = orphan.worker_id is not None and orphan.worker_id == self._id
         counts = not is_own and (not work.is_last_trial or work.trial == orphan.attempts)
         noted: dict[str, object] = {"deaths": work.deaths + 1} if counts else {}
         is_poison = counts and work.deaths >= work.retries
@@ -530,6 +529,19 @@ def _text_of(error: BaseException) -> str:
         return text
     group = cast("BaseExceptionGroup[BaseException]", error)
     return f"{text}: {'; '.join(_text_of(one) for one in group.exceptions)}"
+
+
+class _ClaimingManager(JobManager):
+    """Claims the id of a worker before the worker fetches a job: one that holds no claim is taken for dead."""
+
+    def __init__(self, connector: Any, claim: Callable[[int], Awaitable[None]]) -> None:
+        super().__init__(connector)
+        self._claim = claim
+
+    async def register_worker(self) -> int:
+        number = await super().register_worker()
+        await self._claim(number)
+        return number
 
 
 class _EngineLogFilter(logging.Filter):

@@ -60,7 +60,7 @@ class ProcessClaim:
         Raises:
             ThreadBusy: this process was forked from it.
         """
-        if self.is_forked:
+        if os.getpid() != self._process:
             raise ThreadBusy(
                 f"thread `{self.thread_id}` is run by process {self._process}, from which this process was forked. End a forked "
                 "process with `os._exit`, or start programs with `subprocess`."
