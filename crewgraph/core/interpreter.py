@@ -3,6 +3,7 @@
 `run_body` is the only interpreter. It yields operations, so one copy serves sync and async runs.
 """
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import Any, TypeVar, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 
-from crewgraph.core.cancellation import ExitRequested, check_cancelled, raised_by_handler
+from crewgraph.core.cancellation import ExitRequested, Underway, check_cancelled, raised_by_handler
 from crewgraph.core.commands import refused_command
 from crewgraph.core.effects import (
     Ask,
@@ -234,34 +235,56 @@ def _perform_recorded(effect: Recorded, frame: _Frame, here: str) -> Program[obj
     check_cancelled()
     if journal.claim is not None and journal.claim.is_doubtful:
         yield from journal.check_owner()
-    if effect.once:
-        if journal.started(here, effect) is not None:
-            raise OutcomeUnknown(
-                "OutcomeUnknown", f"{effect.label} was started before a crash, and it is unknown whether it finished"
-            )
-        if not (yield from journal.start(here, effect)):
-            raise OutcomeUnknown(
-                "OutcomeUnknown", f"{effect.label} was started by another run of this thread, and is not started twice"
-            )
     own, used = inside_effect(frame.config, here) if effect.asks else (frame.config, dict)
     performing = Perform(effect, own, frame.deadline, recorded=journal.saver is not None)
+    underway = performing.underway
+    if effect.once:
+        yield from _start_once(effect, journal, here, underway)
     try:
         value = yield performing
     except (Exception, ExitRequested) as error:  # what the failed effect has spent counts, whatever failed it
         journal.spent.count(performing.spent)
-        if isinstance(error, HookAborted) and error.has_happened:
-            yield from journal.write(
-                here, effect, {"error": [_DENIED, error.reason, "crewgraph"], **used(), **performing.spent}
-            )
-        performing.raise_delayed()
+        is_cancelled = underway is not None and underway.is_requested
+        failed = _failed_for_good(error, is_last=is_cancelled and effect.once)
+        if failed is not None:
+            yield from journal.write(here, effect, {"error": failed, **used(), **performing.spent}, underway)
+        if is_cancelled:
+            raise asyncio.CancelledError from None
         if (failure := _paid_failure(error, performing.spent.get(SPENT, {}))) is None:
             raise
         raise failure from failure.__cause__
     record = {"value": value, **used(), **performing.spent}
     journal.spent.count(record)
-    yield from journal.write(here, effect, record)
-    performing.raise_delayed()
+    yield from journal.write(here, effect, record, underway)
+    if underway is not None and underway.is_requested:
+        raise asyncio.CancelledError
     return value
+
+
+def _start_once(effect: Recorded, journal: Journal, here: str, underway: Underway | None) -> Program[None]:
+    if journal.started(here, effect) is not None:
+        raise OutcomeUnknown(
+            "OutcomeUnknown", f"{effect.label} was started before a crash, and it is unknown whether it finished"
+        )
+    if not (yield from journal.start(here, effect, underway)):
+        raise OutcomeUnknown(
+            "OutcomeUnknown", f"{effect.label} was started by another run of this thread, and is not started twice"
+        )
+
+
+def _failed_for_good(error: Exception | ExitRequested, *, is_last: bool) -> list[str] | None:
+    """Return what to record at once of the failure of an effect that is not to be repeated; None for nothing.
+
+    Args:
+        error: the failure.
+        is_last: whether the run then stops, and the effect is to happen once. Else what its body handles is recorded.
+    """
+    if isinstance(error, HookAborted):
+        return [_DENIED, error.reason, "crewgraph"] if error.has_happened else None
+    if not is_last or isinstance(error, (GraphBubbleUp, JournalError, ExitRequested)) or raised_by_signal(error):
+        return None
+    failure = _as_effect_failure(error)
+    return None if isinstance(failure, HookAborted) else [failure.type_name, failure.text, failure.package]
 
 
 def _paid_failure(error: Exception | ExitRequested, spent: PlainDict) -> EffectFailed | None:

@@ -16,11 +16,11 @@ from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.core.cancellation import SUPERVISION, report_progress
+from crewgraph.core.cancellation import SUPERVISION, Underway, report_progress
 from crewgraph.core.claims import CLAIM, ThreadClaim, VerifyClaim
 from crewgraph.core.effects import Recorded, StepMark
 from crewgraph.core.limits import METER, SPENT, Meter, Stopped
-from crewgraph.core.operations import Program, Saving, Sleep
+from crewgraph.core.operations import Enduring, Program, Saving, Sleep
 from crewgraph.core.pregel import ERROR, OWN_KEY, Place, failed_save, place_of, written_since_start
 from crewgraph.core.questions import filed_in
 from crewgraph.errors import CompileError, StorageError, ThreadBusy
@@ -214,14 +214,19 @@ class Journal:
             bool(self.known) and effect.former_key is not None and f"{here}@{effect.former_key}{_STARTED}" in self.known
         )
 
-    def start(self, here: str, effect: Recorded) -> Program[bool]:
+    def start(self, here: str, effect: Recorded, underway: Underway | None) -> Program[bool]:
         """Record that an effect that must not be repeated is about to start; False if another run has done so meanwhile.
+
+        A cancellation waits until the effect has ended: one that was not called must not be stored as started.
 
         Raises:
             JournalError: it could not be stored.
         """
         if self.saver is None or self._late:
             return True
+        return (yield Enduring(self._start(here, effect), underway))
+
+    def _start(self, here: str, effect: Recorded) -> Program[bool]:
         yield from self._until_stored()
         token, key = uuid4().hex, _key(here, effect) + _STARTED
         yield from self._put(key, {"value": token}, synced=True)
@@ -264,8 +269,14 @@ class Journal:
         saved = yield Saving(self.saver, "get_tuple", self.place.above[0])
         return filed_in((saved.pending_writes or ()) if saved else (), name)
 
-    def write(self, here: str, effect: Recorded, record: Record) -> Program[None]:
+    def write(self, here: str, effect: Recorded, record: Record, underway: Underway | None = None) -> Program[None]:
         """Store a record; with a checkpointer it is durable when this returns.
+
+        Args:
+            here: the path of the effect.
+            effect: the effect.
+            record: its record.
+            underway: delays a cancellation until the record is stored.
 
         Raises:
             JournalError: it could not be stored.
@@ -273,7 +284,11 @@ class Journal:
         if self.saver is None or self._late:
             self._done.append((here, effect, record))
             return
-        yield from self._until_stored()
+        if underway is not None and (self._unsure or (self.claim is not None and not self.claim.is_fenced)):
+            yield Enduring(Journal.write(self, here, effect, record), underway)
+            return
+        if self._unsure:
+            yield from self._until_stored()
         yield from self._put(_key(here, effect), record, synced=effect.once)
         if SUPERVISION.get() is not None:
             report_progress()

@@ -5,8 +5,8 @@ A *program* is a generator that yields operations and receives their results. It
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,7 @@ from crewgraph.core.cancellation import SUPERVISION, UNDERWAY, ExitRequested, Un
 from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
-from crewgraph.core.loops.bridge import TimeIsUp, acall, call, to_its_end, wait_in_thread, wait_on_loop
+from crewgraph.core.loops.bridge import TimeIsUp, acall, call, ended, to_its_end, wait_in_thread, wait_on_loop
 from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Boundary",
+    "Enduring",
     "Operation",
     "Parallel",
     "Perform",
@@ -144,7 +145,9 @@ class Saving(Operation):
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            await asyncio.wait([task])
+            while not task.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([task])
             if not task.cancelled() and (failure := task.exception()) is not None:
                 _logger.warning("What had ended before a cancellation could not be stored: %s", failure)
             raise
@@ -199,6 +202,7 @@ class Perform(Operation):
     ) -> None:
         self.effect, self.config, self.deadline = effect, config, deadline
         self.underway = Underway() if recorded else None
+        """Delays a cancellation until the effect is recorded; None if it is not. Who records it then raises CancelledError."""
         around = METER.get()
         self.meter = None if around is None else Meter(around)
         """Counts what models use for it; None outside of metered runs."""
@@ -218,21 +222,12 @@ class Perform(Operation):
         token, around = METER.set(self.meter), UNDERWAY.set(self.underway)
         try:
             deadline, of_run = self._deadline()
-            if deadline is None:
-                return await self._ashielded()
-            with self._in_time(of_run):
-                return await wait_on_loop(self._ashielded(), deadline - time.monotonic())
+            work = self._aperformed() if deadline is None else self._aperformed_by(deadline, of_run)
+            if self.underway is None or SUPERVISION.get() is None:
+                return await work
+            return await self._shielded(work, self.underway)
         finally:
             give_back(token, around)
-
-    def raise_delayed(self) -> None:
-        """Raise the cancellation that waited for the effect, if one came.
-
-        Raises:
-            asyncio.CancelledError: the run was cancelled meanwhile.
-        """
-        if self.underway is not None and self.underway.is_requested:
-            raise asyncio.CancelledError
 
     @property
     def spent(self) -> PlainDict:
@@ -250,13 +245,11 @@ class Perform(Operation):
         check_limits()
         return (of_run, of_run) if self.deadline is None or of_run < self.deadline else (self.deadline, None)
 
-    async def _ashielded(self) -> object:
-        if self.underway is None or SUPERVISION.get() is None:
-            return await self._aperformed()
+    async def _shielded(self, work: Coroutine[object, object, object], underway: Underway) -> object:
         # Runs in an effect stop after their current one, but not half way in a tool that cannot be repeated.
         try:
-            with nullcontext() if self.effect.once else self.underway.abandoning():
-                return await to_its_end(self._aperformed(), self.underway)
+            with nullcontext() if self.effect.once else underway.abandoning():
+                return await to_its_end(work, underway)
         except ExitRequested as error:
             note_once(error, f"in {self.effect.label}")
             raise
@@ -267,6 +260,10 @@ class Perform(Operation):
         async with closing_runs(self.config) as config:
             return await self.effect.aperform(config)
 
+    async def _aperformed_by(self, deadline: float, of_run: float | None) -> object:
+        with self._in_time(of_run):
+            return await wait_on_loop(self._aperformed(), deadline - time.monotonic())
+
     @contextmanager
     def _in_time(self, of_run: float | None) -> Generator[None]:
         try:
@@ -276,6 +273,25 @@ class Perform(Operation):
                 time.sleep(max(of_run - time.monotonic(), 0))  # clocks are read, and waits end, a little early
                 check_limits()
             raise TimeLimitReached(f"{self.effect.label} was still running when the time was up") from None
+
+
+class Enduring(Operation):
+    """Runs a program that stores the start or the result of an effect to its end; a cancellation of the run waits.
+
+    Args:
+        program: the program.
+        underway: the effect; None if its run is not stored.
+    """
+
+    def __init__(self, program: Program[Any], underway: Underway | None) -> None:
+        self.program, self.underway = program, underway
+
+    def run(self) -> Any:
+        return drive(self.program)
+
+    async def arun(self) -> Any:
+        storing = adrive(self.program)
+        return await (storing if self.underway is None else ended(asyncio.ensure_future(storing), self.underway))
 
 
 class Spanned(Operation):

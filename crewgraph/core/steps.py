@@ -13,6 +13,7 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
+from crewgraph.core.cancellation import Underway
 from crewgraph.core.draining import active_nodes, tracked_node
 from crewgraph.core.effects import Body, Recorded, StepMark
 from crewgraph.core.interpreter import run_body
@@ -93,9 +94,9 @@ class StepJournal(Journal):
         """See the base class; for all nodes."""
         return super().holds(path) or any(filed.startswith(f"{path}.") for filed in self._filed)
 
-    def write(self, here: str, effect: Recorded, record: Record) -> Program[None]:
+    def write(self, here: str, effect: Recorded, record: Record, underway: Underway | None = None) -> Program[None]:
         """See the base class; also adds the record to the channel."""
-        yield from super().write(here, effect, record)
+        yield from super().write(here, effect, record, underway)
         self._add(here, effect, record)
 
     def _add(self, here: str, effect: Recorded, record: Record) -> None:

@@ -489,6 +489,21 @@ def test_a_job_with_arguments_of_another_version_is_a_dead_letter_and_the_others
     assert jobs[0].status() == "failed"  # what it has that is unknown is kept
 
 
+def test_a_worker_is_claimed_before_it_has_a_job(queue: Queue, database: str, work: Callable[..., None]):
+    """Else the others take it for dead."""
+
+    class Looking(Flow[dict[str, Any]]):
+        @start()
+        def look(self) -> list[str]:
+            with psycopg.connect(database) as connection:
+                rows = connection.execute("SELECT thread_id FROM crewgraph_claims ORDER BY thread_id").fetchall()
+            return [row[0].rstrip("0123456789") for row in rows]
+
+    job = Looking().enqueue(thread_id="t", queue=queue)
+    work(Looking, until_ended=[job])
+    assert job.result(10) == ["crewgraph worker ", "t"]
+
+
 def test_inputs_are_in_no_line_of_the_log(queue: Queue, caplog: pytest.LogCaptureFixture):
     class Slow(Flow[dict[str, Any]]):
         @start()

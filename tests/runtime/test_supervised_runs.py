@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -150,3 +151,80 @@ def test_a_request_that_waits_for_its_rate_limit_is_not_waited_for():
 
     asyncio.run(runs())
     assert len(llm.requests) == 1
+
+
+class Pausing(InMemorySaver):
+    """A checkpointer that takes a while, and says what it does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at = ""
+        self.is_next = False
+
+    async def _pause(self, at: str) -> None:
+        self.at = at
+        await asyncio.sleep(0.1)
+        self.at = ""
+
+    async def aput_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        self.is_next = task_id.endswith("?")
+        if self.is_next:
+            await self._pause("start")
+        await super().aput_writes(config, writes, task_id, task_path)
+
+    async def aget_tuple(self, config: Any) -> Any:
+        if self.is_next:
+            self.is_next = False
+            await self._pause("check")
+        return await super().aget_tuple(config)
+
+
+def once_tools(calls: list[str]) -> dict[str, BaseTool]:
+    def call(kind: str) -> str:
+        calls.append(kind)
+        if kind == "failing":
+            raise ValueError("no paper")
+        return kind
+
+    @tool("work", once=True)
+    def sync_tool() -> str:
+        """Work."""
+        return call("sync")
+
+    @tool("work", once=True)
+    async def async_tool() -> str:
+        """Work."""
+        await asyncio.sleep(0.1)
+        return call("async")
+
+    @tool("work", once=True)
+    def failing() -> str:
+        """Work."""
+        return call("failing")
+
+    return {"sync": sync_tool, "async": async_tool, "failing": failing}
+
+
+@pytest.mark.parametrize("kind", ["sync", "async", "failing"])
+@pytest.mark.parametrize("at", ["start", "check"])
+@pytest.mark.parametrize("is_supervised", [True, False], ids=["supervised", ""])
+def test_a_call_that_is_stored_as_started_happens(kind: str, at: str, is_supervised: bool):
+    calls, saver = list[str](), Pausing()
+    seconds = 60 if is_supervised else None
+    clerk = agent(ScriptedLLM(said), tools=[once_tools(calls)[kind]], max_execution_time=seconds)
+    made = crew(task("a", clerk, context=[]), name="desk")
+
+    async def runs() -> str:
+        with supervised(Supervision()) if is_supervised else nullcontext():
+            running = asyncio.ensure_future(made.akickoff(thread_id="t", checkpointer=saver))
+        await wait_until_async(lambda: saver.at == at)
+        running.cancel()
+        await asyncio.sleep(0.02)
+        if is_supervised:
+            running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        return (await made.aresume("t", checkpointer=saver)).raw
+
+    assert asyncio.run(runs()) == "end"
+    assert calls == [kind]

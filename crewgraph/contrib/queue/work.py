@@ -39,11 +39,10 @@ __all__ = [
     "TASK",
     "Definition",
     "JobState",
-    "OnTrial",
     "OutOfLane",
+    "Postponed",
     "Retries",
     "Work",
-    "WorkerStopping",
     "is_lost_database",
     "json_of",
     "queue_of",
@@ -64,7 +63,6 @@ _MAX_DATABASE_ATTEMPTS = 100  # after that, a lost database counts as an ordinar
 LOST = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, ConnectorException)
 """The errors raised when Postgres cannot be reached."""
 
-_TRIAL_RETRY_DELAY = 1.0  # seconds
 _BUSY_RETRY_DELAYS = (1.0, 5.0)  # seconds: the first and the longest, while another process runs the thread
 
 Definition = Crew | Flow[Any] | type[Flow[Any]] | Callable[[], Any]
@@ -89,12 +87,12 @@ def state_of(job: EngineJob) -> JobState:
     return STATES[str(job.status)]
 
 
-class WorkerStopping(Exception):
-    """The worker is shutting down; the job is left to the next one."""
+class Postponed(Exception):
+    """The job is to be fetched again in some seconds: the worker stops, or tries another job whose workers have died."""
 
-
-class OnTrial(Exception):
-    """Another job whose workers have died is tried in this worker; the job is to run when that one does not."""
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"postponed for {seconds:g} s")
+        self.seconds = seconds
 
 
 class OutOfLane(Exception):
@@ -257,10 +255,8 @@ def _wait(exception: BaseException, work: Work, attempts: int) -> float | None:
     if isinstance(exception, ThreadBusy):
         first, longest = _BUSY_RETRY_DELAYS
         return min(first + attempts / 4, longest)
-    if isinstance(exception, WorkerStopping):
-        return 0
-    if isinstance(exception, OnTrial):
-        return _TRIAL_RETRY_DELAY
+    if isinstance(exception, Postponed):
+        return exception.seconds
     if is_lost_database(exception) and attempts < _MAX_DATABASE_ATTEMPTS:
         return min(1 + attempts / 4, _MAX_RETRY_DELAY)
     if not isinstance(exception, Exception) or would_fail_again(exception) or work.failures >= work.retries:

@@ -10,14 +10,16 @@ import json
 import logging
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from procrastinate import App, JobContext
+from procrastinate import JobContext
 from procrastinate.exceptions import JobAborted
 from procrastinate.job_context import AbortReason
+from procrastinate.jobs import Status
+from procrastinate.manager import JobManager
 from procrastinate.worker import Worker as EngineWorker
 
 from crewgraph.compiler.agent.models import isolated_tool_cache
@@ -27,11 +29,10 @@ from crewgraph.contrib.queue.work import (
     LOST,
     TASK,
     Definition,
-    OnTrial,
     OutOfLane,
+    Postponed,
     Retries,
     Work,
-    WorkerStopping,
     is_lost_database,
     queue_of,
 )
@@ -62,6 +63,7 @@ _CLEANUP_INTERVAL = 3600.0  # seconds: for deleting old jobs
 # Without `wait`, in seconds: for jobs and for the end of the last one; and a job that is due later is left to the next worker.
 _BURST_POLL_INTERVAL = 0.1
 _BURST_PATIENCE = 60.0
+_TRIAL_RETRY_DELAY = 1.0  # seconds
 _RECONNECT_DELAYS = (0.5, 10.0)  # seconds: the first and the longest
 _ERROR_LENGTH = 2000
 
@@ -89,14 +91,7 @@ WHERE task_name = %(task)s AND status = 'todo' AND queue_name <> ALL(%(queues)s)
 _IS_CANCELLED = "SELECT abort_requested FROM procrastinate_jobs WHERE id = %(id)s"
 _NOTE = "UPDATE procrastinate_jobs SET args = args || %(noted)s WHERE id = %(id)s"
 # The conditions fail if another worker has rescued the job in the meantime.
-_RESCUE = """
-WITH orphan AS (
-    UPDATE procrastinate_jobs SET args = args || %(noted)s
-    WHERE id = %(id)s AND status = 'doing' AND attempts = %(attempts)s AND worker_id IS NOT DISTINCT FROM %(worker)s
-    RETURNING id
-)
-SELECT id FROM orphan
-"""
+_RESCUE = f"{_NOTE} AND status = 'doing' AND attempts = %(attempts)s AND worker_id IS NOT DISTINCT FROM %(worker)s RETURNING id"
 
 
 class _Orphan(NamedTuple):
@@ -181,7 +176,7 @@ class QueueWorker:
             StorageError: The database cannot be used at the start. Later failures are retried until it can.
         """
         async with AsyncExitStack() as stack:
-            app = await in_thread(self._queue.database.worker_app)
+            self._app = app = await in_thread(self._queue.database.worker_app)
             await stack.enter_async_context(app.open_async())
             saver, connections = self._queue.database.worker_saver(self._concurrency)
             await stack.enter_async_context(connections)
@@ -191,13 +186,14 @@ class QueueWorker:
             silence = _EngineLogFilter()
             _ENGINE_LOGGER.addFilter(silence)
             stack.callback(_ENGINE_LOGGER.removeFilter, silence)
+            app.job_manager = _ClaimingManager(app.connector, self._claim_id)
             app.task(name=TASK, pass_context=True, retry=self._retries)(self._carry_out)
             self._has_maintained = False
-            beside = [asyncio.create_task(self._maintain(app))]
+            beside = [asyncio.create_task(self._maintain())]
             if not wait:
-                beside.append(asyncio.create_task(self._stop_when_empty(app)))
+                beside.append(asyncio.create_task(self._stop_when_empty()))
             try:  # until the last run has ended and is stored, no cancellation closes the connections
-                serving = asyncio.create_task(self._serve(app, _POLL_INTERVAL if wait else _BURST_POLL_INTERVAL))
+                serving = asyncio.create_task(self._serve(_POLL_INTERVAL if wait else _BURST_POLL_INTERVAL))
                 await outlasting(serving, self.stop, raises=True)
             finally:
                 for task in beside:
@@ -206,14 +202,15 @@ class QueueWorker:
                 self._is_stopping = False  # it may run again
                 if self._claim is not None:
                     self._claim[1].close()
+                    self._claim = None
 
-    async def _serve(self, app: App, poll_interval: float) -> None:
+    async def _serve(self, poll_interval: float) -> None:
         """Run the engine's worker, and restart it when the database connection is lost."""
         pause, longest = _RECONNECT_DELAYS
         while not self._is_stopping:
             started = time.monotonic()
             self._engine = EngineWorker(
-                app,
+                self._app,
                 queues=self.queues,
                 name=None,
                 concurrency=self._concurrency,
@@ -228,7 +225,7 @@ class QueueWorker:
                 await self._engine.run()
                 if self._is_stopping:
                     return
-            except LOST as error:
+            except (*LOST, StorageError, ThreadBusy) as error:
                 if self._is_stopping:
                     return
                 _logger.warning(
@@ -247,7 +244,7 @@ class QueueWorker:
             raise OutOfLane
         if work.is_last_trial:
             if self._on_trial is not None:
-                raise OnTrial
+                raise Postponed(_TRIAL_RETRY_DELAY)
             self._on_trial = job.id
         progress = asyncio.Event()
         supervision = Supervision(
@@ -268,7 +265,7 @@ class QueueWorker:
         """Forget the workers that died while running a job as soon as its run makes progress."""
         await progress.wait()
         try:
-            await self._note(context.app, context.job.id, {"deaths": 0})
+            await self._note(context.job.id, {"deaths": 0})
         except LOST as lost:
             _logger.warning("The progress of thread `%s` could not be recorded: %s", work.thread_id, lost)
         self._end_trial(context.job.id)
@@ -285,7 +282,7 @@ class QueueWorker:
                 "enqueued it, then retry it."
             )
         if work.is_last_trial:
-            await self._note(context.app, context.job.id, {"trial": context.job.attempts})
+            await self._note(context.job.id, {"trial": context.job.attempts})
         if work.run_id is None:
             return await self._complete(self._targets[context.job.queue], work)
         return await self._serve_run(self._targets[context.job.queue], work, context)
@@ -300,7 +297,7 @@ class QueueWorker:
                 _logger.info("Thread `%s` of `%s` was cancelled.", work.thread_id, queue_name)
                 raise JobAborted from None
             if run.cancelling():
-                raise WorkerStopping("the worker is shutting down") from None
+                raise Postponed(0) from None
             await self._note_failure(context, work, failure := ExitRequested(error).error)
             raise failure from error
         except ThreadBusy as error:
@@ -361,39 +358,48 @@ class QueueWorker:
         _logger.warning("Thread `%s` of `%s` failed and %s: %s", work.thread_id, context.job.queue, then, text)
         failures = work.failures + (not is_lost_database(error))
         try:
-            await self._note(context.app, context.job.id, {"error": text, "failures": failures})
+            await self._note(context.job.id, {"error": text, "failures": failures})
         except LOST as lost:
             _logger.warning("The failure of thread `%s` could not be recorded: %s", work.thread_id, lost)
 
     async def _was_cancelled(self, context: JobContext) -> bool:
         """Return whether the job was cancelled; when the worker stops afterwards, the engine gives that as the reason."""
-        row = await _asking(context.app).execute_query_one_async(_IS_CANCELLED, id=context.job.id)
+        (row,) = await self._ask(_IS_CANCELLED, id=context.job.id)
         return row["abort_requested"]
 
-    async def _note(self, app: App, job_id: int | None, noted: Mapping[str, object]) -> None:
-        await _asking(app).execute_query_async(_NOTE, id=job_id, noted=dict(noted))
+    async def _note(self, job_id: int | None, noted: dict[str, object]) -> None:
+        await self._connector.execute_query_async(_NOTE, id=job_id, noted=noted)
 
-    async def _maintain(self, app: App) -> None:
-        """Keep this worker's claim, rescue orphaned jobs, and delete old ones, at the start and then every hour."""
+    async def _ask(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
+        return await self._connector.execute_query_all_async(query, **arguments)
+
+    @property
+    def _connector(self) -> Any:
+        return self._app.connector
+
+    async def _maintain(self) -> None:
+        """Verify this worker's claim, rescue orphaned jobs, and delete old ones, at the start and then every hour."""
         cleaned = -math.inf
         while True:
             try:
-                await self._read_clock(app)
-                await self._keep_claim()
-                await self._rescue(app)
+                (row,) = await self._ask(CLOCK)
+                self._retries.set_clock(row["now"])
+                if self._claim is not None:
+                    await self._claim[1].averify()
+                await self._rescue()
                 if time.monotonic() - cleaned > _CLEANUP_INTERVAL:
                     cleaned = time.monotonic()
                     hours = int(self._keep_days * 24)
-                    await app.job_manager.delete_old_jobs(hours, include_cancelled=True, include_aborted=True)
-                    await self._report_others(app)
+                    await self._app.job_manager.delete_old_jobs(hours, include_cancelled=True, include_aborted=True)
+                    await self._report_others()
             except (*LOST, StorageError, ThreadBusy) as error:
                 _logger.warning("Could not check for orphaned jobs: %s", error)
             self._has_maintained = True
             await asyncio.sleep(_POLL_INTERVAL)
 
-    async def _report_others(self, app: App) -> None:
+    async def _report_others(self) -> None:
         """Log what waits for other workers: perhaps nobody knows that a crew was renamed."""
-        for row in await _asking(app).execute_query_all_async(_OTHERS, task=TASK, queues=self.queues):
+        for row in await self._ask(_OTHERS, task=TASK, queues=self.queues):
             _logger.info(
                 "%d jobs wait for another worker: this one has no target `%s`. If that was renamed, run a worker with the old "
                 "name, or cancel the jobs and enqueue them again.",
@@ -401,100 +407,78 @@ class QueueWorker:
                 row["queue_name"],
             )
 
-    async def _stop_when_empty(self, app: App) -> None:
+    async def _stop_when_empty(self) -> None:
         """Stop when no job is left, after a first maintenance."""
         while True:
             await asyncio.sleep(_BURST_POLL_INTERVAL)
             try:
-                if self._has_maintained and not self._under_way and not await self._is_work_left(app):
+                if self._has_maintained and not self._under_way and not await self._is_work_left():
                     self.stop()
                     return
             except (*LOST, StorageError) as error:
                 _logger.warning("Could not check for jobs that are left: %s", error)
 
-    async def _is_work_left(self, app: App) -> bool:
+    async def _is_work_left(self) -> bool:
         """Return whether a job is due soon, or marked as running by this worker or a dead one."""
-        row = await _asking(app).execute_query_one_async(_LEFT, task=TASK, queues=self.queues, patience=_BURST_PATIENCE)
+        (row,) = await self._ask(_LEFT, task=TASK, queues=self.queues, patience=_BURST_PATIENCE)
         workers = set(row["workers"])
-        own = None if self._engine is None else self._engine.worker_id
-        return row["are_due"] or own in workers or bool(workers & await self._dead_workers(workers))
+        return row["are_due"] or self._id in workers or bool(workers & await self._dead_workers(workers))
 
-    async def _read_clock(self, app: App) -> None:
-        row = await _asking(app).execute_query_one_async(CLOCK)
-        self._retries.set_clock(row["now"])
+    @property
+    def _id(self) -> int | None:
+        """The engine's id of this worker."""
+        return None if self._claim is None else self._claim[0]
 
-    async def _keep_claim(self) -> None:
+    async def _claim_id(self, number: int) -> None:
         """Hold a claim under the engine's id of this worker; it ends with this process."""
-        number = None if self._engine is None else self._engine.worker_id
-        if number is None:
-            return
-        if self._claim is not None and self._claim[0] == number:
-            await self._claim[1].averify()
-            return
         claim = await in_thread(self._claims.claim, _claim_name(number))
         if self._claim is not None:
             self._claim[1].close()
         self._claim = number, claim
 
-    async def _rescue(self, app: App) -> None:
+    async def _rescue(self) -> None:
         """Requeue jobs that were orphaned in two consecutive polls, and those of workers without a heartbeat."""
-        rows = await _asking(app).execute_query_all_async(_UNDER_WAY, task=TASK)
+        rows = await self._ask(_UNDER_WAY, task=TASK)
         dead = await self._dead_workers({row["worker_id"] for row in rows})
         orphans = {
             _Orphan(row["id"], row["worker_id"], row["attempts"]): row for row in rows if self._is_orphan(row, dead)
         }
         for orphan in orphans.keys() & self._suspects:
-            await self._requeue(app, orphan, orphans[orphan])
+            await self._requeue(orphan, orphans[orphan])
         self._suspects = set(orphans)
-        stalled = await app.job_manager.get_stalled_jobs(task_name=TASK, seconds_since_heartbeat=self._stalled_after)
-        for job in stalled:
+        jobs = self._app.job_manager
+        for job in await jobs.get_stalled_jobs(task_name=TASK, seconds_since_heartbeat=self._stalled_after):
             if job.id not in self._under_way:
                 _logger.info("Thread `%s` is requeued: its worker sends no heartbeat.", Work.of(job).thread_id)
-                await app.job_manager.retry_job(job, retry_at=self._retries.due(0))
+                await jobs.retry_job(job, retry_at=self._retries.due(0))
 
     async def _dead_workers(self, numbers: set[int | None]) -> set[int | None]:
-        own = None if self._claim is None else self._claim[0]
         dead: set[int | None] = {None}  # the engine has forgotten the worker
-        for number in numbers - {None, own}:
+        for number in numbers - {None, self._id}:
             if await in_thread(self._claims.holder, _claim_name(number)) is None:
                 dead.add(number)
         return dead
 
     def _is_orphan(self, row: Mapping[str, Any], dead: set[int | None]) -> bool:
-        if self._claim is not None and row["worker_id"] == self._claim[0]:
-            return row["id"] not in self._under_way  # its end could not be recorded
-        return row["worker_id"] in dead and row["id"] not in self._under_way
+        # Its end could not be recorded, if it is one of this worker.
+        return row["id"] not in self._under_way and row["worker_id"] in dead | {self._id}
 
-    async def _requeue(self, app: App, orphan: _Orphan, row: Mapping[str, Any]) -> None:
+    async def _requeue(self, orphan: _Orphan, row: Mapping[str, Any]) -> None:
         work = Work.read(row["args"])
-        is_own = self._claim is not None and orphan.worker_id == self._claim[0]
+        is_own = orphan.worker_id is not None and orphan.worker_id == self._id
         counts = not is_own and (not work.is_last_trial or work.trial == orphan.attempts)
         noted: dict[str, object] = {"deaths": work.deaths + 1} if counts else {}
         is_poison = counts and work.deaths >= work.retries
         if is_poison:
             noted["error"] = f"{work.deaths + 1} workers have died while running it"
-        found = await _asking(app).execute_query_all_async(
-            _RESCUE, id=orphan.id, attempts=orphan.attempts, worker=orphan.worker_id, noted=noted
-        )
-        if not found:
+        if not await self._ask(_RESCUE, id=orphan.id, attempts=orphan.attempts, worker=orphan.worker_id, noted=noted):
             return
-        if row["abort_requested"]:
-            status = "aborted"
-        elif is_poison:
-            status = "failed"
+        if row["abort_requested"] or is_poison:
+            status = Status.ABORTED if row["abort_requested"] else Status.FAILED
+            await self._app.job_manager.finish_job_by_id_async(orphan.id, status, delete_job=False)
         else:
             _logger.info("Thread `%s` is requeued: its worker has died.", work.thread_id)
-            await _asking(app).execute_query_async(
-                "SELECT procrastinate_retry_job_v2(%(id)s, now(), NULL, NULL, NULL)", id=orphan.id
-            )
-            return
-        await _asking(app).execute_query_async(
-            "SELECT procrastinate_finish_job_v1(%(id)s, %(status)s, false)", id=orphan.id, status=status
-        )
-
-
-def _asking(app: App) -> Any:
-    return app.connector
+            await self._app.job_manager.retry_job_by_id_async(orphan.id, self._retries.due(0))
 
 
 def _claim_name(number: int | None) -> str:
@@ -530,6 +514,19 @@ def _text_of(error: BaseException) -> str:
         return text
     group = cast("BaseExceptionGroup[BaseException]", error)
     return f"{text}: {'; '.join(_text_of(one) for one in group.exceptions)}"
+
+
+class _ClaimingManager(JobManager):
+    """Claims the id of a worker before the worker fetches a job: one that holds no claim is taken for dead."""
+
+    def __init__(self, connector: Any, claim: Callable[[int], Awaitable[None]]) -> None:
+        super().__init__(connector)
+        self._claim = claim
+
+    async def register_worker(self) -> int:
+        number = await super().register_worker()
+        await self._claim(number)
+        return number
 
 
 class _EngineLogFilter(logging.Filter):

@@ -34,6 +34,7 @@ __all__ = [
     "acall",
     "awaited",
     "call",
+    "ended",
     "in_thread",
     "off_loop",
     "outcome_of",
@@ -137,7 +138,7 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
     with giving_up():
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(_workers.threads, outcome_of, serving(loop, partial(function, *args, **kwargs)))
-        outcome = await (work if underway is None else _ended(work, underway))
+        outcome = await (work if underway is None else ended(work, underway))
     return outcome.result()
 
 
@@ -165,8 +166,8 @@ async def outlasting(
     return result
 
 
-async def _ended(work: "asyncio.Future[T]", underway: Underway, cut: Callable[[], object] | None = None) -> T:
-    """Wait for a thread or task that works for an effect, whether the run is cancelled or not.
+async def ended(work: "asyncio.Future[T]", underway: Underway, cut: Callable[[], object] | None = None) -> T:
+    """Wait for a thread or task that works for an effect or its records, whether the run is cancelled or not.
 
     Args:
         work: its outcome.
@@ -203,7 +204,7 @@ async def to_its_end(work: Coroutine[object, object, T], underway: Underway) -> 
     """
     task = asyncio.ensure_future(work)
     try:
-        return await _ended(task, underway, task.cancel)
+        return await ended(task, underway, task.cancel)
     except RunAbandoned:
         if not underway.is_requested:
             raise
@@ -274,7 +275,7 @@ async def wait_on_loop(work: Coroutine[object, object, T], seconds: float) -> T:
             except asyncio.CancelledError:
                 if underway is None or not underway.works:
                     raise
-                underway.request()
+                task.cancel()  # what works for it decides whether that cuts it
     finally:
         if not task.done() and not task.get_loop().is_closed():
             if underway is not None:
