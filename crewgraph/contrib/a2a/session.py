@@ -99,7 +99,7 @@ class Session:
 
     async def _send(self, card: PlainMapping, message: PlainMapping, fields: EventFields) -> TaskProgress:
         updates = self._remote.updates
-        is_streamed = isinstance(updates, StreamingConfig) and bool(card["capabilities"].get("streaming"))
+        is_streamed = isinstance(updates, StreamingConfig) and bool(card.get("capabilities", {}).get("streaming"))
         exchange = _Exchange(self._remote, self._client.send(card, message, fields), fields, is_streamed=is_streamed)
         try:
             async with asyncio.timeout(self._remote.timeout):

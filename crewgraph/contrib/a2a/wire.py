@@ -14,10 +14,19 @@ from a2a.client import A2ACardResolver, Client, ClientCallContext, ClientConfig,
 from a2a.client.service_parameters import ServiceParametersFactory, with_a2a_extensions
 from a2a.compat.v0_3 import conversions as from_v0_3
 from a2a.compat.v0_3 import types as v0_3
-from a2a.types import AgentCard, CancelTaskRequest, GetTaskRequest, SendMessageRequest, StreamResponse, Task
+from a2a.types import (
+    AgentCard,
+    CancelTaskRequest,
+    GetTaskRequest,
+    SendMessageRequest,
+    StreamResponse,
+    Task,
+    TaskPushNotificationConfig,
+)
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
 from a2a.utils.errors import A2AError
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from pydantic import BaseModel
 
 from crewgraph.contrib.a2a.auth import ClientAuthScheme
 from crewgraph.contrib.a2a.config import PollingConfig, PushNotificationConfig, RemoteAgent, StreamingConfig
@@ -111,17 +120,13 @@ class RemoteClient:
                     f"{self._where} names `{_public_url(interface.url)}` as its URL, on another host, which is not followed. "
                     "If that is intended, set `endpoint` to the card on that host."
                 )
-        updates, push = self._remote.updates, None
-        if isinstance(updates, PushNotificationConfig):
-            fields = {"id": updates.id, "token": updates.token, "authentication": updates.authentication}
-            config = v0_3.PushNotificationConfig.model_validate({"url": str(updates.url), **fields})
-            push = from_v0_3.to_core_push_notification_config(config)
+        updates = self._remote.updates
         config = ClientConfig(
             streaming=isinstance(updates, StreamingConfig),
             polling=True,
             httpx_client=self._http,
             accepted_output_modes=self._remote.output_modes,
-            push_notification_config=push,
+            push_notification_config=_push_config(updates) if isinstance(updates, PushNotificationConfig) else None,
         )
         try:
             return ClientFactory(config).create(card)
@@ -246,6 +251,18 @@ class _SchemeAuth(httpx.Auth):
         if response.status_code == 401 and self._scheme.forget():
             request.headers.update(await self._scheme.apply_auth(self._http, request.headers))
             yield request
+
+
+def _push_config(updates: PushNotificationConfig) -> TaskPushNotificationConfig:
+    config = TaskPushNotificationConfig(url=str(updates.url), id=updates.id, token=updates.token)
+    given = updates.authentication
+    if given is not None:
+        fields: PlainMapping = given.model_dump() if isinstance(given, BaseModel) else given
+        schemes = fields["schemes"] if "schemes" in fields else [fields["scheme"]]
+        if len(schemes) != 1:
+            raise RemoteAgentError(f"`PushNotificationConfig(authentication=)` takes one scheme, not {schemes!r:.100}.")
+        config.authentication.scheme, config.authentication.credentials = schemes[0], fields.get("credentials") or ""
+    return config
 
 
 def _public_url(address: str) -> str:

@@ -10,7 +10,7 @@ from modes import Mode
 from pydantic import BaseModel
 from runtime.parts import agent, asked, crew, task
 from servers.a2a_sdk_server import Harbour, served_by_sdk
-from servers.a2a_server import RemoteServer
+from servers.a2a_server import RemoteServer, says
 
 from crewgraph import ScriptedLLM, ToolUse
 from crewgraph.contrib.a2a import A2AClientConfig, PollingConfig, PushNotificationConfig, StreamingConfig
@@ -61,7 +61,7 @@ def test_by_version_1_a_message_carries_what_is_configured(mode: Mode):
         {
             "url": "http://127.0.0.1:9/hook",
             "token": "t",
-            "authentication": {"schemes": ["Bearer"], "credentials": "c"},
+            "authentication": {"scheme": "Bearer", "credentials": "c"},
             "interval": 0.02,
         }
     )
@@ -88,6 +88,19 @@ def test_by_version_1_failures_and_late_answers_are_reported_to_the_model(mode: 
         one = sailor(remote, remote_call("Storm"), remote_call("Forever"), "Nobody knows.")
         assert mode.kickoff(crew(task("a", one))).raw == "Nobody knows."
     assert "failed): no tides today" in asked(one.llm)[-2] and "more time" in asked(one.llm)[-1]
+
+
+def test_a_card_may_say_little(mode: Mode):
+    with RemoteServer([says("six")], card=dict.fromkeys(("capabilities", "description"))) as server:
+        one = sailor(A2AClientConfig(endpoint=server.url), remote_call("When?"), "At six.")
+        mode.kickoff(crew(task("a", one)))
+        assert asked(one.llm)[-1] == "Observation: six" and server.asked("message/send")
+
+
+@pytest.mark.parametrize("card", [b"[]", b"{}", b"<html>", b"[" * 100_000, b'{"name": 7}'])
+def test_something_else_than_a_card_is_reported(card: bytes):
+    with RemoteServer([], raw_card=card) as server, pytest.raises(RemoteAgentError, match="returned no agent card"):
+        crew(task("a", sailor(A2AClientConfig(endpoint=server.endpoint), "x"))).kickoff()
 
 
 def test_version_0_2_is_refused():
