@@ -82,6 +82,7 @@ INSTALLATIONS = {
     "pdf": Installation(
         "docs/knowledge.md", ('pip install "crewgraph[pdf,excel,web]"',), ("crewgraph run pdf_knowledge.py",)
     ),
+    "a2a": Installation("docs/a2a.md", ('pip install "crewgraph[a2a]"',), ("crewgraph run remote_agent.py",)),
     "mcp": Installation("docs/tools.md", ('pip install ".[mcp]"',), ("crewgraph run mcp_server.py",)),
     "middleware": Installation(
         "docs/agents.md", ('pip install "crewgraph[middleware]"',), ("crewgraph run middleware.py",)

@@ -1,8 +1,10 @@
 """Events of remote agents (A2A): messages, connections and progress."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from crewgraph.events.base import WorkEvent
+from crewgraph.events.bus import crewai_event_bus
 from crewgraph.schema import Metadata, PlainDict
 
 __all__ = [
@@ -28,8 +30,13 @@ __all__ = [
     "AboutConversation",
     "AboutExchange",
     "AboutTurn",
+    "EventFields",
     "WithMetadata",
+    "emit_a2a_event",
 ]
+
+EventFields = Mapping[str, Any]
+"""Fields shared by all events of a message: endpoint, a2a_agent_name, from_agent, from_task, turn_number and the like."""
 
 
 class A2AEventBase(WorkEvent):
@@ -379,3 +386,10 @@ class A2AConnectionErrorEvent(AboutAddress):
 
     context_id: str | None = None
     """The conversation."""
+
+
+def emit_a2a_event(source: object, event: type[A2AEventBase], fields: EventFields, **more: Any) -> None:
+    """Emit an event if anything listens for its type; fields that the event class lacks are dropped."""
+    if crewai_event_bus.wants(event):
+        known = {name: value for name, value in fields.items() if name in event.model_fields}
+        crewai_event_bus.emit(source, event(**{**known, **more}))

@@ -1,13 +1,14 @@
-"""Prices of tokens by model; users may replace the table, because providers change prices without notice."""
+"""Prices of tokens by model: those of `genai-prices`, and a program's own, because providers change prices without notice."""
 
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from crewgraph.extras import load
 from crewgraph.llm.usage import UsageMetrics
 from crewgraph.settings import prices_file
 
@@ -59,26 +60,32 @@ def _parse(text: str) -> dict[str, Price]:
 
 
 class _Prices:
-    """The price tables of this process: registered prices, the user's file, the bundled table, in this order."""
+    """The prices that this program registered."""
 
     def __init__(self) -> None:
         self.registered: dict[str, Price] = {}
         self.replaced = False
-
-    def find(self, model: str) -> Price | None:
-        tables = [self.registered] if self.replaced else [self.registered, _user_prices(), _bundled_prices()]
-        for table in tables:
-            for name in (model, _DATE_SUFFIX.sub("", model)):
-                if name in table:
-                    return table[name]
-        return None
+        """Whether they take the place of all others."""
 
 
 _prices = _Prices()
 
 
-def _bundled_prices() -> dict[str, Price]:
-    return _parse(resources.files("crewgraph.llm").joinpath("prices.json").read_text("utf-8"))
+@lru_cache(256)
+def _listed_price(model: str) -> Price | None:
+    """Return the price in `genai-prices`, without the surcharges for long prompts."""
+    genai_prices: Any = load("genai_prices")
+    try:
+        listed = genai_prices.calc_price(
+            genai_prices.Usage(input_tokens=0, output_tokens=0), model_ref=model
+        ).model_price
+    except LookupError:
+        return None
+    names = {"input": "input", "output": "output", "cached_input": "cache_read", "cache_write": "cache_write"}
+    prices = {name: getattr(listed, f"{theirs}_mtok", None) for name, theirs in names.items()}
+    if prices["input"] is None or prices["output"] is None:  # not priced by tokens alone
+        return None
+    return Price.model_validate({name: getattr(price, "base", price) for name, price in prices.items()})
 
 
 def _user_prices() -> dict[str, Price]:
@@ -102,7 +109,12 @@ def price_of(model: str) -> Price | None:
     Raises:
         ValueError: The file that CREWGRAPH_PRICES names cannot be read.
     """
-    return _prices.find(model)
+    names = (model, _DATE_SUFFIX.sub("", model))
+    for table in [_prices.registered] if _prices.replaced else [_prices.registered, _user_prices()]:
+        for name in names:
+            if name in table:
+                return table[name]
+    return None if _prices.replaced else next(filter(None, map(_listed_price, names)), None)
 
 
 def register(
@@ -113,7 +125,7 @@ def register(
     cached_input: float | None = None,
     cache_write: float | None = None,
 ) -> None:
-    """Register the price of a model in USD per million tokens; it takes precedence over all tables.
+    """Register the price of a model in USD per million tokens; it takes precedence over all others.
 
         register("llama3.1", input=0, output=0)
 
@@ -129,7 +141,7 @@ def set_price(model: str, price: Price) -> None:
 
 
 def replace(prices: Mapping[str, Price | Mapping[str, object]] | None) -> None:
-    """Replace all price tables; None restores the defaults and drops registered prices.
+    """Replace all prices; None restores the defaults and drops registered prices.
 
     Raises:
         pydantic.ValidationError: A value is not a valid `Price`.

@@ -52,12 +52,14 @@ class RemoteServer:
         streaming: bool = True,
         allowed: Callable[[Mapping[str, str], str], bool] = lambda headers, path: True,
         card: Mapping[str, Any] | None = None,
+        raw_card: bytes | None = None,
         direct: bool = False,
         cut: bool = False,
         refusal: str = "Bearer",
         disturbed: Callable[[str], Iterable[bytes] | None] = lambda method: None,
     ) -> None:
         self.script, self.allowed, self.direct, self.cut, self.refusal = script, allowed, direct, cut, refusal
+        self.raw_card = raw_card
         self.disturbed = disturbed  # the bytes to send in place of the response to a method
         self.messages: list[dict[str, Any]] = []
         self.calls: list[tuple[str, dict[str, Any]]] = []
@@ -164,7 +166,8 @@ class _Request(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        self._json(self._agent.card if self.path.startswith("/.well-known/agent-card.json") else None)
+        is_card = self.path.startswith("/.well-known/agent-card.json")
+        self._send(self._agent.raw_card or json.dumps(self._agent.card).encode() if is_card else None)
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -221,12 +224,14 @@ class _Request(BaseHTTPRequestHandler):
         self._json({"jsonrpc": "2.0", "id": number, "result": result})
 
     def _json(self, value: Any) -> None:
-        body = b"" if value is None else json.dumps(value).encode()
-        self.send_response(404 if value is None else 200)
+        self._send(None if value is None else json.dumps(value).encode())
+
+    def _send(self, body: bytes | None) -> None:
+        self.send_response(404 if body is None else 200)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(body or b"")))
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(body or b"")
 
 
 def _message(text: str) -> dict[str, Any]:

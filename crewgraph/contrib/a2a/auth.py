@@ -81,7 +81,7 @@ class ClientAuthScheme(RedactedModel, ABC):
         """Return the headers of a request with the credentials added.
 
         Args:
-            client: The client that will send the request.
+            client: A client for requests of your own, such as for a token; it adds no credentials.
             headers: The headers so far.
         """
 
@@ -128,17 +128,13 @@ class HTTPDigestAuth(ClientAuthScheme):
 
     password: str = Field(repr=False)
 
-    _configured_client_id: int | None = PrivateAttr(default=None)
-
     async def apply_auth(
         self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
     ) -> MutableMapping[str, str]:
         return headers  # httpx answers the server's challenge
 
     def configure_client(self, client: "httpx.AsyncClient") -> None:
-        if self._configured_client_id != id(client):
-            self._configured_client_id = id(client)
-            client.auth = load("httpx").DigestAuth(self.username, self.password)
+        client.auth = load("httpx").DigestAuth(self.username, self.password)
 
 
 class APIKeyAuth(ClientAuthScheme):
@@ -152,8 +148,6 @@ class APIKeyAuth(ClientAuthScheme):
     name: str = "X-API-Key"
     """Name of the header, query parameter or cookie."""
 
-    _configured_client_ids: set[int] = PrivateAttr(default_factory=set[int])
-
     async def apply_auth(
         self, client: "httpx.AsyncClient", headers: MutableMapping[str, str]
     ) -> MutableMapping[str, str]:
@@ -166,9 +160,8 @@ class APIKeyAuth(ClientAuthScheme):
         return headers
 
     def configure_client(self, client: "httpx.AsyncClient") -> None:
-        if self.location != "query" or id(client) in self._configured_client_ids:
+        if self.location != "query":
             return
-        self._configured_client_ids.add(id(client))
 
         async def add_key(request: "httpx.Request") -> None:
             request.url = request.url.copy_merge_params({self.name: self.api_key})

@@ -5,9 +5,9 @@ from typing import Any
 
 from crewgraph.compiler.agent.capabilities import Capability
 from crewgraph.compiler.agent.event_tool import EventTool
+from crewgraph.contrib.a2a.calls import fetch_card, require_sdk
 from crewgraph.contrib.a2a.config import RemoteAgent, remotes_of
 from crewgraph.contrib.a2a.conversation import BoundRemoteAgent
-from crewgraph.contrib.a2a.session import fetch_card
 from crewgraph.contrib.a2a.tool import RemoteAgentTool, remote_tools
 from crewgraph.core.effects import Body, Call, Together
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
@@ -44,7 +44,8 @@ class RemoteAgentsCapability(Capability):
         return remotes
 
     def check(self) -> None:
-        _ = self._remotes
+        if self._remotes:
+            require_sdk()
 
     def check_available(self) -> None:
         """Fetch the cards, so that an unreachable remote agent fails before the run starts.

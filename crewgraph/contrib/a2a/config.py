@@ -117,7 +117,7 @@ class PushNotificationConfig(RedactedModel):
     """Token sent with each notification so that the receiver can recognize it."""
 
     authentication: Any = None
-    """How the remote agent authenticates to the webhook: `{"schemes": [...], "credentials": ...}`."""
+    """How the remote agent authenticates to the webhook: `{"scheme": "Bearer", "credentials": ...}`."""
 
     timeout: float | None = Field(default=300.0, gt=0)
     """Seconds to wait for the result; None uses the remote agent's `timeout`."""

@@ -1,6 +1,5 @@
 """Remote agents' tools in the agent loop: each message, and each wait for an answer, is a recorded effect."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -9,10 +8,9 @@ from uuid import uuid4
 from crewgraph.compiler.agent.delegation import hook
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.toolbox import ToolOutcome
-from crewgraph.contrib.a2a.answer import RemoteAnswer
-from crewgraph.contrib.a2a.session import afollow_task, asend_message, follow_task, send_message
-from crewgraph.contrib.a2a.tool import RemoteAgentTool, is_final, reply_message
-from crewgraph.contrib.a2a.wire import emit_a2a_event
+from crewgraph.contrib.a2a.answer import ASKS_BACK, RemoteAnswer, is_final, reply_message
+from crewgraph.contrib.a2a.calls import afollow_task, asend_message, follow_task, send_message
+from crewgraph.contrib.a2a.tool import RemoteAgentTool
 from crewgraph.core.effects import Body, Call, Notify, Scope, StepMark
 from crewgraph.core.replay import is_replayed
 from crewgraph.errors import ToolFailed
@@ -22,16 +20,13 @@ from crewgraph.events.a2a import (
     A2ADelegationCompletedEvent,
     A2ADelegationStartedEvent,
     A2AEventBase,
-    A2AMessageSentEvent,
-    A2AResponseReceivedEvent,
+    emit_a2a_event,
 )
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
 from crewgraph.tools.use import Outcome as Done
 
 __all__ = ["BoundRemoteAgent"]
-
-_ASKS_BACK = ("auth-required", "input-required")
 
 
 @dataclass
@@ -95,7 +90,7 @@ class BoundRemoteAgent(EventTool):
                 )
         finished: ToolOutcome = yield Notify(partial(self.report_end, args, started, done, outcome))
         asks_back = (
-            conversation is not None and conversation.last is not None and conversation.last["state"] in _ASKS_BACK
+            conversation is not None and conversation.last is not None and conversation.last["state"] in ASKS_BACK
         )
         return self.raise_if_fatal(args, {**finished, "final": False} if asks_back else finished)
 
@@ -123,8 +118,8 @@ class BoundRemoteAgent(EventTool):
         conversation.history.append(message)
         ids = [remote.endpoint, message_id]
         answer: RemoteAnswer = yield Call(
-            function=_with_events(send_message, self._emit_sent, self._emit_received),
-            afunction=_awith_events(asend_message, self._emit_sent, self._emit_received),
+            function=send_message,
+            afunction=asend_message,
             args=(remote, card, message, fields),
             name=str(card["name"]),
             kind="a message to",
@@ -134,8 +129,8 @@ class BoundRemoteAgent(EventTool):
             return answer
         return (
             yield Call(
-                function=_with_events(follow_task, None, self._emit_received),
-                afunction=_awith_events(afollow_task, None, self._emit_received),
+                function=follow_task,
+                afunction=afollow_task,
                 args=(remote, card, answer, fields),
                 name=str(card["name"]),
                 kind="the answer of",
@@ -172,21 +167,9 @@ class BoundRemoteAgent(EventTool):
         fields = {**fields, "context_id": answer["context_id"], "agent_card": self.source.card, "error": error}
         result = answer["text"] if done["ok"] else None
         self._emit(A2ADelegationCompletedEvent, fields, status=answer["state"].replace("-", "_"), result=result)
-        if not (done["ok"] and answer["state"] in _ASKS_BACK):
+        if not (done["ok"] and answer["state"] in ASKS_BACK):
             status = "completed" if done["ok"] else "failed"
             self._emit(A2AConversationCompletedEvent, fields, status=status, final_result=result, total_turns=turn)
-
-    def _emit_sent(self, message: PlainDict, fields: dict[str, object]) -> None:
-        text = message["parts"][0]["text"]
-        emit_a2a_event(self.agent, A2AMessageSentEvent, fields, message=text, message_id=message["messageId"])
-
-    def _emit_received(self, answer: RemoteAnswer, fields: dict[str, object]) -> None:
-        if is_final(answer):
-            fields = {**fields, "context_id": answer["context_id"]}
-            status, final = answer["state"].replace("-", "_"), answer["state"] not in _ASKS_BACK
-            emit_a2a_event(
-                self.agent, A2AResponseReceivedEvent, fields, response=answer["text"], status=status, final=final
-            )
 
     def _emit(self, event: type[A2AEventBase], fields: dict[str, object], **more: object) -> None:
         if not is_replayed():
@@ -195,27 +178,3 @@ class BoundRemoteAgent(EventTool):
 
 def _new_id() -> str:
     return uuid4().hex
-
-
-def _with_events(
-    function: Callable[..., RemoteAnswer], before: Callable[..., None] | None, after: Callable[..., None]
-) -> Any:
-    def call(remote: object, card: object, request: object, fields: dict[str, object]) -> RemoteAnswer:
-        if before is not None:
-            before(request, fields)
-        answer = function(remote, card, request, fields)
-        after(answer, fields)
-        return answer
-
-    return call
-
-
-def _awith_events(function: Callable[..., Any], before: Callable[..., None] | None, after: Callable[..., None]) -> Any:
-    async def call(remote: Any, card: Any, request: Any, fields: dict[str, Any]) -> RemoteAnswer:
-        if before is not None:
-            before(request, fields)
-        answer = await function(remote, card, request, fields)
-        after(answer, fields)
-        return answer
-
-    return call

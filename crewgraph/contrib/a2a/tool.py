@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from crewgraph.contrib.a2a.answer import SETTLED, RemoteAnswer
+from crewgraph.contrib.a2a.answer import ASKS_BACK, RemoteAnswer, is_final
 from crewgraph.contrib.a2a.config import RemoteAgent
 from crewgraph.core.loops.bridge import call
 from crewgraph.errors import ToolFailed
@@ -16,7 +16,7 @@ from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, shorten
 from crewgraph.tools.base import BaseTool
 
-__all__ = ["RemoteAgentTool", "RemoteAgentToolSchema", "is_final", "remote_tools", "reply_message"]
+__all__ = ["RemoteAgentTool", "RemoteAgentToolSchema", "remote_tools"]
 
 
 def _never_cache(_arguments: object = None, _result: object = None) -> bool:
@@ -88,7 +88,7 @@ class RemoteAgentTool(BaseTool):
         return {
             "endpoint": self.remote.endpoint,
             "a2a_agent_name": self.card["name"],
-            "protocol_version": self.card.get("protocolVersion"),
+            "protocol_version": self.card["supportedInterfaces"][0].get("protocolVersion"),
             "provider": self.card.get("provider"),
             "extensions": self.remote.requested_extensions or None,
             "from_agent": agent,
@@ -98,7 +98,7 @@ class RemoteAgentTool(BaseTool):
     def message(
         self, text: str, message_id: str, previous: RemoteAnswer | None = None, history: Sequence[PlainDict] = ()
     ) -> PlainDict:
-        """Build a message in the protocol's form.
+        """Build a message in the protocol's JSON form.
 
         Args:
             text: The text of the message.
@@ -114,7 +114,7 @@ class RemoteAgentTool(BaseTool):
         if previous is not None and previous["context_id"]:
             message["contextId"] = previous["context_id"]
         if previous is not None and previous["task_id"]:
-            is_waiting = previous["state"] in ("input-required", "auth-required")
+            is_waiting = previous["state"] in ASKS_BACK
             message |= {"taskId": previous["task_id"]} if is_waiting else {"referenceTaskIds": [previous["task_id"]]}
         metadata: dict[str, object] = {}
         for extension in self.remote.client_extensions:
@@ -147,22 +147,6 @@ class RemoteAgentTool(BaseTool):
 def _as_text(value: Any) -> str:
     dump = getattr(value, "model_dump_json", None)
     return value if isinstance(value, str) else str(dump()) if callable(dump) else str(value)
-
-
-def reply_message(answer: RemoteAnswer) -> PlainDict:
-    """Return an answer as a message in the protocol's form."""
-    message: dict[str, object] = {
-        "kind": "message",
-        "role": "agent",
-        "parts": [{"kind": "text", "text": answer["text"]}],
-    }
-    ids = {"taskId": answer["task_id"], "contextId": answer["context_id"]}
-    return message | {key: value for key, value in ids.items() if value}
-
-
-def is_final(answer: RemoteAnswer) -> bool:
-    """Return whether an answer is final, so that there is nothing to wait for."""
-    return answer["state"] in SETTLED or answer["state"] == "lost" or answer["task_id"] is None
 
 
 def remote_tools(

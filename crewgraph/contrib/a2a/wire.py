@@ -1,76 +1,284 @@
-"""HTTP client of one remote agent: fetches its card, sends JSON-RPC requests, and emits events for both."""
+"""A client of one remote agent: a2a-sdk over HTTP, with the configured credentials, events, and errors that say what to do."""
 
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, contextmanager
 from ipaddress import ip_address
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlsplit, urlunsplit
-from uuid import uuid4
 
 import httpx
+from a2a.client import A2ACardResolver, Client, ClientCallContext, ClientConfig, ClientFactory
+from a2a.client.service_parameters import ServiceParametersFactory, with_a2a_extensions
+from a2a.compat.v0_3 import conversions as from_v0_3
+from a2a.compat.v0_3 import types as v0_3
+from a2a.types import (
+    AgentCard,
+    CancelTaskRequest,
+    GetTaskRequest,
+    SendMessageRequest,
+    StreamResponse,
+    Task,
+    TaskPushNotificationConfig,
+)
+from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
+from a2a.utils.errors import A2AError
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from pydantic import BaseModel
 
-from crewgraph.contrib.a2a.config import RemoteAgent
+from crewgraph.contrib.a2a.auth import ClientAuthScheme
+from crewgraph.contrib.a2a.config import PollingConfig, PushNotificationConfig, RemoteAgent, StreamingConfig
 from crewgraph.errors import RemoteAgentError
 from crewgraph.events.a2a import (
     A2AAgentCardFetchedEvent,
     A2AAuthenticationFailedEvent,
     A2AConnectionErrorEvent,
-    A2AEventBase,
+    EventFields,
+    emit_a2a_event,
 )
-from crewgraph.events.bus import crewai_event_bus
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 
-__all__ = [
-    "EventFields",
-    "RemoteClient",
-    "Unavailable",
-    "card_urls",
-    "emit_a2a_event",
-    "is_same_host",
-    "parse_card",
-    "public_url",
-    "rpc_url",
-    "supports_streaming",
-]
+__all__ = ["RemoteClient", "Unavailable"]
 
-EventFields = Mapping[str, Any]
-"""Fields shared by all events of a message: endpoint, a2a_agent_name, from_agent, from_task, turn_number and the like."""
+_JSON_RPC = "JSONRPC"
+_FETCH_CARD = "fetch_agent_card"
+_MAX_ERROR_LENGTH = 500
+_TEMPORARY = (408, 425, 429)  # statuses, besides those from 500 on
+_UNREADABLE = (A2AError, AttributeError, KeyError, ParseError, RecursionError, TypeError, ValueError)
+"""What a2a-sdk raises if a server refuses a request, or answers it with something else than the protocol has."""
 
 
-def emit_a2a_event(source: object, event: type[A2AEventBase], fields: EventFields, **more: Any) -> None:
-    """Emit an event if anything listens for its type; fields that the event class lacks are dropped."""
-    if crewai_event_bus.wants(event):
-        known = {name: value for name, value in fields.items() if name in event.model_fields}
-        crewai_event_bus.emit(source, event(**{**known, **more}))
+class Unavailable(RemoteAgentError):
+    """A request failed for a reason that may pass: a lost connection, no answer in time, an error of the server or of a proxy."""
 
 
-_CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
-"""Well-known paths of agent cards, in current and older versions of the protocol."""
+class RemoteClient:
+    """The client; all its coroutines must run on one event loop."""
 
-_CARD_FIELDS = ("name", "description", "url", "version", "protocolVersion", "preferredTransport", "provider", "skills")
-_CARD_DETAILS = ("additionalInterfaces", "capabilities", "security", "securitySchemes", "defaultInputModes")
+    def __init__(self, remote: RemoteAgent) -> None:
+        self._remote, auth = remote, remote.auth
+        self._where = f"the remote agent at `{_public_url(remote.endpoint)}`"
+        tls = auth.tls.get_httpx_ssl_context() if auth and auth.tls else True
+        self._http = httpx.AsyncClient(
+            timeout=remote.timeout,
+            verify=tls,
+            follow_redirects=True,
+            event_hooks={"request": [self._check_request]},
+        )
+        self._token_http = httpx.AsyncClient(timeout=remote.timeout, verify=tls) if auth else None
+        if auth and self._token_http:
+            self._http.auth = _SchemeAuth(auth, self._token_http)
+            auth.configure_client(self._http)
+        headers = ServiceParametersFactory.create([with_a2a_extensions(remote.requested_extensions)])
+        self._context = ClientCallContext(service_parameters=headers)
+        self._client: Client | None = None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for http in filter(None, (self._http, self._token_http)):
+            await http.aclose()
+
+    async def card(self, fields: EventFields) -> PlainDict:
+        """Fetch the remote agent's card.
+
+        Raises:
+            RemoteAgentError: If it cannot be fetched or is not usable.
+        """
+        start = time.monotonic()
+        resolver = A2ACardResolver(self._http, _card_url(self._remote.endpoint))
+        with self._reported(fields, _FETCH_CARD):
+            async with asyncio.timeout(self._remote.timeout):
+                card = await resolver.get_agent_card(relative_card_path="/")
+            if not card.name:
+                raise ValueError("a card without a name")
+        self._connect(card)
+        data = MessageToDict(card)
+        emit_a2a_event(
+            self._remote,
+            A2AAgentCardFetchedEvent,
+            fields,
+            a2a_agent_name=card.name,
+            agent_card=data,
+            protocol_version=card.supported_interfaces[0].protocol_version,
+            provider=data.get("provider"),
+            fetch_time_ms=(time.monotonic() - start) * 1000,
+        )
+        return data
+
+    def _connect(self, card: AgentCard) -> Client:
+        """Return a client for the JSON-RPC address that a card names.
+
+        Raises:
+            RemoteAgentError: If there is none, or it is on another host.
+        """
+        for interface in card.supported_interfaces:
+            if interface.protocol_binding == _JSON_RPC and not _is_same_host(interface.url, self._remote.endpoint):
+                raise RemoteAgentError(
+                    f"{self._where} names `{_public_url(interface.url)}` as its URL, on another host, which is not followed. "
+                    "If that is intended, set `endpoint` to the card on that host."
+                )
+        updates = self._remote.updates
+        config = ClientConfig(
+            streaming=isinstance(updates, StreamingConfig),
+            polling=True,
+            httpx_client=self._http,
+            accepted_output_modes=self._remote.output_modes,
+            push_notification_config=_push_config(updates) if isinstance(updates, PushNotificationConfig) else None,
+        )
+        try:
+            return ClientFactory(config).create(card)
+        except ValueError:
+            offers = {f"{item.protocol_binding} {item.protocol_version}" for item in card.supported_interfaces}
+            raise RemoteAgentError(
+                f"{self._where} does not serve JSON-RPC of protocol version 0.3 or 1.0; its card offers "
+                f"{', '.join(sorted(offers)) or 'nothing'}."
+            ) from None
+
+    def _connected(self, card: PlainMapping) -> Client:
+        if self._client is None:
+            self._client = self._connect(ParseDict(dict(card), AgentCard(), ignore_unknown_fields=True))
+        return self._client
+
+    async def send(
+        self, card: PlainMapping, message: PlainMapping, fields: EventFields
+    ) -> AsyncGenerator[StreamResponse]:
+        """Send a message in the JSON form of protocol 0.3; yield the results as they arrive.
+
+        Raises:
+            RemoteAgentError: If the request failed or the stream broke.
+        """
+        request = SendMessageRequest(message=from_v0_3.to_core_message(v0_3.Message.model_validate(message)))
+        if isinstance(self._remote.updates, PollingConfig):
+            request.configuration.history_length = self._remote.updates.history_length
+        results = cast(
+            "AsyncGenerator[StreamResponse]", self._connected(card).send_message(request, context=self._context)
+        )
+        with self._reported(fields, "send_message"):
+            async with aclosing(results):
+                async for result in results:
+                    yield result
+
+    async def task(self, card: PlainMapping, task: str, history_length: int, fields: EventFields) -> Task:
+        """Return a task in its current state.
+
+        Raises:
+            RemoteAgentError: If the request failed.
+        """
+        request = GetTaskRequest(id=task, history_length=history_length)
+        with self._reported(fields, "get_task"):
+            async with asyncio.timeout(self._remote.timeout):
+                return await self._connected(card).get_task(request, context=self._context)
+
+    async def cancel(self, card: PlainMapping, task: str, fields: EventFields) -> None:
+        """Cancel a task.
+
+        Raises:
+            RemoteAgentError: If the request failed.
+        """
+        with self._reported(fields, "cancel_task"):
+            await self._connected(card).cancel_task(CancelTaskRequest(id=task), context=self._context)
+
+    async def _check_request(self, request: httpx.Request) -> None:
+        if not _is_same_host(str(request.url), self._remote.endpoint):
+            raise RemoteAgentError(
+                f"{self._where} redirects to `{_public_url(str(request.url))}`, on another host, which is not followed."
+            )
+        max_size = self._remote.transport.jsonrpc.max_request_size
+        if max_size is not None and len(request.content) > max_size:
+            raise RemoteAgentError(f"a request of {len(request.content)} bytes exceeds `max_request_size={max_size}`.")
+
+    @contextmanager
+    def _reported(self, fields: EventFields, operation: str) -> Generator[None]:
+        """Turn what a2a-sdk raises into errors of ours, and emit their events."""
+        try:
+            yield
+        except (*_UNREADABLE, httpx.HTTPError, TimeoutError) as failure:
+            cause = (isinstance(failure, A2AError) and failure.__cause__) or failure
+            raise self._error(cause, {**fields, "operation": operation}) from None
+
+    def _error(self, cause: BaseException, fields: EventFields) -> RemoteAgentError:
+        match cause:
+            case httpx.HTTPStatusError():
+                return self._status_error(cause.response.status_code, fields)
+            case TimeoutError() | httpx.TimeoutException():
+                error = f"{self._where} did not answer within {self._remote.timeout} seconds."
+            case httpx.HTTPError():
+                reason = f"{type(cause).__name__}: {cause}".rstrip(": .")
+                error = f"{self._where} cannot be reached: {reason}. Check that it is running, and its endpoint."
+            case _ if fields["operation"] == _FETCH_CARD:
+                return RemoteAgentError(
+                    f"{self._where} returned no agent card, that is a JSON object with a `name`. Check the endpoint."
+                )
+            case json.JSONDecodeError() | UnicodeDecodeError() | RecursionError():  # the latter: nested too deeply
+                return Unavailable(f"{self._where} sent an answer that is not JSON-RPC.")
+            case A2AError():
+                return RemoteAgentError(f"{self._where} refused: {shorten(str(cause), _MAX_ERROR_LENGTH)}.")
+            case _:
+                return RemoteAgentError(f"{self._where} sent an answer that is neither a message nor a task.")
+        emit_a2a_event(self._remote, A2AConnectionErrorEvent, fields, error=error, error_type=type(cause).__name__)
+        return Unavailable(error)
+
+    def _status_error(self, status: int, fields: EventFields) -> RemoteAgentError:
+        auth = self._remote.auth
+        if status in (401, 403):
+            reason = f"it rejects `{type(auth).__name__}`" if auth else "it requires authentication, set `auth=`"
+            error, kind = f"{self._where} denies access (status {status}): {reason}.", A2AAuthenticationFailedEvent
+            more = {"auth_type": type(auth).__name__ if auth else None}
+        else:
+            error, kind, more = f"{self._where} answered with status {status}.", A2AConnectionErrorEvent, {}
+        emit_a2a_event(self._remote, kind, fields, error=error, status_code=status, **more)
+        return (Unavailable if status in _TEMPORARY or status >= 500 else RemoteAgentError)(error)
 
 
-def public_url(address: str) -> str:
+class _SchemeAuth(httpx.Auth):
+    """Adds the credentials of a scheme to each request; asks for new ones once if a server rejects them.
+
+    Args:
+        scheme: The scheme.
+        http: The client that fetches tokens, which has no credentials itself.
+    """
+
+    def __init__(self, scheme: ClientAuthScheme, http: httpx.AsyncClient) -> None:
+        self._scheme, self._http = scheme, http
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Yield the request, and yield it again with new credentials if the old ones were rejected."""
+        request.headers.update(await self._scheme.apply_auth(self._http, request.headers))
+        response = yield request
+        if response.status_code == 401 and self._scheme.forget():
+            request.headers.update(await self._scheme.apply_auth(self._http, request.headers))
+            yield request
+
+
+def _push_config(updates: PushNotificationConfig) -> TaskPushNotificationConfig:
+    config = TaskPushNotificationConfig(url=str(updates.url), id=updates.id, token=updates.token)
+    given = updates.authentication
+    if given is not None:
+        fields: PlainMapping = given.model_dump() if isinstance(given, BaseModel) else given
+        schemes = fields["schemes"] if "schemes" in fields else [fields["scheme"]]
+        if len(schemes) != 1:
+            raise RemoteAgentError(f"`PushNotificationConfig(authentication=)` takes one scheme, not {schemes!r:.100}.")
+        config.authentication.scheme, config.authentication.credentials = schemes[0], fields.get("credentials") or ""
+    return config
+
+
+def _public_url(address: str) -> str:
     """Return a URL without credentials, query and fragment."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def card_urls(endpoint: str) -> list[str]:
-    """Return the URLs to try for an endpoint's card, in order."""
+def _card_url(endpoint: str) -> str:
     parts = urlsplit(endpoint)
     if "/.well-known/" in parts.path or parts.path.endswith(".json"):
-        return [endpoint]
-    base = parts.path.rstrip("/")
-    return [urlunsplit(parts._replace(path=base + path)) for path in _CARDS]
+        return endpoint
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/") + AGENT_CARD_WELL_KNOWN_PATH))
 
 
-def is_same_host(first: str, second: str) -> bool:
+def _is_same_host(first: str, second: str) -> bool:
     """Return whether two URLs have the same host; all local host names count as the same."""
     first_host, second_host = (urlsplit(url).hostname or "" for url in (first, second))
     return first_host == second_host or (_is_local(first_host) and _is_local(second_host))
@@ -81,251 +289,3 @@ def _is_local(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified
     except ValueError:
         return False
-
-
-def parse_card(value: Any, endpoint: str) -> PlainDict:
-    """Validate a card that a server returned and keep the fields that crewgraph uses.
-
-    Raises:
-        RemoteAgentError: If it is not a card, points to another host, or offers no JSON-RPC.
-    """
-    where = f"the remote agent at `{public_url(endpoint)}`"
-    if not isinstance(value, Mapping) or not isinstance(cast("PlainMapping", value).get("name"), str):
-        raise RemoteAgentError(
-            f"{where} returned no agent card, that is a JSON object with a `name`. Check the endpoint."
-        )
-    fields = cast("PlainMapping", value)
-    card = {name: fields[name] for name in (*_CARD_FIELDS, *_CARD_DETAILS) if name in fields}
-    rpc_url(card, endpoint)
-    return card
-
-
-def rpc_url(card: Mapping[str, object], endpoint: str) -> str:
-    """Return the URL at which a remote agent serves JSON-RPC.
-
-    Raises:
-        RemoteAgentError: If there is none, or it is on another host than the card.
-    """
-    where = f"the remote agent at `{public_url(endpoint)}`"
-    interfaces = cast("list[PlainMapping]", card.get("additionalInterfaces") or [])
-    offered = [(str(card.get("preferredTransport") or "JSONRPC"), str(card.get("url") or ""))]
-    offered += [(str(item.get("transport")), str(item.get("url") or "")) for item in interfaces]
-    address = next((url for transport, url in offered if transport == "JSONRPC" and url), None)
-    if address is None:
-        transports = (
-            ", ".join(sorted({transport for transport, url in offered if url}))
-            or "no transport of protocol versions 0.2 and 0.3"
-        )
-        raise RemoteAgentError(f"{where} does not serve JSON-RPC; its card offers {transports}.")
-    if urlsplit(address).scheme not in ("http", "https"):
-        raise RemoteAgentError(f"{where} names {address!r:.80} as its URL, which is not an http(s):// URL.")
-    if not is_same_host(address, endpoint):
-        raise RemoteAgentError(
-            f"{where} names `{public_url(address)}` as its URL, on another host, which is not followed. If that is "
-            "intended, set `endpoint` to the card on that host."
-        )
-    return address
-
-
-def supports_streaming(card: Mapping[str, object]) -> bool:
-    """Return whether a card announces streaming."""
-    return bool(cast("PlainMapping", card.get("capabilities") or {}).get("streaming"))
-
-
-_MAX_REDIRECTS = 3
-_TEMPORARY = (408, 425, 429)  # statuses, besides those from 500 on
-_MAX_ERROR_LENGTH = 500
-
-
-class Unavailable(RemoteAgentError):
-    """A request failed for a reason that may pass: a lost connection, no answer in time, an error of the server or of a proxy."""
-
-
-class RemoteClient:
-    """HTTP client of a remote agent; all its coroutines must run on one event loop."""
-
-    def __init__(self, remote: RemoteAgent) -> None:
-        self._remote = remote
-        self._where = f"the remote agent at `{public_url(remote.endpoint)}`"
-        tls = remote.auth.tls if remote.auth else None
-        self._client = httpx.AsyncClient(
-            timeout=remote.timeout, verify=tls.get_httpx_ssl_context() if tls else True, follow_redirects=False
-        )
-        if remote.auth is not None:
-            remote.auth.configure_client(self._client)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
-
-    async def card(self, fields: EventFields) -> PlainDict:
-        """Fetch the remote agent's card.
-
-        Raises:
-            RemoteAgentError: If it cannot be fetched or is not usable.
-        """
-        start = time.monotonic()
-        error_fields = {**fields, "operation": "fetch_agent_card"}
-        first, *fallbacks = card_urls(self._remote.endpoint)
-        async with self._connection_errors(error_fields), asyncio.timeout(self._remote.timeout):
-            answer = await self._get(first)
-            for address in fallbacks:
-                answer = await self._get(address) if answer.status_code == 404 else answer
-        self._check(answer, error_fields)
-        card = parse_card(_parse_json(answer.content), self._remote.endpoint)
-        emit_a2a_event(
-            self._remote,
-            A2AAgentCardFetchedEvent,
-            fields,
-            a2a_agent_name=card["name"],
-            agent_card=card,
-            protocol_version=card.get("protocolVersion"),
-            provider=card.get("provider"),
-            fetch_time_ms=(time.monotonic() - start) * 1000,
-        )
-        return card
-
-    async def _get(self, address: str) -> httpx.Response:
-        for _ in range(_MAX_REDIRECTS):
-            answer = await self._request("GET", address, {"Accept": "application/json"})
-            if not answer.is_redirect:
-                return answer
-            target = str(answer.url.join(answer.headers["Location"]))
-            if not is_same_host(target, address):
-                raise RemoteAgentError(
-                    f"{self._where} redirects to `{public_url(target)}`, on another host, which is not followed."
-                )
-            address = target
-        raise RemoteAgentError(f"{self._where} redirects too many times.")
-
-    async def _request(
-        self, http_method: str, address: str, headers: dict[str, str], body: object = None
-    ) -> httpx.Response:
-        """Send a request and return the whole response; retry once with a new token if the old one was rejected."""
-        answer = await self._client.request(http_method, address, headers=await self._with_auth(headers), json=body)
-        if answer.status_code == 401 and self._remote.auth is not None and self._remote.auth.forget():
-            answer = await self._client.request(http_method, address, headers=await self._with_auth(headers), json=body)
-        return answer
-
-    async def _with_auth(self, headers: dict[str, str]) -> dict[str, str]:
-        auth = self._remote.auth
-        return dict(headers) if auth is None else dict(await auth.apply_auth(self._client, dict(headers)))
-
-    @property
-    def _headers(self) -> dict[str, str]:
-        extensions = self._remote.requested_extensions
-        return {"X-A2A-Extensions": ", ".join(extensions)} if extensions else {}
-
-    def _body(self, method: str, params: Mapping[str, object]) -> PlainDict:
-        body = {"jsonrpc": "2.0", "id": uuid4().hex, "method": method, "params": params}
-        max_size = self._remote.transport.jsonrpc.max_request_size
-        if max_size is not None and (size := len(json.dumps(body).encode())) > max_size:
-            raise RemoteAgentError(f"a request of {size} bytes exceeds `max_request_size={max_size}`.")
-        return body
-
-    async def call(
-        self, card: Mapping[str, object], method: str, params: Mapping[str, object], fields: EventFields
-    ) -> Any:
-        """Send a request and return its result.
-
-        Raises:
-            RemoteAgentError: If the request failed.
-        """
-        error_fields, body = {**fields, "operation": method}, self._body(method, params)
-        headers = {**self._headers, "Accept": "application/json"}
-        async with self._connection_errors(error_fields), asyncio.timeout(self._remote.timeout):
-            answer = await self._request("POST", rpc_url(card, self._remote.endpoint), headers, body)
-        self._check(answer, error_fields)
-        return self._result(_parse_json(answer.content))
-
-    async def stream(
-        self, card: PlainMapping, method: str, params: PlainMapping, fields: EventFields
-    ) -> AsyncGenerator[Any]:
-        """Send a request and yield its results as they arrive.
-
-        Raises:
-            RemoteAgentError: If the request failed or the stream broke.
-        """
-        error_fields, body = {**fields, "operation": method}, self._body(method, params)
-        headers, address = {**self._headers, "Accept": "text/event-stream"}, rpc_url(card, self._remote.endpoint)
-        for is_last in (False, True):
-            async with (
-                self._connection_errors(error_fields),
-                self._client.stream("POST", address, headers=await self._with_auth(headers), json=body) as answer,
-            ):
-                retry = answer.status_code == 401 and self._remote.auth is not None and self._remote.auth.forget()
-                if retry and not is_last:
-                    continue
-                if not answer.is_success or "text/event-stream" not in answer.headers.get("Content-Type", ""):
-                    await answer.aread()
-                    self._check(answer, error_fields)
-                    yield self._result(_parse_json(answer.content))
-                    return
-                async for value in _events(answer):
-                    yield self._result(value)
-                return
-
-    def _result(self, value: Any) -> object:
-        if not isinstance(value, Mapping):
-            raise Unavailable(f"{self._where} sent an answer that is not JSON-RPC.")
-        response = cast("PlainMapping", value)
-        error = response.get("error")
-        if isinstance(error, Mapping):
-            details = cast("PlainMapping", error)
-            raise RemoteAgentError(
-                f"{self._where} refused: {shorten(str(details.get('message') or 'no reason given'), _MAX_ERROR_LENGTH)} "
-                f"(code {details.get('code')})."
-            )
-        return response.get("result")
-
-    def _check(self, answer: httpx.Response, fields: EventFields) -> None:
-        if answer.is_success:
-            return
-        status, auth = answer.status_code, self._remote.auth
-        if status in (401, 403):
-            reason = f"it rejects `{type(auth).__name__}`" if auth else "it requires authentication, set `auth=`"
-            error, kind = f"{self._where} denies access (status {status}): {reason}.", A2AAuthenticationFailedEvent
-            more = {"auth_type": type(auth).__name__ if auth else None}
-        else:
-            error, kind, more = f"{self._where} answered with status {status}.", A2AConnectionErrorEvent, {}
-        if answer.is_redirect:
-            error = f"{self._where} redirects a request, which is not followed."
-        emit_a2a_event(self._remote, kind, fields, error=error, status_code=status, **more)
-        raise (Unavailable if status in _TEMPORARY or status >= 500 else RemoteAgentError)(error)
-
-    @asynccontextmanager
-    async def _connection_errors(self, fields: EventFields) -> AsyncGenerator[None]:
-        try:
-            yield
-        except (httpx.TimeoutException, TimeoutError) as failure:
-            error = f"{self._where} did not answer within {self._remote.timeout} seconds."
-            emit_a2a_event(
-                self._remote, A2AConnectionErrorEvent, fields, error=error, error_type=type(failure).__name__
-            )
-            raise Unavailable(error) from None
-        except httpx.HTTPError as failure:
-            error = f"{self._where} cannot be reached: {type(failure).__name__}: {failure}".rstrip(": ")
-            emit_a2a_event(
-                self._remote, A2AConnectionErrorEvent, fields, error=error, error_type=type(failure).__name__
-            )
-            raise Unavailable(f"{error.rstrip('.')}. Check that it is running, and its endpoint.") from None
-
-
-async def _events(answer: httpx.Response) -> AsyncGenerator[object]:
-    """Yield the JSON data of server-sent events."""
-    data: list[str] = []
-    async for line in answer.aiter_lines():
-        if line.startswith("data:"):
-            data.append(line[5:].removeprefix(" "))
-        elif not line and data:
-            yield _parse_json("\n".join(data))
-            data = []
-    if data:
-        yield _parse_json("\n".join(data))
-
-
-def _parse_json(text: str | bytes) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):  # the latter: nested too deeply
-        return None
