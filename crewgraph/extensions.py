@@ -9,7 +9,6 @@ __all__ = ["EXTENSIONS", "extension"]
 EXTENSIONS: Final[dict[str, str]] = {
     "a2a": "crewgraph.contrib.a2a.capability:RemoteAgentsCapability",
     "a2a.read": "crewgraph.contrib.a2a.config:read_remotes",
-    "a2a.session": "crewgraph.contrib.a2a.session:Session",
     "files": "crewgraph.contrib.files.agent_files:AgentFiles",
     "files.expand": "crewgraph.contrib.files.record:expand",
     "files.read": "crewgraph.contrib.files.file:read_input_files",

@@ -9,7 +9,6 @@ from crewgraph.contrib.a2a.config import RemoteAgent
 from crewgraph.core.loops.threads import LoopThread
 from crewgraph.core.resources import RESOURCES
 from crewgraph.events.a2a import EventFields
-from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.schema import PlainDict, PlainMapping
 
@@ -35,7 +34,9 @@ class _OpenSession:
 
     def __init__(self, remote: RemoteAgent) -> None:
         require_sdk()
-        self.session: Session = extension("a2a.session")(remote)
+        from crewgraph.contrib.a2a.session import Session
+
+        self.session = Session(remote)
 
     def close(self) -> None:
         """Close the session in the background."""

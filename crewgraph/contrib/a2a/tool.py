@@ -58,10 +58,10 @@ class RemoteAgentTool(BaseTool):
             ToolFailed: If the remote agent fails or asks a question.
         """
         about = self.event_fields(None, None)
-        from crewgraph.contrib.a2a.session import send_message
+        from crewgraph.contrib.a2a.calls import send_message
 
         answer = send_message(self.remote, self.card, self.message(message, uuid4().hex), about)
-        from crewgraph.contrib.a2a.session import follow_task
+        from crewgraph.contrib.a2a.calls import follow_task
 
         return self._result(answer if is_final(answer) else follow_task(self.remote, self.card, answer, about))
 
@@ -69,11 +69,11 @@ class RemoteAgentTool(BaseTool):
     async def _arun(self, message: str, conversation: str = "") -> str:
         """Async version of `_run`."""
         about = self.event_fields(None, None)
-        from crewgraph.contrib.a2a.session import asend_message
+        from crewgraph.contrib.a2a.calls import asend_message
 
         answer = await asend_message(self.remote, self.card, self.message(message, uuid4().hex), about)
         if not is_final(answer):
-            from crewgraph.contrib.a2a.session import afollow_task
+            from crewgraph.contrib.a2a.calls import afollow_task
 
             answer = await afollow_task(self.remote, self.card, answer, about)
         return self._result(answer)
