@@ -15,13 +15,13 @@ _DEFINITIONS = "crewgraph.definitions"
 
 CLASSES: dict[str, tuple[str, ...]] = {
     "agent": (
-        f"{_DEFINITIONS}.agent.agent.BaseAgent",
-        f"{_DEFINITIONS}.agent.agent.Agent",
+        "crewgraph.agent.BaseAgent",
+        "crewgraph.agent.Agent",
         f"{_DEFINITIONS}.agent.planning.PlanningConfig",
     ),
-    "task": (f"{_DEFINITIONS}.task.task.Task", f"{_DEFINITIONS}.task.task.ConditionalTask"),
-    "crew": (f"{_DEFINITIONS}.crew.crew.Crew",),
-    "flow": (f"{_DEFINITIONS}.flow.flow.Flow",),
+    "task": ("crewgraph.task.Task", "crewgraph.task.ConditionalTask"),
+    "crew": ("crewgraph.crew.Crew",),
+    "flow": ("crewgraph.flow.flow.Flow",),
     "llm": ("crewgraph.llm.llm.LLM", "crewgraph.llm.base.BaseLLM", "crewgraph.llm.scripted.ScriptedLLM"),
     "tools": ("crewgraph.tools.base.BaseTool", "crewgraph.tools.base.EnvVar", "crewgraph.tools.cache.CacheHandler"),
     "memory": (

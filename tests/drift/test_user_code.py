@@ -187,7 +187,7 @@ def guardrail_of_an_agent(use: Use) -> None:
     assert use.run(lambda: made.kickoff("When?"), lambda: made.akickoff("When?")).raw == "six!"
 
 
-@covers("definitions.task.task:ConditionalTask.condition")
+@covers("definitions.task.task:ConditionalTaskDefinition.condition")
 def condition(use: Use) -> None:
     def never(output: Any) -> bool:
         return False
@@ -222,8 +222,8 @@ def step_callback_of_an_agent(use: Use) -> None:
 
 
 @covers(
-    "definitions.crew.crew:Crew.before_kickoff_callbacks",
-    "definitions.crew.crew:Crew.after_kickoff_callbacks",
+    "definitions.crew.crew:CrewDefinition.before_kickoff_callbacks",
+    "definitions.crew.crew:CrewDefinition.after_kickoff_callbacks",
 )
 def before_and_after_a_kickoff(use: Use) -> None:
     def before(inputs: Any) -> Any:
@@ -308,7 +308,7 @@ def overridden_kickoff_of_a_crew(use: Use) -> None:
         assert use.run(made.kickoff, made.kickoff_async if use.kind == "sync" else made.kickoff_async) == "own"
 
 
-@covers("definitions.agent.agent:BaseAgent.callbacks", "definitions.agent.adapters:BaseAgentAdapter [abc]")
+@covers("definitions.agent.agent:BaseAgentDefinition.callbacks", "contrib.adapters:BaseAgentAdapter [abc]")
 def agent_adapter(use: Use) -> None:
     def execute_task(self: Any, task: Any, context: Any = None, tools: Any = None) -> Any:
         return "seven"
@@ -696,7 +696,7 @@ def scripted_models(use: Use) -> None:
     assert use.crew(crew_of(made)).raw == "seven"
 
 
-@covers("definitions.agent.lite_agent:LiteAgent.request_within_rpm_limit")
+@covers("contrib.lite_agent:LiteAgent.request_within_rpm_limit")
 def rate_limiters(use: Use) -> None:
     def check_or_wait(self: Any) -> bool:
         return True
@@ -1128,16 +1128,16 @@ contrib.snapshots.recording:SnapshotRecorder(point)
 contrib.snapshots.recording:SnapshotRecorder(concerns)
 llm.errors:ProviderErrors(redactor)
 llm.provider_fields.add_fields(origin)
-definitions.agent.adapters:BaseConverterAdapter [abc]
-definitions.agent.adapters:BaseToolAdapter [abc]
+contrib.adapters:BaseConverterAdapter [abc]
+contrib.adapters:BaseToolAdapter [abc]
 definitions.checkpoints:ForkMethod(function)
-definitions.crew.abilities:CrewConversation [protocol]
+crew:CrewConversation [protocol]
 definitions.flow.checkpoints:RunExtension [protocol]
 definitions.flow.method.labels_in_code(function)
 definitions.flow.method.mark_uncalled(decorator)
 definitions.flow.method.returned_labels(function)
 definitions.flow.method.texts_in_code(function)
-definitions.flow.run_methods:hybridmethod(function)
+flow.flow:hybridmethod(function)
 definitions.flow.state:Writer [protocol]
 definitions.flow.state.read_with_retries(read)
 events.bus:CircularDependencyError(handlers)
