@@ -186,7 +186,7 @@ class QueueWorker:
             silence = _EngineLogFilter()
             _ENGINE_LOGGER.addFilter(silence)
             stack.callback(_ENGINE_LOGGER.removeFilter, silence)
-            app.job_manager = _ClaimingManager(app.connector, self._claim_id)
+            app.job_manager = _ClaimedIds(app.connector, self._claim_id)
             app.task(name=TASK, pass_context=True, retry=self._retries)(self._carry_out)
             self._has_maintained = False
             beside = [asyncio.create_task(self._maintain())]
@@ -516,7 +516,7 @@ def _text_of(error: BaseException) -> str:
     return f"{text}: {'; '.join(_text_of(one) for one in group.exceptions)}"
 
 
-class _ClaimingManager(JobManager):
+class _ClaimedIds(JobManager):
     """Claims the id of a worker before the worker fetches a job: one that holds no claim is taken for dead."""
 
     def __init__(self, connector: Any, claim: Callable[[int], Awaitable[None]]) -> None:
