@@ -227,7 +227,7 @@ def test_a_copy_that_cannot_be_written_is_done_without(filled: Path, caplog: pyt
 
 
 def test_what_a_killed_process_left_of_a_copy_is_removed(filled: Path):
-    left, fresh = (index_of(filled).with_name(f"{index_of(filled).name}.{number}") for number in (1, 2))
+    left, fresh = (index_of(filled).with_name(f".{index_of(filled).name}.{number}") for number in (1, 2))
     for path in (left, fresh):
         path.write_text("half")
     os.utime(left, (0, 0))
