@@ -54,6 +54,7 @@ def executed(notebook: Path, folder: Path) -> dict[str, Any]:
     # Since 3.12, Python itself warns of IPython's `!`, which forks a kernel that has threads.
     warnings = f"default,ignore::DeprecationWarning:pty,{processes.KNOWN_WARNING}"
     own = {"PYTHONWARNINGS": warnings, "JUPYTER_PLATFORM_DIRS": "1", "HOME": str(folder), "PATH": programs}
+    own["CREWGRAPH_PROGRESS"] = "0"  # shown after a second, which a busy machine may need
     done = processes.run(
         [sys.executable, "-c", _EXECUTE, str(notebook), str(path)],
         cwd=folder,
