@@ -103,16 +103,8 @@ def _delegation() -> None:
     program.delegating().kickoff(thread_id="golden")
 
 
-def _snapshots_of_a_crew() -> None:
-    program.desk(checkpoint=True).kickoff({"what": "tide"})
-
-
 def _snapshots_of_a_flow() -> None:
     program.Walk(checkpoint=program.snapshot_config("flow")).kickoff()
-
-
-def _snapshots_of_an_agent() -> None:
-    program.agent().kickoff("SECOND")
 
 
 def _memories() -> None:
@@ -170,9 +162,7 @@ CASES: dict[str, tuple[Callable[[], None], str | None]] = {
     "flow_feedback": (_flow(program.Draft), None),
     "flow_question": (_flow(program.Inquiry), None),
     "flow_states": (_flow_states, None),
-    "snapshots_crew": (_snapshots_of_a_crew, "model SECOND it is deep"),
     "snapshots_flow": (_snapshots_of_a_flow, "home"),
-    "snapshots_agent": (_snapshots_of_an_agent, "model SECOND it is deep"),
     "memories": (_memories, None),
     "memory": (_memory, None),
     "knowledge": (_knowledge, None),

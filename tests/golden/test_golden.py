@@ -14,7 +14,7 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from modes import Mode
 
-from crewgraph import Crew, PendingCrew, UsageMetrics
+from crewgraph import PendingCrew, UsageMetrics
 from crewgraph.contrib.evaluation.experiment import ExperimentRunner
 from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.definitions.flow.feedback import PendingFlow
@@ -256,26 +256,10 @@ def test_a_backend_of_flows_has_the_state(unpack: Unpack):
     assert [leg.port for leg in counter.state.legs] == ["Split", "Split"]
 
 
-def test_snapshots_of_a_crew_are_taken_up(mode: Mode, unpack: Unpack):
-    unpack("snapshots_crew")
-    taken = Crew.from_checkpoint(program.snapshot_config("crew"))
-    assert ([task.name for task in taken.tasks], taken.checkpoint_inputs) == (["first", "second"], {"what": "tide"})
-    output = kickoff(mode, taken)
-    assert [task.raw for task in output.tasks_output] == ["high", "low"]
-    assert ledger() == ["model SECOND it is deep"]
-
-
 def test_snapshots_of_a_flow_are_taken_up(mode: Mode, unpack: Unpack):
     unpack("snapshots_flow")
     assert kickoff(mode, program.Walk.from_checkpoint(program.snapshot_config("flow"))) == 3
     assert ledger() == ["home"]
-
-
-def test_snapshots_of_an_agent_are_taken_up(unpack: Unpack):
-    unpack("snapshots_agent")
-    taken = program.agent().from_checkpoint(program.snapshot_config("agent"))
-    assert (taken.tools, taken.kickoff("SECOND").raw) == ([program.look], "low")
-    assert ledger() == ["model SECOND it is deep"]
 
 
 def test_memories_of_a_crew_are_found(monkeypatch: pytest.MonkeyPatch, unpack: Unpack):
