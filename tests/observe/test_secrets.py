@@ -26,6 +26,7 @@ from crewgraph.contrib.a2a.auth import APIKeyAuth, BearerTokenAuth, HTTPBasicAut
 from crewgraph.contrib.a2a.config import RemoteAgent
 from crewgraph.contrib.snapshots import CheckpointConfig
 from crewgraph.contrib.snapshots.described import describe_definition
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.errors import CrewgraphError
 from crewgraph.events import BaseEvent, TaskStartedEvent, crewai_event_bus
 from crewgraph.events.tool import ToolUsageStartedEvent
@@ -194,7 +195,7 @@ def flow_with(**fields: Any) -> Walk:
 PLAIN_MAKERS: dict[str, Callable[..., Any]] = {"memory": Memory, "flow": flow_with}
 PLAIN_FIELDS = [
     *(("memory", name) for name in inspect.signature(Memory).parameters),
-    *(("flow", name) for name in Walk.__annotations__ | Flow.__annotations__ if not name.startswith("_")),
+    *(("flow", name) for name in Walk.__annotations__ | FlowDefinition.__annotations__ if not name.startswith("_")),
 ]
 
 

@@ -91,8 +91,11 @@ class Postponed(Exception):
     """The job is to be fetched again in some seconds: the worker stops, or tries another job whose workers have died."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"postponed for {seconds:g} s")
+        super().__init__(seconds)
         self.seconds = seconds
+
+    def __str__(self) -> str:
+        return f"postponed for {self.seconds} s"
 
 
 class OutOfLane(Exception):

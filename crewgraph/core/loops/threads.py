@@ -170,7 +170,9 @@ class _Threads:
                 return
             number = self._started
             self._started += 1
-        thread = threading.Thread(target=self._work, args=[call], name=f"{self._name}_{number}", daemon=True)
+        calls = SimpleQueue[_Call | None]()
+        calls.put(call)  # as an argument, the thread would keep it alive
+        thread = threading.Thread(target=self._work, args=[calls], name=f"{self._name}_{number}", daemon=True)
         try:
             thread.start()
         except BaseException:
@@ -178,8 +180,8 @@ class _Threads:
                 self._started -= 1
             raise
 
-    def _work(self, call: _Call | None) -> None:
-        calls = SimpleQueue[_Call | None]()
+    def _work(self, calls: "SimpleQueue[_Call | None]") -> None:
+        call = calls.get()
         while call is not None:
             report = call()
             call = None  # an idle thread keeps nothing alive

@@ -131,13 +131,14 @@ class OwnedGraph(CompiledStateGraph[Any]):
     def _start_of(self, config: RunnableConfig | None) -> Start | None:
         """Return where a run starts; None if it has its claim, and nothing to check, or is not stored."""
         given: PlainMapping = (config or {}).get("configurable") or {}
-        from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+        if CHECK not in given:
+            if self.checkpointer is False:
+                return None
+            if CLAIM in given:
+                from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
-        if CHECK not in given and (
-            self.checkpointer is False
-            or (CLAIM in given and isinstance(given.get(LENT_SAVER, self.checkpointer), SqliteCheckpointer))
-        ):
-            return None
+                if isinstance(given.get(LENT_SAVER, self.checkpointer), SqliteCheckpointer):
+                    return None
         start = start_of(self, config)
         if start.saver is not None:
             self._check_thread(start)
