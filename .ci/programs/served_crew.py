@@ -21,7 +21,7 @@ Path("desk.py").write_text(CREW)
 command = [str(Path(sys.executable).parent / "crewgraph"), "serve", "--target", "desk.py:crew", "--port", "8457"]
 server = subprocess.Popen(command, env={**os.environ, "CREWGRAPH_SERVE_TOKEN": "word"})
 try:
-    for _ in range(300):
+    for _ in range(1200):
         try:
             httpx.get("http://127.0.0.1:8457/ok").raise_for_status()
             break
