@@ -50,14 +50,16 @@ class BaseAgent(BaseAgentDefinition):
 
         return await aanswer(self, task, context, tools)
 
-    def next_answer(self, binding: "AgentBinding", task: "TaskDefinition", messages: "Sequence[Message]") -> Any:
+    def _next_answer(self, binding: "AgentBinding", task: "TaskDefinition", messages: "Sequence[Message]") -> Any:
         """Return another answer to a conversation about a task, for providers of human input."""
         from crewgraph.runtime.agent.standalone import next_answer
 
         return next_answer(binding, task, messages)
 
-    async def anext_answer(self, binding: "AgentBinding", task: "TaskDefinition", messages: "Sequence[Message]") -> Any:
-        """Async version of `next_answer`."""
+    async def _anext_answer(
+        self, binding: "AgentBinding", task: "TaskDefinition", messages: "Sequence[Message]"
+    ) -> Any:
+        """Async version of `_next_answer`."""
         from crewgraph.runtime.agent.standalone import anext_answer
 
         return await anext_answer(binding, task, messages)

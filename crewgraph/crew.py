@@ -12,11 +12,11 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.evaluation import CrewTestResult
 from crewgraph.definitions.crew.history import CrewStep, CrewSteps, RunDiff
 from crewgraph.definitions.crew.pending import PendingCrew, RunFilter, RunInfo, StatusFilter
-from crewgraph.definitions.queue_methods import QueueMethods
-from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions, thread_of
+from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.extensions import extension
 from crewgraph.overrides import overridable, override_of
+from crewgraph.queue_methods import QueueMethods
 from crewgraph.task import Task
 from crewgraph.tracebacks import traced_to_the_caller
 
@@ -132,12 +132,7 @@ class Crew(QueueMethods, CrewDefinition):
         from crewgraph.runtime.crew.results import with_files
 
         inputs = with_files(inputs, input_files)
-        options = RunOptions(
-            thread_id=thread_id if config is None else thread_of(thread_id, config),
-            checkpointer=checkpointer,
-            granularity=granularity,
-            config=config,
-        )
+        options = RunOptions.of(thread_id, checkpointer, granularity, config)
         if self.streaming:
             from crewgraph.runtime.streaming.crew import crew_chunks
 
@@ -164,12 +159,7 @@ class Crew(QueueMethods, CrewDefinition):
         from crewgraph.runtime.crew.results import with_files
 
         inputs = with_files(inputs, input_files)
-        options = RunOptions(
-            thread_id=thread_id if config is None else thread_of(thread_id, config),
-            checkpointer=checkpointer,
-            granularity=granularity,
-            config=config,
-        )
+        options = RunOptions.of(thread_id, checkpointer, granularity, config)
         if self.streaming:
             from crewgraph.runtime.streaming.crew import acrew_chunks
 
@@ -313,12 +303,7 @@ class Crew(QueueMethods, CrewDefinition):
         Raises:
             Exception: As for `kickoff`, after the items of what completed.
         """
-        options = RunOptions(
-            thread_id=thread_id if config is None else thread_of(thread_id, config),
-            checkpointer=checkpointer,
-            granularity=granularity,
-            config=config,
-        )
+        options = RunOptions.of(thread_id, checkpointer, granularity, config)
         from crewgraph.runtime.crew.results import with_files
         from crewgraph.runtime.streaming.crew import stream_crew
 
@@ -339,12 +324,7 @@ class Crew(QueueMethods, CrewDefinition):
         If the loop may be left early, use `async with contextlib.aclosing(crew.astream()) as items`; otherwise the run stops
         only when the generator is garbage-collected.
         """
-        options = RunOptions(
-            thread_id=thread_id if config is None else thread_of(thread_id, config),
-            checkpointer=checkpointer,
-            granularity=granularity,
-            config=config,
-        )
+        options = RunOptions.of(thread_id, checkpointer, granularity, config)
         from crewgraph.runtime.crew.results import with_files
         from crewgraph.runtime.streaming.crew import astream_crew
 

@@ -13,7 +13,7 @@ from crewgraph.overrides import overridable
 __all__ = ["HallucinationGuardrail", "LLMGuardrail"]
 
 
-class _Callable(ModelGuardrail):
+class _CallableGuardrail(ModelGuardrail):
     """Calls the model outside of a task; tasks call it as part of their own run."""
 
     @overridable
@@ -38,9 +38,9 @@ class _Callable(ModelGuardrail):
         return await ajudge(self, task_output)
 
 
-class LLMGuardrail(LLMGuardrailDefinition, _Callable):
+class LLMGuardrail(LLMGuardrailDefinition, _CallableGuardrail):
     """Checks with a model whether an output follows a rule."""
 
 
-class HallucinationGuardrail(HallucinationGuardrailDefinition, _Callable):
+class HallucinationGuardrail(HallucinationGuardrailDefinition, _CallableGuardrail):
     """Checks with a model whether its context supports everything that an output says."""

@@ -8,9 +8,11 @@ from typing import Any
 from crewgraph.agent import AgentField, BaseAgent
 from crewgraph.core.loops.bridge import start_in_thread
 from crewgraph.definitions.task.delegated import DelegatedTaskDefinition
+from crewgraph.definitions.task.guardrail import LLMGuardrailDefinition
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import NOT_SPECIFIED, ConditionalTaskDefinition, NotSpecified, TaskDefinition
 from crewgraph.deprecations import warn_deprecated
+from crewgraph.guardrails import LLMGuardrail
 from crewgraph.overrides import overridable
 from crewgraph.tracebacks import traced_to_the_caller
 
@@ -93,4 +95,5 @@ class DelegatedTask(DelegatedTaskDefinition, Task):
 
 
 TaskDefinition.public_class = Task
+LLMGuardrailDefinition.public_class = LLMGuardrail  # of the rules that tasks are given as text
 DelegatedTaskDefinition.part_class = DelegatedTask

@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
-    from crewgraph.definitions.checkpoints import CheckpointSettings
 
-__all__ = ["DEFAULT_OPTIONS", "Checkpointer", "FlowRunOptions", "Inputs", "RunOptions", "thread_of"]
+__all__ = ["DEFAULT_OPTIONS", "Checkpointer", "Inputs", "RunOptions", "thread_of"]
 
 
 Inputs: TypeAlias = Mapping[str, Any]
@@ -36,23 +35,22 @@ class RunOptions:
     config: "RunnableConfig | None" = None
     """LangChain's config for the run."""
 
+    @classmethod
+    def of(
+        cls, thread_id: str | None, checkpointer: Checkpointer, granularity: str, config: "RunnableConfig | None"
+    ) -> "RunOptions":
+        """Return the options of a call; the config may name the thread.
+
+        Raises:
+            RunError: It names another thread than `thread_id`.
+        """
+        if config is not None:
+            thread_id = thread_of(thread_id, config)
+        return cls(thread_id=thread_id, checkpointer=checkpointer, granularity=granularity, config=config)
+
 
 DEFAULT_OPTIONS = RunOptions()
 """The options of a kickoff without keywords."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FlowRunOptions:
-    """The start of a flow's run apart from its inputs; keywords shared by the methods of flows."""
-
-    input_files: "Mapping[str, Any] | None" = None
-    """Files by name, or a list of them."""
-
-    from_checkpoint: "CheckpointSettings | None" = None
-    """The checkpoint that the run continues; without `restore_from`, the settings of new checkpoints."""
-
-    restore_from_state_id: str | None = None
-    """The run whose stored state this one starts with."""
 
 
 def thread_of(thread_id: str | None, config: "RunnableConfig | None") -> str | None:

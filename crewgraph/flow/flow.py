@@ -14,13 +14,13 @@ from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingF
 from crewgraph.definitions.flow.fields import declared_fields
 from crewgraph.definitions.flow.flow import FlowDefinition, State
 from crewgraph.definitions.flow.step import FlowStep, FlowSteps
-from crewgraph.definitions.queue_methods import QueueMethods
-from crewgraph.definitions.run_options import FlowRunOptions, Inputs, thread_of
+from crewgraph.definitions.run_options import Inputs, thread_of
 from crewgraph.errors import RunError
 from crewgraph.events.frames import AsyncStreamSession, StreamSession
 from crewgraph.extensions import extension
 from crewgraph.flow.conversation import FlowConversation
 from crewgraph.overrides import overridable, override_of
+from crewgraph.queue_methods import QueueMethods
 from crewgraph.tracebacks import traced_to_the_caller
 
 if TYPE_CHECKING:
@@ -161,17 +161,19 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             FlowLoopError: A method ran more often than `max_method_calls`.
             Exception: Any exception of a method.
         """
-        options = FlowRunOptions(
-            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        merged = self._prepare_inputs(
+            _merge_inputs(inputs, more, config), input_files, from_checkpoint, restore_from_state_id
         )
-        merged = self.prepare_inputs(_merge_inputs(inputs, more, config), options)
         own = override_of(self, "kickoff_async")
         if own is not None:
             return call(own, merged or None, **({} if config is None else {"config": config}))
-        from crewgraph.runtime.flow.kickoff import kickoff_flow
-        from crewgraph.runtime.streaming.flow import flow_chunks
+        if self.streaming:
+            from crewgraph.runtime.streaming.flow import flow_chunks
 
-        return flow_chunks(self, merged, config) if self.streaming else kickoff_flow(self, merged, config)
+            return flow_chunks(self, merged, config)
+        from crewgraph.runtime.flow.kickoff import kickoff_flow
+
+        return kickoff_flow(self, merged, config)
 
     @overridable
     @traced_to_the_caller
@@ -186,14 +188,16 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         **more: object,
     ) -> Any:
         """Run the flow on the current event loop; see `kickoff`."""
-        options = FlowRunOptions(
-            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
+        merged = self._prepare_inputs(
+            _merge_inputs(inputs, more, config), input_files, from_checkpoint, restore_from_state_id
         )
-        merged = self.prepare_inputs(_merge_inputs(inputs, more, config), options)
-        from crewgraph.runtime.flow.kickoff import akickoff_flow
-        from crewgraph.runtime.streaming.flow import aflow_chunks
+        if self.streaming:
+            from crewgraph.runtime.streaming.flow import aflow_chunks
 
-        return aflow_chunks(self, merged, config) if self.streaming else await akickoff_flow(self, merged, config)
+            return aflow_chunks(self, merged, config)
+        from crewgraph.runtime.flow.kickoff import akickoff_flow
+
+        return await akickoff_flow(self, merged, config)
 
     @traced_to_the_caller
     async def akickoff(
@@ -267,10 +271,7 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
 
         The arguments are those of `kickoff`. `stream` yields the same events as objects.
         """
-        options = FlowRunOptions(
-            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
-        )
-        merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
+        merged = self._prepare_inputs(_merge_inputs(inputs, more), input_files, from_checkpoint, restore_from_state_id)
         from crewgraph.runtime.streaming.flow import frames
 
         return frames(self, merged)
@@ -284,10 +285,7 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         **more: object,
     ) -> AsyncStreamSession[Any]:
         """Run the flow on the current event loop and yield every event as a frame; see `stream_events`."""
-        options = FlowRunOptions(
-            input_files=input_files, from_checkpoint=from_checkpoint, restore_from_state_id=restore_from_state_id
-        )
-        merged = self.prepare_inputs(_merge_inputs(inputs, more), options)
+        merged = self._prepare_inputs(_merge_inputs(inputs, more), input_files, from_checkpoint, restore_from_state_id)
         from crewgraph.runtime.streaming.flow import aframes
 
         return aframes(self, merged)
@@ -515,17 +513,22 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
 
         return await afork_flow(self, step, state)
 
-    def prepare_inputs(self, inputs: dict[str, Any], options: FlowRunOptions) -> dict[str, Any]:
+    def _prepare_inputs(
+        self,
+        inputs: dict[str, Any],
+        input_files: Mapping[str, Any] | None,
+        from_checkpoint: CheckpointSettings | None,
+        state_id: str | None,
+    ) -> dict[str, Any]:
         """Return the inputs of a kickoff, after the run to continue has been determined.
 
         Raises:
             ValueError: a value among the files is not a file, or does not exist.
             RunError: no state is stored under an id.
         """
-        config, state_id = options.from_checkpoint, options.restore_from_state_id
-        if options.input_files:
-            inputs = {**inputs, FILES: extension("files.record")(extension("files.read")(options.input_files))}
-        apply_from_checkpoint(self, config)
+        if input_files:
+            inputs = {**inputs, FILES: extension("files.record")(extension("files.read")(input_files))}
+        apply_from_checkpoint(self, from_checkpoint)
         if state_id is None:
             return inputs
         from crewgraph.runtime.flow.kickoff import load_flow_state

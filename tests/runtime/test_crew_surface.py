@@ -15,7 +15,7 @@ import pytest
 from modes import Mode
 from waiting import LIMITS
 
-from crewgraph import Crew, CrewOutput, Process, ScriptedLLM, Task, TaskOutput
+from crewgraph import Agent, Crew, CrewOutput, Process, ScriptedLLM, Task, TaskOutput
 from crewgraph.compiler import preflight
 from crewgraph.compiler.preflight import WithoutEffect
 from crewgraph.contrib.snapshots import CheckpointConfig
@@ -183,7 +183,11 @@ def _planned(sample: SampleRun) -> bool:
     planner = ScriptedLLM([json.dumps(plan)])
     made = sample.one("x", planning=True, planning_llm=planner)
     sample.mode.kickoff(made)
-    return "PLAN-1" in sample.asked_of(made)[0] and len(planner.requests) == len(made.planning_tasks) == 1
+    return (
+        "PLAN-1" in sample.asked_of(made)[0]
+        and len(planner.requests) == len(made.planning_tasks) == 1
+        and (type(made.planning_tasks[0]) is Task and type(made.planning_tasks[0].agent) is Agent)
+    )
 
 
 def _condensed(sample: SampleRun) -> bool:

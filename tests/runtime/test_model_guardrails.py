@@ -116,6 +116,12 @@ def test_prose_is_asked_for_again_once(mode: Mode):
     assert "it holds no JSON" in asked(model)[-1]
 
 
+def test_a_rule_as_text_is_named_as_programs_write_it(mode: Mode):
+    one = task("letter", agent(ScriptedLLM(["text", "fine", "really fine"])), guardrail="Be kind")
+    with pytest.raises(OutputInvalid, match=r"`LLMGuardrail\(\.\.\., llm=\.\.\.\)`"):
+        mode.kickoff(crew(one, checkpointer=False))
+
+
 def test_a_judge_that_never_gives_a_verdict_fails_the_task_and_a_resume_continues_with_another(mode: Mode):
     model = ScriptedLLM(["text"])
     one = task("letter", agent(model), guardrail=LLMGuardrail("Be kind", ScriptedLLM(["fine", "really fine"])))

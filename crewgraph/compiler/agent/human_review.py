@@ -293,12 +293,12 @@ class WorkInReview:
     def _invoke_loop(self) -> AgentFinish:
         """Continue with `messages` to another answer, which is appended to them."""
         agent: Any = self.agent  # a `BaseAgent`, which can run
-        return self._finish(agent.next_answer(self._binding, self.task, self.current_messages))
+        return self._finish(agent._next_answer(self._binding, self.task, self.current_messages))
 
     async def _ainvoke_loop(self) -> AgentFinish:
         """Async version of `_invoke_loop`."""
         agent: Any = self.agent
-        return self._finish(await agent.anext_answer(self._binding, self.task, self.current_messages))
+        return self._finish(await agent._anext_answer(self._binding, self.task, self.current_messages))
 
     def _is_training_mode(self) -> bool:
         """Return False: trainings ask by themselves."""

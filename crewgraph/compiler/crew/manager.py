@@ -70,7 +70,7 @@ def manager_of(crew: CrewDefinition) -> BaseAgentDefinition:
     manager = crew.manager_agent
     if manager is None or crew.is_manager_outdated:
         texts = crew.texts.book
-        manager_agent = AgentDefinition(
+        manager_agent = AgentDefinition.public_class(
             role=texts.filled("hierarchical_manager_agent", "role"),
             goal=texts.filled("hierarchical_manager_agent", "goal"),
             backstory=texts.filled("hierarchical_manager_agent", "backstory"),

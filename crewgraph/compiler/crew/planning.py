@@ -46,7 +46,7 @@ def planning_binding(crew: CrewDefinition, tasks: Sequence[TaskBinding]) -> Task
         crew.planning_tasks = []
         return None
     book = crew.texts.book
-    planner = AgentDefinition(
+    planner = AgentDefinition.public_class(
         role=book.slice("planner_role"),
         goal=book.slice("planner_goal"),
         backstory=book.slice("planner_backstory"),
@@ -54,7 +54,7 @@ def planning_binding(crew: CrewDefinition, tasks: Sequence[TaskBinding]) -> Task
         verbose=crew.verbose,
     )
     planner.crew = crew
-    task = TaskDefinition(
+    task = TaskDefinition.public_class(
         name=PLANNING,
         description=_request(tasks, None, book),
         expected_output=book.slice("planning_result"),

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self, cast, get_args, get_origin
+from typing import Any, ClassVar, Literal, Self, cast, get_args, get_origin
 
 from pydantic import BaseModel, Field, TypeAdapter, field_validator, model_validator
 
@@ -195,6 +195,9 @@ class ModelGuardrail:
 class LLMGuardrailDefinition(ModelGuardrail):
     """Checks with a model whether an output follows a rule."""
 
+    public_class: ClassVar[type["LLMGuardrailDefinition"]]
+    """The class that programs use, which can be called; set by `crewgraph.task`."""
+
     def __init__(self, description: str, llm: object = None) -> None:
         """Create the guardrail.
 
@@ -235,7 +238,7 @@ class HallucinationGuardrailDefinition(ModelGuardrail):
 def model_guardrail(guardrail: object) -> ModelGuardrail | None:
     """Return the guardrail as a `ModelGuardrail`; None for functions and for subclasses that override `__call__`."""
     if isinstance(guardrail, str):
-        return LLMGuardrailDefinition(guardrail)
+        return LLMGuardrailDefinition.public_class(guardrail)
     if isinstance(guardrail, ModelGuardrail) and override_of(guardrail, "__call__") is None:
         return guardrail
     return None

@@ -360,7 +360,7 @@ class AgentReasoning:
         if isinstance(agent, TaskDefinition) or isinstance(task, AgentDefinition):
             agent, task = task, agent
         self.agent: AgentDefinition = agent
-        self.task: TaskDefinition = task or TaskDefinition(
+        self.task: TaskDefinition = task or TaskDefinition.public_class(
             description=description or "", expected_output=expected_output or ""
         )
 

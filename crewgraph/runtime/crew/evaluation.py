@@ -154,7 +154,7 @@ class _Judge:
     def __init__(self, crew: CrewDefinition, llm: object) -> None:
         self._crew, self._book = crew, crew.texts.book
         self.model: Model = as_model(llm)  # a missing model fails here, before anything is paid for
-        self._agent = AgentDefinition(
+        self._agent = AgentDefinition.public_class(
             role=self._book.slice("evaluator_role"),
             goal=self._book.slice("evaluator_goal"),
             backstory=self._book.slice("evaluator_backstory"),
