@@ -26,6 +26,8 @@ try:
             httpx.get("http://127.0.0.1:8457/ok").raise_for_status()
             break
         except httpx.TransportError:
+            if server.poll() is not None:
+                sys.exit("the server ended")
             time.sleep(0.1)
     client = get_sync_client(url="http://127.0.0.1:8457", api_key="word")
     print(client.runs.wait(None, "desk", input={"port": "Brest"})["look"]["raw"])

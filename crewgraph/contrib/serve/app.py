@@ -199,13 +199,13 @@ class Server:
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncGenerator[None]:
         await in_thread(self.claim)
-        from crewgraph.contrib.serve.queued import QueuedRuns
-
         async with AsyncExitStack() as stack:
             stack.callback(self._give_back)
             if self._queue is None:
                 self._runs = LocalRuns(self._graphs, self._saver, self._records, self._concurrency)
             else:
+                from crewgraph.contrib.serve.queued import QueuedRuns  # needs the extra `queue`
+
                 queued = QueuedRuns(self._queue, self._targets, self._saver, self._records)
                 self._runs = await stack.enter_async_context(queued)
             await self._create_default_assistants()
