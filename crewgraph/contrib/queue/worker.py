@@ -46,6 +46,7 @@ from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.errors import DefinitionError, RunError, StorageError, ThreadBusy
 from crewgraph.extensions import extension
 from crewgraph.flow.flow import Flow
+from crewgraph.formats import check_format
 from crewgraph.redaction import redact_text, redacted_logger
 from crewgraph.runtime.runs.index import run_of_thread
 from crewgraph.storage.checkpoints.strict import strictly_reading
@@ -275,6 +276,7 @@ class QueueWorker:
             self._on_trial = None
 
     async def _run_job(self, context: JobContext, work: Work) -> object:
+        check_format(work.format, "The job", "Run workers of the version that enqueued it, then retry it.")
         if work.unreadable:
             names = ", ".join(f"`{name}`" for name in work.unreadable)
             raise RunError(

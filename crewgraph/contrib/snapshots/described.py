@@ -17,7 +17,6 @@ from crewgraph.definitions.base import Definition, run_fields
 from crewgraph.definitions.placeholders import TemplatedDefinition
 from crewgraph.errors import DefinitionError
 from crewgraph.flow.flow import Flow
-from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM
 from crewgraph.redaction import is_secret_name, redact, redact_text, secret_variables
 from crewgraph.schema import PlainDict, PlainMapping
@@ -300,7 +299,6 @@ def _import(name: str) -> Any:
     Raises:
         DefinitionError: If it cannot be imported.
     """
-    name = current_name(name)
     module = name.partition(":")[0]
     try:
         importlib.import_module(module)

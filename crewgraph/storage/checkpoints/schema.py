@@ -37,6 +37,8 @@ CREATE TABLE lineages (
     thread TEXT NOT NULL,
     ns TEXT NOT NULL,
     touched INTEGER NOT NULL,
+    created REAL NOT NULL,
+    latest TEXT,
     UNIQUE (thread, ns)
 );
 CREATE TABLE checkpoints (
@@ -60,24 +62,11 @@ CREATE TABLE writes (
     path TEXT NOT NULL,
     channel TEXT NOT NULL,
     value INTEGER NOT NULL,
+    kind TEXT,
+    data BLOB,
     PRIMARY KEY (lineage, checkpoint, task, idx)
 ) WITHOUT ROWID;
 CREATE TABLE payloads (no INTEGER PRIMARY KEY, kind TEXT NOT NULL, data BLOB NOT NULL);
-"""
-
-_CREATION_TIMES = """
-ALTER TABLE lineages ADD COLUMN created REAL NOT NULL DEFAULT 0;
-UPDATE lineages SET created = touched
-"""
-
-_INLINE_WRITES = """
-ALTER TABLE writes ADD COLUMN kind TEXT;
-ALTER TABLE writes ADD COLUMN data BLOB
-"""
-
-_LATEST = "ALTER TABLE lineages ADD COLUMN latest TEXT"
-
-_CLAIMS = """
 CREATE TABLE claims (
     no INTEGER PRIMARY KEY AUTOINCREMENT,
     thread TEXT NOT NULL UNIQUE,
@@ -89,7 +78,7 @@ CREATE TABLE claims (
 CHECKPOINT_SCHEMA = DatabaseSchema(
     errors=_ERRORS,
     application_id=0x43575247,  # "CWRG"
-    migrations=(_TABLES, _CREATION_TIMES, _INLINE_WRITES, _LATEST, _CLAIMS),
+    tables=_TABLES,
     probe="SELECT no FROM lineages LIMIT 1",
 )
 """The tables of checkpoints."""

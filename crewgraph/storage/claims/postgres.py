@@ -27,6 +27,7 @@ from crewgraph.core.claims import Holder
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.errors import StorageError
+from crewgraph.formats import FORMAT, check_format
 from crewgraph.redaction import redacted_logger
 from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims, busy, process_name
 from crewgraph.storage.postgres import (
@@ -45,15 +46,21 @@ _T = TypeVar("_T")
 _Connection = psycopg.Connection[TupleRow]
 _logger = redacted_logger(__name__)
 
-_SCHEMA = "SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('crewgraph_claims')"
-_TABLE = """
+_SCHEMA = """
+SELECT relnamespace::regnamespace::text, obj_description(oid, 'pg_class')
+FROM pg_class WHERE oid = to_regclass('crewgraph_claims')
+"""
+_TABLE = (
+    """
 CREATE TABLE IF NOT EXISTS crewgraph_claims (
     thread_id TEXT PRIMARY KEY,
     token BIGSERIAL,
     holder TEXT NOT NULL,
     since TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE crewgraph_claims IS '"""
+    + f"{FORMAT}'"
 )
-"""
 _LOCK = "SELECT pg_try_advisory_lock(%s)"
 _UNLOCK = "SELECT pg_advisory_unlock(%s)"
 _NOTE = """
@@ -283,7 +290,10 @@ class PostgresClaims(ProcessClaims):
             ):
                 connection.execute(_TABLE)
             row = connection.execute(_SCHEMA).fetchone()
-        return None if row is None else str(row[0])
+        if row is None:
+            return None
+        check_format(row[1], "The table `crewgraph_claims`", "Drop the table if no process of that version runs.")
+        return str(row[0])
 
     def _forget_connection(self) -> None:
         if self._connection is not None:
