@@ -1090,7 +1090,6 @@ COVERED_ELSEWHERE = {
     ),
     "contrib.a2a.auth:ClientAuthScheme": "its methods are async",
     "contrib.a2a.extension:ExtensionState": "has no methods",
-    "contrib.snapshots.providers:BaseProvider": "tests/contrib/snapshots",
     "contrib.queue.worker:QueueWorker": "targets create crews, outside of runs",
     "testing.models:ModelRecording": "normalizes texts of a test",
     "testing.models.record_models": "normalizes texts of a test",
@@ -1106,8 +1105,6 @@ contrib.serve.execution:RunExecution(is_temporary)
 contrib.serve.guard:Guard(app)
 contrib.serve.running:EventReader [protocol]
 contrib.serve.running:Runs [protocol]
-contrib.snapshots.recording:SnapshotRecorder(point)
-contrib.snapshots.recording:SnapshotRecorder(concerns)
 llm.errors:ProviderErrors(redactor)
 llm.provider_fields.add_fields(origin)
 contrib.adapters:BaseConverterAdapter [abc]
