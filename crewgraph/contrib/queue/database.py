@@ -94,7 +94,7 @@ class QueueDatabase:
         with self._lock:
             if self._saver is None:
                 self._prepare()
-                pool = ConnectionPool(
+                pool: Any = ConnectionPool(
                     self._address,
                     connection_class=BoundedConnection,
                     kwargs=_POOL,
@@ -104,7 +104,7 @@ class QueueDatabase:
                     open=True,
                     check=ConnectionPool.check_connection,
                 )
-                self._saver = PostgresSaver(cast("Any", pool))
+                self._saver = PostgresSaver(pool)
                 atexit.register(self.close)
             return self._saver
 
@@ -168,8 +168,9 @@ class QueueDatabase:
             time.sleep(_SETUP_POLL_INTERVAL)
         if _has_tables(connection):
             return
-        with psycopg.connect(self._address, **_POOL) as checkpoints:
-            PostgresSaver(cast("Any", checkpoints)).setup()
+        checkpoints: Any = psycopg.connect(self._address, **_POOL)
+        with checkpoints:
+            PostgresSaver(checkpoints).setup()
         with suppress(psycopg.errors.DuplicateSchema):
             connection.execute(f"CREATE SCHEMA {_SCHEMA}")
         with connection.transaction():

@@ -56,15 +56,15 @@ def graph_assistant_id(graph_id: str) -> str:
     return str(uuid5(_ASSISTANTS, graph_id))
 
 
-def _now() -> datetime:
+def _current_time() -> datetime:
     return datetime.now(UTC)
 
 
 class _Record(BaseModel):
     """A document."""
 
-    created_at: AwareDatetime = Field(default_factory=_now)
-    updated_at: AwareDatetime = Field(default_factory=_now)
+    created_at: AwareDatetime = Field(default_factory=_current_time)
+    updated_at: AwareDatetime = Field(default_factory=_current_time)
     metadata: PlainDict = Field(default_factory=dict)
 
     @property
@@ -143,7 +143,7 @@ class RunRecord(_Record):
         Raises:
             RunError: the stored delay is impossible.
         """
-        waited = (_now() - self.created_at).total_seconds()
+        waited = (_current_time() - self.created_at).total_seconds()
         if not 0 <= self.after_seconds <= MAX_DELAY or waited < -MAX_DELAY:
             raise RunError(
                 f"the run, of {self.created_at.isoformat()}, is stored with a delay of {self.after_seconds:g} s, which it cannot "
@@ -173,7 +173,7 @@ class Collection(Generic[R]):
 
     async def put(self, record: R) -> None:
         """Store a record, replacing one with the same key."""
-        record.updated_at = _now()
+        record.updated_at = _current_time()
         value = {**record.model_dump(mode="json"), FORMAT_KEY: FORMAT}
         await self._store.aput(self._namespace, record.key, value, index=False)
 

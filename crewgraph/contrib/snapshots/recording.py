@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 from uuid import uuid4
 
 from langgraph.checkpoint.base import empty_checkpoint
@@ -191,10 +191,10 @@ class Recorder:
             "branch": self._branch,
             "parent": self._parent,
         }
-        checkpoint = {**empty_checkpoint(), "channel_values": {"run": run}, "channel_versions": {"run": "1"}}
+        checkpoint: Any = {**empty_checkpoint(), "channel_values": {"run": run}, "channel_versions": {"run": "1"}}
         place: Any = {"configurable": {"thread_id": DEFINITIONS, "checkpoint_ns": ""}}
         metadata: Any = {"source": "input", "step": -1, "parents": {}, "thread": self.thread}
-        saver_at(self.config.runs).put(place, cast("Any", checkpoint), metadata, {"run": "1"})
+        saver_at(self.config.runs).put(place, checkpoint, metadata, {"run": "1"})
 
     def record(self, trigger: str | None) -> str:
         """Make a checkpoint and return its address."""
@@ -306,7 +306,7 @@ class _FlowRecorder(Recorder):
     def reached(self) -> str:
         run, flow = self.run, self.run.flow
         flow.checkpoint_completed_methods, flow.checkpoint_method_counts = set(run.completed), dict(run.completed)
-        flow.checkpoint_state = _plain(run.state)
+        flow.checkpoint_state = _shown_state(run.state)
         return str(sum(run.completed.values()))
 
 
@@ -331,7 +331,7 @@ class FlowRecording(Recording):
         super().__init__(recorders)
 
 
-def _plain(state: Any) -> dict[str, object]:
+def _shown_state(state: Any) -> dict[str, object]:
     """Return a state as plain data for inspection; the stored run holds the full state."""
     return state.model_dump(mode="json") if isinstance(state, BaseModel) else brief(dict(state or {}))
 

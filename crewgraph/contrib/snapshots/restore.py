@@ -88,12 +88,12 @@ def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | No
         config: Selects the checkpoint.
         branch: None to continue the run; else the branch of a new run, "" to generate its name.
     """
-    entity, point = _read(config, None if kind is None else _kind_of(kind), kind)
+    entity, point = _entity_and_point(config, None if kind is None else _kind_of(kind), kind)
     if branch is not None:
         point = _forked(entity, point, branch)
     if isinstance(entity, Crew):
         entity.checkpoint_inputs = dict(point.run["inputs"])
-    _continue(entity, point)
+    _start_next(entity, point)
     if isinstance(entity, Flow):
         _show_progress(cast("Flow[Any]", entity), point)
     return entity
@@ -101,14 +101,14 @@ def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | No
 
 def restore_into(entity: Any, config: CheckpointSettings) -> None:
     """Make the next kickoff of a crew, flow or agent continue from a checkpoint."""
-    _continue(entity, _read(config, _kind_of(type(entity)))[1])
+    _start_next(entity, _entity_and_point(config, _kind_of(type(entity)))[1])
 
 
 def _kind_of(kind: type[Any]) -> _Kind:
     return "flow" if issubclass(kind, Flow) else "crew" if issubclass(kind, Crew) else "agent"
 
 
-def _read(config: CheckpointSettings, entity_type: _Kind | None, kind: Any = None) -> tuple[Any, _Point]:
+def _entity_and_point(config: CheckpointSettings, entity_type: _Kind | None, kind: Any = None) -> tuple[Any, _Point]:
     """Return what ran, recreated if `kind` is given, and the point; emits the events of a restore.
 
     Raises:
@@ -165,7 +165,7 @@ def _forked(entity: object, point: _Point, branch: str) -> _Point:
     return _Point(point.address, point.run, name, forks=True)
 
 
-def _continue(entity: Any, point: _Point) -> None:
+def _start_next(entity: Any, point: _Point) -> None:
     """Make the next kickoff continue from a point."""
     if isinstance(entity, Crew):
         entity.start_next_with(partial(_continued_crew, point))
@@ -263,7 +263,7 @@ def _branched(run: CrewRun, stored: StoredCrewRun, inputs: PlainDict) -> Program
 
 def _continued_flow(point: _Point, flow: "Flow[Any]", inputs: Mapping[str, object]) -> Program[Any]:
     steps = yield from flow_steps(flow, point.thread)
-    done = _done(steps, point)
+    done = _steps_up_to(steps, point)
     if len(done) == len(steps) and not point.forks and not inputs:
         return (yield from resume_flow_program(flow, point.thread, None))
     if not done:
@@ -274,7 +274,7 @@ def _continued_flow(point: _Point, flow: "Flow[Any]", inputs: Mapping[str, objec
     return (yield from fork_program(flow, done[-1], dict(inputs) or None))
 
 
-def _done(steps: Sequence[Any], point: _Point) -> Sequence[Any]:
+def _steps_up_to(steps: Sequence[Any], point: _Point) -> Sequence[Any]:
     """Return the steps of a flow's run up to a point."""
     if point.reached is None:
         return steps
@@ -288,7 +288,7 @@ def _done(steps: Sequence[Any], point: _Point) -> Sequence[Any]:
 
 def _show_progress(flow: "Flow[Any]", point: _Point) -> None:
     try:
-        done = _done(drive(flow_steps(flow, point.thread)), point)
+        done = _steps_up_to(drive(flow_steps(flow, point.thread)), point)
     except UnknownRun:
         return
     counts = Counter(method for step in done for method in step.methods)

@@ -1,12 +1,9 @@
-"""Rows of threads: storing, finding and listing checkpoints, each in one transaction.
-
-`channel_histories` reads what a `DeltaChannel` is rebuilt from: the ancestors' writes, back to the last stored value.
-"""
+"""Rows of threads: storing, finding and listing checkpoints, each in one transaction."""
 
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from operator import attrgetter
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -21,14 +18,12 @@ from crewgraph.storage.claims.epochs import EpochClaim
 from crewgraph.storage.database import Database, WouldBlock
 
 __all__ = [
-    "ChannelHistory",
     "CheckpointRows",
     "Key",
     "NewCheckpoint",
     "StoredCheckpoint",
     "Threads",
     "WriteRows",
-    "channel_histories",
     "latest_id",
 ]
 
@@ -415,65 +410,3 @@ def latest_id(connection: sqlite3.Connection, no: int) -> str | None:
 
 def _accept_all(kind: str, head: bytes) -> bool:
     return True
-
-
-_PAGE = 64  # ancestors whose versions are read together, oldest first, as each is a difference to an older one
-
-
-class ChannelHistory(NamedTuple):
-    """The serialized data that one channel is rebuilt from."""
-
-    writes: list[tuple[str, str, Typed]]
-    """(task, channel, value), oldest first."""
-
-    seed: list[Typed]
-    """The value that the writes are applied to; empty if there is none."""
-
-
-def channel_histories(
-    connection: sqlite3.Connection,
-    threads: Threads,
-    thread: str,
-    ns: str,
-    id: str | None,
-    channels: Iterable[str],
-) -> dict[str, ChannelHistory]:
-    """The histories of channels up to a checkpoint, by default the latest."""
-    histories = {channel: ChannelHistory([], []) for channel in channels}
-    no = threads.number(connection, thread, ns)
-    if no is None:
-        return histories
-    if id is None:
-        id = latest_id(connection, no)
-    pending = set(histories)
-    for ancestor, versions in _ancestors(connection, threads, no, id or ""):
-        for write in reversed(threads.values.writes(connection, no, ancestor)):
-            if write[1] in pending:
-                histories[write[1]].writes.append(write)
-        value_ids = {channel: versions.value_ids[channel] for channel in pending if channel in versions.value_ids}
-        for channel, typed in threads.values.load(connection, value_ids):
-            histories[channel].seed.append(typed)
-            pending.remove(channel)
-        if not pending:
-            break
-    return {channel: ChannelHistory(history.writes[::-1], history.seed) for channel, history in histories.items()}
-
-
-def _ancestors(connection: sqlite3.Connection, threads: Threads, no: int, id: str) -> Iterator[tuple[str, Versions]]:
-    select = "SELECT parent FROM checkpoints WHERE lineage = ? AND id = ?"
-    row = connection.execute(select, (no, id)).fetchone()
-    visited = {id}
-    while row is not None:
-        page: list[str] = []
-        while row is not None and row[0] is not None and row[0] not in visited and len(page) < _PAGE:
-            parent = row[0]
-            visited.add(parent)
-            row = connection.execute(select, (no, parent)).fetchone()
-            if row is not None:
-                page.append(parent)
-        memo: dict[str, Versions] = {}
-        versions = {ancestor: threads.chains.versions(connection, no, ancestor, memo) for ancestor in reversed(page)}
-        for ancestor in page:
-            yield ancestor, versions[ancestor]
-        if len(page) < _PAGE:
-            return

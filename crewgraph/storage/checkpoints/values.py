@@ -5,16 +5,14 @@ import json
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.constants import START
 
 from crewgraph.core.plain import NotPlain
 from crewgraph.redaction import SecretRedactor
-
-if TYPE_CHECKING:
-    from crewgraph.storage.checkpoints.versions import Chains
+from crewgraph.storage.checkpoints.versions import Chains
 
 __all__ = ["StrictSerializer", "Typed", "Values", "Write"]
 
@@ -67,7 +65,7 @@ class Values:
         chains: reads the values that a checkpoint refers to.
     """
 
-    def __init__(self, chains: "Chains") -> None:
+    def __init__(self, chains: Chains) -> None:
         self._chains = chains
         self._recent: OrderedDict[tuple[int, str], dict[_Mark, tuple[str, int, int]]] = OrderedDict()
         self._without_write: OrderedDict[tuple[int, str], dict[str, tuple[str, int]]] = OrderedDict()
@@ -83,7 +81,7 @@ class Values:
         recent = self._recent.pop((no, parent), {}) if parent is not None else {}
         value_ids: dict[str, int] = {}
         for channel, typed in values:
-            recorded = recent.get(_mark(typed)) if recent and typed is not None else None
+            recorded = recent.get(_identity_of(typed)) if recent and typed is not None else None
             if recorded is not None and connection.execute(
                 _SELECT_SLOT, (no, parent, recorded[0], recorded[1])
             ).fetchone() == (recorded[2],):
@@ -121,7 +119,7 @@ class Values:
                 number = _insert(connection, typed)
             rows.append((no, checkpoint, task, idx, path, channel, number, None, None))
             if typed is not None and idx >= 0:
-                self._recent.setdefault((no, checkpoint), {})[_mark(typed)] = task, idx, number
+                self._recent.setdefault((no, checkpoint), {})[_identity_of(typed)] = task, idx, number
         if connection.executemany(_INSERT_WRITE, rows).rowcount < len(rows):
             _resolve_conflicts(connection, rows, shared)
         if len(self._recent) > _MAX_CACHED:
@@ -177,7 +175,7 @@ def _insert(connection: sqlite3.Connection, typed: Typed) -> int:
     return connection.execute("INSERT INTO payloads (kind, data) VALUES (?, ?)", typed).lastrowid or _NONE
 
 
-def _mark(typed: tuple[str, bytes]) -> _Mark:
+def _identity_of(typed: tuple[str, bytes]) -> _Mark:
     """Return what tells a value from all others, and takes little memory: a short value itself, the digest of a long one."""
     kind, data = typed
     return typed if len(data) <= _SHORT else (kind, len(data), hashlib.blake2b(data, digest_size=16).digest())

@@ -332,7 +332,9 @@ class PostgresClaims(ProcessClaims):
         return token
 
     def _lock_key(self, connection: "_Connection", thread_id: str) -> bool:
-        if thread_id not in self._locked and connection.execute(_LOCK, (_key(thread_id),)).fetchone() == (True,):
+        if thread_id not in self._locked and connection.execute(_LOCK, (_lock_number(thread_id),)).fetchone() == (
+            True,
+        ):
             self._locked.add(thread_id)
         return thread_id in self._locked
 
@@ -347,7 +349,7 @@ class PostgresClaims(ProcessClaims):
                     connection.execute(_FORGET, (thread_id, token))
                 if thread_id in self._locked:
                     self._locked.discard(thread_id)
-                    connection.execute(_UNLOCK, (_key(thread_id),))
+                    connection.execute(_UNLOCK, (_lock_number(thread_id),))
             except psycopg.OperationalError as error:
                 if is_lost(error):
                     self._forget_connection()
@@ -363,7 +365,7 @@ class PostgresClaims(ProcessClaims):
         return self._read_holder(connection, thread_id)
 
     def _locked_by(self, connection: "_Connection", thread_id: str) -> Holder | None:
-        key = _key(thread_id) & (1 << 64) - 1
+        key = _lock_number(thread_id) & (1 << 64) - 1
         if connection.execute(_IS_LOCKED, (key >> 32, key & 0xFFFFFFFF)).fetchone() is None:
             return None
         return self._read_holder(connection, thread_id)
@@ -373,7 +375,7 @@ class PostgresClaims(ProcessClaims):
         return Holder("another process", None) if row is None else Holder(str(row[0]), float(row[1]))
 
 
-def _key(thread_id: str) -> int:
+def _lock_number(thread_id: str) -> int:
     digest = blake2b(b"crewgraph" + thread_id.encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
@@ -400,13 +402,13 @@ def conninfo_of(connection: Any) -> str:
     if isinstance(connection, (psycopg.Connection, psycopg.AsyncConnection)):
         info = cast("psycopg.Connection[TupleRow]", connection).info
         return make_conninfo("", **{**info.get_parameters(), "password": info.password or None})
-    options: dict[str, Any] = _called(connection.kwargs) or {}
+    options: dict[str, Any] = _value_of(connection.kwargs) or {}
     return make_conninfo(
-        _called(connection.conninfo), **{name: value for name, value in options.items() if name in _PARAMETERS}
+        _value_of(connection.conninfo), **{name: value for name, value in options.items() if name in _PARAMETERS}
     )
 
 
-def _called(value: Any) -> Any:
+def _value_of(value: Any) -> Any:
     return value() if callable(value) else value
 
 
