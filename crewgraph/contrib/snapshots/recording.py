@@ -82,7 +82,7 @@ class RuntimeState(RootModel[list[Any]]):
     """The crew, flow or agent."""
 
     _event_record: EventRecord = PrivateAttr(default_factory=EventRecord)
-    _recorder: "Recorder | None" = PrivateAttr(default=None)
+    _recorder: "_Recorder | None" = PrivateAttr(default=None)
 
     @property
     def event_record(self) -> EventRecord:
@@ -125,7 +125,7 @@ class RuntimeState(RootModel[list[Any]]):
 
 
 @dataclass(kw_only=True)
-class Recorder:
+class _Recorder:
     """Makes a checkpoint for each event that a config names.
 
     Args:
@@ -229,7 +229,7 @@ def _is_of_checkpoint(kind: str) -> bool:
 class Recording(restoring):
     """Context manager in which recorders receive all events; a `RunObserver`."""
 
-    def __init__(self, recorders: Sequence[Recorder]) -> None:
+    def __init__(self, recorders: Sequence[_Recorder]) -> None:
         self._recorders = recorders
 
     def __enter__(self) -> None:
@@ -240,7 +240,7 @@ class Recording(restoring):
 
 
 @dataclass(kw_only=True)
-class _CrewRecorder(Recorder):
+class _CrewRecorder(_Recorder):
     tasks: Mapping[int, str]
     """The channel of each task, by the id of the object."""
 
@@ -283,7 +283,7 @@ class CrewRecording(Recording):
             crew.checkpoint_inputs, crew.checkpoint_train = dict(inputs), crew.training
 
 
-def _crew_recorders(crew: Crew, run: Callable[..., Recorder]) -> Generator[Recorder]:
+def _crew_recorders(crew: Crew, run: Callable[..., _Recorder]) -> Generator[_Recorder]:
     agents = agents_of(crew)
     if (config := config_of(crew.checkpoint)) is not None:
         excluded = [agent for agent in agents if agent.checkpoint is False]
@@ -300,7 +300,7 @@ def _is_of(agents: Sequence[BaseAgentDefinition], source: object, event: BaseEve
 
 
 @dataclass(kw_only=True)
-class _FlowRecorder(Recorder):
+class _FlowRecorder(_Recorder):
     run: FlowRun
 
     def reached(self) -> str:
@@ -315,7 +315,7 @@ class FlowRecording(Recording):
 
     def __init__(self, run: FlowRun, saver: object) -> None:
         flow, config = run.flow, config_of(run.flow.checkpoint)
-        recorders: list[Recorder] = []
+        recorders: list[_Recorder] = []
         if config is not None:
             recorders = [
                 _FlowRecorder(
@@ -371,5 +371,5 @@ def agent_kickoff(
         return place, None
     origin = (point.branch, point.parent_id)
     return place, Recording(
-        [Recorder(config=config, entity=agent, saver=saver, thread=thread, inputs=inputs, origin=origin)]
+        [_Recorder(config=config, entity=agent, saver=saver, thread=thread, inputs=inputs, origin=origin)]
     )

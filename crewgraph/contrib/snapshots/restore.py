@@ -55,7 +55,7 @@ class _Point:
 
     address: Address
     run: PlainMapping
-    """What `Recorder.begin` stored."""
+    """What the recorder of the run stored when it began."""
 
     branch: str
     forks: bool = False
