@@ -287,11 +287,15 @@ def _crew_recorders(crew: Crew, run: Callable[..., _Recorder]) -> Generator[_Rec
     agents = agents_of(crew)
     if (config := config_of(crew.checkpoint)) is not None:
         excluded = [agent for agent in agents if agent.checkpoint is False]
-        yield run(config=config, concerns=lambda source, event: not _is_of(excluded, source, event))
+        yield run(config=config, concerns=partial(_is_of_others, excluded))
         return
     for agent in agents:
         if (agent_config := config_of(agent.checkpoint)) is not None:
             yield run(config=agent_config, concerns=partial(_is_of, [agent]))
+
+
+def _is_of_others(agents: Sequence[BaseAgentDefinition], source: object, event: BaseEvent) -> bool:
+    return not _is_of(agents, source, event)
 
 
 def _is_of(agents: Sequence[BaseAgentDefinition], source: object, event: BaseEvent) -> bool:

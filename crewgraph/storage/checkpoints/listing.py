@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.codec import Codec
 from crewgraph.storage.checkpoints.threads import Key, StoredCheckpoint, Threads, latest_id
+from crewgraph.storage.checkpoints.values import load_values, load_writes
 
 __all__ = ["CheckpointListing", "LatestCheckpoint", "LatestCheckpoints", "NameFilter"]
 
@@ -151,6 +152,6 @@ class LatestCheckpoints:
     ) -> StoredCheckpoint:
         versions = self._threads.chains.versions(connection, no, id, {})
         value_ids = {channel: place for channel, place in versions.value_ids.items() if self._channel_filter(channel)}
-        values = self._threads.values.load(connection, value_ids)
-        writes = [write for write in self._threads.values.writes(connection, no, id) if self._channel_filter(write[1])]
+        values = load_values(connection, value_ids)
+        writes = [write for write in load_writes(connection, no, id) if self._channel_filter(write[1])]
         return StoredCheckpoint(Key(thread, "", id), parent, versions, (kind, head), values, writes)

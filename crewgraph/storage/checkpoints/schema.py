@@ -4,10 +4,9 @@
   checkpoint, if that is not the one with the greatest id.
 - `checkpoints`: one row per superstep: the versions of all channels and the ids of their values as JSON, either in full or as
   the difference from the parent's.
-- `writes`: what a task wrote before its superstep ended, as the id of a value. Writes that no channel can hold later are
-  stored inline, with the id -1.
+- `writes`: what a task wrote before its superstep ended.
 - `claims`: the last claim on each thread, by its number; see `crewgraph.storage.claims.epochs`.
-- `payloads`: the serialized values, shared by a write and the channel that it went to.
+- `payloads`: the serialized values of channels.
 """
 
 from crewgraph.storage.database import DatabaseErrors, DatabaseSchema
@@ -61,7 +60,6 @@ CREATE TABLE writes (
     idx INTEGER NOT NULL,
     path TEXT NOT NULL,
     channel TEXT NOT NULL,
-    value INTEGER NOT NULL,
     kind TEXT,
     data BLOB,
     PRIMARY KEY (lineage, checkpoint, task, idx)

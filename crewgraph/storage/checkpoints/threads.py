@@ -12,7 +12,15 @@ from langchain_core.runnables import RunnableConfig
 from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.claims import CLAIM
 from crewgraph.core.journal import SYNCED
-from crewgraph.storage.checkpoints.values import Typed, Values, Write
+from crewgraph.storage.checkpoints.values import (
+    Typed,
+    Write,
+    drop_values,
+    load_values,
+    load_writes,
+    store_values,
+    store_writes,
+)
 from crewgraph.storage.checkpoints.versions import EMPTY, Chains, Difference, Link, Version, Versions
 from crewgraph.storage.claims.epochs import EpochClaim
 from crewgraph.storage.database import Database, WouldBlock
@@ -125,7 +133,6 @@ class Threads:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.chains = Chains(database.path)
-        self.values = Values(self.chains)
         self._numbers: dict[tuple[str, str], tuple[int, int]] = {}
         self._new: set[str] = set()
         self._process = os.getpid()  # that `_new` is of: its parent may store what a forked child has not seen begin
@@ -214,18 +221,15 @@ class Threads:
         return None if row is None else row[0]
 
     def payloads(self, connection: sqlite3.Connection, no: int) -> set[int]:
-        """The ids of all values that a lineage's checkpoints and writes refer to."""
-        written = connection.execute("SELECT value FROM writes WHERE lineage = ? AND value >= 0", (no,)).fetchall()
+        """The ids of all values that a lineage's checkpoints refer to."""
         rows = connection.execute("SELECT id, versions FROM checkpoints WHERE lineage = ?", (no,)).fetchall()
-        referenced = (number for row in rows for number in self.chains.from_json(*row).value_ids.values())
-        return {number for (number,) in written}.union(referenced)
+        return {number for row in rows for number in self.chains.from_json(*row).value_ids.values()}
 
     def clear_cache(self) -> None:
         """Drop everything cached, after rows were removed or changed."""
         self._numbers.clear()
         self._new.clear()
         self.chains.clear_cache()
-        self.values.clear_cache()
 
     def _save_many(
         self,
@@ -238,7 +242,7 @@ class Threads:
             fence.check(connection)
         for rows in saves:
             if isinstance(rows, WriteRows):
-                self.values.append(connection, no, rows.key.id, rows.task, rows.path, rows.writes)
+                store_writes(connection, no, rows.key.id, rows.task, rows.path, rows.writes)
             elif not self._save(connection, no, rows.new, rows.changed, rows.likely):
                 self._save(connection, no, rows.new, rows.all_values(), rows.likely)
 
@@ -257,7 +261,7 @@ class Threads:
         filled = [channel for channel in difference.channels if channel in new.filled]
         if not values.keys() >= set(filled):
             return False
-        value_ids = self.values.store(connection, no, id, parent, [(name, values[name]) for name in filled])
+        value_ids = store_values(connection, [(name, values[name]) for name in filled])
         difference = Difference(difference.channels, difference.seen, value_ids, difference.removed)
         if base is None:
             link, text = Link.full(id, EMPTY.apply((difference,)))
@@ -280,7 +284,7 @@ class Threads:
             self.chains.make_full(connection, no, child)
         before = self.payloads(connection, no)
         connection.execute("DELETE FROM checkpoints WHERE lineage = ? AND id = ?", (no, id))
-        self.values.drop(connection, before - self.payloads(connection, no))
+        drop_values(connection, before - self.payloads(connection, no))
 
     def _find(self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
         no = self.number(connection, thread, ns)
@@ -314,8 +318,8 @@ class Threads:
         if row is None or not matches(row[1], row[2]):
             return None
         versions = self.chains.versions(connection, no, key.id, memo)
-        values = self.values.load(connection, versions.value_ids)
-        return StoredCheckpoint(key, row[0], versions, row[1:], values, self.values.writes(connection, no, key.id))
+        values = load_values(connection, versions.value_ids)
+        return StoredCheckpoint(key, row[0], versions, row[1:], values, load_writes(connection, no, key.id))
 
     def _write(
         self,

@@ -264,7 +264,7 @@ def test_a_config_says_what_it_takes():
     assert (config.trigger_all, config.trigger_events, config.location) == (True, {"*"}, "./.checkpoints")
     assert CheckpointConfig(provider={"provider_type": "sqlite"}).location == "./.checkpoints.db"  # type: ignore[arg-type]
     with pytest.raises(ValidationError):
-        CheckpointConfig(on_events=["tide_turned"])  # type: ignore[list-item]
+        CheckpointConfig(on_events=["tide_turned"])
 
 
 def test_a_config_without_a_checkpoint_is_put_into_the_definition(made: list[str]):
