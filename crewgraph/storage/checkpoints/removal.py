@@ -32,7 +32,7 @@ __all__ = ["Removal", "apply_retention", "is_open", "tells_the_end"]
 _COUNTERS = "counters_since_delta_snapshot"
 _SELECT_ALL = "SELECT id, parent, drift, whole, run, kind, head, versions FROM checkpoints WHERE lineage = ?"
 _INSERT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-_COPY_WRITES = "INSERT OR IGNORE INTO writes SELECT ?, checkpoint, task, idx, path, channel, kind, data FROM writes WHERE lineage = ?"
+_COPY = "INSERT OR IGNORE INTO writes SELECT ?, checkpoint, task, idx, path, channel, kind, data FROM writes WHERE lineage = ?"
 
 
 class Removal:
@@ -201,7 +201,7 @@ class Removal:
                     difference._replace(value_ids=value_ids).to_json(),
                 )
                 connection.execute(_INSERT_CHECKPOINT, row)
-            connection.execute(_COPY_WRITES, (new, old))
+            connection.execute(_COPY, (new, old))
             drop_values(connection, set(copies.values()) - self._threads.payloads(connection, new))
 
 
