@@ -35,7 +35,7 @@ from crewgraph.scoped import restoring
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = [
-    "DEFINITIONS",
+    "DEFINITION",
     "CrewRecording",
     "FlowRecording",
     "KickoffPoint",
@@ -46,8 +46,8 @@ __all__ = [
     "saver_at",
 ]
 
-DEFINITIONS = "crewgraph definitions"
-"""The thread that holds a description of each run, in the order in which they began."""
+DEFINITION = "crewgraph_definition"
+"""The namespace, in a run's thread, of what ran; also the key of its metadata."""
 
 _lock = threading.Lock()
 _savers: dict[Path, SqliteCheckpointer] = {}
@@ -192,8 +192,8 @@ class _Recorder:
             "parent": self._parent,
         }
         checkpoint: Any = {**empty_checkpoint(), "channel_values": {"run": run}, "channel_versions": {"run": "1"}}
-        place: Any = {"configurable": {"thread_id": DEFINITIONS, "checkpoint_ns": ""}}
-        metadata: Any = {"source": "input", "step": -1, "parents": {}, "thread": self.thread}
+        place: Any = {"configurable": {"thread_id": self.thread, "checkpoint_ns": DEFINITION}}
+        metadata: Any = {"source": "input", "step": -1, "parents": {}, DEFINITION: True}
         saver_at(self.config.runs).put(place, checkpoint, metadata, {"run": "1"})
 
     def record(self, trigger: str | None) -> str:

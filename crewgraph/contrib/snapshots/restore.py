@@ -14,7 +14,7 @@ from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.contrib.snapshots.config import Address, as_config
 from crewgraph.contrib.snapshots.described import recreate_definition
-from crewgraph.contrib.snapshots.recording import DEFINITIONS, KickoffPoint, saver_at
+from crewgraph.contrib.snapshots.recording import DEFINITION, KickoffPoint, saver_at
 from crewgraph.core.operations import Program, Saving, drive
 from crewgraph.core.resources import RunResources
 from crewgraph.crew import Crew
@@ -145,9 +145,12 @@ def _recreated(run: PlainMapping) -> Any:
 
 
 def _point_at(address: Address, entity_type: _Kind | None) -> _Point:
-    place: Any = {"configurable": {"thread_id": DEFINITIONS, "checkpoint_ns": ""}}
-    own = None if address.thread is None else {"thread": address.thread}
-    found = next(saver_at(address.file).list(place, filter=own, limit=1), None)
+    place: Any = {"configurable": {"thread_id": address.thread, "checkpoint_ns": DEFINITION}}
+    found = (
+        next(saver_at(address.file).list(None, filter={DEFINITION: True}, limit=1), None)
+        if address.thread is None
+        else saver_at(address.file).get_tuple(place)
+    )
     if found is None:
         of_thread = "" if address.thread is None else f" of thread {address.thread!r}"
         raise ValueError(f"there is no checkpoint{of_thread} in {str(address.file)!r}")

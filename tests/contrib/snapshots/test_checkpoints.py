@@ -80,6 +80,10 @@ def test_a_checkpoint_is_made_when_a_task_is_complete(mode: Mode, made: list[str
     output = mode.kickoff(crew(), {"what": "sea"})
     assert made == [f".checkpoints/runs.db#{output.thread_id}#{name}" for name in ("first", "second")]
     assert oct(os.stat(".checkpoints/runs.db").st_mode & 0o777) == "0o600"
+    with SqliteCheckpointer(".checkpoints/runs.db") as saver:
+        saver.delete_thread(str(output.thread_id))
+    with pytest.raises(ValueError, match="there is no checkpoint"):
+        Crew.from_checkpoint(CheckpointConfig())
 
 
 def test_an_older_checkpoint_is_gone_on_from_in_a_run_of_its_own(mode: Mode, made: list[str]):
