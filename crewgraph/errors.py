@@ -12,6 +12,7 @@ CrewgraphError
 ├── ExpressionError      an expression of a declared flow cannot be parsed or evaluated (also ValueError)
 ├── VectorInvalid        a vector or its id cannot be indexed (also ValueError)
 ├── StorageError         stored data cannot be read or written (also RuntimeError)
+│   ├── OtherFormat      stored data has a format that this version does not read
 │   └── TornIndex        the file of a vector index is damaged or of another kind
 └── RunError             a run failed (also RuntimeError)
     ├── DefinitionChanged  a stored run continues with something that the crew or flow no longer has
@@ -63,6 +64,7 @@ __all__ = [
     "ModelCallBlocked",
     "ModelError",
     "NoModelError",
+    "OtherFormat",
     "OutputInvalid",
     "OutputNotSaved",
     "PicklableError",
@@ -203,6 +205,10 @@ class VectorInvalid(CrewgraphError, ValueError):
 
 class StorageError(CrewgraphError, RuntimeError):
     """Stored data cannot be read or written."""
+
+
+class OtherFormat(StorageError):
+    """Stored data has a format that this version of crewgraph does not read; it is left as it is."""
 
 
 class TornIndex(StorageError):

@@ -19,7 +19,6 @@ __all__ = [
     "fill",
     "fill_path",
     "format_duration",
-    "former_model_name",
     "json_encoder",
     "json_text",
     "model_name",
@@ -169,13 +168,6 @@ def model_name(title: str) -> str:
     if plain.isascii() and name:
         return _with_digits(name, hashlib.sha256(name.encode()).hexdigest()[:8])  # as CrewAI shortens it
     return _with_hash(name, title)
-
-
-def former_model_name(title: str) -> str:
-    """Return the name that models used in earlier versions, with capitals and `-`: records of their calls hold it."""
-    plain = _without_accents(title)
-    name = re.sub(r"[^A-Za-z0-9_-]+", "_", plain).strip("_")
-    return name if _is_unchanged(name, plain) else _with_hash(name, title)
 
 
 def _without_accents(title: str) -> str:

@@ -69,6 +69,7 @@ def test_bytes_in_the_place_of_a_checkpoint_run_nothing_when_a_run_is_resumed(
     made = kept_run(file)
     connection = sqlite3.connect(file)
     connection.execute("UPDATE payloads SET kind = ?, data = ?", attacks(touched)[attack])
+    connection.execute("UPDATE writes SET kind = ?, data = ?", attacks(touched)[attack])
     connection.commit()
     connection.close()
     with SqliteCheckpointer(file) as saver:

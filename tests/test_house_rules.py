@@ -18,8 +18,6 @@ BROAD_EXCEPTS = {
     "crewgraph/compiler/task/runner.py",  # the failure is reported, then raised again
     "crewgraph/compiler/crew/planning.py",  # the failure is reported, then raised again
     "crewgraph/compiler/agent/kickoff.py",  # the failure is reported, then raised again
-    "crewgraph/contrib/evaluation/agents.py",  # logged, and the other metrics are evaluated
-    "crewgraph/contrib/evaluation/experiment.py",  # logged with the case, and the other cases are run
     "crewgraph/contrib/middleware/loop.py",  # a tool's error that no middleware handled is shown to the model
     "crewgraph/contrib/serve/app.py",  # logged, and answered with the type and the text
     "crewgraph/contrib/serve/execution.py",  # the failure is logged, stored with the run and sent to its readers
@@ -113,7 +111,6 @@ def test_every_exception_is_caught_only_where_it_is_passed_on_or_shown():
 
 KEPT_CONTEXT_VALUES = {
     "crewgraph/events/lineage.py",  # the open scopes move on with each event of the running code
-    "crewgraph/contrib/evaluation/trace.py",  # so do the open traces
     "crewgraph/llm/responses.py",  # the last answer in a context, until its next request
     "crewgraph/compiler/task/events.py",  # the task of a node, whose context ends with it
     "crewgraph/compiler/task/briefing.py",  # of the context of one effect

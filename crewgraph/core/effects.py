@@ -86,11 +86,6 @@ class Recorded(Effect):
         """The digest of the request, the same in every process."""
         raise NotImplementedError
 
-    @property
-    def former_key(self) -> str | None:
-        """The digest that earlier versions gave the request, if it differs: their records are answers, too."""
-        return None
-
     def perform(self, config: RunnableConfig) -> Any:
         """Perform it; the result is plain data."""
         raise NotImplementedError
@@ -109,9 +104,6 @@ class ModelCall(Recorded):
     transcript: Transcript
     tools: tuple[ToolSpec, ...] = ()
     stop: tuple[str, ...] = ()
-    former: Callable[[], "ModelCall"] | None = None
-    """Returns the request as earlier versions made it, if that differs."""
-
     stage: str = kind  # pyright: ignore[reportIncompatibleMethodOverride]
     length: int = field(init=False)
     """The number of messages in the transcript when the request was made."""
@@ -125,10 +117,6 @@ class ModelCall(Recorded):
 
     def key(self) -> str:
         return digest(self.kind, self.model.identity, self.tools, self.stop, self.transcript.digest(self.length))
-
-    @property
-    def former_key(self) -> str | None:
-        return None if self.former is None else self.former().key()
 
     def perform(self, config: RunnableConfig) -> Any:
         return self.model.complete(self.transcript.messages, self.tools, self.stop, config)
@@ -148,9 +136,6 @@ class ToolCallEffect(Recorded):
     approved: PlainDict | None = None
     """The arguments as the tool gets them, if a person may have approved them: a record of others is not used."""
 
-    former_name: str = ""
-    """The name that earlier versions gave the tool, if it differs."""
-
     configure: Callable[[RunnableConfig], RunnableConfig] | None = None
     """Adds the tool's entries to the config of the call."""
 
@@ -167,15 +152,8 @@ class ToolCallEffect(Recorded):
         return {"what": self.label, "tool": self.tool.name, "args": self.args}
 
     def key(self) -> str:
-        return self._key(self.tool.name)
-
-    @property
-    def former_key(self) -> str | None:
-        return self._key(self.former_name) if self.former_name else None
-
-    def _key(self, name: str) -> str:
         approved = () if self.approved in (None, self.args) else (self.approved,)
-        return digest(self.kind, name, self.args, *approved)
+        return digest(self.kind, self.tool.name, self.args, *approved)
 
     def perform(self, config: RunnableConfig) -> Any:
         return self.tool.run(self.args, config if self.configure is None else self.configure(config))
@@ -307,9 +285,6 @@ class Ask(Recorded):
     answered: Callable[[object], object] | None = None
     """Called with the answer, once."""
 
-    former: object = None
-    """The question as earlier versions asked it, if that differs."""
-
     payload: PlainDict | None = None
     """Shown with a question that is a dict; not part of its identity."""
 
@@ -325,10 +300,6 @@ class Ask(Recorded):
 
     def key(self) -> str:
         return digest(self.kind, self.question)
-
-    @property
-    def former_key(self) -> str | None:
-        return None if self.former is None else digest(self.kind, self.former)
 
     def perform(self, config: RunnableConfig) -> Any:
         with set_config_context(config) as context:

@@ -310,8 +310,6 @@ def _ask(ask: Ask, frame: _Frame, here: str) -> Program[object]:
             "wait. Run it with a checkpointer (`crew.compile(checkpointer=...)`, or that of the graph around it; for a kickoff, "
             f"without `checkpointer=False`), or in a terminal. The question: {shorten(_question_text(ask), 300)}"
         )
-    if journal.was_started_formerly(here, ask):  # a person may have been shown it, and answers by its id
-        ask = replace(ask, question=ask.former, former=None)
     name = question_id(journal.place.task, here, ask.key())
     answer = yield from journal.filed(name)
     record = {"value": answer["value"]} if answer else (yield from _interrupt(ask, frame, here, name))

@@ -183,10 +183,7 @@ class Journal:
 
     def answer(self, here: str, effect: Recorded) -> Record | None:
         """Return the record of an effect at a path, None if there is none of the same request."""
-        if not self.known:
-            return None
-        record = self.known.get(_key(here, effect))
-        return self.known.get(f"{here}@{effect.former_key}") if record is None and effect.former_key else record
+        return self.known.get(_key(here, effect)) if self.known else None
 
     def mark(self, here: str, mark: StepMark) -> Program[None]:
         """Record the start of a step. Only `StepJournal` does."""
@@ -203,16 +200,7 @@ class Journal:
 
     def started(self, here: str, effect: Recorded) -> Any:
         """Return what an earlier attempt stored when it started this effect or asked this question; None if none did."""
-        started = self.known.get(_key(here, effect) + _STARTED)
-        if started is None and self.was_started_formerly(here, effect):
-            started = self.known[f"{here}@{effect.former_key}{_STARTED}"]
-        return (started or _NONE)["value"]
-
-    def was_started_formerly(self, here: str, effect: Recorded) -> bool:
-        """Whether an earlier version of crewgraph started this effect or asked this question, under its former key."""
-        return (
-            bool(self.known) and effect.former_key is not None and f"{here}@{effect.former_key}{_STARTED}" in self.known
-        )
+        return self.known.get(_key(here, effect) + _STARTED, _NONE)["value"]
 
     def start(self, here: str, effect: Recorded, underway: Underway | None) -> Program[bool]:
         """Record that an effect that must not be repeated is about to start; False if another run has done so meanwhile.

@@ -73,7 +73,7 @@ class StepJournal(Journal):
                 self._add(here, effect, record)
             return record
         for entry in reversed(self._filed.get(here, ())):
-            if entry.get("key") in (None, effect.key()) or entry["key"] == effect.former_key:
+            if entry.get("key") in (None, effect.key()):
                 return {name: entry[name] for name in _RESULT_KEYS if name in entry}
         return None
 

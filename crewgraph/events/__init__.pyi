@@ -130,9 +130,6 @@ from crewgraph.events.tool import ToolUsageEvent as ToolUsageEvent
 from crewgraph.events.tool import ToolUsageFinishedEvent as ToolUsageFinishedEvent
 from crewgraph.events.tool import ToolUsageStartedEvent as ToolUsageStartedEvent
 from crewgraph.events.tool import ToolValidateInputErrorEvent as ToolValidateInputErrorEvent
-from crewgraph.events.training import AgentEvaluationCompletedEvent as AgentEvaluationCompletedEvent
-from crewgraph.events.training import AgentEvaluationFailedEvent as AgentEvaluationFailedEvent
-from crewgraph.events.training import AgentEvaluationStartedEvent as AgentEvaluationStartedEvent
 from crewgraph.events.training import CrewTestCompletedEvent as CrewTestCompletedEvent
 from crewgraph.events.training import CrewTestFailedEvent as CrewTestFailedEvent
 from crewgraph.events.training import CrewTestResultEvent as CrewTestResultEvent

@@ -157,7 +157,6 @@ _OUTCOMES: dict[str, tuple[str, ...]] = {
     "a2a_delegation": ("completed",),
     "a2a_parallel_delegation": ("completed",),
     "a2a_server_task": ("completed", "canceled", "failed"),
-    "agent_evaluation": ("completed", "failed"),
     "agent_execution": ("completed", "error"),
     "agent_reasoning": ("completed", "failed"),
     "crew_kickoff": ("completed", "failed", "paused"),

@@ -2,14 +2,10 @@
 
 from typing import Any
 
-from crewgraph.events.base import BaseEvent
 from crewgraph.events.crew import CrewBaseEvent
 from crewgraph.schema import PlainDict
 
 __all__ = [
-    "AgentEvaluationCompletedEvent",
-    "AgentEvaluationFailedEvent",
-    "AgentEvaluationStartedEvent",
     "CrewTestCompletedEvent",
     "CrewTestFailedEvent",
     "CrewTestResultEvent",
@@ -99,39 +95,3 @@ class CrewTestResultEvent(CrewBaseEvent):
 
     model: str
     """The evaluating model."""
-
-
-class AgentEvaluationStartedEvent(BaseEvent):
-    """The evaluation of an agent's work starts."""
-
-    type: str = "agent_evaluation_started"
-
-    iteration: int
-    """The round of the evaluation."""
-
-
-class AgentEvaluationCompletedEvent(BaseEvent):
-    """An agent's work was evaluated."""
-
-    type: str = "agent_evaluation_completed"
-
-    iteration: int
-    """The round of the evaluation."""
-
-    metric_category: Any
-    """The metric."""
-
-    score: Any
-    """The score."""
-
-
-class AgentEvaluationFailedEvent(BaseEvent):
-    """An agent's work could not be evaluated."""
-
-    type: str = "agent_evaluation_failed"
-
-    iteration: int
-    """The round of the evaluation."""
-
-    error: str
-    """The error."""

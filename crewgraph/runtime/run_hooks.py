@@ -1,6 +1,6 @@
 """Hooks at the boundaries of a run, and the observers of a run: the console, the log file, snapshots."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -166,8 +166,8 @@ def callback_arguments(callback: Callable[..., object], value: object) -> tuple[
     return (value,) if accepts_argument else ()
 
 
-SnapshotOrigin = tuple[str, str | None, Mapping[str, PlainDict]]
-"""The branch of a run's snapshots, the snapshot that it continues from, and the task outputs in it."""
+SnapshotOrigin = tuple[str, str | None, str]
+"""The branch of a run's checkpoints, the one that it continues from, and the task that had completed last, or ""."""
 
 
 class RunObserver(Protocol):

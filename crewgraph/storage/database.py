@@ -1,6 +1,6 @@
 """One SQLite file, shared by threads, event loops and processes.
 
-`DatabaseSchema` says which tables a file has and migrates them, `DatabaseErrors` words SQLite's errors for users, and
+`DatabaseSchema` says which tables a file has, `DatabaseErrors` words SQLite's errors for users, and
 `Database` runs transactions. The tables themselves are in `checkpoints/schema.py` and `store/schema.py`.
 """
 
@@ -22,6 +22,7 @@ from crewgraph.core.loops.bridge import in_thread, refuses_blocking
 from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.disk import absolute_path, private_file
 from crewgraph.errors import StorageError
+from crewgraph.formats import FORMAT, check_format
 from crewgraph.redaction import redacted_logger
 
 __all__ = [
@@ -55,7 +56,7 @@ class DatabaseErrors(NamedTuple):
 
     def translate(self, error: sqlite3.Error, path: str) -> StorageError:
         """The user-facing error for an error of SQLite: the file, the problem and a remedy."""
-        code = _code(error)
+        code = _sqlite_code(error)
         if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY) and _is_full_disk(path):
             code = sqlite3.SQLITE_FULL
         problem = _PROBLEMS.get(code, "cannot be used")
@@ -135,10 +136,10 @@ _PROBLEMS = {
 
 def is_busy(error: sqlite3.Error) -> bool:
     """Return whether another connection was using the database."""
-    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return _sqlite_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _code(error: sqlite3.Error) -> int:
+def _sqlite_code(error: sqlite3.Error) -> int:
     extended: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE)  # Python's own errors have none
     return extended & 0xFF
 
@@ -152,42 +153,36 @@ class DatabaseSchema(NamedTuple):
     application_id: int
     """`PRAGMA application_id` of the file: files of other programs are never touched."""
 
-    migrations: tuple[str, ...]
-    """Each brings the tables to the next version, as statements separated by `;`; the first creates those of an empty file.
-    The version is stored in `PRAGMA user_version`.
-    """
+    tables: str
+    """The statements that create the tables, separated by `;`."""
 
     probe: str
     """A query that fails if the tables are not as expected."""
 
-    @property
-    def version(self) -> int:
-        """The current version of the tables."""
-        return len(self.migrations)
-
     def prepare(self, connection: sqlite3.Connection, path: str) -> None:
-        """Create the tables in an empty file, or migrate older tables, in one transaction.
+        """Create the tables in an empty file, in one transaction.
 
         Raises:
-            StorageError: the file belongs to another program or to a newer crewgraph.
+            OtherFormat: the file was written by a version of crewgraph with another format.
+            StorageError: the file belongs to another program.
         """
         connection.execute("BEGIN")  # else another process may create the tables between two of the reads
         try:
-            version = self._version_of(connection, path)
+            is_empty = self._is_empty(connection, path)
         finally:
             if connection.in_transaction:  # an error may have ended it
                 connection.execute("COMMIT")
-        if version == self.version:
+        if not is_empty:
             return
-        connection.execute("BEGIN IMMEDIATE")  # another process may be doing the same: check again inside
-        for migration in self.migrations[self._version_of(connection, path) :]:
-            for statement in migration.split(";"):
+        connection.execute("BEGIN IMMEDIATE")
+        if self._is_empty(connection, path):  # another process may have done the same
+            for statement in self.tables.split(";"):
                 connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {self.application_id}")
-        connection.execute(f"PRAGMA user_version = {self.version}")
+            connection.execute(f"PRAGMA application_id = {self.application_id}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
 
-    def _version_of(self, connection: sqlite3.Connection, path: str) -> int:
+    def _is_empty(self, connection: sqlite3.Connection, path: str) -> bool:
         application: int = connection.execute("PRAGMA application_id").fetchone()[0]
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if application != self.application_id:
@@ -195,14 +190,13 @@ class DatabaseSchema(NamedTuple):
                 raise StorageError(
                     f"The file `{path}` is a database of another program. Choose another path for the {self.errors.noun}."
                 )
-            return 0
-        if version > self.version:
-            raise StorageError(
-                f"The {self.errors.noun} `{path}` was written by a newer crewgraph (its tables have version "
-                f"{version}, this one supports up to {self.version}). "
-                "Upgrade crewgraph, or set CREWGRAPH_STORAGE_DIR to another folder."
-            )
-        return version
+            return True
+        check_format(
+            version,
+            f"The {self.errors.noun} `{path}`",
+            "Move the file away, with its `-wal` and `-shm` files, or set CREWGRAPH_STORAGE_DIR to another folder.",
+        )
+        return False
 
 
 MEMORY = ":memory:"
@@ -401,7 +395,7 @@ class Database:
             except sqlite3.Error as error:
                 deadline = deadline or time.monotonic() + self._timeout
                 if not is_busy(error) or time.monotonic() > deadline:
-                    self._damaged |= _code(error) in _DAMAGED
+                    self._damaged |= _sqlite_code(error) in _DAMAGED
                     raise self._errors.translate(error, self.path) from error
             if nonblocking:
                 raise WouldBlock
@@ -559,7 +553,11 @@ class Database:
             self._schema.prepare(connection, self.path)
         except BaseException as error:  # also Ctrl-C: the connection is closed
             connection.close()
-            if isinstance(error, sqlite3.OperationalError) and _code(error) in _NO_SPACE and self._log_size() == 0:
+            if (
+                isinstance(error, sqlite3.OperationalError)
+                and _sqlite_code(error) in _NO_SPACE
+                and self._log_size() == 0
+            ):
                 return self._connect_to_frozen()  # SQLite makes a file of its own even for reading
             raise
         if self.path != MEMORY:
@@ -574,7 +572,7 @@ class Database:
         try:
             return self._prepared(_connected(f"{Path(self.path).as_uri()}?mode=ro", uri=True))
         except sqlite3.OperationalError as error:
-            if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or self._log_size() > 0:
+            if _sqlite_code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or self._log_size() > 0:
                 raise
         return self._connect_to_frozen()
 
@@ -708,13 +706,13 @@ _abandoned: list[sqlite3.Connection] = []
 """Connections that must not be closed before the process ends."""
 
 
-def _after_fork() -> None:
+def _leave_connections() -> None:
     for database in list(_databases):
         database._forked()  # pyright: ignore[reportPrivateUsage]
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_leave_connections)
 
 
 @atexit.register

@@ -22,7 +22,7 @@ from crewgraph.core.plain import NotPlain, SteersGraph, plain
 from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import JsonSchema, PlainDict, call_arguments, validated
-from crewgraph.text import former_model_name, shorten
+from crewgraph.text import shorten
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
 from crewgraph.tools.failure import ReportedFailure, ToolFailure
@@ -227,9 +227,6 @@ class AdaptedTool(ABC):
         """The name given by the author."""
         self.spec: ToolSpec = tool_spec(self.title, str(source.description), schema)
         """The tool as models see it."""
-        former_name = former_model_name(self.title)
-        self.former_name = "" if former_name == self.spec["name"] else former_name
-        """The name that models used in earlier versions, empty if it is the same."""
         self.result_as_answer = result_as_answer
         """Whether the result becomes the agent's final answer."""
         self.once = bool(getattr(source, "once", False))

@@ -283,7 +283,7 @@ def test_a_tampered_row_of_a_flow_runs_nothing(stored: Storage, attack: str, tmp
 
 
 def test_runs_written_by_the_plain_serializer_continue(mode: Mode, tmp_path: Path):
-    """Their values need no class but LangGraph's own: what earlier versions wrote with `PostgresSaver` still resumes."""
+    """Their values need no class but LangGraph's own."""
     saver = InMemorySaver(serde=TrustedSerializer(JsonPlusSerializer()))
     model = script()
     with pytest.raises(ConnectionError):

@@ -11,10 +11,8 @@ import pytest
 
 import crewgraph
 from crewgraph import extras
-from crewgraph.contrib.snapshots.described import describe_definition, recreate_definition
 from crewgraph.errors import MissingExtra
 from crewgraph.extensions import EXTENSIONS, extension
-from crewgraph.former_names import current_name
 
 ROOT = Path(crewgraph.__file__).parent
 
@@ -61,36 +59,6 @@ def test_nothing_imports_an_extra():
 @pytest.mark.parametrize("name", EXTENSIONS)
 def test_each_extension_is_where_the_table_says(name: str):
     assert extension(name) is not None
-
-
-@pytest.mark.parametrize(
-    ("former", "today"),
-    [
-        ("crewgraph.files.file:ImageFile", "crewgraph.contrib.files.file:ImageFile"),
-        ("crewgraph.files.source:FilePath", "crewgraph.contrib.files.source:FilePath"),
-        ("crewgraph.skills.skill:Skill", "crewgraph.contrib.skills.skill:Skill"),
-        ("crewgraph.tools.a2a.config:A2AClientConfig", "crewgraph.contrib.a2a.config:A2AClientConfig"),
-        ("crewgraph.tools.a2a.oauth:OAuth2ClientCredentials", "crewgraph.contrib.a2a.auth:OAuth2ClientCredentials"),
-        ("crewgraph.tools.a2a.transport:ClientTransportConfig", "crewgraph.contrib.a2a.config:ClientTransportConfig"),
-        ("crewgraph.tools.a2a.updates:PollingConfig", "crewgraph.contrib.a2a.config:PollingConfig"),
-        ("crewgraph.tools.input_file:ReadFileTool", "crewgraph.contrib.files.agent_files:ReadFileTool"),
-        ("crewgraph.task:Task", "crewgraph.task:Task"),
-    ],
-)
-def test_a_class_that_moved_is_found_by_the_name_that_documents_hold(former: str, today: str):
-    assert current_name(former) == today
-    module, _, name = today.partition(":")
-    assert getattr(import_module(module), name).__module__ == module
-
-
-def test_a_definition_that_was_stored_before_is_read(tmp_path: Path):
-    (tmp_path / "chart.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    file = extension("files.read")({"chart": str(tmp_path / "chart.png")})["chart"]
-    stored = describe_definition(file)
-    for thing in stored["things"]:
-        thing["class"] = thing["class"].replace("crewgraph.contrib.", "crewgraph.")
-    assert stored["things"][0]["class"] == "crewgraph.files.file:ImageFile"
-    assert recreate_definition(stored) == file
 
 
 @pytest.mark.parametrize(("package", "name", "extra"), [("queue", "Queue", "queue"), ("serve", "serve_app", "serve")])

@@ -10,11 +10,7 @@ from pathlib import Path
 import pytest
 
 import crewgraph
-from crewgraph.compiler.flow.classes import Classes
-from crewgraph.contrib.conversations.state import AgentMessage, ChatState, ConversationMessage
-from crewgraph.contrib.snapshots.described import describe_definition, recreate_definition
 from crewgraph.extensions import EXTENSIONS, extension
-from crewgraph.former_names import current_name
 
 ROOT = Path(crewgraph.__file__).parent
 
@@ -89,43 +85,3 @@ def test_what_is_offered_lazily_is_what_type_checkers_are_told(name: str):
         assert getattr(module, offered) is getattr(import_module(str(where)), offered)
     with pytest.raises(AttributeError, match=f"module `{name}` has no attribute `nothing`"):
         _ = module.nothing
-
-
-@pytest.mark.parametrize(
-    ("former", "today"),
-    [
-        ("crewgraph.definitions.chat_inputs:ChatInputs", "crewgraph.contrib.conversations.crew_inputs:ChatInputs"),
-        ("crewgraph.definitions.declared.crew:LLMDefinition", "crewgraph.contrib.declared.crew:LLMDefinition"),
-        (
-            "crewgraph.definitions.declared.conversation:FlowConversationalDefinition",
-            "crewgraph.contrib.declared.config:FlowConversationalDefinition",
-        ),
-        ("crewgraph.definitions.declared.flow:FlowDeclaration", "crewgraph.contrib.declared.flow:FlowDeclaration"),
-        (
-            "crewgraph.definitions.flow.conversation_config:ConversationConfig",
-            "crewgraph.contrib.conversations.config:ConversationConfig",
-        ),
-        (
-            "crewgraph.definitions.flow.conversation_state:ConversationMessage",
-            "crewgraph.contrib.conversations.state:ConversationMessage",
-        ),
-    ],
-)
-def test_a_class_that_moved_is_found_by_the_name_that_documents_hold(former: str, today: str):
-    assert current_name(former) == today
-    module, _, name = today.partition(":")
-    assert getattr(import_module(module), name).__module__ == module
-
-
-def test_a_checkpoint_that_names_a_class_by_its_former_module_is_read():
-    own = type("ConversationMessage", (AgentMessage,), {"__module__": __name__})
-    classes = Classes([own, ConversationMessage])
-    assert classes["crewgraph.definitions.flow.conversation_state:ConversationMessage"] is ConversationMessage
-    assert classes[f"{__name__}:ConversationMessage"] is own
-
-
-def test_a_definition_that_names_a_class_by_its_former_module_is_read():
-    stored = describe_definition(ChatState(id="a", last_intent="b"))
-    for thing in stored["things"]:
-        thing["class"] = "crewgraph.definitions.flow.conversation_state:ChatState"
-    assert recreate_definition(stored) == ChatState(id="a", last_intent="b")

@@ -72,7 +72,8 @@ def environment(storage: Path, **more: str) -> dict[str, str]:
     }
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
     own = {"PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(storage), "LANGSMITH_TRACING": "false"}
-    return {**stored, **own, "PYTHONWARNINGS": f"error,{processes.KNOWN_WARNING}", "PYTHONIOENCODING": "utf-8", **more}
+    warnings = f"error,{processes.KNOWN_WARNING},ignore:'upload_runs' parameter is in beta.:UserWarning"  # of langsmith
+    return {**stored, **own, "PYTHONWARNINGS": warnings, "PYTHONIOENCODING": "utf-8", **more}
 
 
 def run(page: Path, folder: Path, **more: str) -> list[tuple[Block, str]]:

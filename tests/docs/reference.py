@@ -47,7 +47,6 @@ CLASSES: dict[str, tuple[str, ...]] = {
         f"{_DEFINITIONS}.flow.persistence.FlowPersistence",
         "crewgraph.runtime.flow.persistence.SQLiteFlowPersistence",
         "crewgraph.contrib.snapshots.config.CheckpointConfig",
-        "crewgraph.contrib.snapshots.providers.BaseProvider",
         "crewgraph.memory.backend.StorageBackend",
         "crewgraph.knowledge.storage.BaseKnowledgeStorage",
     ),

@@ -48,9 +48,6 @@ TASK = SimpleNamespace(id="t-1", name="research", description="Find out.", agent
 CREW = SimpleNamespace(id="c-1", name="team", tasks=[TASK], fingerprint=FINGERPRINT)
 
 KINDS = {
-    "AgentEvaluationCompletedEvent": "agent_evaluation_completed",
-    "AgentEvaluationFailedEvent": "agent_evaluation_failed",
-    "AgentEvaluationStartedEvent": "agent_evaluation_started",
     "AgentExecutionCompletedEvent": "agent_execution_completed",
     "AgentExecutionErrorEvent": "agent_execution_error",
     "AgentExecutionStartedEvent": "agent_execution_started",

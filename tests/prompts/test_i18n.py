@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 import crewgraph
 from crewgraph import Agent, Crew, ScriptedLLM, Task, TaskOutput
-from crewgraph.contrib.evaluation import MetricCategory
 from crewgraph.errors import UnknownPrompt
 from crewgraph.prompts.book import WITHOUT_EFFECT, builtin_book, default_book
 from crewgraph.prompts.i18n import I18N, I18N_DEFAULT, get_i18n
@@ -125,7 +124,6 @@ def test_those_without_effect_are_the_ones_that_no_code_asks_for():
                     used_keys.add(str(first.value))
     used_keys |= {"empty_reply", "thought_only", "no_action_name"}  # `Malformed.error` says which
     used_keys |= {"delegate_work", "ask_question"}  # `CoworkerTool.described` says which
-    used_keys |= {f"metric_{one.value}" for one in MetricCategory}  # `ModelEvaluator` says which
     assert {key for part, key in default_book() if (part, key) not in WITHOUT_EFFECT} == used_keys
     assert set(default_book()) > WITHOUT_EFFECT
 

@@ -32,8 +32,6 @@ PLACEHOLDERS: dict[tuple[str, str], set[str]] = {
     ("slices", "training_of_answer"): {"number", "task", "answer", "human_feedback", "improved"},
     ("slices", "evaluation_system"): {"schema"},
     ("slices", "evaluation_text"): {"task", "expected_output", "output"},
-    ("slices", "metric_system"): {"metric"},
-    ("slices", "metric_work"): {"role", "goal", "task", "expected_output", "output"},
     ("slices", "planning_task"): {"tasks"},
     ("slices", "planning_of_task"): {"number", "description", "expected_output", "role", "goal", "tools"},
     ("slices", "planned_task"): {"task", "plan"},

@@ -17,14 +17,6 @@ from modes import Mode
 from waiting import wait_until
 
 from crewgraph import ScriptedLLM, ToolUse
-from crewgraph.contrib.evaluation import (
-    AgentEvaluator,
-    BaseEvaluator,
-    EvaluationScore,
-    ExperimentRunner,
-    MetricCategory,
-)
-from crewgraph.contrib.evaluation.results import ExecutionState
 from crewgraph.events import ToolUsageStartedEvent, crewai_event_bus
 from crewgraph.flow import ConversationConfig, ConversationState, Flow, RouterConfig, listen
 from crewgraph.hooks import before_llm_call, unregister_before_llm_call_hook
@@ -262,31 +254,6 @@ def test_no_further_inputs_are_begun(limit: Limit) -> None:
     with pytest.raises(TimeIsUp):
         crew(task("answer {x}", agent(llm))).kickoff_for_each([{"x": 1}, {"x": 2}], checkpointer=False)
     assert len(llm.requests) == 1
-
-
-def test_no_further_case_of_an_experiment_is_run(mode: Mode, limit: Limit) -> None:
-    llm = model(limit, "the model")
-    runner = ExperimentRunner([{"inputs": {"x": x}, "expected_score": 5} for x in (1, 2)])
-    team = crew(task("answer {x}", agent(llm)))
-    with pytest.raises(TimeIsUp):
-        mode.run(partial(runner.run, team), partial(runner.arun, team))
-    assert len(llm.requests) == 1
-
-
-def test_no_further_metric_is_evaluated(limit: Limit) -> None:
-    class Striking(BaseEvaluator):
-        @property
-        def metric_category(self) -> MetricCategory:
-            return MetricCategory.GOAL_ALIGNMENT
-
-        def evaluate(self, *_: object, **__: object) -> EvaluationScore:
-            assert not limit.has_struck
-            limit.strike()
-            return EvaluationScore(score=5.0)
-
-    evaluator = AgentEvaluator([clerk := agent(ScriptedLLM([]))], [Striking(), Striking()])
-    with pytest.raises(TimeIsUp):
-        evaluator.evaluate(clerk, {}, "done", ExecutionState())
 
 
 def test_the_choice_of_a_route_may_be_interrupted(limit: Limit) -> None:

@@ -22,6 +22,9 @@ __all__ = [
     "A2AServerTaskFailedEvent",
     "A2AServerTaskStartedEvent",
     "A2ATransportNegotiatedEvent",
+    "AgentEvaluationCompletedEvent",
+    "AgentEvaluationFailedEvent",
+    "AgentEvaluationStartedEvent",
     "CrewAIEventsBus",
     "MCPConfigFetchFailedEvent",
     "TaskEvaluationEvent",
@@ -171,3 +174,39 @@ class TaskEvaluationEvent(BaseEvent):
 
     evaluation_type: str
     """The kind of evaluation."""
+
+
+class AgentEvaluationStartedEvent(BaseEvent):
+    """The evaluation of an agent's work starts."""
+
+    type: str = "agent_evaluation_started"
+
+    iteration: int
+    """The round of the evaluation."""
+
+
+class AgentEvaluationCompletedEvent(BaseEvent):
+    """An agent's work was evaluated."""
+
+    type: str = "agent_evaluation_completed"
+
+    iteration: int
+    """The round of the evaluation."""
+
+    metric_category: Any
+    """The metric."""
+
+    score: Any
+    """The score."""
+
+
+class AgentEvaluationFailedEvent(BaseEvent):
+    """An agent's work could not be evaluated."""
+
+    type: str = "agent_evaluation_failed"
+
+    iteration: int
+    """The round of the evaluation."""
+
+    error: str
+    """The error."""

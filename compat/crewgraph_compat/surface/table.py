@@ -21,7 +21,7 @@ _HOMES: dict[str, str] = {
         "crewgraph.definitions.crew.process crewgraph.flow.flow crewgraph.llm.llm "
         "crewgraph.llm.base crewgraph.knowledge.knowledge crewgraph.memory.memory "
         "crewgraph.definitions.agent.planning crewgraph.contrib.snapshots.config "
-        "crewgraph.contrib.snapshots.runtime_state crewgraph_compat.stand_ins.events"
+        "crewgraph.contrib.snapshots.recording crewgraph_compat.stand_ins.events"
     ),
     "crewai.a2a": "crewgraph.contrib.a2a.config crewgraph_compat.stand_ins.a2a_server",
     "crewai.a2a.auth.client_schemes": "crewgraph.contrib.a2a.auth",
@@ -215,11 +215,11 @@ _HOMES: dict[str, str] = {
     "crewai.state": "crewgraph.contrib.snapshots.config",
     "crewai.state.checkpoint_config": "crewgraph.contrib.snapshots.config",
     "crewai.state.event_record": "crewgraph.events.event_record",
-    "crewai.state.provider.core": "crewgraph.contrib.snapshots.providers",
-    "crewai.state.provider.json_provider": "crewgraph.contrib.snapshots.providers",
-    "crewai.state.provider.sqlite_provider": "crewgraph.contrib.snapshots.providers",
-    "crewai.state.provider.utils": "crewgraph.contrib.snapshots.providers",
-    "crewai.state.runtime": "crewgraph.contrib.snapshots.runtime_state",
+    "crewai.state.provider.core": "crewgraph.contrib.snapshots.config",
+    "crewai.state.provider.json_provider": "crewgraph.contrib.snapshots.config",
+    "crewai.state.provider.sqlite_provider": "crewgraph.contrib.snapshots.config",
+    "crewai.state.provider.utils": "crewgraph.contrib.snapshots.config",
+    "crewai.state.runtime": "crewgraph.contrib.snapshots.recording",
     "crewai.task": "crewgraph.task",
     "crewai.tasks.conditional_task": "crewgraph.task",
     "crewai.tasks.guardrail_result": "crewgraph.guardrails crewgraph.definitions.task.guardrail",

@@ -214,11 +214,6 @@ class EventTool:
         return self.tool.once
 
     @property
-    def former_name(self) -> str:
-        """The name that models used in earlier versions, empty if it is the same."""
-        return self.tool.tool.former_name
-
-    @property
     def reads_state(self) -> bool:
         """Whether it reads the agent's state, a store or the run's context."""
         return self.tool.tool.reads_state
@@ -274,7 +269,7 @@ class EventTool:
     def effect(self, args: PlainDict) -> Effect:
         """Return the effect of calling the tool with these arguments."""
         approved = None if self.checked is None else self.checked["args"]
-        return ToolCallEffect(tool=self, args=args, approved=approved, former_name=self.tool.tool.former_name)
+        return ToolCallEffect(tool=self, args=args, approved=approved)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> ToolOutcome:
         hooks = self.hooks

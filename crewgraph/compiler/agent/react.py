@@ -137,18 +137,14 @@ def _request_approval(call: PreparedCall, args: PlainDict, asker: Asker) -> Body
     requested, tool, rejection = args, call.tool, None
     while True:
         args_json = json.dumps(args, ensure_ascii=False, indent=2)
-        ask, former = (
-            asker.ask(
-                APPROVAL,
-                asker.book.slice("asking_approval", agent=asker.agent, tool=name, args=args_json),
-                "tools",
-                tool=name,
-                args=args,
-                refused=rejection,
-            )
-            for name in (tool.name, tool.former_name)
+        reply = yield asker.ask(
+            APPROVAL,
+            asker.book.slice("asking_approval", agent=asker.agent, tool=tool.name, args=args_json),
+            "tools",
+            tool=tool.name,
+            args=args,
+            refused=rejection,
         )
-        reply = yield replace(ask, former=former.question if tool.former_name else None)
         verdict = parse_verdict(read_inbox_reply(reply, tool.name))
         if verdict is True:
             return RequestedCall(call, changed=args != requested)
@@ -484,12 +480,9 @@ def request_reply(
     context: ReActContext, model: Model, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
 ) -> Body[Reply]:
     """Request a reply, retrying failures that have not been retried at a lower level."""
-    former = None
-    if context.tools.former_specs is not None or model is not context.model:
-        former = partial(_former_request, context, transcript, specs, stop)
     while True:
         try:
-            reply: Reply = yield ModelCall(model=model, transcript=transcript, tools=specs, stop=stop, former=former)
+            reply: Reply = yield ModelCall(model=model, transcript=transcript, tools=specs, stop=stop)
         except EffectFailed as failure:
             context.usage.failed(failure.spent)
             is_handled = (
@@ -503,22 +496,6 @@ def request_reply(
         else:
             context.usage.answered(model, reply)
             return reply
-
-
-def _former_request(
-    context: ReActContext, transcript: Transcript, specs: tuple[ToolSpec, ...], stop: tuple[str, ...]
-) -> ModelCall:
-    """Return a request as earlier versions made it, whose records hold its answer: for a text, with former names of tools."""
-    tools, messages = context.tools, [message.copy() for message in transcript.messages]
-    for message in messages:
-        if isinstance(content := message["content"], str):
-            message["content"] = tools.in_former_names(content)
-    return ModelCall(
-        model=context.model,
-        transcript=Transcript(messages),
-        tools=(tools.former_specs or specs) if specs else (),
-        stop=stop,
-    )
 
 
 def _request_correction(context: ReActContext, dialogue: Dialogue, malformed: Malformed) -> None:

@@ -81,11 +81,6 @@ class PreparedTool(AgentTool, Protocol):
     """A tool that validates the arguments a model wrote; its results are `ToolOutcome`s."""
 
     @property
-    def former_name(self) -> str:
-        """The name that models used in earlier versions, empty if it is the same."""
-        ...
-
-    @property
     def reads_state(self) -> bool:
         """Whether it reads the agent's state, a store or the run's context."""
         ...
@@ -162,24 +157,9 @@ class Toolbox:
         return _described(self.specs)
 
     @cached_property
-    def former_specs(self) -> tuple[ToolSpec, ...] | None:
-        """The specs under the names of earlier versions; None if they are the same."""
-        for tool in self._tools.values():
-            if tool.former_name:
-                return tuple({**tool.spec, "name": tool.former_name or tool.name} for tool in self._tools.values())
-        return None
-
-    @cached_property
     def reads_state(self) -> bool:
         """Whether any of them reads the agent's state, a store or the run's context."""
         return any(tool.reads_state for tool in self._tools.values())
-
-    def in_former_names(self, text: str) -> str:
-        """Return a text of a prompt as earlier versions wrote it."""
-        specs = self.former_specs or self.specs
-        return text.replace(self.described, _described(specs)).replace(
-            self.listed, ", ".join(spec["name"] for spec in specs)
-        )
 
     def prepare_call(self, name: str, raw_args: PlainDict | str) -> PreparedCall | ToolOutcome:
         """Return the call that a model requested, or the outcome that explains to the model why there is none."""

@@ -123,10 +123,9 @@ class Progress(TypedDict):
     """A unique id of the run."""
 
     follow_ups: NotRequired[dict[str, FollowUps]]
-    """What has to wait, by the execution that it follows; missing in flows without routers, and in runs of earlier versions,
-    whose routers and listeners run in parallel."""
+    """What has to wait, by the execution that it follows; missing in flows without routers."""
 
-    definition: NotRequired[str]
+    definition: str
     """A digest of the methods and triggers that the run began with; empty if it began with a restored question."""
 
 
@@ -297,7 +296,7 @@ class _Step:
             },
             "last": self.completed,
             "run": self.before["run"],
-            "definition": self.before.get("definition", ""),
+            "definition": self.before["definition"],
         }
 
 

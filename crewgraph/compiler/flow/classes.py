@@ -14,7 +14,6 @@ from crewgraph.annotations import annotations_of
 from crewgraph.compiler.flow.record import RESERVED
 from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.errors import StorageError
-from crewgraph.former_names import current_name
 
 __all__ = ["Classes", "classes_of"]
 
@@ -55,7 +54,6 @@ class Classes(Mapping[str, type[object]]):
             KeyError: no class has that name.
             StorageError: several classes have that name.
         """
-        tag = current_name(tag)
         if tag in self._full:
             return self._full[tag]
         kinds = self._short[tag]

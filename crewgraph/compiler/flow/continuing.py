@@ -51,7 +51,7 @@ def check_flow_continues(
         DefinitionChanged: the flow has been edited since, so that it would lose or repeat a part of the run.
     """
     name, step = place["thread_id"], None
-    if progress.get("definition") in (None, "", run.plan.digest):
+    if progress["definition"] in ("", run.plan.digest):
         problem = _unknown_method(run.plan, _methods_ahead(progress))
     else:
         thread = {name: value for name, value in place.items() if name != "checkpoint_id"}
@@ -291,8 +291,6 @@ def _counted_otherwise(plan: TriggerPlan, stored: Progress, replayed: Progress) 
 
 def _left_out(plan: TriggerPlan, stored: Progress, replayed: Progress) -> str | None:
     """Return a method that would still run in the edited flow, but that the stored run does not wait for."""
-    if "follow_ups" not in stored:
-        return None
     known = set(map(_key_of, _follow_ups(stored)))
     missing = next((item for item in _follow_ups(replayed) if _key_of(item) not in known), None)
     if missing is None:

@@ -1,7 +1,6 @@
 """Requests for structured replies, native if the model supports them, and retried when a reply cannot be parsed."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel
@@ -62,7 +61,7 @@ def request_structured(
     for _ in range(attempts):
         request = ModelCall(model=model, transcript=transcript, stage=stage)
         try:
-            reply: Reply = yield _in_its_own_way(request, structured)
+            reply: Reply = yield request if structured is None else replace(request, model=structured)
         except EffectFailed as failure:
             usage.failed(failure.spent)
             if is_unfinished(failure):
@@ -81,8 +80,3 @@ def request_structured(
             transcript.add({"role": "assistant", "content": text})
         transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
     return StructuredReply(None, text, problem)
-
-
-def _in_its_own_way(request: ModelCall, structured: Model | None) -> ModelCall:
-    """Return a request to the model that gives structures, if there is one; earlier versions asked for a text."""
-    return request if structured is None else replace(request, model=structured, former=partial(replace, request))

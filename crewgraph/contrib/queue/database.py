@@ -21,6 +21,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from crewgraph.contrib.serve.postgres import SETUP_LOCK, checked_address
 from crewgraph.errors import StorageError
+from crewgraph.formats import FORMAT, check_format
 from crewgraph.storage.postgres import (
     CONNECT_TIMEOUT,
     AsyncBoundedConnection,
@@ -34,16 +35,15 @@ __all__ = ["QueueDatabase", "refusal_of"]
 _SCHEMA = "crewgraph_queue"
 # A statement, not an option of the address: poolers refuse options.
 _ENTER = f"SET search_path = {_SCHEMA}"
-_HAS_JOBS = "SELECT to_regclass('crewgraph_queue.crewgraph_jobs_thread') IS NOT NULL"
-_IS_READY = "SELECT to_regclass('crewgraph_queue.run_events_ended') IS NOT NULL"
+_FORMAT = "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE oid = to_regclass('crewgraph_queue.run_events')"
 # The second is for the engine's search for earlier jobs with the same lock, which otherwise reads all jobs for each one.
 _INDEXES = """
-CREATE INDEX IF NOT EXISTS crewgraph_jobs_thread ON procrastinate_jobs ((args->>'thread_id'), id);
-CREATE INDEX IF NOT EXISTS crewgraph_jobs_lock ON procrastinate_jobs (lock) WHERE status IN ('todo', 'doing')
+CREATE INDEX crewgraph_jobs_thread ON procrastinate_jobs ((args->>'thread_id'), id);
+CREATE INDEX crewgraph_jobs_lock ON procrastinate_jobs (lock) WHERE status IN ('todo', 'doing')
 """
 # What `crewgraph.contrib.serve.streams` writes and reads.
-_EVENTS = """
-CREATE TABLE IF NOT EXISTS run_events (
+_EVENTS = f"""
+CREATE TABLE run_events (
     run_id text NOT NULL,
     number int NOT NULL,
     event text,
@@ -51,7 +51,8 @@ CREATE TABLE IF NOT EXISTS run_events (
     made_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (run_id, number)
 );
-CREATE INDEX IF NOT EXISTS run_events_ended ON run_events (made_at) WHERE event IS NULL
+CREATE INDEX run_events_ended ON run_events (made_at) WHERE event IS NULL;
+COMMENT ON TABLE run_events IS '{FORMAT}'
 """
 _POOL: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 4
@@ -93,7 +94,7 @@ class QueueDatabase:
         with self._lock:
             if self._saver is None:
                 self._prepare()
-                pool = ConnectionPool(
+                pool: Any = ConnectionPool(
                     self._address,
                     connection_class=BoundedConnection,
                     kwargs=_POOL,
@@ -103,7 +104,7 @@ class QueueDatabase:
                     open=True,
                     check=ConnectionPool.check_connection,
                 )
-                self._saver = PostgresSaver(cast("Any", pool))
+                self._saver = PostgresSaver(pool)
                 atexit.register(self.close)
             return self._saver
 
@@ -151,7 +152,7 @@ class QueueDatabase:
         try:
             with BoundedConnection.connect(self._address, autocommit=True) as connection:
                 check_session(connection, self._address)
-                if connection.execute(_IS_READY).fetchone() != (True,):
+                if not _has_tables(connection):
                     self._create(connection)
         except psycopg.Error as error:
             raise StorageError(
@@ -165,23 +166,26 @@ class QueueDatabase:
         # for all running statements, a blocked lock statement among them.
         while connection.execute("SELECT pg_try_advisory_lock(%s)", (SETUP_LOCK,)).fetchone() != (True,):
             time.sleep(_SETUP_POLL_INTERVAL)
-        if connection.execute(_IS_READY).fetchone() == (True,):
+        if _has_tables(connection):
             return
-        if connection.execute(_HAS_JOBS).fetchone() != (True,):
-            self._create_jobs(connection)
-        with connection.transaction():
-            connection.execute(f"SET LOCAL search_path = {_SCHEMA}")
-            connection.execute(_EVENTS)
-
-    def _create_jobs(self, connection: "psycopg.Connection[Any]") -> None:
-        with psycopg.connect(self._address, **_POOL) as checkpoints:
-            PostgresSaver(cast("Any", checkpoints)).setup()
+        checkpoints: Any = psycopg.connect(self._address, **_POOL)
+        with checkpoints:
+            PostgresSaver(checkpoints).setup()
         with suppress(psycopg.errors.DuplicateSchema):
             connection.execute(f"CREATE SCHEMA {_SCHEMA}")
         with connection.transaction():
             connection.execute(f"SET LOCAL search_path = {_SCHEMA}")
             connection.execute(SchemaManager.get_schema())
             connection.execute(_INDEXES)
+            connection.execute(_EVENTS)
+
+
+def _has_tables(connection: "psycopg.Connection[Any]") -> bool:
+    """Whether the tables exist; raises `OtherFormat` if they have another format."""
+    row = connection.execute(_FORMAT).fetchone()
+    if row is not None:
+        check_format(row[0], f"The schema `{_SCHEMA}`", "Finish its jobs with that version, then drop the schema.")
+    return row is not None
 
 
 def _engine_pool(address: str, connection_class: type[Any], enter_schema: Callable[[Any], Any]) -> dict[str, Any]:

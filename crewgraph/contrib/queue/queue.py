@@ -257,7 +257,7 @@ class Queue:
             threads: the thread ids by run id.
         """
         found: dict[str, EngineJob] = {}
-        for part in _parts(list(threads)):
+        for part in _batches(list(threads)):
             names = [threads[run_id] for run_id in part]
             for row in self._ask(_JOBS_OF_RUNS, task=TASK, threads=names, runs=part):
                 job = EngineJob.from_row(row)
@@ -302,7 +302,7 @@ class Queue:
     def latest(self, threads: Sequence[str]) -> dict[str, EngineJob]:
         """Return the engine's latest job of each of these threads that has one."""
         found: dict[str, EngineJob] = {}
-        for part in _parts(list(threads)):
+        for part in _batches(list(threads)):
             for row in self._ask(_JOBS_OF_THREADS, task=TASK, threads=part):
                 job = EngineJob.from_row(row)
                 found[Work.of(job).thread_id] = job
@@ -333,7 +333,7 @@ class Queue:
     def _add(self, jobs: Sequence[EngineJob]) -> None:
         app = self.database.app
         with _reported():
-            for part in _parts(jobs):
+            for part in _batches(jobs):
                 try:
                     app.job_manager.batch_defer_jobs(list(part))
                 except AlreadyEnqueued:  # another process has just added one of them
@@ -394,7 +394,7 @@ def _lane(queue: str, thread_id: str, limit: int) -> str:
     return f"{queue} {number + 1}/{limit}"
 
 
-def _parts(items: "Sequence[Any]") -> Iterator[Sequence[Any]]:
+def _batches(items: "Sequence[Any]") -> Iterator[Sequence[Any]]:
     for start in range(0, len(items), _BATCH_SIZE):
         yield items[start : start + _BATCH_SIZE]
 

@@ -24,12 +24,14 @@ from crewgraph.crew import Crew
 from crewgraph.errors import (
     CrewgraphError,
     MCPServerError,
+    OtherFormat,
     RemoteAgentError,
     StorageError,
     ThreadBusy,
     TimeLimitReached,
 )
 from crewgraph.flow.flow import Flow
+from crewgraph.formats import FORMAT
 from crewgraph.llm.errors import UnreadableAnswer
 
 __all__ = [
@@ -107,6 +109,9 @@ class Work(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    format: int | None = None
+    """The format of what was stored; None if it was not."""
+
     thread_id: str
     """The name that the run is stored under."""
 
@@ -177,7 +182,7 @@ class Work(BaseModel):
 
     def arguments(self) -> dict[str, Any]:
         """Return it as the arguments of a job."""
-        return self.model_dump(mode="json")
+        return {**self.model_dump(mode="json"), "format": FORMAT}
 
 
 def queue_of(definition: Crew | Flow[Any]) -> str:
@@ -207,6 +212,8 @@ def json_of(value: object) -> str:
 
 def would_fail_again(error: BaseException) -> bool:
     """Return whether a retry would fail alike because the definition, the inputs or the checkpoints cause the error."""
+    if isinstance(error, OtherFormat):
+        return True
     if isinstance(error, (StorageError, RemoteAgentError, MCPServerError, TimeLimitReached, UnreadableAnswer)):
         return False
     return isinstance(error, CrewgraphError) or status_of(error) in (400, 401, 403, 404, 422)
@@ -245,7 +252,7 @@ class Retries(BaseRetryStrategy):
         work = Work.of(job)
         if isinstance(exception, OutOfLane):
             return RetryDecision(lock=work.lane)
-        seconds = _wait(exception, work, job.attempts)
+        seconds = _retry_delay(exception, work, job.attempts)
         if seconds is None:
             return None
         # Jitter: jobs that failed together are not all retried at the same instant.
@@ -253,7 +260,7 @@ class Retries(BaseRetryStrategy):
         return RetryDecision(retry_at=due, lock=work.own_lock if work.lane else None)
 
 
-def _wait(exception: BaseException, work: Work, attempts: int) -> float | None:
+def _retry_delay(exception: BaseException, work: Work, attempts: int) -> float | None:
     """Return the seconds until the next attempt; None if there is to be none."""
     if isinstance(exception, ThreadBusy):
         first, longest = _BUSY_RETRY_DELAYS

@@ -344,7 +344,7 @@ class Server:
     async def _draw(self, request: Request) -> Response:
         found = await self._assistant(request.path_params["assistant_id"])
         inner = request.query_params.get("xray", "false")
-        drawn = await self._graphs[found.graph_id].aget_graph(xray=_number(inner) or inner == "true")
+        drawn = await self._graphs[found.graph_id].aget_graph(xray=_whole_number(inner) or inner == "true")
         return _json(drawn.to_json())
 
     async def _schemas(self, request: Request) -> Response:
@@ -379,7 +379,7 @@ class Server:
         graph = self._graphs.get(thread.metadata.get("graph_id", ""))
         if graph is None:
             return None
-        return await graph.aget_state(_at(thread.thread_id, checkpoint))
+        return await graph.aget_state(_at_checkpoint(thread.thread_id, checkpoint))
 
     async def _shown_thread(self, thread: ThreadRecord) -> PlainDict:
         shown = thread.model_dump(mode="json")
@@ -457,7 +457,7 @@ class Server:
         found, body = await self._thread(request), await _body(request, StateUpdate)
         place = {**(body.checkpoint or {}), **({"checkpoint_id": body.checkpoint_id} if body.checkpoint_id else {})}
         graph = await self._graph_of(found)
-        config = await graph.aupdate_state(_at(found.thread_id, place), body.values, as_node=body.as_node)
+        config = await graph.aupdate_state(_at_checkpoint(found.thread_id, place), body.values, as_node=body.as_node)
         checkpoint = {
             name: value for name, value in config["configurable"].items() if name.startswith(("checkpoint", "thread"))
         }
@@ -466,7 +466,7 @@ class Server:
     async def _history(self, request: Request) -> Response:
         found = await self._thread(request)
         if request.method == "GET":
-            body = _checked(dict(request.query_params), HistoryQuery)
+            body = _checked_body(dict(request.query_params), HistoryQuery)
         else:
             body = await _body(request, HistoryQuery)
         if found.metadata.get("graph_id") not in self._graphs:
@@ -476,9 +476,9 @@ class Server:
         if place and "configurable" in place:
             place = place["configurable"]
         states = graph.aget_state_history(
-            _at(found.thread_id, body.checkpoint),
+            _at_checkpoint(found.thread_id, body.checkpoint),
             filter=body.metadata,
-            before=_at(found.thread_id, place) if place else None,
+            before=_at_checkpoint(found.thread_id, place) if place else None,
             limit=body.limit,
         )
         return _json([state_of_snapshot(state) async for state in states])
@@ -607,7 +607,7 @@ class Server:
     async def _list_runs(self, request: Request) -> Response:
         thread, query = await self._thread(request), request.query_params
         fields = query.getlist("select")
-        body = _checked({**query, "select": fields or None}, RunsQuery)
+        body = _checked_body({**query, "select": fields or None}, RunsQuery)
         found = await self._records.runs.find(thread_id=thread.thread_id, status=body.status)
         page = found[body.offset : body.offset + body.limit]
         return _json([_selected(run.shown(), body.select) for run in page])
@@ -646,7 +646,7 @@ class Server:
         if events is None:
             events = RunEvents()
             await events.end()
-        last = _number(request.headers.get("last-event-id", "0"))
+        last = _whole_number(request.headers.get("last-event-id", "0"))
         cancels = request.query_params.get("cancel_on_disconnect") in ("1", "true")
         return self._streamed(run, events, last, cancels=cancels)
 
@@ -701,10 +701,10 @@ async def _body(request: Request, kind: type[B]) -> B:
         data = json_object(body)
     except ValueError as error:
         raise _Refused(422, str(error)) from None
-    return _checked(data, kind)
+    return _checked_body(data, kind)
 
 
-def _checked(data: PlainMapping, kind: type[B]) -> B:
+def _checked_body(data: PlainMapping, kind: type[B]) -> B:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
@@ -734,12 +734,12 @@ def _is_of_postgres(storage: object) -> bool:
     return any(kind.__module__.startswith(_POSTGRES) for kind in type(storage).__mro__)
 
 
-def _number(text: str) -> int:
+def _whole_number(text: str) -> int:
     """Return a number in a query or a header; 0 for anything else."""
     return int(text) if len(text) < _MAX_DIGITS and text.isascii() and text.isdigit() else 0
 
 
-def _at(thread_id: str, checkpoint: object) -> Any:
+def _at_checkpoint(thread_id: str, checkpoint: object) -> Any:
     """Return the config of a checkpoint of a thread."""
     if checkpoint is not None and not isinstance(checkpoint, dict):
         raise _Refused(422, "a checkpoint is an object with a `checkpoint_id`")

@@ -200,9 +200,9 @@ async def execute_run(
         Exception: what the graph raises.
     """
     try:
-        requested_modes, config = list(run.kwargs["stream_mode"]), _config(run)
+        requested_modes, config = list(run.kwargs["stream_mode"]), _run_config(run)
         configurable: PlainDict = config.get("configurable") or {}
-        at = await _place(saver, run.thread_id)
+        at = await _run_place(saver, run.thread_id)
         has_begun = run.began_at is not None and run.began_at != at
         value = None if has_begun else await _input(graph, run)
         if has_begun and run.kwargs.get("checkpoint") and (run.kwargs.get("command") or {}).get("resume") is not None:
@@ -296,7 +296,7 @@ class _Parts:
         return found
 
 
-def _config(run: RunRecord) -> RunnableConfig:
+def _run_config(run: RunRecord) -> RunnableConfig:
     requested: PlainMapping = run.kwargs.get("config") or {}
     chosen: PlainMapping = requested.get("configurable") or {}
     checkpoint: PlainMapping = run.kwargs.get("checkpoint") or {}
@@ -317,7 +317,7 @@ def _config(run: RunRecord) -> RunnableConfig:
     return config
 
 
-async def _place(saver: "BaseCheckpointSaver[Any]", thread_id: str) -> str:
+async def _run_place(saver: "BaseCheckpointSaver[Any]", thread_id: str) -> str:
     """Return the position of a thread: its latest checkpoint and the writes, questions and answers recorded since.
 
     If the position has changed since a run started, the run has already delivered its input or answer. An answer must not be

@@ -16,6 +16,7 @@ from langgraph.store.sqlite.aio import AsyncSqliteStore
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from crewgraph.errors import RunError
+from crewgraph.formats import FORMAT, FORMAT_KEY, check_format
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, fault_text
 
@@ -55,15 +56,15 @@ def graph_assistant_id(graph_id: str) -> str:
     return str(uuid5(_ASSISTANTS, graph_id))
 
 
-def _now() -> datetime:
+def _current_time() -> datetime:
     return datetime.now(UTC)
 
 
 class _Record(BaseModel):
     """A document."""
 
-    created_at: AwareDatetime = Field(default_factory=_now)
-    updated_at: AwareDatetime = Field(default_factory=_now)
+    created_at: AwareDatetime = Field(default_factory=_current_time)
+    updated_at: AwareDatetime = Field(default_factory=_current_time)
     metadata: PlainDict = Field(default_factory=dict)
 
     @property
@@ -142,7 +143,7 @@ class RunRecord(_Record):
         Raises:
             RunError: the stored delay is impossible.
         """
-        waited = (_now() - self.created_at).total_seconds()
+        waited = (_current_time() - self.created_at).total_seconds()
         if not 0 <= self.after_seconds <= MAX_DELAY or waited < -MAX_DELAY:
             raise RunError(
                 f"the run, of {self.created_at.isoformat()}, is stored with a delay of {self.after_seconds:g} s, which it cannot "
@@ -168,12 +169,13 @@ class Collection(Generic[R]):
     async def get(self, key: str) -> R | None:
         """Return a record; None if there is none."""
         item = await self._store.aget(self._namespace, key)
-        return None if item is None else self._kind.model_validate(item.value)
+        return None if item is None else self._kind.model_validate(self._checked(item))
 
     async def put(self, record: R) -> None:
         """Store a record, replacing one with the same key."""
-        record.updated_at = _now()
-        await self._store.aput(self._namespace, record.key, record.model_dump(mode="json"), index=False)
+        record.updated_at = _current_time()
+        value = {**record.model_dump(mode="json"), FORMAT_KEY: FORMAT}
+        await self._store.aput(self._namespace, record.key, value, index=False)
 
     async def delete(self, key: str) -> None:
         """Delete a record."""
@@ -193,10 +195,15 @@ class Collection(Generic[R]):
         matching = [one for one in found if (metadata or {}).items() <= one.metadata.items()] if metadata else found
         return sorted(matching, key=lambda one: (one.created_at, one.key), reverse=True)
 
+    def _checked(self, item: Item) -> PlainDict:
+        what = f"The record {item.key} of `{self._namespace[1]}`"
+        check_format(item.value.get(FORMAT_KEY), what, "Give the server its own database.")
+        return item.value
+
     def _read(self, item: Item) -> R | None:
         """Return a record; None, with a warning, if it cannot be read: the others still count."""
         try:
-            return self._kind.model_validate(item.value)
+            return self._kind.model_validate(self._checked(item))
         except ValidationError as error:
             faults = "; ".join(fault_text(fault) for fault in error.errors())
             _logger.warning(

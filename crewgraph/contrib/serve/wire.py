@@ -102,7 +102,7 @@ def error_of(error: BaseException) -> PlainDict:
 def state_of_snapshot(snapshot: StateSnapshot) -> PlainDict:
     """Return a state in the form of the protocol."""
     interrupts = [interrupt for task in snapshot.tasks for interrupt in task.interrupts]
-    checkpoint, parent = _place(snapshot.config), _place(snapshot.parent_config)
+    checkpoint, parent = _shown_place(snapshot.config), _shown_place(snapshot.parent_config)
     return {
         "values": plain_json(snapshot.values),
         "next": list(snapshot.next),
@@ -129,7 +129,7 @@ def state_of_snapshot(snapshot: StateSnapshot) -> PlainDict:
     }
 
 
-def _place(config: Any) -> PlainDict | None:
+def _shown_place(config: Any) -> PlainDict | None:
     if config is None:
         return None
     place: PlainMapping = config.get("configurable") or {}

@@ -1,12 +1,18 @@
-"""Snapshots of running crews, flows and agents, stored as text in a folder or an SQLite file.
+"""Checkpoints from which another process continues a run of a crew, a flow or an agent: a view of the checkpointer.
 
-A checkpointer (`crewgraph.storage.checkpoints`) stores the run itself; a snapshot identifies that run, its progress and its
-definition.
+The checkpointer (`crewgraph.storage.checkpoints`) stores the runs; beside them it stores what ran, as data. A checkpoint is an
+address: the database, the thread, and how far its run had come.
 """
 
-from crewgraph.contrib.snapshots.config import CheckpointConfig, CheckpointEventType, apply_checkpoint
-from crewgraph.contrib.snapshots.providers import BaseProvider, JsonProvider, SqliteProvider, detect_provider
-from crewgraph.contrib.snapshots.runtime_state import RuntimeState
+from crewgraph.contrib.snapshots.config import (
+    BaseProvider,
+    CheckpointConfig,
+    CheckpointEventType,
+    JsonProvider,
+    SqliteProvider,
+    apply_checkpoint,
+)
+from crewgraph.contrib.snapshots.recording import RuntimeState
 
 __all__ = [
     "BaseProvider",
@@ -16,5 +22,4 @@ __all__ = [
     "RuntimeState",
     "SqliteProvider",
     "apply_checkpoint",
-    "detect_provider",
 ]

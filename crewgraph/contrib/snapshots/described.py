@@ -17,7 +17,6 @@ from crewgraph.definitions.base import Definition, run_fields
 from crewgraph.definitions.placeholders import TemplatedDefinition
 from crewgraph.errors import DefinitionError
 from crewgraph.flow.flow import Flow
-from crewgraph.former_names import current_name
 from crewgraph.llm.base import BaseLLM
 from crewgraph.redaction import is_secret_name, redact, redact_text, secret_variables
 from crewgraph.schema import PlainDict, PlainMapping
@@ -64,7 +63,7 @@ class _Writer:
     def plain(self, value: Any, where: str, shown: Any) -> Any:
         """Describe a value; `shown` is the same without secrets."""
         if isinstance(value, Enum):
-            return {_NAME: f"{_qualified_name(type(value))}.{value.name}"}
+            return {_NAME: f"{_class_path(type(value))}.{value.name}"}
         if isinstance(value, SecretStr):
             return _secret_described(value.get_secret_value(), where)
         if isinstance(value, str):
@@ -82,10 +81,10 @@ class _Writer:
         return self._name_or_reference(value, where)
 
     def _name_or_reference(self, value: Any, where: str) -> Any:
-        if (name := _name(value)) is not None:
+        if (name := _importable_name(value)) is not None:
             return {_NAME: name}
         kind = value.__class__
-        if issubclass(kind, _DESCRIBED) and _loaded(_qualified_name(kind)) is kind:
+        if issubclass(kind, _DESCRIBED) and _loaded(_class_path(kind)) is kind:
             return {_REF: self._thing(value, where)}
         return {_LOST: f"`{where}` ({kind.__name__})"}
 
@@ -100,10 +99,11 @@ class _Writer:
             return self._indices[id(value)]
         index = self._indices[id(value)] = len(self.things)
         self._references.append(value)
-        thing = {"class": _qualified_name(type(value)), "fields": dict[str, Any]()}
+        thing = {"class": _class_path(type(value)), "fields": dict[str, Any]()}
         self.things.append(thing)
         thing["fields"] = {
-            name: self.plain(item, f"{where}.{name}", redact(item, name)) for name, item in _arguments(value).items()
+            name: self.plain(item, f"{where}.{name}", redact(item, name))
+            for name, item in _constructor_arguments(value).items()
         }
         return index
 
@@ -117,7 +117,7 @@ def _secret_described(value: str, where: str) -> PlainDict:
     """Describe a secret by the environment variables that hold it; without them it is missing."""
     parts: list[Any] = [value]
     for text, name in _variables_in(value):
-        marked = [_split(part, text, {_VARIABLE: name}) if isinstance(part, str) else [part] for part in parts]
+        marked = [_marked(part, text, {_VARIABLE: name}) if isinstance(part, str) else [part] for part in parts]
         parts = [piece for pieces in marked for piece in pieces]
     rest = "".join(part for part in parts if isinstance(part, str))
     is_harmless = _PREFIX.fullmatch(rest) is not None or ("://" in rest and redact_text(rest) == rest)
@@ -136,7 +136,7 @@ def _variables_in(secret: str) -> list[tuple[str, str]]:
     return sorted(found, key=lambda item: (-len(item[0]), item))
 
 
-def _split(text: str, part: str, mark: PlainDict) -> list[Any]:
+def _marked(text: str, part: str, mark: PlainDict) -> list[Any]:
     """Return a text in pieces, with a mark in the place of each occurrence of one part."""
     pieces: list[Any] = []
     for piece in text.split(part):
@@ -144,21 +144,21 @@ def _split(text: str, part: str, mark: PlainDict) -> list[Any]:
     return [piece for piece in pieces[:-1] if piece != ""]
 
 
-def _arguments(value: "BaseModel | BaseLLM | Flow") -> PlainDict:
+def _constructor_arguments(value: "BaseModel | BaseLLM | Flow") -> PlainDict:
     if isinstance(value, Flow):  # the class is the definition, and the state belongs to the run
         return {"name": value.name} if isinstance(value.name, str) else {}
-    return _fields(value) if isinstance(value, BaseModel) else _attributes(value)
+    return _set_fields(value) if isinstance(value, BaseModel) else _llm_attributes(value)
 
 
-def _fields(value: BaseModel) -> dict[str, Any]:
+def _set_fields(value: BaseModel) -> dict[str, Any]:
     """Return the fields that were set on a model."""
     left_out: frozenset[str] = _LEFT_OUT | run_fields(type(value)) if isinstance(value, Definition) else frozenset()
     fields = {**(value.model_extra or {})}
     for name, field in type(value).model_fields.items():
         item = getattr(value, name)
-        if name in left_out or field.exclude or (name not in value.model_fields_set and _is_default(item, field)):
+        if name in left_out or field.exclude or (name not in value.model_fields_set and _equals_default(item, field)):
             continue
-        if isinstance(item, type) and _name(item) is None and not field.is_required():
+        if isinstance(item, type) and _importable_name(item) is None and not field.is_required():
             continue  # generated from a signature, and generated again on restore
         fields[field.alias or name] = (
             value.template(name) if isinstance(value, TemplatedDefinition) and isinstance(item, str) else item
@@ -166,14 +166,14 @@ def _fields(value: BaseModel) -> dict[str, Any]:
     return fields
 
 
-def _is_default(value: Any, field: Any) -> bool:
+def _equals_default(value: Any, field: Any) -> bool:
     if field.is_required():
         return False
     default = field.get_default(call_default_factory=True, validated_data={})
     return value is default or (isinstance(value, (list, dict, str, int, float, bool)) and value == default)
 
 
-def _attributes(value: BaseLLM) -> dict[str, Any]:
+def _llm_attributes(value: BaseLLM) -> dict[str, Any]:
     """Return the public attributes of a language model."""
     attributes = {name: item for name, item in vars(value).items() if not name.startswith("_")}
     own_key = vars(value).get(
@@ -217,12 +217,12 @@ class _Reader:
                 if not _is_left_to_the_class(name, item)
             }
             try:
-                self._objects[index] = _construct(kind, fields)
+                self._objects[index] = _instance_of(kind, fields)
             except ValidationError as error:
                 missing = [item[_SECRET] for name, item in thing["fields"].items() if _is_left_to_the_class(name, item)]
                 if not missing:
                     raise
-                raise _missing(" and ".join(missing)) from error
+                raise _missing_secret(" and ".join(missing)) from error
         return self._objects[index]
 
 
@@ -235,7 +235,7 @@ def _secret(plain: PlainMapping) -> str:
     parts: list[Any] = plain.get("parts") or []
     values = [part if isinstance(part, str) else os.environ.get(part[_VARIABLE]) for part in parts]
     if not parts:
-        raise _missing(plain[_SECRET])
+        raise _missing_secret(plain[_SECRET])
     if None in values:
         names = [part[_VARIABLE] for part in parts if not isinstance(part, str) and part[_VARIABLE] not in os.environ]
         raise DefinitionError(
@@ -245,14 +245,14 @@ def _secret(plain: PlainMapping) -> str:
     return "".join(value for value in values if value is not None)
 
 
-def _missing(where: str) -> DefinitionError:
+def _missing_secret(where: str) -> DefinitionError:
     return DefinitionError(
         f"{where} is a secret, which was not stored. Resume the run with your program's own definition, which has it: "
         "`crew.kickoff(from_checkpoint=config)`. Next time take it from an environment variable, whose name is stored"
     )
 
 
-def _construct(kind: type[Any], fields: dict[str, Any]) -> Any:
+def _instance_of(kind: type[Any], fields: dict[str, Any]) -> Any:
     if issubclass(kind, BaseLLM):
         return _llm(kind, fields)
     if not issubclass(kind, Flow):
@@ -272,15 +272,15 @@ def _llm(kind: type[BaseLLM], fields: dict[str, Any]) -> BaseLLM:
     return llm
 
 
-def _qualified_name(value: Any) -> str:
+def _class_path(value: Any) -> str:
     return f"{value.__module__}:{value.__qualname__}"
 
 
-def _name(value: Any) -> str | None:
+def _importable_name(value: Any) -> str | None:
     """Return the name by which an object can be imported; None if there is none."""
     for item in (value, getattr(value, "func", None)):  # a `@tool` tool has the name of its function
         if isinstance(getattr(item, "__qualname__", None), str) and isinstance(getattr(item, "__module__", None), str):
-            name = _qualified_name(item)
+            name = _class_path(item)
             if _loaded(name) is value:
                 return name
     return None
@@ -300,7 +300,6 @@ def _import(name: str) -> Any:
     Raises:
         DefinitionError: If it cannot be imported.
     """
-    name = current_name(name)
     module = name.partition(":")[0]
     try:
         importlib.import_module(module)

@@ -1,34 +1,33 @@
-"""Records snapshots of crews, flows and agents while they run."""
+"""Makes checkpoints of crews, flows and agents while they run: addresses in the databases of their runs."""
 
 import threading
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
-from pydantic import BaseModel
+from langgraph.checkpoint.base import empty_checkpoint
+from pydantic import BaseModel, PrivateAttr, RootModel
 
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.contrib.snapshots.config import CheckpointConfig, config_of
-from crewgraph.contrib.snapshots.runtime_state import RuntimeState
-from crewgraph.core.loops.bridge import call
+from crewgraph.contrib.snapshots.config import Address, CheckpointConfig, config_of
+from crewgraph.contrib.snapshots.described import describe_definition
 from crewgraph.crew import Crew
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew.crew import agents_of
-from crewgraph.disk import PRIVATE, replace_file
-from crewgraph.errors import StorageError
 from crewgraph.events.base import BaseEvent, brief
 from crewgraph.events.bus import RUNTIME_STATE, crewai_event_bus
-from crewgraph.events.checkpoint import CheckpointPrunedEvent
+from crewgraph.events.checkpoint import CheckpointCompletedEvent, CheckpointPrunedEvent, CheckpointStartedEvent
+from crewgraph.events.event_record import EventRecord
 from crewgraph.events.lineage import ENDS, STARTS, scope_event
 from crewgraph.events.llm import LLMStreamChunkEvent
 from crewgraph.events.stream_context import CONTEXT_LISTENERS
 from crewgraph.events.task import TaskCompletedEvent
-from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.run_hooks import SnapshotOrigin
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.schema import PlainDict, PlainMapping
@@ -36,23 +35,26 @@ from crewgraph.scoped import restoring
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = [
+    "DEFINITION",
     "CrewRecording",
     "FlowRecording",
     "KickoffPoint",
     "Recording",
-    "SnapshotRecorder",
+    "RuntimeState",
     "agent_kickoff",
     "run_saver",
     "saver_at",
 ]
 
-_log = redacted_logger("crewgraph")
+DEFINITION = "crewgraph_definition"
+"""The namespace, in a run's thread, of what ran; also the key of its metadata."""
+
 _lock = threading.Lock()
 _savers: dict[Path, SqliteCheckpointer] = {}
 
 
 def run_saver(checkpoint: CheckpointSettings | bool) -> SqliteCheckpointer:
-    """Return the run database next to the snapshots of a `checkpoint` field, opened once per process.
+    """Return the run database of a `checkpoint` field, opened once per process.
 
     Raises:
         StorageError: If it cannot be opened.
@@ -73,104 +75,161 @@ def saver_at(file: Path) -> SqliteCheckpointer:
         return _savers[path]
 
 
-def _database_of(saver: object) -> str | None:
-    """Return the file of a checkpointer; None if it has none."""
-    return str(saver.path) if isinstance(saver, SqliteCheckpointer) and saver.path is not None else None
+class RuntimeState(RootModel[list[Any]]):
+    """What runs with checkpoints, and its events so far; listeners with a third parameter get it."""
+
+    root: list[Any]
+    """The crew, flow or agent."""
+
+    _event_record: EventRecord = PrivateAttr(default_factory=EventRecord)
+    _recorder: "_Recorder | None" = PrivateAttr(default=None)
+
+    @property
+    def event_record(self) -> EventRecord:
+        """The events so far."""
+        return self._event_record
+
+    def checkpoint(self, location: str) -> str:
+        """Make a checkpoint.
+
+        Args:
+            location: The location of the run, as its `CheckpointConfig` names it.
+
+        Returns:
+            The address, for `restore_from`.
+
+        Raises:
+            ValueError: If nothing runs, or the run is stored elsewhere.
+        """
+        recorder = self._recorder
+        if recorder is None or recorder.config.location != location:
+            where = "nothing runs" if recorder is None else f"the run is stored in {recorder.config.location!r}"
+            raise ValueError(f"{where}, so no checkpoint can be made in {location!r}. Give it to `CheckpointConfig`")
+        return recorder.record(None)
+
+    async def acheckpoint(self, location: str) -> str:
+        """Async version of `checkpoint`."""
+        return self.checkpoint(location)
+
+    @classmethod
+    def from_checkpoint(cls, config: CheckpointSettings, **kwargs: object) -> Self:
+        """Restore what ran, as `Crew.from_checkpoint` does; `kwargs` are ignored."""
+        from crewgraph.contrib.snapshots.restore import restore
+
+        return cls([restore(None, config)])
+
+    @classmethod
+    async def afrom_checkpoint(cls, config: CheckpointSettings, **kwargs: object) -> Self:
+        """Async version of `from_checkpoint`."""
+        return cls.from_checkpoint(config, **kwargs)
 
 
-class SnapshotRecorder:
-    """Writes a snapshot for each event that a config names.
+@dataclass(kw_only=True)
+class _Recorder:
+    """Makes a checkpoint for each event that a config names.
 
     Args:
-        config: The events, and where snapshots are stored.
+        config: The events, and where the run is stored.
         entity: The crew, flow or agent.
-        point: Returns the run's identity and progress; called for each snapshot.
-        origin: The branch, and the snapshot that precedes the first one.
+        saver: The checkpointer of the run.
+        thread: The thread of the run.
+        inputs: The inputs of the run.
+        origin: The branch, and the checkpoint that the run continues from.
         concerns: Filters events; None accepts all.
     """
 
-    def __init__(
-        self,
-        config: CheckpointConfig,
-        entity: object,
-        point: Callable[[], PlainDict],
-        origin: tuple[str, str | None],
-        concerns: Callable[[Any, BaseEvent], bool] | None = None,
-    ) -> None:
-        self._config, self._point, self._concerns = config, point, concerns
-        self._state = RuntimeState([entity])
-        self._state.provider = config.provider
-        self._state.continue_from(*origin)
+    config: CheckpointConfig
+    entity: Any
+    saver: object
+    thread: str
+    inputs: PlainMapping
+    origin: tuple[str, str | None]
+    concerns: Callable[[Any, BaseEvent], bool] | None = None
+
+    def __post_init__(self) -> None:
+        self.state = RuntimeState([self.entity])
+        self.state._recorder = self  # pyright: ignore[reportPrivateUsage]
+        self._branch, self._parent = self.origin
+        self._made = 0
         self._lock = threading.RLock()
 
-    @property
-    def state(self) -> RuntimeState:
-        """The running entity, with the events so far."""
-        return self._state
+    def reached(self) -> str:
+        """Return how far the run has come; see `Address`."""
+        return ""
 
     def wants(self, event_type: type[BaseEvent], /) -> bool:
         """See `ContextListener`."""
-        kind: object = event_type.model_fields["type"].default
-        if kind in self._config.trigger_events or kind in STARTS or kind in ENDS:
+        kind = str(event_type.model_fields["type"].default)
+        if kind in self.config.trigger_events or kind in STARTS or kind in ENDS:
             return True
         return (
-            self._config.trigger_all
-            and not issubclass(event_type, LLMStreamChunkEvent)
-            and not _is_checkpoint_event(str(kind))
+            self.config.trigger_all and not issubclass(event_type, LLMStreamChunkEvent) and not _is_of_checkpoint(kind)
         )
 
-    def on_event(self, source: object, event: BaseEvent, /) -> None:
+    def on_event(self, source: Any, event: BaseEvent, /) -> None:
         """See `ContextListener`."""
-        if _is_checkpoint_event(event.type):
+        if _is_of_checkpoint(event.type):
             return
+        if source is self.entity and event.type in ("crew_kickoff_started", "lite_agent_execution_started"):
+            is_crew = isinstance(source, Crew)
+            source.checkpoint_kickoff_event_id = scope_event() if is_crew else event.event_id
         with self._lock:
-            self._state.event_record.add(event)
-            triggered = self._config.trigger_all or event.type in self._config.trigger_events
-            if triggered and (self._concerns is None or self._concerns(source, event)):
-                self._record(event.type)
+            self.state.event_record.add(event)
+            triggered = self.config.trigger_all or event.type in self.config.trigger_events
+            if triggered and (self.concerns is None or self.concerns(source, event)):
+                self.record(event.type)
 
     def begin(self) -> None:
-        """Record that the run has started, so that it can continue even if it stops before its first snapshot."""
-        path = self._config.begun
-        data = self._state.set_progress([self._point()]).model_dump_json()
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(path, data, mode=PRIVATE)
+        """Store what runs, so that it can continue even if it stops before its first checkpoint."""
+        database = self.saver.path if isinstance(self.saver, SqliteCheckpointer) else None
+        run = {
+            "entity_type": self.entity.entity_type,
+            "definition": describe_definition(self.entity),
+            "thread": self.thread,
+            "database": database,
+            "inputs": dict(self.inputs),
+            "branch": self._branch,
+            "parent": self._parent,
+        }
+        checkpoint: Any = {**empty_checkpoint(), "channel_values": {"run": run}, "channel_versions": {"run": "1"}}
+        place: Any = {"configurable": {"thread_id": self.thread, "checkpoint_ns": DEFINITION}}
+        metadata: Any = {"source": "input", "step": -1, "parents": {}, DEFINITION: True}
+        saver_at(self.config.runs).put(place, checkpoint, metadata, {"run": "1"})
 
-    def _record(self, trigger: str) -> None:
-        try:
-            self._state.set_progress([self._point()], trigger).checkpoint(self._config.location)
-        except StorageError as error:
-            _log.warning("%s; the run continues", error)  # the run itself is stored in its database
-            return
-        max_checkpoints, branch = self._config.max_checkpoints, self._state.branch
-        if max_checkpoints is None or max_checkpoints < 1:
-            return
-        try:
-            removed = call(self._config.provider.prune, self._config.location, max_checkpoints, branch=branch)
-        except (OSError, StorageError) as error:
-            _log.warning("Earlier checkpoints could not be removed; the run continues: %s", error)
-            return
-        if removed:
-            event = CheckpointPrunedEvent(
-                location=self._config.location,
-                provider=type(self._config.provider).__name__,
-                trigger=trigger,
-                branch=branch,
-                parent_id=self._state.parent_id,
-                removed_count=removed,
-                max_checkpoints=max_checkpoints,
+    def record(self, trigger: str | None) -> str:
+        """Make a checkpoint and return its address."""
+        start, reached = time.perf_counter(), self.reached()
+        fields: PlainDict = {
+            "provider": type(self.config.provider).__name__,
+            "trigger": trigger,
+            "branch": self._branch,
+            "parent_id": self._parent,
+        }
+        crewai_event_bus.emit(self.config, CheckpointStartedEvent(location=self.config.location, **fields))
+        address = str(Address(self.config.runs, self.thread, reached))
+        self._made, self._parent = self._made + 1, address
+        duration_ms = (time.perf_counter() - start) * 1000
+        completed = CheckpointCompletedEvent(location=address, checkpoint_id=address, duration_ms=duration_ms, **fields)
+        crewai_event_bus.emit(self.config, completed)
+        kept = self.config.max_checkpoints
+        if kept is not None and 0 < kept < self._made and isinstance(self.saver, SqliteCheckpointer):
+            self.saver.prune([self.thread], count=kept, shrink=False)
+            fields["parent_id"] = address
+            pruned = CheckpointPrunedEvent(
+                location=self.config.location, removed_count=1, max_checkpoints=kept, **fields
             )
-            crewai_event_bus.emit(self._config, event)
+            crewai_event_bus.emit(self.config, pruned)
+        return address
 
 
-def _is_checkpoint_event(kind: str) -> bool:
+def _is_of_checkpoint(kind: str) -> bool:
     return kind.startswith("checkpoint_")
 
 
 class Recording(restoring):
     """Context manager in which recorders receive all events; a `RunObserver`."""
 
-    def __init__(self, recorders: Sequence[SnapshotRecorder]) -> None:
+    def __init__(self, recorders: Sequence[_Recorder]) -> None:
         self._recorders = recorders
 
     def __enter__(self) -> None:
@@ -180,8 +239,25 @@ class Recording(restoring):
         self._tokens = CONTEXT_LISTENERS.set((*CONTEXT_LISTENERS.get(), *self._recorders)), RUNTIME_STATE.set(state)
 
 
+@dataclass(kw_only=True)
+class _CrewRecorder(_Recorder):
+    tasks: Mapping[int, str]
+    """The channel of each task, by the id of the object."""
+
+    last: str
+    """The channel of the task that completed last."""
+
+    def reached(self) -> str:
+        return self.last
+
+    def on_event(self, source: Any, event: BaseEvent, /) -> None:
+        if isinstance(event, TaskCompletedEvent):
+            self.last = self.tasks.get(id(event.task), self.last)
+        super().on_event(source, event)
+
+
 class CrewRecording(Recording):
-    """Records snapshots of a crew's run, for the crew or its agents."""
+    """Makes checkpoints of a crew's run, for the crew or its agents."""
 
     def __init__(
         self,
@@ -191,72 +267,31 @@ class CrewRecording(Recording):
         inputs: PlainMapping,
         origin: SnapshotOrigin | None,
     ) -> None:
-        branch, parent, outputs = origin or ("main", None, {})
-        self._crew, self._inputs = crew, inputs
-        progress = _CrewProgress(place, tasks, inputs, outputs)
-        super().__init__(list(_crew_recorders(crew, progress, (branch, parent))))
-
-    def __enter__(self) -> None:
+        branch, parent, last = origin or ("main", None, "")
+        run = partial(
+            _CrewRecorder,
+            entity=crew,
+            saver=place.checkpointer,
+            thread=str(place.shown_thread),
+            inputs=inputs,
+            origin=(branch, parent),
+            tasks={id(binding.task): binding.slug for binding in tasks},
+            last=last,
+        )
+        super().__init__([] if place.checkpointer is False else list(_crew_recorders(crew, run)))
         if self._recorders:
-            self._crew.checkpoint_inputs, self._crew.checkpoint_train = dict(self._inputs), self._crew.training
-        super().__enter__()
+            crew.checkpoint_inputs, crew.checkpoint_train = dict(inputs), crew.training
 
 
-class _CrewProgress:
-    """The progress of a crew's run."""
-
-    def __init__(
-        self, place: RunPlace, tasks: Sequence[TaskBinding], inputs: PlainMapping, outputs: Mapping[str, object]
-    ) -> None:
-        self._place, self._inputs, self._outputs = place, dict(inputs), dict(outputs)
-        self._tasks = {id(binding.task): binding for binding in tasks}
-
-    def update(self, event: BaseEvent) -> None:
-        """Update the progress from an event."""
-        if isinstance(event, TaskCompletedEvent) and (binding := self._tasks.get(id(event.task))) is not None:
-            self._outputs[binding.slug] = binding.labelled(event.output.to_plain())
-
-    def point(self) -> PlainDict:
-        """Return the run's identity and current progress."""
-        return {
-            "thread_id": self._place.shown_thread,
-            "database": _database_of(self._place.checkpointer),
-            "inputs": self._inputs,
-            "outputs": dict(self._outputs),
-        }
-
-
-class _CrewRecorder(SnapshotRecorder):
-    """Tracks a crew's progress, including events that no snapshot is written for."""
-
-    def __init__(
-        self,
-        progress: _CrewProgress,
-        crew: Crew,
-        config: CheckpointConfig,
-        concerns: Any,
-        origin: tuple[str, str | None],
-    ) -> None:
-        super().__init__(config, crew, progress.point, origin, concerns)
-        self._progress, self._crew = progress, crew
-
-    def on_event(self, source: object, event: BaseEvent, /) -> None:
-        self._progress.update(event)
-        if event.type == "crew_kickoff_started" and source is self._crew:
-            self._crew.checkpoint_kickoff_event_id = scope_event()
-        super().on_event(source, event)
-
-
-def _crew_recorders(crew: Crew, progress: _CrewProgress, origin: tuple[str, str | None]) -> Generator[SnapshotRecorder]:
+def _crew_recorders(crew: Crew, run: Callable[..., _Recorder]) -> Generator[_Recorder]:
     agents = agents_of(crew)
-    config = config_of(crew.checkpoint)
-    if config is not None:
+    if (config := config_of(crew.checkpoint)) is not None:
         excluded = [agent for agent in agents if agent.checkpoint is False]
-        yield _CrewRecorder(progress, crew, config, partial(_is_of_others, excluded), origin)
+        yield run(config=config, concerns=partial(_is_of_others, excluded))
         return
     for agent in agents:
         if (agent_config := config_of(agent.checkpoint)) is not None:
-            yield _CrewRecorder(progress, crew, agent_config, partial(_is_of, [agent]), origin)
+            yield run(config=agent_config, concerns=partial(_is_of, [agent]))
 
 
 def _is_of_others(agents: Sequence[BaseAgentDefinition], source: object, event: BaseEvent) -> bool:
@@ -268,30 +303,39 @@ def _is_of(agents: Sequence[BaseAgentDefinition], source: object, event: BaseEve
     return any(source is agent or event.agent_id == str(agent.id) or owner is agent for agent in agents)
 
 
+@dataclass(kw_only=True)
+class _FlowRecorder(_Recorder):
+    run: FlowRun
+
+    def reached(self) -> str:
+        run, flow = self.run, self.run.flow
+        flow.checkpoint_completed_methods, flow.checkpoint_method_counts = set(run.completed), dict(run.completed)
+        flow.checkpoint_state = _shown_state(run.state)
+        return str(sum(run.completed.values()))
+
+
 class FlowRecording(Recording):
-    """Records snapshots of a flow's run."""
+    """Makes checkpoints of a flow's run."""
 
     def __init__(self, run: FlowRun, saver: object) -> None:
-        self._run, self._saver = run, saver
         flow, config = run.flow, config_of(run.flow.checkpoint)
-        origin = flow.checkpoint_origin or ("main", None)
-        super().__init__([] if config is None else [SnapshotRecorder(config, flow, self._point, origin)])
+        recorders: list[_Recorder] = []
+        if config is not None:
+            recorders = [
+                _FlowRecorder(
+                    config=config,
+                    entity=flow,
+                    saver=saver,
+                    thread=str(run.thread_id),
+                    inputs=brief(run.inputs),
+                    origin=flow.checkpoint_origin or ("main", None),
+                    run=run,
+                )
+            ]
+        super().__init__(recorders)
 
-    def _point(self) -> dict[str, object]:
-        run, flow = self._run, self._run.flow
-        flow.checkpoint_completed_methods, flow.checkpoint_method_counts = set(run.completed), dict(run.completed)
-        flow.checkpoint_state = _plain(run.state)
-        return {
-            "thread_id": run.thread_id,
-            "database": _database_of(self._saver),
-            "inputs": brief(run.inputs),
-            "executions": sum(run.completed.values()),
-            "completed": dict(run.completed),
-            "state": flow.checkpoint_state,
-        }
 
-
-def _plain(state: Any) -> dict[str, object]:
+def _shown_state(state: Any) -> dict[str, object]:
     """Return a state as plain data for inspection; the stored run holds the full state."""
     return state.model_dump(mode="json") if isinstance(state, BaseModel) else brief(dict(state or {}))
 
@@ -308,19 +352,10 @@ class KickoffPoint:
     parent_id: str | None
 
 
-class _AgentRecorder(SnapshotRecorder):
-    """Also records the event with which the kickoff started."""
-
-    def on_event(self, source: Any, event: BaseEvent, /) -> None:
-        if event.type == "lite_agent_execution_started" and source is self.state.root[0]:
-            source.checkpoint_kickoff_event_id = event.event_id
-        super().on_event(source, event)
-
-
 def agent_kickoff(
     agent: BaseAgentDefinition, start: KickoffPoint | None, inputs: PlainMapping
 ) -> tuple[RunPlace | None, Recording | None]:
-    """Return where a standalone kickoff is stored and what records its snapshots; None for either that is not configured.
+    """Return where a standalone kickoff is stored and what makes its checkpoints; None for either that is not configured.
 
     Args:
         agent: The agent.
@@ -334,8 +369,11 @@ def agent_kickoff(
         saver = saver_at(config.runs)
     else:
         return None, None
-    place = RunPlace(checkpointer=saver, thread_id=point.thread_id or str(uuid4()), detached=True)
+    thread = point.thread_id or str(uuid4())
+    place = RunPlace(checkpointer=saver, thread_id=thread, detached=True)
     if config is None:
         return place, None
-    progress = {"thread_id": place.thread_id, "database": _database_of(saver), "inputs": dict(inputs)}
-    return place, Recording([_AgentRecorder(config, agent, lambda: progress, (point.branch, point.parent_id))])
+    origin = (point.branch, point.parent_id)
+    return place, Recording(
+        [_Recorder(config=config, entity=agent, saver=saver, thread=thread, inputs=inputs, origin=origin)]
+    )

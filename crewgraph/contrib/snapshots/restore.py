@@ -1,27 +1,35 @@
-"""Restores crews, flows and agents from snapshots."""
+"""Restores crews, flows and agents from checkpoints."""
 
-from collections.abc import Mapping
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
+from uuid import uuid4
 
-from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
-
-from crewgraph.agent import BaseAgent
 from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.state import INPUTS
-from crewgraph.contrib.snapshots.config import CheckpointConfig, as_config
-from crewgraph.contrib.snapshots.recording import KickoffPoint, saver_at
-from crewgraph.contrib.snapshots.runtime_state import RuntimeState, read_snapshot, run_in
-from crewgraph.core.operations import Program, Saving
+from crewgraph.contrib.snapshots.config import Address, as_config
+from crewgraph.contrib.snapshots.described import recreate_definition
+from crewgraph.contrib.snapshots.recording import DEFINITION, KickoffPoint, saver_at
+from crewgraph.core.operations import Program, Saving, drive
 from crewgraph.core.resources import RunResources
 from crewgraph.crew import Crew
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.run_options import RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
-from crewgraph.errors import RunError
+from crewgraph.errors import RunError, StorageError, UnknownRun
+from crewgraph.events.bus import crewai_event_bus
+from crewgraph.events.checkpoint import (
+    CheckpointForkCompletedEvent,
+    CheckpointForkStartedEvent,
+    CheckpointRestoreCompletedEvent,
+    CheckpointRestoreFailedEvent,
+    CheckpointRestoreStartedEvent,
+)
 from crewgraph.flow.flow import Flow
 from crewgraph.runtime.crew.kickoff import CrewRun, validate_inputs
 from crewgraph.runtime.crew.results import check_stored
@@ -32,216 +40,261 @@ from crewgraph.runtime.runs.crew_fork import ForkRequest, ForkStart
 from crewgraph.runtime.runs.flow_history import flow_steps, fork_program
 from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.storage import checkpointer_for
-from crewgraph.runtime.runs.stored_run import StoredCrewRun
+from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_past
 from crewgraph.runtime.streaming.crew_audience import CrewAudience
 from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["restore", "restore_into"]
 
+_Kind = Literal["crew", "flow", "agent"]
 
-def restore(kind: type[Any], config: CheckpointSettings, branch: str | None = None) -> Any:
-    """Create a crew, flow or agent from a snapshot; see `Crew.from_checkpoint` and `Crew.fork`.
+
+@dataclass(frozen=True)
+class _Point:
+    """The point from which a run continues."""
+
+    address: Address
+    run: PlainMapping
+    """What the recorder of the run stored when it began."""
+
+    branch: str
+    forks: bool = False
+    """Whether a new run begins there in any case."""
+
+    @property
+    def thread(self) -> str:
+        return self.run["thread"]
+
+    @property
+    def reached(self) -> str | None:
+        return self.address.reached
+
+    @property
+    def name(self) -> str:
+        return str(self.address._replace(thread=self.thread))
+
+    @property
+    def saver(self) -> Any:
+        """The checkpointer of the run; None if its file is gone, or it has none."""
+        file = self.run["database"]
+        return saver_at(Path(file)) if file is not None and Path(file).is_file() else None
+
+
+def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | None = None) -> Any:
+    """Create a crew, flow or agent from a checkpoint; see `Crew.from_checkpoint` and `Crew.fork`.
 
     Args:
-        kind: The class.
-        config: Selects the snapshot.
+        kind: The class; None for whatever ran.
+        config: Selects the checkpoint.
         branch: None to continue the run; else the branch of a new run, "" to generate its name.
     """
-    settings = as_config(config)
-    if issubclass(kind, Flow):
-        return _restored_flow(cast("Any", kind), settings, branch)
-    return _restored_crew(kind, settings, branch) if issubclass(kind, Crew) else _restored_agent(kind, settings, branch)
+    entity, point = _entity_and_point(config, None if kind is None else _kind_of(kind), kind)
+    if branch is not None:
+        point = _forked(entity, point, branch)
+    if isinstance(entity, Crew):
+        entity.checkpoint_inputs = dict(point.run["inputs"])
+    _start_next(entity, point)
+    if isinstance(entity, Flow):
+        _show_progress(cast("Flow[Any]", entity), point)
+    return entity
 
 
 def restore_into(entity: Any, config: CheckpointSettings) -> None:
-    """Make the next kickoff of a crew, flow or agent continue from a snapshot."""
-    kind = "crew" if isinstance(entity, Crew) else "flow" if isinstance(entity, Flow) else "agent"
-    run, branch, parent = _point_in(as_config(config), kind)
-    if isinstance(entity, Crew):
-        entity.start_next_with(_crew_start(run, branch, parent, forks=False))
-    elif isinstance(entity, Flow):
-        _continue_flow(cast("Flow", entity), run, (branch, parent), forks=False)
-    else:
-        entity.start_next_with(KickoffPoint(run["thread_id"], run["database"], branch, parent))
+    """Make the next kickoff of a crew, flow or agent continue from a checkpoint."""
+    _start_next(entity, _entity_and_point(config, _kind_of(type(entity)))[1])
 
 
-def _point_in(config: CheckpointConfig, kind: str) -> tuple[PlainDict, str, str | None]:
-    """Return a snapshot's run, branch and id."""
-
-    def point_of(document: PlainMapping) -> tuple[PlainDict, str, str | None]:
-        return run_in(document, kind), document["branch"], document["checkpoint_id"]
-
-    return cast("tuple[PlainDict, str, str | None]", read_snapshot(config, point_of))
+def _kind_of(kind: type[Any]) -> _Kind:
+    return "flow" if issubclass(kind, Flow) else "crew" if issubclass(kind, Crew) else "agent"
 
 
-def _restored_agent(kind: type[BaseAgent], config: CheckpointConfig, branch: str | None) -> BaseAgent:
-    agent, state, run, parent = _restored(kind, config, branch, "agent")
-    agent.start_next_with(
-        KickoffPoint(None if branch is not None else run["thread_id"], run["database"], state.branch, parent)
+def _entity_and_point(config: CheckpointSettings, entity_type: _Kind | None, kind: Any = None) -> tuple[Any, _Point]:
+    """Return what ran, recreated if `kind` is given, and the point; emits the events of a restore.
+
+    Raises:
+        ValueError: If there is no such checkpoint, or it is of something else.
+        FileNotFoundError: If its file does not exist.
+        StorageError: If its file cannot be read.
+    """
+    start, settings = time.perf_counter(), as_config(config)
+    name = type(settings.provider).__name__
+    location = settings.location if settings.restore_from is None else str(settings.restore_from)
+    crewai_event_bus.emit(settings, CheckpointRestoreStartedEvent(location=location, provider=name))
+    try:
+        point = _point_at(settings.resolve(), entity_type)
+        wanted = entity_type is None or kind is not None
+        entity = kind() if entity_type == "flow" and kind else _recreated(point.run) if wanted else None
+    except (OSError, ValueError, StorageError) as error:
+        failed = CheckpointRestoreFailedEvent(location=location, provider=name, error=str(error))
+        crewai_event_bus.emit(settings, failed)
+        raise
+    completed = CheckpointRestoreCompletedEvent(
+        location=location,
+        provider=name,
+        checkpoint_id=point.name,
+        branch=point.branch,
+        parent_id=point.run["parent"],
+        duration_ms=(time.perf_counter() - start) * 1000,
     )
-    return agent
+    crewai_event_bus.emit(settings, completed)
+    return entity, point
 
 
-def _restored_crew(kind: type[Crew], config: CheckpointConfig, branch: str | None) -> Crew:
-    crew, state, run, parent = _restored(kind, config, branch, "crew")
-    crew.checkpoint_inputs = run["inputs"]
-    crew.start_next_with(_crew_start(run, state.branch, parent, forks=branch is not None))
-    return crew
+def _recreated(run: PlainMapping) -> Any:
+    return recreate_definition(run["definition"])
 
 
-def _restored(
-    kind: type[Any], config: CheckpointConfig, branch: str | None, entity: str
-) -> tuple[Any, RuntimeState, PlainDict, str | None]:
-    """Return the restored object with its state, its run, and the parent of the next snapshot."""
-
-    def state_and_run(document: Mapping[str, object]) -> tuple[RuntimeState, PlainDict]:
-        run = run_in(document, entity)
-        return RuntimeState.from_document(document), run
-
-    state, run = cast("tuple[RuntimeState, PlainDict]", read_snapshot(config, state_and_run))
-    restored = next(entity for entity in state.root if isinstance(entity, kind))
-    parent = state.parent_id
-    if branch is not None:
-        state.fork(branch or None)
-    return restored, state, run, parent
-
-
-def _crew_start(run: PlainMapping, branch: str, parent: str | None, *, forks: bool) -> Any:
-    return partial(_continued_crew, _CrewPoint(run, branch, parent, forks=forks))
+def _point_at(address: Address, entity_type: _Kind | None) -> _Point:
+    place: Any = {"configurable": {"thread_id": address.thread, "checkpoint_ns": DEFINITION}}
+    found = (
+        next(saver_at(address.file).list(None, filter={DEFINITION: True}, limit=1), None)
+        if address.thread is None
+        else saver_at(address.file).get_tuple(place)
+    )
+    if found is None:
+        of_thread = "" if address.thread is None else f" of thread {address.thread!r}"
+        raise ValueError(f"there is no checkpoint{of_thread} in {str(address.file)!r}")
+    run: PlainDict = found.checkpoint["channel_values"]["run"]
+    if entity_type not in (None, run["entity_type"]):
+        raise ValueError(f"the checkpoint contains no {entity_type}, only: {run['entity_type']}")
+    return _Point(address, run, run["branch"])
 
 
-class _CrewPoint:
-    """The point from which a crew continues."""
+def _forked(entity: object, point: _Point, branch: str) -> _Point:
+    name = branch or f"fork/{point.thread}_{uuid4().hex[:6]}"
+    fields: dict[str, Any] = {"branch": name, "parent_branch": point.branch, "parent_checkpoint_id": point.name}
+    crewai_event_bus.emit(entity, CheckpointForkStartedEvent(**fields))
+    crewai_event_bus.emit(entity, CheckpointForkCompletedEvent(**fields))
+    return _Point(point.address, point.run, name, forks=True)
 
-    def __init__(self, run: PlainMapping, branch: str, parent: str | None, *, forks: bool) -> None:
-        self.thread_id: str | None = run["thread_id"]
-        self.database: str | None = run["database"]
-        self.inputs: PlainDict = run["inputs"]
-        self.outputs: PlainDict = run["outputs"]
-        self.branch, self.parent, self.forks = branch, parent, forks
 
-    def saver(self, crew: Crew, checkpointer: Any) -> object:
-        """Return the checkpointer of the run."""
-        saver = checkpointer if checkpointer is not None else own_saver(crew)
-        if saver is None and self.database is not None and Path(self.database).is_file():
-            return saver_at(Path(self.database))
-        return checkpointer_for(saver)
-
-    def stored(self, thread_id: str) -> StoredCrewRun:
-        """Return the run as of the snapshot; its database may be further along, or no longer have it."""
-        values = {INPUTS: self.inputs, **self.outputs}
-        versions: object = {name: 1 for name in values}
-        checkpoint = {**empty_checkpoint(), "channel_values": values, "channel_versions": versions}
-        config: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
-        return StoredCrewRun(CheckpointTuple(config, cast("Any", checkpoint), {}, None, []))
+def _start_next(entity: Any, point: _Point) -> None:
+    """Make the next kickoff continue from a point."""
+    if isinstance(entity, Crew):
+        entity.start_next_with(partial(_continued_crew, point))
+    elif isinstance(entity, Flow):
+        flow = cast("Flow[Any]", entity)
+        if own_saver(flow) is None and (saver := point.saver) is not None:
+            flow.checkpointer = saver
+        flow.checkpoint_origin = (point.branch, point.name)
+        flow.start_next_with(partial(_continued_flow, point))
+    else:
+        thread = None if point.forks else point.thread
+        entity.start_next_with(KickoffPoint(thread, point.run["database"], point.branch, point.name))
 
 
 def _continued_crew(
-    point: _CrewPoint,
-    crew: Crew,
-    inputs: PlainMapping | None,
-    options: RunOptions,
-    audience: CrewAudience | None,
+    point: _Point, crew: Crew, inputs: PlainMapping | None, options: RunOptions, audience: CrewAudience | None
 ) -> Program[CrewOutput]:
-    thread_id, checkpointer = options.thread_id, options.checkpointer
-    merged = {**point.inputs, **plain_inputs(validate_inputs(inputs or {}))}
     with closing(RunResources()) as opened:
-        saver = point.saver(crew, checkpointer)
-        if thread_id is None and not point.forks and merged == point.inputs and point.thread_id is not None and saver:
-            run = CrewRun(crew, own_place(crew, point.thread_id, saver), "task", opened)
+        saver = options.checkpointer if options.checkpointer is not None else own_saver(crew)
+        source = point.saver
+        saver = checkpointer_for(source if saver is None else saver)
+        past = yield from _past(saver if source is None else source, point)
+        stored = _stored_at(past, point.reached)
+        known: PlainMapping = stored.inputs if stored is not None else point.run["inputs"]
+        merged = {**known, **plain_inputs(validate_inputs(inputs or {}))}
+        last = next(reversed(stored.outputs), "") if stored is not None else ""
+
+        def run_in(thread: str | None) -> CrewRun:
+            return CrewRun(crew, own_place(crew, thread, saver), "task", opened)
+
+        def begun(run: CrewRun) -> CrewRun:
+            run.origin = (point.branch, point.name, last)
+            if audience is not None:
+                audience.start(crew.name, run.place.shown_thread, merged, run.tasks, run.planning)
+            return run
+
+        is_latest = stored is None or {*past[-1].finished} <= {*stored.outputs}
+        if options.thread_id is None and not point.forks and merged == known and is_latest and saver:
+            run = run_in(point.thread)
             yield from run.claim_thread()
-            stored = yield ReadState(run.graph, run.config)
-            if stored.created_at is not None and _is_at(point, stored):
-                run = _begin(run.with_stored_granularity(stored.metadata), point, audience, merged)
-                check_stored(run.steps, stored.values, point.thread_id)
+            state = yield ReadState(run.graph, run.config)
+            if state.created_at is not None:
+                run = begun(run.with_stored_granularity(state.metadata))
+                check_stored(run.steps, state.values, point.thread)
                 return (yield from run.execute(None, merged))
-        run = CrewRun(crew, own_place(crew, thread_id, saver), "task", opened)
-        return (yield from _branched(run, point, merged, audience))
+        run = begun(run_in(options.thread_id))
+        if stored is None or not stored.outputs:
+            run.check_inputs(merged, 0)
+            return (yield from run.execute({INPUTS: merged}, merged))
+        return (yield from _branched(run, stored, merged))
 
 
-def _is_at(point: _CrewPoint, stored: Any) -> bool:
-    """Return whether no task has finished since the snapshot."""
-    done = [name for name, value in stored.values.items() if isinstance(value, dict) and "raw" in value]
-    return set(done) <= set(point.outputs)
+def _past(saver: object, point: _Point) -> Program[Sequence[StoredCrewRun]]:
+    try:
+        return (yield from read_past(saver, point.thread)) if saver else ()
+    except UnknownRun:
+        if saver is not point.saver:
+            raise
+        return ()  # it stopped before its first step
 
 
-def _begin(run: CrewRun, point: _CrewPoint, audience: CrewAudience | None, inputs: PlainMapping) -> CrewRun:
-    run.origin = (point.branch, point.parent, point.outputs)
-    if audience is not None:
-        audience.start(run.crew.name, run.place.shown_thread, inputs, run.tasks, run.planning)
-    return run
+def _stored_at(past: Sequence[StoredCrewRun], reached: str | None) -> StoredCrewRun | None:
+    """Return the run as of the checkpoint after which a task had completed; the latest if none is named, or it is not stored."""
+    if not past:
+        return None
+    if reached == "":
+        return past[0]
+    return next((run for run in past if reached in run.outputs), past[-1])
 
 
-def _branched(run: CrewRun, point: _CrewPoint, inputs: PlainDict, audience: CrewAudience | None) -> Program[CrewOutput]:
-    """Start a new run from the snapshot's outputs."""
-    run = _begin(run, point, audience, inputs)
-    last = run.tasks[-1]
-    pending = [number for number, binding in enumerate(run.tasks) if binding.slug not in point.outputs]
+def _branched(run: CrewRun, stored: StoredCrewRun, inputs: PlainDict) -> Program[CrewOutput]:
+    """Begin a new run with the outputs of a stored one."""
+    # What tasks that were running then wrote is not of this point.
+    stored = StoredCrewRun(stored.checkpoint._replace(pending_writes=[]))
+    last, done = run.tasks[-1], stored.outputs
+    pending = [number for number, binding in enumerate(run.tasks) if binding.slug not in done]
     fork = ForkRequest(
         point=pending[0] if pending else len(run.tasks) - 1,
-        of=point.thread_id,
-        outputs=None
-        if pending
-        else {last.slug: TaskOutput.from_plain(point.outputs[last.slug], last.task.output_pydantic)},
+        of=stored.thread_id,
+        outputs=None if pending else {last.slug: TaskOutput.from_plain(done[last.slug], last.task.output_pydantic)},
         inputs=inputs,
         thread_id=run.place.thread_id,
         checkpointer=run.place.checkpointer,
     )
-    fork_start = ForkStart(run.tasks, point.stored(point.thread_id or ""), fork, inputs)
-    run.check_inputs(inputs, len(fork_start.outputs))
-    if not fork_start.outputs:
+    start = ForkStart(run.tasks, stored, fork, inputs)
+    run.check_inputs(inputs, len(start.outputs))
+    if not start.outputs:
         return (yield from run.execute({INPUTS: inputs}, inputs))
-    config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: point.thread_id}}
-    yield Saving(run.graph, "bulk_update_state", config, [fork_start.updates()])
-    for binding, output in zip(run.tasks, fork_start.outputs, strict=False):
+    config = {**run.config, "metadata": {**run.config.get("metadata", {}), FORKED_FROM: stored.thread_id}}
+    yield Saving(run.graph, "bulk_update_state", config, [start.updates()])
+    for binding, output in zip(run.tasks, start.outputs, strict=False):
         binding.task.output = output
     return (yield from run.execute(None, inputs))
 
 
-@dataclass(frozen=True)
-class _FlowPoint:
-    """The point from which a flow continues."""
-
-    run: PlainMapping
-    forks: bool
-
-
-def _restored_flow(kind: "type[Flow]", config: CheckpointConfig, branch: str | None) -> "Flow":
-    flow = kind()
-    run, origin_branch, parent = _point_in(config, "flow")
-    if branch is not None:
-        state = RuntimeState([flow])
-        state.continue_from(origin_branch, parent)
-        state.fork(branch or None)
-        origin_branch = state.branch
-    _continue_flow(flow, run, (origin_branch, parent), forks=branch is not None)
-    flow.checkpoint_completed_methods = set(run["completed"])
-    flow.checkpoint_method_counts, flow.checkpoint_state = dict(run["completed"]), run["state"]
-    flow.take_state(flow.restored_state(run["state"]))
-    return flow
-
-
-def _continue_flow(flow: "Flow", run: PlainMapping, origin: tuple[str, str | None], *, forks: bool) -> None:
-    database = run["database"]
-    if own_saver(flow) is None and database is not None and Path(database).is_file():
-        flow.checkpointer = saver_at(Path(database))
-    flow.checkpoint_origin = origin
-    flow.start_next_with(partial(_continued_flow, _FlowPoint(run, forks)))
-
-
-def _continued_flow(point: _FlowPoint, flow: "Flow", inputs: PlainMapping) -> Program[Any]:
-    thread_id, done = str(point.run["thread_id"]), int(point.run["executions"])
-    steps = yield from flow_steps(flow, thread_id)
-    reached, last_step = 0, None
-    for step in steps:
-        reached += len(step.methods)
-        if reached <= done:
-            last_step = step
-    if reached <= done and not point.forks and not inputs:
-        return (yield from resume_flow_program(flow, thread_id, None))
-    if last_step is None:
+def _continued_flow(point: _Point, flow: "Flow[Any]", inputs: Mapping[str, object]) -> Program[Any]:
+    steps = yield from flow_steps(flow, point.thread)
+    done = _steps_up_to(steps, point)
+    if len(done) == len(steps) and not point.forks and not inputs:
+        return (yield from resume_flow_program(flow, point.thread, None))
+    if not done:
         raise RunError(
-            f"run `{thread_id}` of flow `{flow.flow_name}` no longer contains the point of the checkpoint (`keep_history`); "
+            f"run `{point.thread}` of flow `{flow.flow_name}` no longer contains the point of the checkpoint (`keep_history`); "
             "continue from a later one"
         )
-    return (yield from fork_program(flow, last_step, dict(inputs) or None))
+    return (yield from fork_program(flow, done[-1], dict(inputs) or None))
+
+
+def _steps_up_to(steps: Sequence[Any], point: _Point) -> Sequence[Any]:
+    """Return the steps of a flow's run up to a point."""
+    if point.reached is None:
+        return steps
+    executions, most = 0, int(point.reached)
+    for count, step in enumerate(steps):
+        executions += len(step.methods)
+        if executions > most:
+            return steps[:count]
+    return steps
+
+
+def _show_progress(flow: "Flow[Any]", point: _Point) -> None:
+    try:
+        done = _steps_up_to(drive(flow_steps(flow, point.thread)), point)
+    except UnknownRun:
+        return
+    counts = Counter(method for step in done for method in step.methods)
+    flow.checkpoint_completed_methods, flow.checkpoint_method_counts = {*counts}, dict(counts)
+    if done:
+        flow.take_state(flow.restored_state(done[-1].state))

@@ -1,6 +1,6 @@
 """Conversion between LangGraph's checkpoints and the rows that `Threads` stores."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
@@ -8,7 +8,6 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    DeltaChannelHistory,
     PendingWrite,
     get_checkpoint_metadata,
 )
@@ -16,7 +15,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.schema import damaged_checkpoints
-from crewgraph.storage.checkpoints.threads import ChannelHistory, Key, NewCheckpoint, StoredCheckpoint
+from crewgraph.storage.checkpoints.threads import Key, NewCheckpoint, StoredCheckpoint
 from crewgraph.storage.checkpoints.values import Typed
 
 __all__ = ["Codec", "config_for_key", "parse_config"]
@@ -74,6 +73,17 @@ class Codec:
         """Decode the metadata of a stored checkpoint."""
         return self._head((kind, head), "a checkpoint").metadata
 
+    def filter(self, wanted: PlainMapping) -> Callable[[str, bytes], bool]:
+        """Return what tells whether the metadata of a stored checkpoint has these values."""
+        if not wanted:
+            return lambda kind, head: True
+
+        def matches(kind: str, head: bytes) -> bool:
+            metadata = self.metadata(kind, head)
+            return all(metadata.get(key) == value for key, value in wanted.items())
+
+        return matches
+
     def checkpoint_tuple(self, stored: StoredCheckpoint) -> CheckpointTuple:
         """Decode a stored checkpoint.
 
@@ -101,19 +111,6 @@ class Codec:
             config_for_key(key._replace(id=stored.parent)) if stored.parent else None,
             self._writes(stored.writes),
         )
-
-    def histories(self, pasts: Mapping[str, ChannelHistory]) -> dict[str, DeltaChannelHistory]:
-        """Decode the histories of `DeltaChannel`s, by channel.
-
-        Raises:
-            StorageError: their bytes cannot be decoded.
-        """
-        histories: dict[str, DeltaChannelHistory] = {}
-        for channel, past in pasts.items():
-            histories[channel] = {"writes": self._writes(past.writes)}
-            for typed in past.seed:
-                histories[channel]["seed"] = self._value(typed, f"channel `{channel}`")
-        return histories
 
     def _writes(self, writes: Iterable[tuple[str, str, Typed]]) -> list[PendingWrite]:
         return [

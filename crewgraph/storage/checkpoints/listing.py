@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.codec import Codec
 from crewgraph.storage.checkpoints.threads import Key, StoredCheckpoint, Threads, latest_id
+from crewgraph.storage.checkpoints.values import load_values, load_writes
 
 __all__ = ["CheckpointListing", "LatestCheckpoint", "LatestCheckpoints", "NameFilter"]
 
@@ -36,7 +37,7 @@ class CheckpointListing:
         self._threads = threads
         self._codec = codec
         self._config = config
-        self._filter = dict(filter or {})
+        self._is_filtered, self._matches = bool(filter), codec.filter(filter or {})
         self._before = before
         self._remaining = limit
         self._keys: list[Key] | None = None
@@ -64,14 +65,8 @@ class CheckpointListing:
             names.get("checkpoint_ns"),
             names.get("checkpoint_id") or None,
             before.get("checkpoint_id") or None,
-            None if self._filter else self._remaining,
+            None if self._is_filtered else self._remaining,
         )
-
-    def _matches(self, kind: str, head: bytes) -> bool:
-        if not self._filter:
-            return True
-        metadata = self._codec.metadata(kind, head)
-        return all(metadata.get(key) == value for key, value in self._filter.items())
 
 
 _LATEST_PAGE = 64  # threads read in one transaction
@@ -120,7 +115,7 @@ class LatestCheckpoints:
     ) -> None:
         self._threads = threads
         self._codec = codec
-        self._filter = dict(filter or {})
+        self._matches = codec.filter(filter or {})
         self._thread_filter, self._channel_filter = threads_of, channels
         self._remaining: list[_Thread] | None = None
 
@@ -132,7 +127,7 @@ class LatestCheckpoints:
             lineages, self._remaining = self._remaining[:_LATEST_PAGE], self._remaining[_LATEST_PAGE:]
             if page := self._threads.database.read(self._load_page, lineages):
                 return [
-                    LatestCheckpoint(self._codec.checkpoint_tuple(stored), thread.created or None, thread.touched)
+                    LatestCheckpoint(self._codec.checkpoint_tuple(stored), thread.created, thread.touched)
                     for stored, thread in page
                 ]
         return []
@@ -152,17 +147,11 @@ class LatestCheckpoints:
                 page.append((self._stored(connection, thread.no, thread.name, *row), thread))
         return page
 
-    def _matches(self, kind: str, head: bytes) -> bool:
-        if not self._filter:
-            return True
-        metadata = self._codec.metadata(kind, head)
-        return all(metadata.get(key) == value for key, value in self._filter.items())
-
     def _stored(
         self, connection: sqlite3.Connection, no: int, thread: str, id: str, parent: str | None, kind: str, head: bytes
     ) -> StoredCheckpoint:
         versions = self._threads.chains.versions(connection, no, id, {})
         value_ids = {channel: place for channel, place in versions.value_ids.items() if self._channel_filter(channel)}
-        values = self._threads.values.load(connection, value_ids)
-        writes = [write for write in self._threads.values.writes(connection, no, id) if self._channel_filter(write[1])]
+        values = load_values(connection, value_ids)
+        writes = [write for write in load_writes(connection, no, id) if self._channel_filter(write[1])]
         return StoredCheckpoint(Key(thread, "", id), parent, versions, (kind, head), values, writes)

@@ -72,7 +72,7 @@ class OnPostgres:
 
     def get_tuple(self, config: RunnableConfig) -> Any:
         """See LangGraph."""
-        return _done(self, "get_tuple", config)
+        return _attempted(self, "get_tuple", config)
 
     def put(self, config: RunnableConfig, *args: Any, **named: Any) -> Any:
         """See LangGraph.
@@ -80,7 +80,7 @@ class OnPostgres:
         Raises:
             ThreadBusy: the run has lost its claim; nothing is stored.
         """
-        return _done(self, "put", config, *args, **named)
+        return _attempted(self, "put", config, *args, **named)
 
     def put_writes(self, config: RunnableConfig, *args: Any, **named: Any) -> Any:
         """See LangGraph.
@@ -88,22 +88,22 @@ class OnPostgres:
         Raises:
             ThreadBusy: the run has lost its claim; nothing is stored.
         """
-        return _done(self, "put_writes", config, *args, **named)
+        return _attempted(self, "put_writes", config, *args, **named)
 
     async def aget_tuple(self, config: RunnableConfig) -> Any:
         """Async version of `get_tuple`."""
-        return await _adone(self, "aget_tuple", config)
+        return await _aattempted(self, "aget_tuple", config)
 
     async def aput(self, config: RunnableConfig, *args: Any, **named: Any) -> Any:
         """Async version of `put`."""
-        return await _adone(self, "aput", config, *args, **named)
+        return await _aattempted(self, "aput", config, *args, **named)
 
     async def aput_writes(self, config: RunnableConfig, *args: Any, **named: Any) -> Any:
         """Async version of `put_writes`."""
-        return await _adone(self, "aput_writes", config, *args, **named)
+        return await _aattempted(self, "aput_writes", config, *args, **named)
 
 
-def _done(view: OnPostgres, method: str, config: RunnableConfig, *args: Any, **named: Any) -> Any:
+def _attempted(view: OnPostgres, method: str, config: RunnableConfig, *args: Any, **named: Any) -> Any:
     if view.connection is not None or not isinstance(view.conn, (psycopg.Connection, ConnectionPool)):
         return getattr(super(OnPostgres, view), method)(config, *args, **named)  # an async saver's calls its async one
     attempts = _Attempts(view, config)
@@ -124,7 +124,7 @@ def _done(view: OnPostgres, method: str, config: RunnableConfig, *args: Any, **n
     return result
 
 
-async def _adone(view: OnPostgres, method: str, config: RunnableConfig, *args: Any, **named: Any) -> Any:
+async def _aattempted(view: OnPostgres, method: str, config: RunnableConfig, *args: Any, **named: Any) -> Any:
     if view.connection is not None:
         return await getattr(super(OnPostgres, view), method)(config, *args, **named)
     attempts = _Attempts(view, config)

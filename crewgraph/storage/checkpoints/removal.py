@@ -21,6 +21,7 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import StorageError
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.checkpoints.threads import Threads, latest_id
+from crewgraph.storage.checkpoints.values import drop_values
 from crewgraph.storage.checkpoints.versions import Versions
 from crewgraph.storage.claims.epochs import delete_epochs
 from crewgraph.storage.database import MEMORY, Database
@@ -31,11 +32,7 @@ __all__ = ["Removal", "apply_retention", "is_open", "tells_the_end"]
 _COUNTERS = "counters_since_delta_snapshot"
 _SELECT_ALL = "SELECT id, parent, drift, whole, run, kind, head, versions FROM checkpoints WHERE lineage = ?"
 _INSERT_CHECKPOINT = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-_SELECT_WRITES = "SELECT checkpoint, task, idx, path, channel, kind, data, value FROM writes WHERE lineage = ?"
-_INSERT_WRITE = (
-    "INSERT INTO writes (lineage, checkpoint, task, idx, path, channel, kind, data, value) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-)
+_COPY = "INSERT OR IGNORE INTO writes SELECT ?, checkpoint, task, idx, path, channel, kind, data FROM writes WHERE lineage = ?"
 
 
 class Removal:
@@ -96,7 +93,7 @@ class Removal:
         self._threads.clear_cache()
 
     def _keep_latest_in(self, connection: sqlite3.Connection, no: int, count: int) -> set[str]:
-        ids = _ids(connection, no)
+        ids = _checkpoint_ids(connection, no)
         if len(ids) <= count:
             return set()
         latest = latest_id(connection, no)
@@ -110,7 +107,7 @@ class Removal:
             for no, id in connection.execute("SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)).fetchall():
                 removed.setdefault(no, set()).add(id)
         for no, ids in removed.items():
-            all_ids = _ids(connection, no)
+            all_ids = _checkpoint_ids(connection, no)
             for id in all_ids - ids:
                 if needed := self._delta_ancestors(connection, no, id) & ids:
                     raise StorageError(
@@ -139,11 +136,11 @@ class Removal:
         connection.executemany(
             "UPDATE lineages SET latest = NULL WHERE no = ? AND latest = ?", [(no, id) for id in removed]
         )
-        self._threads.values.drop(connection, payloads - self._threads.payloads(connection, no))
+        drop_values(connection, payloads - self._threads.payloads(connection, no))
         return removed
 
     def _delete_lineage(self, connection: sqlite3.Connection, no: int) -> None:
-        self._threads.values.drop(connection, self._threads.payloads(connection, no))
+        drop_values(connection, self._threads.payloads(connection, no))
         connection.execute("DELETE FROM lineages WHERE no = ?", (no,))
 
     def _delta_ancestors(self, connection: sqlite3.Connection, no: int, id: str) -> set[str]:
@@ -204,16 +201,15 @@ class Removal:
                     difference._replace(value_ids=value_ids).to_json(),
                 )
                 connection.execute(_INSERT_CHECKPOINT, row)
-            writes = connection.execute(_SELECT_WRITES, (old,)).fetchall()
-            connection.executemany(_INSERT_WRITE, [(new, *row[:-1], copies.get(row[-1], row[-1])) for row in writes])
-            self._threads.values.drop(connection, set(copies.values()) - self._threads.payloads(connection, new))
+            connection.execute(_COPY, (new, old))
+            drop_values(connection, set(copies.values()) - self._threads.payloads(connection, new))
 
 
 def _lineages(connection: sqlite3.Connection, thread: str) -> dict[str, int]:
     return dict(connection.execute("SELECT ns, no FROM lineages WHERE thread = ?", (thread,)).fetchall())
 
 
-def _ids(connection: sqlite3.Connection, no: int) -> set[str]:
+def _checkpoint_ids(connection: sqlite3.Connection, no: int) -> set[str]:
     return {id for (id,) in connection.execute("SELECT id FROM checkpoints WHERE lineage = ?", (no,))}
 
 

@@ -4,10 +4,9 @@
   checkpoint, if that is not the one with the greatest id.
 - `checkpoints`: one row per superstep: the versions of all channels and the ids of their values as JSON, either in full or as
   the difference from the parent's.
-- `writes`: what a task wrote before its superstep ended, as the id of a value. Writes that no channel can hold later are
-  stored inline, with the id -1.
+- `writes`: what a task wrote before its superstep ended.
 - `claims`: the last claim on each thread, by its number; see `crewgraph.storage.claims.epochs`.
-- `payloads`: the serialized values, shared by a write and the channel that it went to.
+- `payloads`: the serialized values of channels.
 """
 
 from crewgraph.storage.database import DatabaseErrors, DatabaseSchema
@@ -37,6 +36,8 @@ CREATE TABLE lineages (
     thread TEXT NOT NULL,
     ns TEXT NOT NULL,
     touched INTEGER NOT NULL,
+    created REAL NOT NULL,
+    latest TEXT,
     UNIQUE (thread, ns)
 );
 CREATE TABLE checkpoints (
@@ -59,25 +60,11 @@ CREATE TABLE writes (
     idx INTEGER NOT NULL,
     path TEXT NOT NULL,
     channel TEXT NOT NULL,
-    value INTEGER NOT NULL,
+    kind TEXT,
+    data BLOB,
     PRIMARY KEY (lineage, checkpoint, task, idx)
 ) WITHOUT ROWID;
 CREATE TABLE payloads (no INTEGER PRIMARY KEY, kind TEXT NOT NULL, data BLOB NOT NULL);
-"""
-
-_CREATION_TIMES = """
-ALTER TABLE lineages ADD COLUMN created REAL NOT NULL DEFAULT 0;
-UPDATE lineages SET created = touched
-"""
-
-_INLINE_WRITES = """
-ALTER TABLE writes ADD COLUMN kind TEXT;
-ALTER TABLE writes ADD COLUMN data BLOB
-"""
-
-_LATEST = "ALTER TABLE lineages ADD COLUMN latest TEXT"
-
-_CLAIMS = """
 CREATE TABLE claims (
     no INTEGER PRIMARY KEY AUTOINCREMENT,
     thread TEXT NOT NULL UNIQUE,
@@ -89,7 +76,7 @@ CREATE TABLE claims (
 CHECKPOINT_SCHEMA = DatabaseSchema(
     errors=_ERRORS,
     application_id=0x43575247,  # "CWRG"
-    migrations=(_TABLES, _CREATION_TIMES, _INLINE_WRITES, _LATEST, _CLAIMS),
+    tables=_TABLES,
     probe="SELECT no FROM lineages LIMIT 1",
 )
 """The tables of checkpoints."""

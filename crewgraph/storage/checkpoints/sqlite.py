@@ -3,7 +3,7 @@
 import copy
 import os
 import random
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -14,7 +14,6 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    DeltaChannelHistory,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
@@ -24,7 +23,7 @@ from crewgraph.storage.checkpoints.codec import Codec, config_for_key, parse_con
 from crewgraph.storage.checkpoints.listing import CheckpointListing, LatestCheckpoint, LatestCheckpoints, NameFilter
 from crewgraph.storage.checkpoints.removal import Removal, apply_retention, is_open, tells_the_end
 from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
-from crewgraph.storage.checkpoints.threads import CheckpointRows, Key, Threads, WriteRows, channel_histories
+from crewgraph.storage.checkpoints.threads import CheckpointRows, Key, Threads, WriteRows
 from crewgraph.storage.checkpoints.values import StrictSerializer, Write
 from crewgraph.storage.claims.epochs import EpochClaims
 from crewgraph.storage.claims.files import file_claims
@@ -40,7 +39,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_random.seed)
 
 
-def _accept_all(name: str) -> bool:
+def _any_name(name: str) -> bool:
     return True
 
 
@@ -186,8 +185,8 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         self,
         *,
         filter: PlainDict | None = None,
-        threads: NameFilter = _accept_all,
-        channels: NameFilter = _accept_all,
+        threads: NameFilter = _any_name,
+        channels: NameFilter = _any_name,
     ) -> Iterator[LatestCheckpoint]:
         """The latest checkpoint of each thread, most recently written first; older checkpoints are not read.
 
@@ -348,14 +347,6 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
         else:
             raise ValueError(f'`strategy` must be "keep_latest" or "delete", not {strategy!r}')
 
-    def get_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        """What `DeltaChannel`s are rebuilt from: the ancestors' writes, and an initial value."""
-        return self._codec.histories(
-            self._database.read(channel_histories, self._threads, *parse_config(config), channels)
-        )
-
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async version of `get_tuple`."""
         if self._threads.is_new(parse_config(config)[0]):
@@ -419,12 +410,6 @@ class SqliteCheckpointer(Closeable, BaseCheckpointSaver[str]):
     ) -> None:
         """Async version of `prune`."""
         await self._database.run_in_thread(self.prune, thread_ids, strategy=strategy, count=count, shrink=shrink)
-
-    async def aget_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        """Async version of `get_delta_channel_history`."""
-        return await self._database.run_in_thread(self.get_delta_channel_history, config=config, channels=channels)
 
 
 def _enclosing(thread_id: str) -> list[str]:

@@ -1,12 +1,9 @@
-"""Rows of threads: storing, finding and listing checkpoints, each in one transaction.
-
-`channel_histories` reads what a `DeltaChannel` is rebuilt from: the ancestors' writes, back to the last stored value.
-"""
+"""Rows of threads: storing, finding and listing checkpoints, each in one transaction."""
 
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from operator import attrgetter
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -15,20 +12,26 @@ from langchain_core.runnables import RunnableConfig
 from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.claims import CLAIM
 from crewgraph.core.journal import SYNCED
-from crewgraph.storage.checkpoints.values import Typed, Values, Write
+from crewgraph.storage.checkpoints.values import (
+    Typed,
+    Write,
+    drop_values,
+    load_values,
+    load_writes,
+    store_values,
+    store_writes,
+)
 from crewgraph.storage.checkpoints.versions import EMPTY, Chains, Difference, Link, Version, Versions
 from crewgraph.storage.claims.epochs import EpochClaim
 from crewgraph.storage.database import Database, WouldBlock
 
 __all__ = [
-    "ChannelHistory",
     "CheckpointRows",
     "Key",
     "NewCheckpoint",
     "StoredCheckpoint",
     "Threads",
     "WriteRows",
-    "channel_histories",
     "latest_id",
 ]
 
@@ -130,7 +133,6 @@ class Threads:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.chains = Chains(database.path)
-        self.values = Values(self.chains)
         self._numbers: dict[tuple[str, str], tuple[int, int]] = {}
         self._new: set[str] = set()
         self._process = os.getpid()  # that `_new` is of: its parent may store what a forked child has not seen begin
@@ -219,18 +221,15 @@ class Threads:
         return None if row is None else row[0]
 
     def payloads(self, connection: sqlite3.Connection, no: int) -> set[int]:
-        """The ids of all values that a lineage's checkpoints and writes refer to."""
-        written = connection.execute("SELECT value FROM writes WHERE lineage = ? AND value >= 0", (no,)).fetchall()
+        """The ids of all values that a lineage's checkpoints refer to."""
         rows = connection.execute("SELECT id, versions FROM checkpoints WHERE lineage = ?", (no,)).fetchall()
-        referenced = (number for row in rows for number in self.chains.from_json(*row).value_ids.values())
-        return {number for (number,) in written}.union(referenced)
+        return {number for row in rows for number in self.chains.from_json(*row).value_ids.values()}
 
     def clear_cache(self) -> None:
         """Drop everything cached, after rows were removed or changed."""
         self._numbers.clear()
         self._new.clear()
         self.chains.clear_cache()
-        self.values.clear_cache()
 
     def _save_many(
         self,
@@ -243,7 +242,7 @@ class Threads:
             fence.check(connection)
         for rows in saves:
             if isinstance(rows, WriteRows):
-                self.values.append(connection, no, rows.key.id, rows.task, rows.path, rows.writes)
+                store_writes(connection, no, rows.key.id, rows.task, rows.path, rows.writes)
             elif not self._save(connection, no, rows.new, rows.changed, rows.likely):
                 self._save(connection, no, rows.new, rows.all_values(), rows.likely)
 
@@ -262,7 +261,7 @@ class Threads:
         filled = [channel for channel in difference.channels if channel in new.filled]
         if not values.keys() >= set(filled):
             return False
-        value_ids = self.values.store(connection, no, id, parent, [(name, values[name]) for name in filled])
+        value_ids = store_values(connection, [(name, values[name]) for name in filled])
         difference = Difference(difference.channels, difference.seen, value_ids, difference.removed)
         if base is None:
             link, text = Link.full(id, EMPTY.apply((difference,)))
@@ -285,7 +284,7 @@ class Threads:
             self.chains.make_full(connection, no, child)
         before = self.payloads(connection, no)
         connection.execute("DELETE FROM checkpoints WHERE lineage = ? AND id = ?", (no, id))
-        self.values.drop(connection, before - self.payloads(connection, no))
+        drop_values(connection, before - self.payloads(connection, no))
 
     def _find(self, connection: sqlite3.Connection, thread: str, ns: str, id: str | None) -> StoredCheckpoint | None:
         no = self.number(connection, thread, ns)
@@ -319,8 +318,8 @@ class Threads:
         if row is None or not matches(row[1], row[2]):
             return None
         versions = self.chains.versions(connection, no, key.id, memo)
-        values = self.values.load(connection, versions.value_ids)
-        return StoredCheckpoint(key, row[0], versions, row[1:], values, self.values.writes(connection, no, key.id))
+        values = load_values(connection, versions.value_ids)
+        return StoredCheckpoint(key, row[0], versions, row[1:], values, load_writes(connection, no, key.id))
 
     def _write(
         self,
@@ -415,65 +414,3 @@ def latest_id(connection: sqlite3.Connection, no: int) -> str | None:
 
 def _accept_all(kind: str, head: bytes) -> bool:
     return True
-
-
-_PAGE = 64  # ancestors whose versions are read together, oldest first, as each is a difference to an older one
-
-
-class ChannelHistory(NamedTuple):
-    """The serialized data that one channel is rebuilt from."""
-
-    writes: list[tuple[str, str, Typed]]
-    """(task, channel, value), oldest first."""
-
-    seed: list[Typed]
-    """The value that the writes are applied to; empty if there is none."""
-
-
-def channel_histories(
-    connection: sqlite3.Connection,
-    threads: Threads,
-    thread: str,
-    ns: str,
-    id: str | None,
-    channels: Iterable[str],
-) -> dict[str, ChannelHistory]:
-    """The histories of channels up to a checkpoint, by default the latest."""
-    histories = {channel: ChannelHistory([], []) for channel in channels}
-    no = threads.number(connection, thread, ns)
-    if no is None:
-        return histories
-    if id is None:
-        id = latest_id(connection, no)
-    pending = set(histories)
-    for ancestor, versions in _ancestors(connection, threads, no, id or ""):
-        for write in reversed(threads.values.writes(connection, no, ancestor)):
-            if write[1] in pending:
-                histories[write[1]].writes.append(write)
-        value_ids = {channel: versions.value_ids[channel] for channel in pending if channel in versions.value_ids}
-        for channel, typed in threads.values.load(connection, value_ids):
-            histories[channel].seed.append(typed)
-            pending.remove(channel)
-        if not pending:
-            break
-    return {channel: ChannelHistory(history.writes[::-1], history.seed) for channel, history in histories.items()}
-
-
-def _ancestors(connection: sqlite3.Connection, threads: Threads, no: int, id: str) -> Iterator[tuple[str, Versions]]:
-    select = "SELECT parent FROM checkpoints WHERE lineage = ? AND id = ?"
-    row = connection.execute(select, (no, id)).fetchone()
-    visited = {id}
-    while row is not None:
-        page: list[str] = []
-        while row is not None and row[0] is not None and row[0] not in visited and len(page) < _PAGE:
-            parent = row[0]
-            visited.add(parent)
-            row = connection.execute(select, (no, parent)).fetchone()
-            if row is not None:
-                page.append(parent)
-        memo: dict[str, Versions] = {}
-        versions = {ancestor: threads.chains.versions(connection, no, ancestor, memo) for ancestor in reversed(page)}
-        for ancestor in page:
-            yield ancestor, versions[ancestor]
-        if len(page) < _PAGE:
-            return

@@ -4,7 +4,7 @@ A run claims its thread before it reads what is stored, checks what it continues
 is built on `stream`, `astream` and the methods for states, which `invoke`, servers and instrumentation call or wrap, too.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Self, cast
 
@@ -18,6 +18,7 @@ from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
 from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.pregel import LENT_SAVER, OWN_KEY, Start, address_of_start, start_of
 from crewgraph.errors import MissingThread
+from crewgraph.formats import FORMAT, FORMAT_KEY, check_format
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.strict import saver_of_host
 from crewgraph.storage.claims.keepers import claim_keeper
@@ -59,7 +60,7 @@ class OwnedGraph(CompiledStateGraph[Any]):
     def _stream(self, start: Start, input: Any, config: RunnableConfig | None, options: PlainDict) -> Iterator[Any]:
         claim = drive(self._begin(start))
         try:
-            yield from super().stream(input, {**(config or {}), "configurable": start.configurable}, **options)
+            yield from super().stream(input, _with_format(start, config), **options)
         finally:
             if claim is not None:
                 claim.close()
@@ -76,8 +77,8 @@ class OwnedGraph(CompiledStateGraph[Any]):
     ) -> AsyncIterator[Any]:
         claim = await adrive(self._begin(start))
         try:
-            own: RunnableConfig = {**(config or {}), "configurable": start.configurable}
-            async with aclosing(cast("Any", super().astream(input, own, **options))) as parts:
+            parts_of = super().astream(input, _with_format(start, config), **options)
+            async with aclosing(cast("Any", parts_of)) as parts:
                 async for part in parts:
                     yield part
         finally:
@@ -94,7 +95,7 @@ class OwnedGraph(CompiledStateGraph[Any]):
         start = self._stored_start(config)
         claim = drive(self._begin_edit(start))
         try:
-            return super().bulk_update_state({**config, "configurable": start.configurable}, supersteps)
+            return super().bulk_update_state(_with_format(start, config), supersteps)
         finally:
             if claim is not None:
                 claim.close()
@@ -106,7 +107,7 @@ class OwnedGraph(CompiledStateGraph[Any]):
         start = self._stored_start(config)
         claim = await adrive(self._begin_edit(start))
         try:
-            return await super().abulk_update_state({**config, "configurable": start.configurable}, supersteps)
+            return await super().abulk_update_state(_with_format(start, config), supersteps)
         finally:
             if claim is not None:
                 claim.close()
@@ -118,12 +119,12 @@ class OwnedGraph(CompiledStateGraph[Any]):
             MissingThread: the config names no thread.
         """
         self._stored_start(config)
-        return super().get_state(config, subgraphs=subgraphs)
+        return _checked_state(super().get_state(config, subgraphs=subgraphs))
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """Async version of `get_state`."""
         self._stored_start(config)
-        return await super().aget_state(config, subgraphs=subgraphs)
+        return _checked_state(await super().aget_state(config, subgraphs=subgraphs))
 
     def held(self, configurable: PlainMapping, claim: ThreadClaim) -> None:
         """Note the claim of a run that is about to begin."""
@@ -232,10 +233,28 @@ def _claimed(configurable: PlainDict, saver: "BaseCheckpointSaver[Any]") -> Prog
     return claim
 
 
+def _with_format(start: Start, config: RunnableConfig | None) -> RunnableConfig:
+    """Return the config of a run or an edit, whose checkpoints tell their format."""
+    metadata = {**((config or {}).get("metadata") or {}), FORMAT_KEY: FORMAT}
+    return {**(config or {}), "configurable": start.configurable, "metadata": metadata}
+
+
+def _checked_state(state: StateSnapshot) -> StateSnapshot:
+    _check_format(state.config, state.metadata or {})
+    return state
+
+
+def _check_format(config: RunnableConfig, metadata: Mapping[str, Any]) -> None:
+    # Not every saver keeps the metadata of a config, and another graph's have no format.
+    thread = (config.get("configurable") or {}).get("thread_id")
+    check_format(metadata.get(FORMAT_KEY, FORMAT), f"The run of thread `{thread}`", "Use another thread.")
+
+
 def _follow(saver: object, address: RunnableConfig) -> Program[None]:
-    """Let new checkpoints follow the latest one in a thread and namespace, whatever the clock says."""
+    """Check the format of the latest checkpoint in a thread and namespace, and let new ones follow it."""
     place: PlainMapping = address.get("configurable") or {}
     latest = {name: place[name] for name in ("thread_id", "checkpoint_ns") if name in place}
     saved: CheckpointTuple | None = yield Saving(saver, "get_tuple", {"configurable": latest})
     if saved is not None:
+        _check_format(saved.config, saved.metadata)
         move_past(saved.checkpoint["id"])

@@ -27,6 +27,7 @@ from crewgraph.core.claims import Holder
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.loops.threads import ThreadPool
 from crewgraph.errors import StorageError
+from crewgraph.formats import FORMAT, check_format
 from crewgraph.redaction import redacted_logger
 from crewgraph.storage.claims.process import ProcessClaim, ProcessClaims, busy, process_name
 from crewgraph.storage.postgres import (
@@ -45,15 +46,21 @@ _T = TypeVar("_T")
 _Connection = psycopg.Connection[TupleRow]
 _logger = redacted_logger(__name__)
 
-_SCHEMA = "SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('crewgraph_claims')"
-_TABLE = """
+_SCHEMA = """
+SELECT relnamespace::regnamespace::text, obj_description(oid, 'pg_class')
+FROM pg_class WHERE oid = to_regclass('crewgraph_claims')
+"""
+_TABLE = (
+    """
 CREATE TABLE IF NOT EXISTS crewgraph_claims (
     thread_id TEXT PRIMARY KEY,
     token BIGSERIAL,
     holder TEXT NOT NULL,
     since TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE crewgraph_claims IS '"""
+    + f"{FORMAT}'"
 )
-"""
 _LOCK = "SELECT pg_try_advisory_lock(%s)"
 _UNLOCK = "SELECT pg_advisory_unlock(%s)"
 _NOTE = """
@@ -283,7 +290,10 @@ class PostgresClaims(ProcessClaims):
             ):
                 connection.execute(_TABLE)
             row = connection.execute(_SCHEMA).fetchone()
-        return None if row is None else str(row[0])
+        if row is None:
+            return None
+        check_format(row[1], "The table `crewgraph_claims`", "Drop the table if no process of that version runs.")
+        return str(row[0])
 
     def _forget_connection(self) -> None:
         if self._connection is not None:
@@ -322,7 +332,9 @@ class PostgresClaims(ProcessClaims):
         return token
 
     def _lock_key(self, connection: "_Connection", thread_id: str) -> bool:
-        if thread_id not in self._locked and connection.execute(_LOCK, (_key(thread_id),)).fetchone() == (True,):
+        if thread_id not in self._locked and connection.execute(_LOCK, (_lock_number(thread_id),)).fetchone() == (
+            True,
+        ):
             self._locked.add(thread_id)
         return thread_id in self._locked
 
@@ -337,7 +349,7 @@ class PostgresClaims(ProcessClaims):
                     connection.execute(_FORGET, (thread_id, token))
                 if thread_id in self._locked:
                     self._locked.discard(thread_id)
-                    connection.execute(_UNLOCK, (_key(thread_id),))
+                    connection.execute(_UNLOCK, (_lock_number(thread_id),))
             except psycopg.OperationalError as error:
                 if is_lost(error):
                     self._forget_connection()
@@ -353,7 +365,7 @@ class PostgresClaims(ProcessClaims):
         return self._read_holder(connection, thread_id)
 
     def _locked_by(self, connection: "_Connection", thread_id: str) -> Holder | None:
-        key = _key(thread_id) & (1 << 64) - 1
+        key = _lock_number(thread_id) & (1 << 64) - 1
         if connection.execute(_IS_LOCKED, (key >> 32, key & 0xFFFFFFFF)).fetchone() is None:
             return None
         return self._read_holder(connection, thread_id)
@@ -363,7 +375,7 @@ class PostgresClaims(ProcessClaims):
         return Holder("another process", None) if row is None else Holder(str(row[0]), float(row[1]))
 
 
-def _key(thread_id: str) -> int:
+def _lock_number(thread_id: str) -> int:
     digest = blake2b(b"crewgraph" + thread_id.encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
@@ -390,13 +402,13 @@ def conninfo_of(connection: Any) -> str:
     if isinstance(connection, (psycopg.Connection, psycopg.AsyncConnection)):
         info = cast("psycopg.Connection[TupleRow]", connection).info
         return make_conninfo("", **{**info.get_parameters(), "password": info.password or None})
-    options: dict[str, Any] = _called(connection.kwargs) or {}
+    options: dict[str, Any] = _value_of(connection.kwargs) or {}
     return make_conninfo(
-        _called(connection.conninfo), **{name: value for name, value in options.items() if name in _PARAMETERS}
+        _value_of(connection.conninfo), **{name: value for name, value in options.items() if name in _PARAMETERS}
     )
 
 
-def _called(value: Any) -> Any:
+def _value_of(value: Any) -> Any:
     return value() if callable(value) else value
 
 

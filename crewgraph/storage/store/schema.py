@@ -72,7 +72,7 @@ _STORE_ERRORS = DatabaseErrors(
 STORE_SCHEMA = DatabaseSchema(
     errors=_STORE_ERRORS,
     application_id=0x43575353,  # "CWSS"
-    migrations=(_TABLES,),
+    tables=_TABLES,
     probe="SELECT id FROM entries LIMIT 1",
 )
 """The tables of a store."""

@@ -74,7 +74,7 @@ class VectorIndex(Protocol):
 
         Raises:
             FileNotFoundError: the file does not exist.
-            TornIndex: it is truncated, of another format, or of other dimensions; the index is unchanged.
+            TornIndex: it is truncated, of another kind, or of other dimensions; the index is unchanged.
             StorageError: it cannot be read.
         """
         ...

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from crewgraph.disk import PRIVATE, replace_file
 from crewgraph.errors import StorageError, TornIndex
+from crewgraph.formats import FORMAT, check_format
 from crewgraph.storage.vectors.lists import IndexParts, InvertedLists
 
 __all__ = ["IndexHeader", "IndexReader", "load_index", "open_index_file", "save_index", "write_index_file"]
 
 
-_MAGIC = b"crewgraph vectors 1\n"
-_HEADER = struct.Struct("<20sIqQQQQ")  # magic, dims, generation, flat, lists, listed, probes
+_MAGIC = b"crewgraph vectors\n"
+_HEADER = struct.Struct("<18sHIqQQQQ")  # magic, format, dims, generation, flat, lists, listed, probes
 _CHECKSUM = struct.Struct("<I")
 
 _N = TypeVar("_N", bound=np.generic)
@@ -55,7 +56,7 @@ class IndexHeader:
 
     def pack(self) -> bytes:
         """Encode the header, with its own checksum."""
-        head = _HEADER.pack(_MAGIC, self.dims, self.generation, self.flat, self.lists, self.listed, self.probes)
+        head = _HEADER.pack(_MAGIC, FORMAT, self.dims, self.generation, self.flat, self.lists, self.listed, self.probes)
         return head + _CHECKSUM.pack(zlib.crc32(head))
 
 
@@ -121,7 +122,8 @@ def open_index_file(path: Path, dims: int) -> Generator[IndexReader]:
     """Open a file of vectors with these dimensions; do not use the arrays before `end` has succeeded.
 
     Raises:
-        TornIndex: it is truncated, of another format, or of other dimensions.
+        OtherFormat: it was written by a version of crewgraph with another format.
+        TornIndex: it is truncated, of another kind, or of other dimensions.
         StorageError: it cannot be read; a `FileNotFoundError` is raised as it is.
     """
     try:
@@ -140,10 +142,11 @@ def open_index_file(path: Path, dims: int) -> Generator[IndexReader]:
 
 def _header(path: Path, data: bytes) -> IndexHeader:
     if len(data) != _HEADER.size + _CHECKSUM.size or not data.startswith(_MAGIC):
-        raise _torn(path, "it has another format")
+        raise _torn(path, "it is of another kind")
     if zlib.crc32(data[: _HEADER.size]) != _CHECKSUM.unpack(data[_HEADER.size :])[0]:
         raise _torn(path, "its header is damaged")
-    _, dims, generation, flat, lists, listed, probes = _HEADER.unpack(data[: _HEADER.size])
+    _, form, dims, generation, flat, lists, listed, probes = _HEADER.unpack(data[: _HEADER.size])
+    check_format(form, f"The vector index `{path}`", "Delete the file; it is rebuilt from the vectors.")
     return IndexHeader(dims=dims, generation=generation, flat=flat, lists=lists, listed=listed, probes=probes)
 
 

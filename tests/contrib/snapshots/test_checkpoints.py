@@ -1,7 +1,7 @@
-"""Checkpoints of crews, flows and agents: when and where they are written, and what is restored from them."""
+"""Checkpoints of crews, flows and agents: when they are made, and what is restored from them."""
 
-import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,16 @@ from crewgraph.contrib.snapshots import (
     RuntimeState,
     SqliteProvider,
     apply_checkpoint,
-    detect_provider,
 )
-from crewgraph.errors import DefinitionError, StorageError
+from crewgraph.errors import DefinitionError
 from crewgraph.events import crewai_event_bus
 from crewgraph.events.checkpoint import (
     CheckpointBaseEvent,
-    CheckpointFailedEvent,
+    CheckpointCompletedEvent,
     CheckpointForkBaseEvent,
     CheckpointRestoreBaseEvent,
 )
+from crewgraph.events.task import TaskCompletedEvent
 from crewgraph.flow import Flow, listen, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -59,44 +59,46 @@ def crew(**given: Any) -> Crew:
     return Crew(name="desk", agents=[clerk], tasks=[first, second], **options)
 
 
-def files(branch: str = "main") -> list[Path]:
-    return sorted(Path(".checkpoints", branch).glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+@pytest.fixture
+def made() -> Iterator[list[str]]:
+    """The addresses of the checkpoints that are made."""
+    addresses: list[str] = []
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(CheckpointCompletedEvent)
+        def _(source: Any, event: CheckpointCompletedEvent) -> None:
+            addresses.append(event.location)
+
+        yield addresses
 
 
 def at(path: Path | str) -> CheckpointConfig:
     return CheckpointConfig(restore_from=path)
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_a_checkpoint_is_made_when_a_task_is_complete(mode: str):
-    Mode(mode).kickoff(crew(), {"what": "sea"})
-    first, second = files()
-    assert first.name.endswith("_p-none.json")
-    assert second.name.endswith(f"_p-{first.name.partition('_p-')[0]}.json")
-    document = json.loads(second.read_text())
-    run = document["entities"][0]["run"]
-    assert (run["inputs"], list(run["outputs"]), document["trigger"]) == (
-        {"what": "sea"},
-        ["first", "second"],
-        "task_completed",
-    )
-    assert Path(".checkpoints/runs.db").is_file()
+def test_a_checkpoint_is_made_when_a_task_is_complete(mode: Mode, made: list[str]):
+    output = mode.kickoff(crew(), {"what": "sea"})
+    assert made == [f".checkpoints/runs.db#{output.thread_id}#{name}" for name in ("first", "second")]
+    assert oct(os.stat(".checkpoints/runs.db").st_mode & 0o777) == "0o600"
+    with SqliteCheckpointer(".checkpoints/runs.db") as saver:
+        saver.delete_thread(str(output.thread_id))
+    with pytest.raises(ValueError, match="there is no checkpoint"):
+        Crew.from_checkpoint(CheckpointConfig())
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_an_older_checkpoint_is_gone_on_from_in_a_run_of_its_own(mode: str):
-    Mode(mode).kickoff(crew(), {"what": "sea"})
+def test_an_older_checkpoint_is_gone_on_from_in_a_run_of_its_own(mode: Mode, made: list[str]):
+    mode.kickoff(crew(), {"what": "sea"})
     before = len(ledger())
-    restored = Crew.from_checkpoint(at(files()[0]))
+    restored = Crew.from_checkpoint(at(made[0]))
     assert (restored.checkpoint_inputs, restored.name, restored.tasks[1].context) == (
         {"what": "sea"},
         "desk",
         [restored.tasks[0]],
     )
-    output = Mode(mode).kickoff(restored)
+    output = mode.kickoff(restored)
     assert [item.raw for item in output.tasks_output] == ["high", "high"]
     assert ledger()[before:] == ["model second", "tool sea", "model second looked"]
-    assert len(files()) == 3
+    assert len(made) == 3 and made[2].split("#")[1] == output.thread_id != made[0].split("#")[1]
 
 
 def test_the_latest_checkpoint_of_a_run_that_has_ended_gives_its_output_again():
@@ -106,33 +108,33 @@ def test_the_latest_checkpoint_of_a_run_that_has_ended_gives_its_output_again():
     assert (again.raw, again.thread_id, len(ledger())) == (first.raw, first.thread_id, before)
 
 
-def test_a_checkpoint_is_enough_where_the_database_of_the_runs_is_gone():
+def test_a_run_goes_on_in_another_database(made: list[str]):
     sea_crew = crew()
     sea_crew.kickoff({"what": "sea"})
-    before, (first, second) = len(ledger()), files()
+    before = len(ledger())
     sea_crew.checkpoint = None
     with SqliteCheckpointer("other.db") as other:
-        assert sea_crew.kickoff(from_checkpoint=at(second), checkpointer=other).raw == "high"
+        assert sea_crew.kickoff(from_checkpoint=at(made[1]), checkpointer=other).raw == "high"
         assert len(ledger()) == before
-        output = sea_crew.kickoff(from_checkpoint=at(first), checkpointer=other)
+        output = sea_crew.kickoff(from_checkpoint=at(made[0]), checkpointer=other)
     assert (len(output.tasks_output), "model first" in ledger()[before:]) == (2, False)
 
 
-def test_a_fork_goes_a_way_of_its_own_with_other_inputs():
+def test_a_fork_goes_a_way_of_its_own_with_other_inputs(made: list[str]):
     crew().kickoff({"what": "sea"})
-    forked = Crew.fork(at(files()[0]), branch="trial")
+    forked = Crew.fork(at(made[0]), branch="trial")
     assert forked.kickoff({"what": "moon"}).tasks_output[0].raw == "high"
-    assert [len(files()), len(files("trial"))] == [2, 1]
-    named = Crew.fork(at(files()[0]))
-    named.kickoff()
-    assert [path.name[:4] for path in Path(".checkpoints/fork").iterdir()] == [files()[0].name[:4]]
+    thread, other = (address.split("#")[1] for address in made[1:])
+    assert thread != other
+    again = Crew.fork(CheckpointConfig()).kickoff()
+    assert again.thread_id not in (thread, other)
 
 
-def test_a_crew_of_the_program_continues_from_a_checkpoint():
+def test_a_crew_of_the_program_continues_from_a_checkpoint(made: list[str]):
     crew().kickoff({"what": "sea"})
     other = crew(after_kickoff_callbacks=[unnamed()])
     before = len(ledger())
-    assert other.kickoff(from_checkpoint=at(files()[0])).raw == "high"
+    assert other.kickoff(from_checkpoint=at(made[0])).raw == "high"
     assert "model first" not in ledger()[before:]
     other.kickoff({"what": "sea"})
     assert "model first" in ledger()[before:]
@@ -163,24 +165,23 @@ def test_keys_of_models_are_not_written_down():
 
 
 @pytest.mark.parametrize("provider", [JsonProvider(), SqliteProvider()])
-def test_only_so_many_are_kept(provider: Any):
-    events: list[tuple[str, Any]] = []
-    with crewai_event_bus.scoped_handlers():
+def test_only_so_many_are_kept(provider: Any, made: list[str]):
+    events: list[str] = []
 
-        @crewai_event_bus.on(CheckpointBaseEvent)
-        def _(source: Any, event: Any) -> None:
-            events.append((event.type, getattr(event, "removed_count", None)))
+    @crewai_event_bus.on(CheckpointBaseEvent)
+    def _(source: Any, event: Any) -> None:
+        events.append(event.type)
 
-        config = CheckpointConfig(provider=provider, max_checkpoints=1, on_events=["task_started", "task_completed"])
-        crew(checkpoint=config).kickoff({"what": "sea"})
-    pruned = [("checkpoint_started", None), ("checkpoint_completed", None), ("checkpoint_pruned", 1)]
+    config = CheckpointConfig(provider=provider, max_checkpoints=1, on_events=["task_started", "task_completed"])
+    crew(checkpoint=config).kickoff({"what": "sea"})
+    pruned = ["checkpoint_started", "checkpoint_completed", "checkpoint_pruned"]
     assert events == [*pruned[:2], *pruned, *pruned, *pruned]
-    path = config.resolve()[0]
-    assert provider.prune(config.location, 0) == 1
-    assert type(detect_provider(path)) in (JsonProvider, type(provider))
+    before = len(ledger())
+    assert Crew.from_checkpoint(config).kickoff().raw == "high"
+    assert len(ledger()) == before
 
 
-def test_restoring_and_forking_are_reported():
+def test_restoring_and_forking_are_reported(made: list[str]):
     crew().kickoff({"what": "sea"})
     events: list[Any] = []
 
@@ -190,7 +191,7 @@ def test_restoring_and_forking_are_reported():
     with crewai_event_bus.scoped_handlers():
         for kind in (CheckpointRestoreBaseEvent, CheckpointForkBaseEvent):
             crewai_event_bus.on(kind)(note)
-        Crew.fork(at(files()[0]), branch="b")
+        Crew.fork(at(made[0]), branch="b")
         with pytest.raises(FileNotFoundError):
             Crew.from_checkpoint(at("nowhere.json"))
     assert [item.type for item in events] == [
@@ -215,17 +216,16 @@ def test_what_is_no_checkpoint_of_a_crew_is_refused():
         Crew.from_checkpoint(at("theirs.json"))
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_a_flow_continues_from_each_of_its_checkpoints(mode: str):
+def test_a_flow_continues_from_each_of_its_checkpoints(mode: Mode, made: list[str]):
     flow = Walk(checkpoint=CheckpointConfig(on_events=["method_execution_finished"]))
-    assert Mode(mode).run(flow.kickoff, flow.akickoff) == 3
-    first = files()[0]
+    assert mode.run(flow.kickoff, flow.akickoff) == 3
+    first = made[0]
     restored = Walk.from_checkpoint(at(first))
     assert (restored.checkpoint_completed_methods, restored.checkpoint_method_counts) == ({"up"}, {"up": 1})
-    assert Mode(mode).run(restored.kickoff, restored.akickoff) == 3
+    assert mode.run(restored.kickoff, restored.akickoff) == 3
     assert ledger() == ["up", "down", "home", "down", "home"]
     forked = Walk.fork(at(first), branch="b")
-    assert Mode(mode).run(forked.kickoff, forked.akickoff) == 3
+    assert mode.run(forked.kickoff, forked.akickoff) == 3
     other = Walk()
     assert other.kickoff(from_checkpoint=at(first)) == 3
     assert ledger()[3:] == ["down", "home"] * 3
@@ -251,15 +251,16 @@ def test_a_flow_begins_with_the_state_of_another_run():
     assert other.flow_id != first.flow_id
 
 
-def test_an_agent_in_a_crew_may_be_left_out_or_be_the_only_one():
+def test_an_agent_in_a_crew_may_be_left_out_or_be_the_only_one(made: list[str]):
     sea_crew = crew()
     sea_crew.agents[0].checkpoint = False
     sea_crew.kickoff({"what": "sea"})
-    assert files() == []
+    assert made == []
     alone = crew(checkpoint=None)
     alone.agents[0].checkpoint = CheckpointConfig(on_events=["agent_execution_completed"])
     alone.kickoff({"what": "sea"})
-    assert len(files()) == 2
+    assert len(made) == 2
+    assert Crew.from_checkpoint(CheckpointConfig()).kickoff().raw == "high"
 
 
 def test_a_config_says_what_it_takes():
@@ -267,17 +268,17 @@ def test_a_config_says_what_it_takes():
     assert (config.trigger_all, config.trigger_events, config.location) == (True, {"*"}, "./.checkpoints")
     assert CheckpointConfig(provider={"provider_type": "sqlite"}).location == "./.checkpoints.db"  # type: ignore[arg-type]
     with pytest.raises(ValidationError):
-        CheckpointConfig(on_events=["tide_turned"])  # type: ignore[list-item]
+        CheckpointConfig(on_events=["tide_turned"])
 
 
-def test_a_config_without_a_checkpoint_is_put_into_the_definition():
+def test_a_config_without_a_checkpoint_is_put_into_the_definition(made: list[str]):
     sea_crew, config = crew(checkpoint=None), CheckpointConfig(location="kept")
     assert apply_checkpoint(sea_crew, None) is None
     assert apply_checkpoint(sea_crew, config) is None
     assert sea_crew.checkpoint is config
     sea_crew.kickoff({"what": "sea"}, from_checkpoint=CheckpointConfig(location="other"))
-    assert len(list(Path("other/main").iterdir())) == 2
-    assert isinstance(apply_checkpoint(sea_crew, at(next(Path("other/main").iterdir()))), Crew)
+    assert len(made) == 2 and made[0].startswith("other/runs.db#")
+    assert isinstance(apply_checkpoint(sea_crew, at("other")), Crew)
 
 
 def test_a_handler_with_a_third_parameter_is_given_what_is_at_work():
@@ -297,41 +298,18 @@ def test_a_handler_with_a_third_parameter_is_given_what_is_at_work():
     }
 
 
-def test_a_runtime_state_is_written_and_read():
-    state = RuntimeState([crew()])
-    path = state.checkpoint("kept")
-    read = RuntimeState.from_checkpoint(CheckpointConfig(restore_from=path))
-    assert [task.name for task in read.root[0].tasks] == ["first", "second"]
-    assert RuntimeState.model_validate_json(state.model_dump_json()).root[0].name == "desk"
-
-
-def test_files_are_readable_by_their_owner_alone():
-    crew().kickoff({"what": "sea"})
-    assert {oct(os.stat(path).st_mode & 0o777) for path in [*files(), Path(".checkpoints/runs.db.begun")]} == {"0o600"}
-
-
-def test_a_run_continues_though_the_database_of_checkpoints_cannot_be_written(
-    mode: Mode, caplog: pytest.LogCaptureFixture
-):
-    Path("kept.db").write_bytes(b"no database at all" * 100)
-    failures: list[str] = []
+def test_a_handler_makes_checkpoints_and_reads_them():
+    addresses: list[str] = []
     with crewai_event_bus.scoped_handlers():
 
-        @crewai_event_bus.on(CheckpointFailedEvent)
-        def _(source: Any, event: CheckpointFailedEvent) -> None:
-            failures.append(event.error)
+        @crewai_event_bus.on(TaskCompletedEvent)
+        def _(source: Any, event: Any, state: Any) -> None:
+            addresses.append(state.checkpoint("kept"))
 
-        sea_crew = crew(checkpoint=CheckpointConfig(location="kept.db", provider=SqliteProvider()))
-        output = mode.run(sea_crew.kickoff, sea_crew.akickoff, {"what": "sea"})
-    assert [task.raw for task in output.tasks_output] == ["high", "high"]
-    assert len(failures) == 2 and all("`kept.db` with checkpoints cannot be used" in failure for failure in failures)
-    assert caplog.text.count("the run continues") == 2 and "Traceback" not in caplog.text
-    with pytest.raises(StorageError, match="with checkpoints cannot be used"):
-        Crew.from_checkpoint(CheckpointConfig(location="kept.db", provider=SqliteProvider()))
-
-
-def test_a_database_whose_first_checkpoint_could_not_be_written_holds_none():
-    Path("kept.db").touch()
-    assert SqliteProvider().newest("kept.db") is None
-    with pytest.raises(ValueError, match="there is no checkpoint 'one'"):
-        SqliteProvider().from_checkpoint("kept.db#one")
+        crew(checkpoint=CheckpointConfig(location="kept", on_events=["crew_kickoff_completed"])).kickoff(
+            {"what": "sea"}
+        )
+    read = RuntimeState.from_checkpoint(at(addresses[0]))
+    assert [task.name for task in read.root[0].tasks] == ["first", "second"]
+    with pytest.raises(ValueError, match="nothing runs, so no checkpoint can be made in 'kept'"):
+        RuntimeState([crew()]).checkpoint("kept")

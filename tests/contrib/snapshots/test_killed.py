@@ -39,16 +39,3 @@ def test_what_a_killed_process_had_done_is_not_done_again(what: str, mode: str, 
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ("3" if what == "flow" else "high")
     assert (tmp_path / "ledger").read_text().splitlines() == LEDGERS[what]
-
-
-def test_a_run_that_was_killed_before_its_first_checkpoint_is_taken_up_too(tmp_path: Path):
-    place = tmp_path / "a"
-    place.mkdir()
-    killed = run_program("agent", "run", place, "sync", KILLED="1")
-    assert killed.returncode == -9
-    for file in place.glob(".checkpoints.db*"):
-        if "runs" not in file.name:
-            file.unlink()
-    done = run_program("agent", "restore", place, "sync")
-    assert (done.returncode, done.stdout.strip()) == (0, "high"), done.stderr
-    assert (place / "ledger").read_text().count("tool sea") == 1

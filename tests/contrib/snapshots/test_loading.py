@@ -1,6 +1,5 @@
-"""Snapshots load only with the definitions that use them; classes stored under former names are read."""
+"""Snapshots load only with the definitions that use them."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 
 import crewgraph
 from crewgraph import Agent
-from crewgraph.contrib.snapshots import CheckpointConfig, RuntimeState, SqliteProvider
+from crewgraph.contrib.snapshots import CheckpointConfig
 from crewgraph.extensions import EXTENSIONS, extension
 
 ROOT = Path(crewgraph.__file__).parent
@@ -48,19 +47,6 @@ def test_a_run_loads_snapshots_only_where_checkpoint_is_set(given: dict[str, boo
 @pytest.mark.parametrize("name", [name for name in EXTENSIONS if name.startswith("snapshots.")])
 def test_each_extension_is_where_the_table_says(name: str):
     assert callable(extension(name))
-
-
-def test_a_document_that_names_classes_by_their_former_modules_is_read():
-    agent = clerk(CheckpointConfig(location="kept.db", provider=SqliteProvider()))
-    text = RuntimeState([agent]).model_dump_json()
-    for module, former in (
-        ("contrib.snapshots.config", "definitions.checkpoint_config"),
-        ("contrib.snapshots.providers", "snapshots.sqlite_provider"),
-    ):
-        assert f"crewgraph.{module}:" in text
-        text = text.replace(f"crewgraph.{module}:", f"crewgraph.{former}:")
-    (read,) = RuntimeState.model_validate(json.loads(text)).root
-    assert read.checkpoint == agent.checkpoint and isinstance(read.checkpoint, CheckpointConfig)
 
 
 def test_a_dict_is_a_config():

@@ -59,13 +59,13 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path):
     connection.close()
 
 
-def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path):
+def test_a_database_of_another_format_is_left_alone(tmp_path: Path):
     file = tmp_path / "runs.sqlite"
     SqliteCheckpointer(file).close()
     connection = sqlite3.connect(file)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    refused(file, "newer crewgraph", "version 99", "Upgrade")
+    refused(file, "has format 99", "reads format 6 alone", "Move the file away")
 
 
 def test_a_database_whose_tables_were_changed_is_reported_as_such(tmp_path: Path):

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 from langgraph.types import Command
-from storage.checkpoints.saver_graphs import chain, describe, looped, on, run
+from storage.checkpoints.saver_graphs import chain, looped, on, run
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
-from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
 
 
 def test_the_latest_of_each_thread_comes_with_what_was_asked_for(tmp_path: Path):
@@ -91,33 +90,6 @@ def test_a_question_and_its_subgraph_outlive_pruning_to_any_number(tmp_path: Pat
             assert len(list(saver.list(on("t", checkpoint_ns="")))) == count
             assert graph.get_state(on("t")).next == ("ask",)
             assert run(graph, Command(resume="yes"), on("t"))["answer"] == "yes"
-
-
-def test_tables_of_the_first_version_are_brought_up_to_date(tmp_path: Path):
-    file = tmp_path / "runs"
-    with SqliteCheckpointer(file) as saver:
-        graph = chain(3, saver)
-        run(graph, {"inputs": "i"}, on("t"))
-        before = describe(graph, on("t"))
-    connection = sqlite3.connect(file)
-    for column in (
-        "lineages DROP COLUMN created",
-        "lineages DROP COLUMN latest",
-        "writes DROP COLUMN kind",
-        "writes DROP COLUMN data",
-    ):
-        connection.execute(f"ALTER TABLE {column}")
-    connection.execute("DROP TABLE claims")
-    connection.execute("PRAGMA user_version = 1")
-    connection.commit()
-    connection.close()
-    with SqliteCheckpointer(file) as saver:
-        assert describe(chain(3, saver), on("t")) == before
-        (latest,) = saver.latest()
-        assert latest.created is not None and abs(latest.created - time.time()) < 60
-    connection = sqlite3.connect(file)
-    assert connection.execute("PRAGMA user_version").fetchone() == (CHECKPOINT_SCHEMA.version,)
-    connection.close()
 
 
 def test_what_is_written_behind_the_latest_checkpoint_counts_to_the_minute(tmp_path: Path):

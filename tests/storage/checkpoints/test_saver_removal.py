@@ -54,21 +54,6 @@ def test_delta_channels_are_rebuilt_as_on_the_in_memory_saver(mode: Mode, tmp_pa
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-def test_the_history_of_delta_channels_is_what_langgraph_would_gather_itself(tmp_path: Path):
-    with SqliteCheckpointer(tmp_path / "runs") as saver:
-        graph = talked(saver, 20, "sync")
-        for state in graph.get_state_history(on("t")):
-            for channels in (["said"], ["said", "turns", "none"]):
-                gathered = BaseCheckpointSaver[str].get_delta_channel_history(
-                    saver, config=state.config, channels=channels
-                )
-                assert saver.get_delta_channel_history(config=state.config, channels=channels) == gathered
-                again = asyncio.run(saver.aget_delta_channel_history(config=state.config, channels=channels))
-                assert again == gathered
-        assert saver.get_delta_channel_history(config=on("nobody"), channels=["said"]) == {"said": {"writes": []}}
-
-
-@pytest.mark.filterwarnings("ignore::Warning")
 def test_pruning_keeps_what_a_delta_channel_is_rebuilt_from(tmp_path: Path):
     with SqliteCheckpointer(tmp_path / "runs") as saver:
         graph = talked(saver, 20, "sync")

@@ -126,6 +126,7 @@ def test_a_tampered_value_runs_nothing(attack: str, tmp_path: Path):
     typed = attacks(touched)[attack]
     connection = sqlite3.connect(file)
     connection.execute("UPDATE payloads SET kind = ?, data = ?", typed)
+    connection.execute("UPDATE writes SET kind = ?, data = ?", typed)
     connection.commit()
     connection.close()
     with SqliteCheckpointer(file) as saver:

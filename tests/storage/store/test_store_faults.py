@@ -17,7 +17,7 @@ import pytest
 from langgraph.store.base import PutOp
 from modes import Mode
 
-from crewgraph.errors import StorageError
+from crewgraph.errors import OtherFormat, StorageError
 from crewgraph.storage.database import Database
 from crewgraph.storage.store import FaissStore, search_space
 from crewgraph.storage.store.namespace import Entry, StoreNamespace
@@ -177,7 +177,7 @@ def test_on_a_full_disk_entries_that_expire_can_be_read(tmp_path: Path, mode: Mo
 LIMITED = """
 import resource, sys
 from langgraph.store.base import PutOp
-from crewgraph.errors import StorageError
+from crewgraph.errors import OtherFormat, StorageError
 from crewgraph.storage.store import FaissStore
 from storage.store.bag_of_words import Bag
 import signal
@@ -256,11 +256,11 @@ def test_an_index_that_has_put_its_vectors_in_order_is_copied_again(filled: Path
         loaded[0].close()
 
 
-def test_a_store_of_a_newer_crewgraph_is_not_touched(filled: Path):
+def test_a_store_of_another_format_is_not_touched(filled: Path):
     connection = sqlite3.connect(filled)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(StorageError, match="newer crewgraph .its tables have version 99, this one supports up to 1"):
+    with pytest.raises(OtherFormat, match="The store .* has format 99, and this version of crewgraph reads format 6"):
         opened(filled)
 
 

@@ -1,0 +1,36 @@
+"""The format of everything that crewgraph stores.
+
+Nothing converts what has another format, so that no code has to know former ones.
+"""
+
+from typing import Final
+
+from crewgraph.errors import OtherFormat
+
+__all__ = ["FORMAT", "FORMAT_KEY", "check_format"]
+
+FORMAT: Final = 6
+"""The number of the format. It changes with the tables, with what is in them, and with the paths of effects, by which a
+resumed run finds what it has done (`tests/runtime/effect_paths.json`)."""
+
+FORMAT_KEY: Final = "crewgraph_format"
+"""The key of the number in documents and in the metadata of checkpoints."""
+
+
+def check_format(found: object, what: str, remedy: str) -> None:
+    """Check the format of stored data.
+
+    Args:
+        found: the number that is stored with it, or as text; None if there is none.
+        what: the data, as the beginning of a sentence: "The store `memory.db`".
+        remedy: what to do if it cannot be read, as sentences.
+
+    Raises:
+        OtherFormat: this version does not read it.
+    """
+    if str(found) != str(FORMAT):
+        has = "no format" if found is None else f"format {found}"
+        raise OtherFormat(
+            f"{what} has {has}, and this version of crewgraph reads format {FORMAT} alone. Use the version that wrote it, "
+            f"or start anew. {remedy}"
+        )
