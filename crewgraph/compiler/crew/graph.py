@@ -16,7 +16,7 @@ from crewgraph.compiler.task.binding import TaskBinding, bind_tasks
 from crewgraph.compiler.task.body import skipped_output, task_body
 from crewgraph.compiler.task.steps import STAGES, step_graph
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.core.node import BodyChain, BodyNode
+from crewgraph.core.node import BodyNode
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.process import Process
 from crewgraph.definitions.crew.validation import title, validate_crew
@@ -26,12 +26,9 @@ from crewgraph.errors import CompileError
 from crewgraph.schema import Metadata, PlainMapping
 
 __all__ = [
-    "SHARED_NODE",
     "Granularity",
     "TaskNode",
     "crew_graph",
-    "is_linear",
-    "merged_graph",
     "node_task",
     "parallel_group",
     "task_metadata",
@@ -98,17 +95,6 @@ def parallel_group(tasks: Sequence[TaskBinding], position: int) -> Sequence[Task
         while end < len(tasks) and tasks[end].task.async_execution:
             end += 1
     return tasks[position:end]
-
-
-SHARED_NODE = "all tasks"  # the space distinguishes it from names of tasks
-"""The node of all tasks of a merged graph."""
-
-
-def is_linear(tasks: Sequence[TaskBinding]) -> bool:
-    """Whether there are several tasks that run one after another, unconditionally."""
-    return len(tasks) > 1 and not any(
-        bound.task.async_execution or isinstance(bound.task, ConditionalTaskDefinition) for bound in tasks
-    )
 
 
 def node_task(node: str) -> str:
@@ -262,9 +248,6 @@ class Granularity:
     channels: Mapping[str, object] = field(default_factory=dict[str, object])
     """The channels other than inputs and tasks, with their types."""
 
-    merged: bool = False
-    """Whether the tasks of a linear crew share a node, for runs that are neither stored nor observed."""
-
     def node(self, assignment: TaskBinding, sources: Sequence[str]) -> Any:
         """Return the node of a task that reads some channels."""
         if self.granularity == "step":
@@ -277,10 +260,6 @@ class Granularity:
             )
         body = partial(task_body, assignment)
         return BodyNode(assignment.slug, body, stored=self.stored, seals=True, traced=_traced_update)
-
-    def chain(self, tasks: Sequence[TaskBinding]) -> Any:
-        """Return the node that runs all tasks of a linear crew."""
-        return BodyChain(SHARED_NODE, [(self.node(assignment, ()), task_metadata(assignment)) for assignment in tasks])
 
     def planning(self, planning: TaskBinding, tasks: Sequence[TaskBinding]) -> Any:
         """Return the node that makes the plan; it has no steps."""
@@ -344,9 +323,15 @@ def crew_graph(
     warn_without_effect(crew)
     tasks = tasks or bind_tasks(crew)
     planning, form = planning or planning_binding(crew, tasks), form or Granularity()
-    if planning is None and form.merged and is_linear(tasks):
-        return merged_graph(tasks, form)
-    graph = _empty_graph(tasks, form, planning)
+    outputs = [assignment.slug for assignment in tasks]
+    graph: StateGraph[Any] = StateGraph(
+        schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs], form.channels),
+        input_schema=schema(
+            "CrewInput", [INPUTS], {name: form.channels[name] for name in form.channels if name == MESSAGES}
+        ),
+        output_schema=schema("CrewResult", outputs, form.channels),
+        context_schema=form.context_schema,
+    )
     if planning is None:
         wire_sequential(graph, tasks, form.node)
     else:
@@ -355,26 +340,3 @@ def crew_graph(
         graph.add_edge(START, PLANNING)
         wire_sequential(graph, tasks, form.node, first=PLANNING)
     return graph
-
-
-def merged_graph(tasks: Sequence[TaskBinding], form: Granularity) -> "StateGraph[Any]":
-    """Build the graph of a linear crew whose tasks share a node; its state is the same."""
-    graph = _empty_graph(tasks, form)
-    graph.add_node(SHARED_NODE, form.chain(tasks), input_schema=schema(SHARED_NODE, [INPUTS]))
-    graph.add_edge(START, SHARED_NODE)
-    graph.add_edge(SHARED_NODE, END)
-    return graph
-
-
-def _empty_graph(
-    tasks: Sequence[TaskBinding], form: Granularity, planning: TaskBinding | None = None
-) -> "StateGraph[Any]":
-    outputs = [assignment.slug for assignment in tasks]
-    return StateGraph(
-        schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs], form.channels),
-        input_schema=schema(
-            "CrewInput", [INPUTS], {name: form.channels[name] for name in form.channels if name == MESSAGES}
-        ),
-        output_schema=schema("CrewResult", outputs, form.channels),
-        context_schema=form.context_schema,
-    )

@@ -40,8 +40,7 @@ from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program
-from crewgraph.core.pregel import named_run, node_name, place_of, untraced
-from crewgraph.core.saving import InlineGraph
+from crewgraph.core.pregel import InlineGraph, named_run, node_name, place_of, untraced
 from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.method import texts_in_code

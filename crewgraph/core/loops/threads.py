@@ -107,7 +107,8 @@ class ThreadPool(Executor):
         self._process = os.getpid()
 
     def __del__(self) -> None:
-        self._threads.end()
+        if "_threads" in vars(self):  # an interruption may come while it is made
+            self._threads.end()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a function in a thread."""

@@ -35,7 +35,7 @@ from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.claims import CLAIM, ThreadClaim, holding_claim
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program, Saving, adrive, drive
-from crewgraph.core.saving import began
+from crewgraph.core.pregel import began
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow, output_value
 from crewgraph.definitions.flow.flow import FlowDefinition
