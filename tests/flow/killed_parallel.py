@@ -53,9 +53,8 @@ class Counting(Flow[Count]):
 
 
 def main() -> None:
-    mode, flow_id, granularity, *_ = sys.argv[1:]
+    mode, flow_id, *_ = sys.argv[1:]
     flow = Counting()
-    flow.granularity = "flow" if granularity == "flow" else "method"
     print(flow.kickoff(id=flow_id) if mode == "sync" else asyncio.run(flow.akickoff(id=flow_id)))
 
 
