@@ -10,6 +10,9 @@ from crewgraph.compiler.agent.capabilities import capabilities_of
 from crewgraph.compiler.agent.models import ModelCache
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.core.journal import JournalError
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.operations import Operation
+from crewgraph.core.resources import RESOURCES, RunResources
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
@@ -17,12 +20,21 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.llm.capabilities import input_modalities
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
+from crewgraph.scoped import scoped
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.injected import InjectionFailed
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["AgentBinding", "bind_agent", "capability_tools", "granted_tools", "guarded_tools", "may_have_executor"]
+__all__ = [
+    "AgentBinding",
+    "ExternalResourceCheck",
+    "bind_agent",
+    "capability_tools",
+    "granted_tools",
+    "guarded_tools",
+    "may_have_executor",
+]
 
 _PASSING = (InjectionFailed, JournalError)
 """What ends the task where a tool raises it: no model can do anything about it."""
@@ -174,3 +186,46 @@ def may_have_executor(agent: BaseAgentDefinition) -> bool:
         or agent.runs_graph
         or override_of(agent, "create_agent_executor") is not None
     )
+
+
+class ExternalResourceCheck(Operation):
+    """Checks external resources before a run does anything; connections it opens stay open for the run.
+
+    Args:
+        bindings: the agents and their tools; the coworkers they may delegate to are checked, too.
+        opened: holds the connections that are opened.
+
+    Raises:
+        CompileError: a coworker's code is to run on this machine.
+        MCPServerError: a server cannot be reached, or lacks a tool that was named.
+        RemoteAgentError: a remote agent cannot be reached.
+        ToolFailed: code cannot be run here.
+    """
+
+    def __init__(self, bindings: Sequence[AgentBinding], opened: RunResources) -> None:
+        sources = [tool.tool.source for binding in bindings for tool in binding.tools.values()]
+        from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+
+        coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
+        agents = [*(binding.agent for binding in bindings), *coworkers]
+        self.agents = list({id(agent): agent for agent in agents}.values())
+        for agent in coworkers:
+            sources += capability_tools(agent, agent.tools or (), None)
+        from crewgraph.tools.code import CodeInterpreterTool
+
+        self.images = {source.image: source for source in sources if isinstance(source, CodeInterpreterTool)}
+        self.opened = opened
+
+        self.capabilities = [capability for agent in self.agents for capability in capabilities_of(agent)]
+
+    def run(self) -> None:
+        for tool in self.images.values():
+            tool.check()
+        if self.capabilities:
+            with scoped(RESOURCES, self.opened):
+                for capability in self.capabilities:
+                    capability.check_available()
+
+    async def arun(self) -> None:
+        if self.images or any(capability.fetches_tools for capability in self.capabilities):
+            await in_thread(self.run)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from crewgraph.compiler.agent.memory_calls import Memories, MemoryUser, is_builtin, save_memory, search_memories
 from crewgraph.compiler.task.briefing import Briefing
-from crewgraph.compiler.task.structured_answer import request_structured
+from crewgraph.compiler.task.structure import request_structured
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.core.messages import Message
 from crewgraph.core.outages import may_carry_on

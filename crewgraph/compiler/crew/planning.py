@@ -13,7 +13,7 @@ from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.events import TaskReport
-from crewgraph.compiler.task.structured_answer import StructuredReply, request_structured
+from crewgraph.compiler.task.structure import StructuredReply, request_structured
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model

@@ -193,7 +193,7 @@ class _TaskExecution:
     def make_runner(self, briefing: Briefing) -> TaskRunner:
         """Set the agent to work with these texts."""
         inputs = self._state.get(INPUTS)
-        self.runner = TaskRunner(self.assignment, briefing, self.report, self.usage, self.book, inputs)
+        self.runner = TaskRunner(self.assignment, briefing, self.report, self.usage, inputs)
         return self.runner
 
     @property
@@ -292,8 +292,8 @@ class _TaskExecution:
 
     def judge(self, guardrail: ModelGuardrail, output: TaskOutput) -> Body[Verdict]:
         """Return a model's verdict: the guardrail's own model, else the agent's."""
-        resources = self.runner.resources
-        model = resources.model if guardrail.llm is None else resources.model_for(guardrail.llm)
+        agent = self.runner.agent
+        model = agent.model if guardrail.llm is None else agent.model_for(guardrail.llm)
         context = self.briefing.context
         return (
             yield Scope(
@@ -327,14 +327,14 @@ class _TaskExecution:
         """
         task, briefing, form = self.task, self.briefing, UNSTRUCTURED
         if structure_of(task) is not None:
-            resources = self.runner.resources
-            converter = task.converter_cls or resources.converter_override
+            agent = self.runner.agent
+            converter = task.converter_cls or agent.converter_override
             form = yield from structure_output(
                 task,
                 text,
                 converter,
-                resources,
-                resources.converter_llm,
+                agent,
+                agent.converter_llm,
                 self.book,
                 self.usage,
                 demand=demand,

@@ -1,23 +1,23 @@
 """Structured output of tasks: parsed from the answer, else converted by the user's converter or by a model."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.compiler.agent.dialogue import is_unfinished
-from crewgraph.compiler.agent.protocol import reply_text
+from crewgraph.compiler.agent.dialogue import is_refused, is_unfinished
+from crewgraph.compiler.agent.protocol import final_text, reply_text
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
-from crewgraph.core.messages import Reply
+from crewgraph.core.messages import Message, Reply
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import NoModelError
 from crewgraph.llm.current_call import ONGOING, OngoingCall
 from crewgraph.llm.resolve import as_llm
-from crewgraph.llm.structure import read_structure, reply_structure
+from crewgraph.llm.structure import read_structure, reply_structure, structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
@@ -27,7 +27,9 @@ __all__ = [
     "UNSTRUCTURED",
     "Converters",
     "Structured",
+    "StructuredReply",
     "convert_text",
+    "request_structured",
     "structure_of",
     "structure_output",
     "structured",
@@ -226,3 +228,72 @@ def _convert_with_model(
         transcript.add({"role": "assistant", "content": answer})
         transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
     return None, problem
+
+
+_Schema = TypeVar("_Schema", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class StructuredReply(Generic[_Schema]):
+    """The result of requesting a structured reply."""
+
+    value: _Schema | None
+    """The parsed reply; None where no reply could be parsed."""
+
+    text: str
+    """The last reply."""
+
+    problem: str
+    """Why the last reply cannot be parsed; empty if it was parsed."""
+
+
+def request_structured(
+    messages: list[Message],
+    schema: type[_Schema],
+    model: Model,
+    book: Book,
+    usage: UsageLedger,
+    *,
+    attempts: int = 3,
+    stage: str = "model",
+) -> Body[StructuredReply[_Schema]]:
+    """Request a reply that is an instance of a schema.
+
+    Args:
+        messages: the messages, which describe the schema.
+        schema: the pydantic model.
+        model: the model.
+        book: the prompts.
+        usage: counts the requests.
+        attempts: the maximum number of requests.
+        stage: the step of a task that the requests belong to.
+    """
+    transcript = Transcript(messages)
+    text, problem, structured = "", "", structured_model(model, schema)
+    for _ in range(attempts):
+        request = ModelCall(model=model, transcript=transcript, stage=stage)
+        try:
+            reply: Reply = yield _in_its_own_way(request, structured)
+        except EffectFailed as failure:
+            usage.failed(failure.spent)
+            if is_unfinished(failure):
+                problem = failure.text
+                continue
+            if structured is None or not is_refused(failure):
+                raise
+            structured = None  # not every server knows response formats
+            reply = yield request
+        usage.answered(model, reply)
+        text = final_text(reply)
+        value, problem = (None, "it was cut off") if "cut" in reply else read_structure(text, schema)
+        if value is not None:
+            return StructuredReply(value, text, "")
+        if text:
+            transcript.add({"role": "assistant", "content": text})
+        transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
+    return StructuredReply(None, text, problem)
+
+
+def _in_its_own_way(request: ModelCall, structured: Model | None) -> ModelCall:
+    """Return a request to the model that gives structures, if there is one; earlier versions asked for a text."""
+    return request if structured is None else replace(request, model=structured, former=partial(replace, request))

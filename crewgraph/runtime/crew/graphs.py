@@ -14,8 +14,7 @@ from crewgraph.compiler.crew.needs import Needs, needs_of
 from crewgraph.compiler.crew.planning import crew_plan_key, planning_binding
 from crewgraph.compiler.crew.result import conversation_placeholder, result_channels, write_result
 from crewgraph.compiler.preflight import check_crew
-from crewgraph.compiler.task.binding import TaskBinding, bind_tasks, crew_graph_key
-from crewgraph.compiler.task.lessons import TrainingData, training_data_of
+from crewgraph.compiler.task.binding import TaskBinding, TrainingData, bind_tasks, crew_graph_key, training_data_of
 from crewgraph.compiler.task.training import TRAINING
 from crewgraph.core.pregel import node_name
 from crewgraph.definitions.crew.crew import CrewDefinition

@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import StateSnapshot
 
-from crewgraph.compiler.agent.external_tools import ExternalResourceCheck
+from crewgraph.compiler.agent.binding import ExternalResourceCheck
 from crewgraph.compiler.agent.knowledge import LoadKnowledge
 from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY, check_memories
 from crewgraph.compiler.crew.continuing import check_continues

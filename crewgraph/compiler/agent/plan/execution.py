@@ -9,7 +9,7 @@ from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner, make_plan,
 from crewgraph.compiler.agent.plan.report import AgentPlanReport
 from crewgraph.compiler.agent.prompt import prompt_messages, with_rejection
 from crewgraph.compiler.agent.react import ReActContext, react_loop
-from crewgraph.compiler.task.structured_answer import request_structured
+from crewgraph.compiler.task.structure import request_structured
 from crewgraph.core.effects import Body, EffectFailed, Notify, Scope, Together
 from crewgraph.core.messages import Message
 from crewgraph.core.outages import may_carry_on
