@@ -27,7 +27,7 @@ from crewgraph.core.plain import unstorable
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.agent.last_run import AgentFinish
-from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
+from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.definitions.placeholders import split_at_slot
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError, TimeLimitReached
@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from crewgraph.compiler.agent.event_tool import EventTool
     from crewgraph.compiler.agent.executor import Executor
     from crewgraph.compiler.agent.memory import Recollection
-    from crewgraph.compiler.agent.plan.execution import PlanExecution, PlanOutcome
-    from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner
+    from crewgraph.compiler.agent.plan import AgentPlan, PlanExecution, Planner, PlanOutcome
 
 __all__ = ["AgentRunner", "Refused", "event_tools"]
 
@@ -374,18 +373,17 @@ class AgentRunner:
             )
             notes.append(self.book.slice("current_date", date=date))
         if agent.planning_enabled:
-            from crewgraph.compiler.agent.plan.execution import execute_plan, plan_notes
+            from crewgraph.compiler.agent.plan import plan_notes
 
-            self.plan_outcome = yield from execute_plan(
-                self._plan_execution(agent, briefing, refused, (*other_notes, *notes))
-            )
+            execution = self._plan_execution(agent, briefing, refused, (*other_notes, *notes))
+            self.plan_outcome = yield from execution.run()
             notes += plan_notes(self.plan_outcome, self.book)
         elif agent.reasoning:
             plan = yield from self.make_plan(briefing, refused)
             if plan is not None and plan.text:
-                from crewgraph.compiler.agent.plan.execution import PlanOutcome, plan_notes
+                from crewgraph.compiler.agent.plan import PlanOutcome, plan_notes
 
-                notes += plan_notes(PlanOutcome(plan, TodoList()), self.book)
+                notes += plan_notes(PlanOutcome(plan), self.book)
         return tuple(notes)
 
     def _knowledge_notes(self, text: str, expected: str, context: str) -> Body[tuple[str, ...]]:
@@ -408,15 +406,21 @@ class AgentRunner:
 
     def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> "Body[AgentPlan | None]":
         """Make a plan; a refused attempt and the reason are part of the prompt."""
+        from crewgraph.compiler.agent.plan import make_plan
+
         agent = self.agent if isinstance(self.agent, AgentDefinition) else None
-        attempts = agent.max_reasoning_attempts if agent else None
-        planner = self._planner(self.model, briefing, refused, attempts)
-        from crewgraph.compiler.agent.plan.planner import make_plan
+        attempts, config = (agent.max_reasoning_attempts, agent.planning_config) if agent else (None, None)
+        return make_plan(self._planner(self.model, briefing, refused, attempts, config))
 
-        return make_plan(planner if agent is None else replace(planner, config=agent.planning_config))
-
-    def _planner(self, model: Model, briefing: Briefing, refused: Refused | None, attempts: int | None) -> "Planner":
-        from crewgraph.compiler.agent.plan.planner import Planner
+    def _planner(
+        self,
+        model: Model,
+        briefing: Briefing,
+        refused: Refused | None,
+        attempts: int | None,
+        config: PlanningConfig | None,
+    ) -> "Planner":
+        from crewgraph.compiler.agent.plan import Planner
 
         return Planner(
             model=model,
@@ -427,6 +431,7 @@ class AgentRunner:
             usage=self._usage,
             report=self._report,
             refused=refused,
+            config=config,
         )
 
     def _plan_execution(
@@ -434,16 +439,14 @@ class AgentRunner:
     ) -> "PlanExecution":
         config = agent.planning_config or PlanningConfig.simplest()
         model = self.model if config.llm is None else self.model_for(config.llm)
-        planner = replace(self._planner(model, briefing, refused, config.max_attempts), config=config)
         texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
-        from crewgraph.compiler.agent.plan.execution import PlanExecution
-        from crewgraph.compiler.agent.plan.report import AgentPlanReport
+        from crewgraph.compiler.agent.plan import PlanExecution
         from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
         return PlanExecution(
             agent=agent,
             config=config,
-            planner=planner,
+            planner=self._planner(model, briefing, refused, config.max_attempts, config),
             new_context=lambda: replace(
                 self._react_context(),
                 max_iter=config.max_step_iterations,
@@ -461,8 +464,6 @@ class AgentRunner:
             ),
             notes=other_notes,
             parallel=not any(isinstance(tool.tool.tool.source, CoworkerTool) for tool in self.event_tools.values()),
-            counts=self._report.counts,
-            report=AgentPlanReport(agent, self.task, self._role),
             runs_steps=self.executor is None and not agent.middleware,
         )
 

@@ -28,7 +28,7 @@ from crewgraph.schema import PlainDict, PlainMapping
 if TYPE_CHECKING:
     from crewgraph.compiler.agent.delegation import DelegationTeam
     from crewgraph.compiler.agent.event_tool import EventTool
-    from crewgraph.compiler.agent.plan.planner import AgentPlan
+    from crewgraph.compiler.agent.plan import AgentPlan
 
 __all__ = ["TaskRunner"]
 
