@@ -36,8 +36,7 @@ from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
-from crewgraph.core.interruption import interrupt_in, leave_threads
-from crewgraph.core.loops.threads import ThreadPool
+from crewgraph.core.loops.threads import ThreadPool, interrupt_in, leave_threads
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import ConfigContext
 from crewgraph.schema import PlainDict, PlainMapping
@@ -556,7 +555,7 @@ class _Steps(Runnable[Any, Any]):
         self._shown: Callable[[Any], object] | None = getattr(self._first, "traced", None)
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        if not self._opens_run(config):
+        if not self._on_demand or (config is not None and not is_traced(config)):
             return self._run(input, config, kwargs)
         if (show := self._shown) is None:
             return self._traced.invoke(input, config, **kwargs)
@@ -570,7 +569,7 @@ class _Steps(Runnable[Any, Any]):
         return updates[0]
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        if not self._opens_run(config):
+        if not self._on_demand or (config is not None and not is_traced(config)):
             return await self._arun(input, config, kwargs)
         if (show := self._shown) is None:
             return await self._traced.ainvoke(input, config, **kwargs)
@@ -582,9 +581,6 @@ class _Steps(Runnable[Any, Any]):
 
         await RunnableLambda(steps, name=self._traced.get_name()).ainvoke(input, config)
         return updates[0]
-
-    def _opens_run(self, config: RunnableConfig | None) -> bool:
-        return self._on_demand and (config is None or is_traced(config))
 
     def _run(self, input: object, config: RunnableConfig | None, given: PlainDict) -> object:
         config = _without_run(ensure_config() if config is None else config)
@@ -685,6 +681,7 @@ class _Saves:
     is_nested: bool
 
     _background: Callable[..., Any]
+    _deferred: list[_Save]
     _inline = False
     _has_saved = False
 
@@ -694,13 +691,12 @@ class _Saves:
 
     @submit.setter
     def submit(self, background: Callable[..., Any]) -> None:
-        self._background = background
+        self._background, self._deferred = background, []
         self._opened(cast("Any", background).__self__)
         self._inline = self.durability == "sync" and getattr(self.checkpointer, "saves_inline", False) is True
 
     def _opened(self, executor: Any) -> None:
         self._executor = executor
-        self._deferred: list[_Save] = []
 
     def _submit_inline(self, function: object, *args: Any, **options: Any) -> object:
         if function == self.checkpointer_put_writes:

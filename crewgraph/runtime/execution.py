@@ -19,7 +19,7 @@ from langgraph.types import Interrupt
 
 from crewgraph.compiler.task.events import NOTES, RunNotes
 from crewgraph.core.cancellation import Cancellation
-from crewgraph.core.interruption import interrupt_in, is_interrupted
+from crewgraph.core.loops.threads import interrupt_in, is_interrupted
 from crewgraph.core.operations import Operation, Program, require_async_methods
 from crewgraph.core.pregel import shared_runtime
 from crewgraph.core.resources import RESOURCES, RunResources

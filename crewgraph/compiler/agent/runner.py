@@ -185,11 +185,15 @@ class AgentRunner:
             from crewgraph.compiler.agent.executor import executor_of
 
             self.executor = executor_of(self.binding, self.task, own, lambda: self.model)
-        self.files = self._available_files(own)
-        self.event_tools = self._with_own_tools(own) if self.executor is None else own
-        offered = list(self.event_tools.items()) if self.executor is None and self.event_tools else []
-        prepare = self._prepare or self.adapt
-        self.tools = Toolbox({name: prepare(tool) for name, tool in offered})
+        self.files = self._available_files(own) if self.file_records else NO_FILES
+        tools = own
+        if self.executor is None and self.memories is not None:
+            added = memory_tools(self.memories, self.model, tools, self.book)
+            tools = {**tools, **event_tools(self.binding, self.task, added)}
+        if self.executor is None and self.file_records:
+            tools = {**tools, **event_tools(self.binding, self.task, self.files.tools(self.book))}
+        self.event_tools, prepare = tools, self._prepare or self.adapt
+        self.tools = Toolbox({} if self.executor is not None else {name: prepare(tool) for name, tool in tools.items()})
         self.native_tools = self.executor is None and self.model.native_tools
         if not self.native_tools and getattr(self.agent, "middleware", None) and self.executor is None and self.tools:
             raise CompileError(
@@ -251,17 +255,7 @@ class AgentRunner:
             tool = capability.adapt_tool(tool, self.book)
         return tool
 
-    def _with_own_tools(self, tools: "Mapping[str, EventTool]") -> "Mapping[str, EventTool]":
-        """Add the tools for its memory, and the one that reads files."""
-        if self.memories is not None:
-            own = memory_tools(self.memories, self.model, tools, self.book)
-            tools = {**tools, **event_tools(self.binding, self.task, own)}
-        reads_files = self.files.tools(self.book) if self.file_records else ()
-        return {**tools, **event_tools(self.binding, self.task, reads_files)} if reads_files else tools
-
     def _available_files(self, tools: "Mapping[str, EventTool]") -> AvailableFiles:
-        if not self.file_records:
-            return NO_FILES
         files = extension("files")
         if self.executor is not None:
             return files(records=self.file_records)

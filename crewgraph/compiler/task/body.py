@@ -120,7 +120,8 @@ def task_body_without_override(assignment: TaskBinding, state: Mapping[str, obje
 def answer_body(assignment: TaskBinding, state: Mapping[str, object]) -> Body[dict[str, object]]:
     """Run only the agent, ignoring overrides; the update holds its answer and the usage, nothing is parsed or judged."""
     execution = _TaskExecution(assignment, state)
-    runner = execution.make_runner(execution.brief())
+    execution.brief()
+    runner = execution.make_runner()
     answer = yield from runner.answer_without_override()
     if ONGOING.get() is None:  # otherwise the task around it remembers the answer
         yield from runner.remember(answer)
@@ -130,7 +131,8 @@ def answer_body(assignment: TaskBinding, state: Mapping[str, object]) -> Body[di
 def plan_body(assignment: TaskBinding, state: PlainMapping) -> Body[dict[str, object]]:
     """Make only the agent's plan; the update holds the plan and the usage."""
     execution = _TaskExecution(assignment, state)
-    plan = yield from execution.make_runner(execution.brief()).plan()
+    execution.brief()
+    plan = yield from execution.make_runner().plan()
     fields = (
         None
         if plan is None
@@ -190,10 +192,10 @@ class _TaskExecution:
             self.briefing = briefing_of(self.assignment, self._state, self.book)
         return self.briefing
 
-    def make_runner(self, briefing: Briefing) -> TaskRunner:
+    def make_runner(self) -> TaskRunner:
         """Set the agent to work with these texts."""
         inputs = self._state.get(INPUTS)
-        self.runner = TaskRunner(self.assignment, briefing, self.report, self.usage, inputs)
+        self.runner = TaskRunner(self.assignment, self.briefing, self.report, self.usage, inputs)
         return self.runner
 
     @property
@@ -214,7 +216,7 @@ class _TaskExecution:
             if has_hooks(self.crew, _PRE):
                 yield from self.run_pre_hooks()
             yield Notify(partial(self.report.begin, self.briefing))
-            self.make_runner(self.briefing)
+            self.make_runner()
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
                 output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)

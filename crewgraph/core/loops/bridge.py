@@ -25,8 +25,7 @@ from crewgraph.core.cancellation import (
     giving_up,
     when_given_up,
 )
-from crewgraph.core.interruption import PATIENCE, is_interrupted
-from crewgraph.core.loops.threads import ThreadPool, start_loop
+from crewgraph.core.loops.threads import PATIENCE, ThreadPool, is_interrupted, start_loop
 from crewgraph.scoped import HERE, give_back
 
 __all__ = [
