@@ -83,7 +83,6 @@ __all__ = [
     "rewind",
     "run_of",
     "run_or_resume_flow",
-    "state_of_enclosing_run",
     "stored_flow_result",
     "stored_values",
     "unknown_run",
@@ -269,12 +268,6 @@ def _graph_on(flow: "FlowDefinition", saver: Any, **options: Any) -> FlowGraph:
             'tens of thousands of rounds, set `keep_history = "latest"`, or write the loop inside one method.'
         )
     return form_of(flow).graph(flow, checkpointer=saver, **options)
-
-
-def state_of_enclosing_run(flow: "FlowDefinition", default: Any) -> Any:
-    """Return the state of the enclosing run, if it is one of this flow."""
-    running = RUNNING.get()
-    return running.run.state if running is not None and running.run.flow is flow else default
 
 
 def _saver(flow: "FlowDefinition") -> object:
