@@ -541,7 +541,7 @@ def named_run(config: RunnableConfig | None, name: str) -> RunnableConfig:
     return config if config is not None and config.get("run_name") else {**(config or {}), "run_name": name}
 
 
-class _Steps(Runnable[Any, Any]):
+class _NodeSteps(Runnable[Any, Any]):
     """The steps of a node, its runnable and its writers, for which LangGraph would always open a run in the trace.
 
     Args:
@@ -622,14 +622,14 @@ def trace_on_demand(nodes: "Mapping[str, PregelNode]") -> None:
     """Let the nodes of a compiled graph open a run in the trace only if there are callback handlers."""
     for node in nodes.values():
         if type(node.node) is RunnableSeq:
-            vars(node)["node"] = _Steps(node.node, on_demand=True)  # replaces the cached one
+            vars(node)["node"] = _NodeSteps(node.node, on_demand=True)  # replaces the cached one
 
 
 def untraced(graph: "Pregel[Any]", *names: str) -> None:
     """Let some nodes of a compiled graph open no run in the trace, because they open their own."""
     for name in names:
         node = graph.nodes[name]
-        vars(node)["node"] = _Steps(cast("RunnableSeq", node.node), on_demand=False)
+        vars(node)["node"] = _NodeSteps(cast("RunnableSeq", node.node), on_demand=False)
 
 
 def move_past(checkpoint_id: str | None) -> None:

@@ -162,12 +162,12 @@ def guarded_tools(sources: Sequence[object], adapted: dict[int, GuardedTool], wh
             adapted[id(source)] = GuardedTool(as_tool(source), passing=_PASSING)
         tool = adapted[id(source)]
         if tools.get(tool.name, tool) is not tool:
-            tool = _numbered(tool, tools, where)
+            tool = _numbered_tool(tool, tools, where)
         tools[tool.name] = tool
     return tools
 
 
-def _numbered(tool: GuardedTool, tools: Mapping[str, GuardedTool], where: str) -> GuardedTool:
+def _numbered_tool(tool: GuardedTool, tools: Mapping[str, GuardedTool], where: str) -> GuardedTool:
     """Give a tool a numbered name, as another one has the same name."""
     name = next(name for n in count(2) if (name := f"{tool.name}_{n}") not in tools)
     warnings.warn(

@@ -61,13 +61,13 @@ class UsageCallback(BaseCallbackHandler):
         self, serialized: dict[str, object], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: object
     ) -> None:
         """Called before a request to a chat model."""
-        self._on_request(_model_name(serialized, kwargs), run_id)
+        self._on_request(_serialized_model_name(serialized, kwargs), run_id)
 
     def on_llm_start(
         self, serialized: dict[str, object], prompts: list[str], *, run_id: UUID, **kwargs: object
     ) -> None:
         """Called before a request to a text completion model."""
-        self._on_request(_model_name(serialized, kwargs), run_id)
+        self._on_request(_serialized_model_name(serialized, kwargs), run_id)
 
     def _on_request(self, name: str, run: UUID) -> None:
         self._names[run] = name
@@ -95,7 +95,7 @@ class UsageCallback(BaseCallbackHandler):
         return {"callbacks": callbacks}
 
 
-def _model_name(serialized: dict[str, object] | None, kwargs: dict[str, Any]) -> str:
+def _serialized_model_name(serialized: dict[str, object] | None, kwargs: dict[str, Any]) -> str:
     metadata: Metadata = kwargs.get("metadata") or {}
     parameters: dict[str, object] = kwargs.get("invocation_params") or {}
     name = metadata.get("ls_model_name") or parameters.get("model_name") or parameters.get("model")
@@ -209,14 +209,14 @@ class Executor:
         if answer is None or not answer.strip():
             raise OutputInvalid(
                 f"{self._where}: its `agent_executor` returned {returned!r:.200}, which contains no answer. Return a text, "
-                f'a message, a pydantic model, or a dict with "messages" or with one of {_quoted(_ANSWER_NAMES)}.'
+                f'a message, a pydantic model, or a dict with "messages" or with one of {_quoted_names(_ANSWER_NAMES)}.'
             )
         return {"answer": answer, "usage": callback.usage.to_plain()}
 
     def _check(self) -> None:
         if not self._input_kind:
             raise CompileError(
-                f"{self._where}: its `agent_executor` takes none of the available inputs: {_quoted(_INPUT_NAMES)}. Put a "
+                f"{self._where}: its `agent_executor` takes none of the available inputs: {_quoted_names(_INPUT_NAMES)}. Put a "
                 'function in front of it: `RunnableLambda(lambda inputs: {"question": inputs["input"]}) | graph`.'
             )
         if self._tools and (isinstance(self._input_kind, str) or "tools" not in self._input_kind):
@@ -336,7 +336,7 @@ def _answer_of_state(state: Mapping[str, object]) -> str | None:
     return _answer_text(texts[0]) if len(texts) == 1 else None
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _quoted_names(names: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 

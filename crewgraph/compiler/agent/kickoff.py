@@ -46,10 +46,10 @@ def kickoff_body(
     structure: type[BaseModel] | None, binding: AgentBinding, state: PlainMapping
 ) -> Body[dict[str, object]]:
     """Answer the messages in the state; the update holds the output as plain data, in the agent's channel."""
-    return {binding.slug: (yield from _Kickoff(binding, structure, state[INPUTS]).run())}
+    return {binding.slug: (yield from _AgentKickoff(binding, structure, state[INPUTS]).run())}
 
 
-class _Kickoff:
+class _AgentKickoff:
     """One kickoff of an agent."""
 
     def __init__(self, binding: AgentBinding, structure: type[BaseModel] | None, inputs: PlainMapping) -> None:

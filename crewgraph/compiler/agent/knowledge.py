@@ -176,8 +176,12 @@ def query_knowledge(lookup: KnowledgeQuery) -> Body[str]:
             )
     yield Notify(partial(lookup.report.begin, lookup.task_prompt))
     query = yield from _write_query(lookup)
-    agent_text = yield from _search(lookup, agent_knowledge, "agent", query)
-    crew_text = "" if crew_knowledge is agent_knowledge else (yield from _search(lookup, crew_knowledge, "crew", query))
+    agent_text = yield from _search_knowledge(lookup, agent_knowledge, "agent", query)
+    crew_text = (
+        ""
+        if crew_knowledge is agent_knowledge
+        else (yield from _search_knowledge(lookup, crew_knowledge, "crew", query))
+    )
     yield Notify(partial(lookup.report.retrieved, query, agent_text, crew_text))
     text = "\n\n".join(filter(None, (agent_text, crew_text)))
     return lookup.book.slice("knowledge", knowledge=text) if text else ""
@@ -213,7 +217,7 @@ def _write_query(lookup: KnowledgeQuery) -> Body[str]:
     return query
 
 
-def _search(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> Body[str]:
+def _search_knowledge(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> Body[str]:
     """Search one knowledge object."""
     if knowledge is None:
         return ""
@@ -229,7 +233,7 @@ def _search(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> B
             encode=_encode_results,
             span="Knowledge: search",
             trace_input=query,
-            documents=_as_documents,
+            documents=_passages_as_documents,
         )
     except EffectFailed as failure:
         if not may_carry_on(failure):
@@ -243,7 +247,7 @@ def _encode_results(results: Any) -> list[object]:
     return list(results or ())
 
 
-def _as_documents(results: Any) -> list[tuple[str, PlainDict]]:
+def _passages_as_documents(results: Any) -> list[tuple[str, PlainDict]]:
     return [_as_document(result) for result in cast("Sequence[object]", results or ())]
 
 

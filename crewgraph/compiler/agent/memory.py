@@ -216,7 +216,7 @@ class Recollection:
             span="Memory: search",
             trace_input=description,
             encode=_encode_search,
-            documents=_as_documents,
+            documents=_records_as_documents,
         )
         for kind, error in result["failed"].items():
             yield from self._report_failure(kind, "searched", error)
@@ -360,7 +360,7 @@ def _encode_search(result: PlainDict) -> PlainDict:
     return {"text": result["text"], "failed": result["failed"]}
 
 
-def _as_documents(result: PlainDict) -> list[tuple[str, PlainDict]]:
+def _records_as_documents(result: PlainDict) -> list[tuple[str, PlainDict]]:
     return [(text, {"memory": kind}) for kind, texts in result["texts"].items() for text in texts]
 
 

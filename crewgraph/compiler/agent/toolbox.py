@@ -159,7 +159,7 @@ class Toolbox:
     @cached_property
     def described(self) -> str:
         """Names, descriptions and arguments of the tools, for prompts."""
-        return _described(self.specs)
+        return _described_tool(self.specs)
 
     @cached_property
     def former_specs(self) -> tuple[ToolSpec, ...] | None:
@@ -177,7 +177,7 @@ class Toolbox:
     def in_former_names(self, text: str) -> str:
         """Return a text of a prompt as earlier versions wrote it."""
         specs = self.former_specs or self.specs
-        return text.replace(self.described, _described(specs)).replace(
+        return text.replace(self.described, _described_tool(specs)).replace(
             self.listed, ", ".join(spec["name"] for spec in specs)
         )
 
@@ -208,7 +208,7 @@ class Toolbox:
         return next((tool for candidate, tool in self._tools.items() if _plain_name(candidate) == plain), None)
 
 
-def _described(specs: Iterable[ToolSpec]) -> str:
+def _described_tool(specs: Iterable[ToolSpec]) -> str:
     return "\n\n".join(prompt_text(spec) for spec in specs)
 
 

@@ -82,10 +82,10 @@ def wire_sequential(
             frontier = _conditional(graph, frontier, group[0], tasks[position - 1])
         else:
             for assignment in group:
-                _connect(graph, frontier, assignment.slug)
+                _connect_frontier(graph, frontier, assignment.slug)
             frontier = _Frontier(tuple(bound.slug for bound in group), wait_for_all=len(group) > 1)
         position += len(group)
-    _connect(graph, frontier, END)
+    _connect_frontier(graph, frontier, END)
 
 
 def parallel_group(tasks: Sequence[TaskBinding], position: int) -> Sequence[TaskBinding]:
@@ -102,7 +102,7 @@ def node_task(node: str) -> str:
     return node.rpartition(" ")[2]
 
 
-def _connect(graph: "StateGraph[Any]", frontier: _Frontier, target: str) -> None:
+def _connect_frontier(graph: "StateGraph[Any]", frontier: _Frontier, target: str) -> None:
     if frontier.wait_for_all and target != END:
         graph.add_edge(list(frontier.nodes), target)
     else:
@@ -178,7 +178,7 @@ def _conditional(
     if frontier.wait_for_all:  # a conditional edge has one source: join the branches first
         join = f"before {assignment.slug}"
         graph.add_node(join, _JOIN)
-        _connect(graph, frontier, join)
+        _connect_frontier(graph, frontier, join)
         sources = (join,)
     choose = _condition(assignment, before, skip)
     for source in sources:

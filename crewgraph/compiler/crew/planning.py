@@ -130,7 +130,7 @@ def _make_plan(
 ) -> Body[TaskOutput]:
     briefing = _briefing(planning, _request(tasks, state.get(INPUTS) or {}, planning.book))
     model = model_of(planning.agent.llm, planning.agent, planning.task, planning.crew)
-    messages = _messages(planning, briefing)
+    messages = _planning_messages(planning, briefing)
     usage = UsageLedger()
     yield Notify(partial(report.begin, briefing))
     yield Notify(partial(report.agent_started, messages, ()))
@@ -171,7 +171,7 @@ def _briefing(planning: TaskBinding, description: str) -> Briefing:
     )
 
 
-def _messages(planning: TaskBinding, briefing: Briefing) -> list[Message]:
+def _planning_messages(planning: TaskBinding, briefing: Briefing) -> list[Message]:
     opening = Opening(
         agent=planning.agent,
         task=planning.task,

@@ -62,7 +62,7 @@ def validated_field(state: BaseModel, name: str, value: object, plain: PlainForm
     try:
         result = _assigned(state, name, value if plain is None else _revalidated(value, plain))
     except ValidationError as error:
-        raise StateInvalid(_problem(error, name, kind, value)) from error
+        raise StateInvalid(_field_problem(error, name, kind, value)) from error
     return value if type(result) is type(value) and result == value else result
 
 
@@ -90,7 +90,7 @@ def _assigned(state: BaseModel, name: str, value: object) -> object:
     return copy.__dict__[name]
 
 
-def _problem(error: ValidationError, name: str, kind: type[BaseModel], value: object) -> str:
+def _field_problem(error: ValidationError, name: str, kind: type[BaseModel], value: object) -> str:
     first = error.errors(include_url=False)[0]
     if not first["loc"]:
         return f"with `{name}` being {value!r:.120}, the state does not fit `{kind.__name__}`: {fault_text(first)}"

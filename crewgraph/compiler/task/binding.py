@@ -167,7 +167,7 @@ def bind_tasks(crew: CrewDefinition) -> list[TaskBinding]:
     bindings: list[TaskBinding] = []
     for number, task in enumerate(crew.tasks):
         agent = worker_of(crew, task)
-        name = slug(_title(task), taken=reserved)
+        name = slug(_channel_title(task), taken=reserved)
         reserved.add(name)
         context = _context(task, crew.tasks[:number], bindings)
         tools = [*_user_tools(task, agent), *granted_tools(agent, colleagues(crew, task, agent))]
@@ -207,7 +207,7 @@ def single_binding(
         crew=crew,
         task=task,
         agent=agent,
-        slug=slug(_title(task), taken={INPUTS}),
+        slug=slug(_channel_title(task), taken={INPUTS}),
         context=(),
         context_text=context or "",
         without_context=context is None,
@@ -262,14 +262,14 @@ def crew_graph_key(crew: CrewDefinition) -> Hashable:
         for agent in crew.agents
     )
     manager = (id(crew.manager_agent), id(crew.manager_llm)) if crew.process is Process.hierarchical else ()
-    return (id(crew), crew.name, crew.process, team, manager, tuple(_task_key(task, crew) for task in crew.tasks))
+    return (id(crew), crew.name, crew.process, team, manager, tuple(_key_of_task(task, crew) for task in crew.tasks))
 
 
 def _allowed_key(allowed: object) -> Hashable:
     return allowed if isinstance(allowed, str) else id(allowed)
 
 
-def _task_key(task: TaskDefinition, crew: CrewDefinition) -> Hashable:
+def _key_of_task(task: TaskDefinition, crew: CrewDefinition) -> Hashable:
     context = task.context
     sources = context if isinstance(context, NotSpecified) else tuple(map(id, context or ()))
     agent = task.agent if crew.process is Process.sequential else crew.manager_agent
@@ -288,7 +288,7 @@ def _task_key(task: TaskDefinition, crew: CrewDefinition) -> Hashable:
         id(task),
         id(agent),
         id(task.agent),
-        _title(task),
+        _channel_title(task),
         bool(task.async_execution),
         sources,
         tools,
@@ -298,7 +298,7 @@ def _task_key(task: TaskDefinition, crew: CrewDefinition) -> Hashable:
     )
 
 
-def _title(task: TaskDefinition) -> str:
+def _channel_title(task: TaskDefinition) -> str:
     """Return the text a task's node is named after, the same whether or not a run has filled its placeholders."""
     return task.name or task.template("description") or ""
 

@@ -423,7 +423,7 @@ def _output_root(path: str, template: str) -> Path | None:
     return Path(f"{template.partition('{')[0].rpartition('/')[0]}/") if path.startswith("/") else None
 
 
-def _named(folder: Path) -> str:
+def _folder_name(folder: Path) -> str:
     return f"`{folder}`" if folder.is_absolute() else "the current directory, which was deleted"
 
 
@@ -441,7 +441,7 @@ def _write_output(path: str, folder: Path | None, content: str, create: bool, ou
         replace_file(target, content)
     except (OSError, ValueError) as error:  # ValueError: an invalid name or text
         raise OutputNotSaved(
-            f"{where}: its output is finished, but could not be written to `{path}` in {_named(root)}: {error}. The output is "
+            f"{where}: its output is finished, but could not be written to `{path}` in {_folder_name(root)}: {error}. The output is "
             "in `.output` of this error, and in the checkpoint: fix the path and resume, which repeats only the write.",
             output,
         ) from error

@@ -138,7 +138,7 @@ class ThreadPool(Executor):
                 listener = partial(leave, [work])
                 work.add_done_callback(lambda _: given_up.remove(listener))
                 given_up.add(listener)
-            call = partial(_perform, work, partial(copy_context().run, fn, *args, **kwargs))
+            call = partial(_perform_call, work, partial(copy_context().run, fn, *args, **kwargs))
             if os.getpid() == self._process:
                 self._threads.take(call)
             else:  # a fork of the process has none of its threads
@@ -221,7 +221,7 @@ class _Threads:
                 self._idle.pop().put(None)
 
 
-def _perform(work: Future[T], call: Callable[[], T]) -> Callable[[], None]:
+def _perform_call(work: Future[T], call: Callable[[], T]) -> Callable[[], None]:
     """Perform a call, and return what reports its result."""
     try:
         if not work.set_running_or_notify_cancel():

@@ -70,14 +70,14 @@ def flow_steps(flow: "FlowDefinition[Any]", flow_id: str | None) -> Program[Flow
     if not states:
         raise unknown_run(flow, thread_id)
     run = FlowRun(flow, graph.plan, flow.state, {}, stored=True)
-    return FlowSteps(_steps(run, thread_id, lineage(states)))
+    return FlowSteps(_flow_steps(run, thread_id, lineage(states)))
 
 
 def _method(execution: str) -> str:
     return execution.rpartition("#")[0]
 
 
-def _steps(run: FlowRun, thread_id: str, states: Sequence[Any]) -> Iterator[FlowStep]:
+def _flow_steps(run: FlowRun, thread_id: str, states: Sequence[Any]) -> Iterator[FlowStep]:
     number, last, previous = 0, (), dict[str, Execution]()
     for state in states:
         values: GraphState = state.values
@@ -111,10 +111,10 @@ def fork_program(flow: "FlowDefinition[Any]", step: FlowStep, state: Mapping[str
     """
     graph = _graph(flow)
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    return (yield from claimed_run(run, graph.checkpointer, step.flow_id, lambda: _fork(graph, run, step, state)))
+    return (yield from claimed_run(run, graph.checkpointer, step.flow_id, lambda: _forked_run(graph, run, step, state)))
 
 
-def _fork(graph: FlowGraph, run: FlowRun, step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:
+def _forked_run(graph: FlowGraph, run: FlowRun, step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:
     flow = run.flow
     place = {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id, "checkpoint_ns": "", CLAIM: run.claim}
     config: Any = {"configurable": place}
