@@ -441,7 +441,7 @@ def _write_output(path: str, folder: Path | None, content: str, create: bool, ou
         replace_file(target, content)
     except (OSError, ValueError) as error:  # ValueError: an invalid name or text
         raise OutputNotSaved(
-            f"{where}: its output is finished, but could not be written to `{path}` in {_folder_name(root)}: {error}. The output is "
-            "in `.output` of this error, and in the checkpoint: fix the path and resume, which repeats only the write.",
+            f"{where}: its output is finished, but could not be written to `{path}` in {_folder_name(root)}: {error}. The output "
+            "is in `.output` of this error, and in the checkpoint: fix the path and resume, which repeats only the write.",
             output,
         ) from error
