@@ -1,19 +1,27 @@
-"""A body as a node of a LangGraph graph, for invoke and ainvoke alike."""
+"""A body as a node of a LangGraph graph, for invoke and ainvoke alike.
 
+A node that reaches a limit waits for the other active nodes before its graph learns of it: LangGraph cancels the nodes that
+run in parallel with a failed one, and their requests would be paid for and lost.
+"""
+
+import asyncio
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from crewgraph.core.draining import active_nodes, tracked_node
 from crewgraph.core.effects import Body
 from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import Journal, with_spent
-from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.limits import METER, Meter, Stopped
+from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.resources import RESOURCES, closing_resources
 
-__all__ = ["BodyNode"]
+__all__ = ["ActiveNodes", "BodyNode", "active_nodes", "tracked_node"]
+
+T = TypeVar("T")
 
 
 class BodyNode(Runnable[Any, Any]):
@@ -64,3 +72,71 @@ class BodyNode(Runnable[Any, Any]):
         journal = Journal(config, stored=self._stored)
         update = yield from run_body(self._body(input), journal)
         return with_spent(update, journal.spent.record_fields) if self._seals else update
+
+
+class ActiveNodes(Meter):
+    """The meter of a run, which also counts its active nodes."""
+
+    def __init__(self, around: Meter | None = None) -> None:
+        super().__init__(around)
+        self._active = 0
+        self._waiting: list[Callable[[], object]] = []
+        self._nodes_lock = threading.Lock()
+
+    def enter(self) -> None:
+        """Count a node that starts."""
+        with self._nodes_lock:
+            self._active += 1
+
+    def leave(self) -> None:
+        """Count a node that has ended or stopped."""
+        with self._nodes_lock:
+            self._active -= 1
+            woken = () if self._active else tuple(self._waiting)
+        for wake in woken:
+            wake()
+
+    def at_rest(self, wake: Callable[[], object]) -> None:
+        """Call a function when no node is active, at once if none is."""
+        with self._nodes_lock:
+            self._waiting.append(wake)
+            now = not self._active
+        if now:
+            wake()
+
+
+class _Rest(Operation):
+    """Waits until no node of a run is active."""
+
+    def __init__(self, nodes: ActiveNodes) -> None:
+        self.nodes = nodes
+
+    def run(self) -> None:
+        rest = threading.Event()
+        self.nodes.at_rest(rest.set)
+        rest.wait()
+
+    async def arun(self) -> None:
+        loop, rest = asyncio.get_running_loop(), asyncio.Event()
+        self.nodes.at_rest(lambda: loop.call_soon_threadsafe(rest.set))
+        await rest.wait()
+
+
+def active_nodes() -> ActiveNodes | None:
+    """Return the meter that counts the active nodes of the running code, if its run has one."""
+    meter = METER.get()
+    return meter if isinstance(meter, ActiveNodes) else None
+
+
+def tracked_node(program: Program[T], nodes: ActiveNodes) -> Program[T]:
+    """Run the program of a node, counted as active by the meter of its run."""
+    nodes.enter()
+    stopped: Stopped | None = None
+    try:
+        return (yield from program)
+    except Stopped as stop:
+        stopped = stop
+    finally:
+        nodes.leave()
+    yield _Rest(nodes)
+    raise stopped

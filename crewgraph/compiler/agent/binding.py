@@ -33,6 +33,7 @@ __all__ = [
     "capability_tools",
     "granted_tools",
     "guarded_tools",
+    "has_knowledge",
     "may_have_executor",
 ]
 
@@ -229,3 +230,14 @@ class ExternalResourceCheck(Operation):
     async def arun(self) -> None:
         if self.images or any(capability.fetches_tools for capability in self.capabilities):
             await in_thread(self.run)
+
+
+def has_knowledge(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> bool:
+    """Return whether an agent or its crew may have knowledge; `knowledge_of` says which."""
+    return bool(
+        agent.knowledge is not None
+        or agent.knowledge_sources
+        or type(agent).set_knowledge is not BaseAgentDefinition.set_knowledge
+        or (crew is not None and (crew.knowledge is not None or crew.knowledge_sources))
+        or (crew is not None and type(crew).create_crew_knowledge is not CrewDefinition.create_crew_knowledge)
+    )

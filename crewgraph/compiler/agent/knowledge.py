@@ -11,7 +11,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, cast
 
-from crewgraph.compiler.agent.binding import AgentBinding
+from crewgraph.compiler.agent.binding import AgentBinding, has_knowledge
 from crewgraph.compiler.agent.events import KnowledgeReport
 from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.core.digests import Transcript
@@ -32,7 +32,6 @@ from crewgraph.scoped import scoped
 __all__ = [
     "KnowledgeQuery",
     "LoadKnowledge",
-    "has_knowledge",
     "knowledge_of",
     "load_knowledge_once",
     "query_knowledge",
@@ -43,17 +42,6 @@ def knowledge_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> tup
     """Return the knowledge of an agent, and that of its crew; None where there is none."""
     agent.set_knowledge(None if crew is None else crew.embedder)
     return agent.knowledge, None if crew is None else crew.create_crew_knowledge().knowledge
-
-
-def has_knowledge(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> bool:
-    """Return whether an agent or its crew may have knowledge; `knowledge_of` says which."""
-    return bool(
-        agent.knowledge is not None
-        or agent.knowledge_sources
-        or type(agent).set_knowledge is not BaseAgentDefinition.set_knowledge
-        or (crew is not None and (crew.knowledge is not None or crew.knowledge_sources))
-        or (crew is not None and type(crew).create_crew_knowledge is not CrewDefinition.create_crew_knowledge)
-    )
 
 
 class _LoadedOnce:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools, may_have_executor
+from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools, has_knowledge, may_have_executor
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
-from crewgraph.compiler.agent.knowledge import KnowledgeQuery, has_knowledge, query_knowledge
+from crewgraph.compiler.agent.knowledge import KnowledgeQuery, query_knowledge
 from crewgraph.compiler.agent.memory_calls import Memories, MemoryUser, memories_of
 from crewgraph.compiler.agent.models import configured_model_of, controllers_of, llm_of
 from crewgraph.compiler.agent.people import Asker

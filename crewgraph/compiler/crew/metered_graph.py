@@ -21,8 +21,8 @@ from crewgraph.compiler.crew.continuing import check_continues
 from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.inputs import CrewInput
 from crewgraph.compiler.enclosing import is_node
-from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import METER, Meter, Place, Stopped
+from crewgraph.core.node import ActiveNodes
 from crewgraph.core.operations import Program
 from crewgraph.core.pregel import InlineGraph, named_run, place_of
 from crewgraph.definitions.agent.agent import BaseAgentDefinition

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.agent.binding import AgentBinding, capability_tools, granted_tools, guarded_tools
 from crewgraph.compiler.agent.capabilities import capabilities_key
@@ -138,6 +138,11 @@ class TaskBinding(AgentBinding):
     def sources(self) -> tuple[str, ...]:
         """The channels whose outputs are its context."""
         return tuple(source for source in self.context if isinstance(source, str))
+
+    @property
+    def structure(self) -> type[BaseModel] | None:
+        """The structure that the task asks for, if any."""
+        return self.task.output_pydantic or self.task.output_json or self.task.response_model
 
     @property
     def seconds(self) -> int | float | None:

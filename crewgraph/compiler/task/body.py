@@ -19,7 +19,7 @@ from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, bri
 from crewgraph.compiler.task.events import TaskReport, record_output, record_task_note
 from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
 from crewgraph.compiler.task.runner import TaskRunner
-from crewgraph.compiler.task.structure import UNSTRUCTURED, structure_of, structure_output, structured
+from crewgraph.compiler.task.structure import UNSTRUCTURED, structure_output, structured
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -328,11 +328,12 @@ class _TaskExecution:
             demand: whether a text that does not hold the structure is converted.
         """
         task, briefing, form = self.task, self.briefing, UNSTRUCTURED
-        if structure_of(task) is not None:
+        if (schema := self.assignment.structure) is not None:
             agent = self.runner.agent
             converter = task.converter_cls or agent.converter_override
             form = yield from structure_output(
                 task,
+                schema,
                 text,
                 converter,
                 agent,

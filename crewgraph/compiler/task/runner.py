@@ -14,7 +14,6 @@ from crewgraph.compiler.agent.toolbox import PreparedTool
 from crewgraph.compiler.task.binding import NO_TRAINING_DATA, TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.briefing import Briefing, OngoingTask
 from crewgraph.compiler.task.events import TaskReport
-from crewgraph.compiler.task.structure import structure_of
 from crewgraph.compiler.task.training import TRAINING, apply_feedback, round_of, training_notes
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
@@ -68,7 +67,7 @@ class TaskRunner:
             report,
             usage,
             task=assignment.task,
-            structure=structure_of(assignment.task),
+            structure=assignment.structure,
             inputs=inputs,
             files=briefing.files,
             prepare=prepare,

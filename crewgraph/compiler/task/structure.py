@@ -30,7 +30,6 @@ __all__ = [
     "StructuredReply",
     "convert_text",
     "request_structured",
-    "structure_of",
     "structure_output",
     "structured",
 ]
@@ -55,13 +54,9 @@ class Structured:
 UNSTRUCTURED = Structured()
 
 
-def structure_of(task: TaskDefinition) -> type[BaseModel] | None:
-    """Return the structure that a task asks for, if any."""
-    return task.output_pydantic or task.output_json or task.response_model
-
-
 def structure_output(
     task: TaskDefinition,
+    schema: type[BaseModel],
     text: str,
     converter_class: object,
     converters: "Converters",
@@ -75,6 +70,7 @@ def structure_output(
 
     Args:
         task: the task that requests it.
+        schema: the structure.
         text: the agent's answer.
         demand: whether a text that does not hold the structure is converted.
         converter_class: creates the user's own converter, which is used where the text cannot be parsed.
@@ -83,9 +79,6 @@ def structure_output(
         book: the prompts.
         usage: counts the requests.
     """
-    schema = structure_of(task)
-    if schema is None:
-        return UNSTRUCTURED
     instance, problem = read_structure(text, schema)
     if instance is None and not demand:
         return Structured(problem=problem)
