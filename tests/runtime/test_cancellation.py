@@ -78,12 +78,12 @@ async def cancelled(run: Awaitable[object], work: Work, times: int = 1, after: f
 
 @pytest.mark.parametrize("granularity", ["task", "step"])
 @pytest.mark.parametrize("times", [1, 3])
-def test_what_a_tool_has_done_is_not_done_again(saver: Any, times: int):
+def test_what_a_tool_has_done_is_not_done_again(saver: Any, granularity: Any, times: int):
     work = Work()
     made = crew(task("a", agent(llm := ScriptedLLM(said), tools=[work.tool])), name="desk")
 
     async def runs() -> str:
-        run = made.akickoff(thread_id="t", checkpointer=saver)
+        run = made.akickoff(thread_id="t", checkpointer=saver, granularity=granularity)
         await cancelled(run, work, times)
         assert [run.status for run in made.runs(checkpointer=saver)] == ["abandoned"]
         assert len(llm.requests) == 1
