@@ -13,7 +13,7 @@ from servers.openai_api import OpenAIServer
 from typing_extensions import TypedDict
 
 from crewgraph import Crew, ScriptedLLM, ToolUse
-from crewgraph.compiler.crew.context import CrewRunContext
+from crewgraph.compiler.crew.inputs import CrewRunContext
 from crewgraph.errors import BudgetExceeded, RunError
 from crewgraph.flow import Flow, start
 

@@ -16,10 +16,8 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateUpdate
 
-from crewgraph.compiler.crew.context import CrewRunContext, read_context
-from crewgraph.compiler.crew.continuing import check_continues
-from crewgraph.compiler.crew.graph import node_task
-from crewgraph.compiler.crew.inputs import CrewInput
+from crewgraph.compiler.crew.graph import check_continues, node_task
+from crewgraph.compiler.crew.inputs import CrewInput, CrewRunContext, read_context
 from crewgraph.compiler.enclosing import is_node
 from crewgraph.core.limits import METER, Meter, Place, Stopped
 from crewgraph.core.node import ActiveNodes

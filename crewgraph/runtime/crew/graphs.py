@@ -6,9 +6,8 @@ from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.compiler.crew.context import CrewRunContext
 from crewgraph.compiler.crew.graph import Granularity, crew_graph
-from crewgraph.compiler.crew.inputs import crew_input
+from crewgraph.compiler.crew.inputs import CrewRunContext, crew_input
 from crewgraph.compiler.crew.metered_graph import check_budgets, metered
 from crewgraph.compiler.crew.needs import Needs, needs_of
 from crewgraph.compiler.crew.planning import crew_plan_key, planning_binding

@@ -13,7 +13,7 @@ from langgraph.types import StateSnapshot
 from crewgraph.compiler.agent.binding import ExternalResourceCheck
 from crewgraph.compiler.agent.knowledge import LoadKnowledge
 from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY, check_memories
-from crewgraph.compiler.crew.continuing import check_continues
+from crewgraph.compiler.crew.graph import check_continues
 from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.metered_graph import check_prices
 from crewgraph.compiler.crew.state import INPUTS
