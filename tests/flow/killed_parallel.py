@@ -38,7 +38,7 @@ class Counting(Flow[Count]):
     async def slow(self) -> None:
         self.state.a += 1
         slow_has_begun.set()
-        if sys.argv[4:] == ["die"]:
+        if sys.argv[3:] == ["die"]:
             threading.Thread(target=die_when_kept, args=(Counting(), self.flow_id), daemon=True).start()
             await asyncio.sleep(100)
 
