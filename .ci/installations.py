@@ -105,7 +105,7 @@ INSTALLATIONS = {
                 "uv venv -q apart",
                 f"uv pip install -q --python apart/bin/python --resolution {resolution} wheels/*.whl",
                 "env -u OPENAI_API_KEY apart/bin/python $CHECKOUT/examples/demo.py",
-                'apart/bin/python -c "from crewgraph.core import saving; assert saving.supported"',
+                'apart/bin/python -c "from crewgraph.core.pregel import saves_inline; assert saves_inline"',
             ),
         )
         for name, resolution in {"lowest": "lowest-direct", "newest": "highest"}.items()

@@ -2,20 +2,12 @@
 
 from benchmarks.environment import CREWAI_115, CREWAI_121
 from benchmarks.measure import Contender, Measure
-from crewgraph.flow import Flow
 
 __all__ = ["FLOW_MEASURES"]
-
-_HAS_GRANULARITY = hasattr(Flow, "granularity")
 
 
 def _ours(name: str, *words: str) -> Contender:
     return Contender(name=_told("crewgraph", name), words=("-m", "benchmarks.peers.flows_of_crewgraph", *words))
-
-
-def _whole(name: str, *words: str) -> tuple[Contender, ...]:
-    """A flow in one node, for contenders that support it."""
-    return (_ours(_told('`granularity = "flow"`', name), *words),) if _HAS_GRANULARITY else ()
 
 
 def _hand(name: str, *words: str) -> Contender:
@@ -47,11 +39,9 @@ FLOW_MEASURES: tuple[Measure, ...] = (
         cases={**_CHAINS, **_LOOP, **_FAN},
         contenders=(
             _hand("", "flows", "{case}", "kickoff"),
-            _ours("`kickoff`", "flows", "{case}", "kickoff", "method"),
-            *_whole("`kickoff`", "flows", "{case}", "kickoff", "flow"),
+            _ours("`kickoff`", "flows", "{case}", "kickoff"),
             _hand("async, `ainvoke`", "flows", "{case}", "akickoff"),
-            _ours("async, `akickoff`", "flows", "{case}", "akickoff", "method"),
-            *_whole("async, `akickoff`", "flows", "{case}", "akickoff", "flow"),
+            _ours("async, `akickoff`", "flows", "{case}", "akickoff"),
             *_theirs("", "flows", "{case}", "told"),
             *_theirs(_SILENT, "flows", "{case}", "silent"),
         ),
@@ -64,10 +54,8 @@ FLOW_MEASURES: tuple[Measure, ...] = (
         cases={"chain of 100": "chain 100", **_LOOP},
         contenders=(
             _hand("", "kept", "{case}", "kickoff"),
-            _ours("`kickoff`", "kept", "{case}", "kickoff", "method"),
-            *_whole("`kickoff`", "kept", "{case}", "kickoff", "flow"),
-            _ours("async, `akickoff`", "kept", "{case}", "akickoff", "method"),
-            *_whole("async, `akickoff`", "kept", "{case}", "akickoff", "flow"),
+            _ours("`kickoff`", "kept", "{case}", "kickoff"),
+            _ours("async, `akickoff`", "kept", "{case}", "akickoff"),
             *_theirs(f"`@persist`, {_SILENT}", "kept", "{case}", "silent"),
         ),
         goal="at most ×1.2.",
@@ -79,8 +67,7 @@ FLOW_MEASURES: tuple[Measure, ...] = (
         cases={"nothing kept": "nothing", "kept in SQLite": "kept"},
         contenders=(
             _hand("10,000 rounds", "long", "10000", "{case}"),
-            _ours("10,000 rounds", "long", "10000", "method", "{case}"),
-            *_whole("100,000 rounds", "long", "100000", "flow", "{case}"),
+            _ours("10,000 rounds", "long", "10000", "{case}"),
         ),
         goal="as in a short one.",
     ),
@@ -91,8 +78,7 @@ FLOW_MEASURES: tuple[Measure, ...] = (
         cases={"`kickoff`": "kickoff", "`akickoff`": "akickoff"},
         contenders=(
             _hand("", "starts", "{case}", "flat"),
-            _ours("", "starts", "{case}", "method"),
-            *_whole("", "starts", "{case}", "flow"),
+            _ours("", "starts", "{case}"),
             _hand("the quick branch as a graph of its own", "starts", "{case}", "nested"),
             *_theirs("", "starts", "{case}"),
         ),

@@ -7,9 +7,9 @@ __all__ = ["HISTORY_MEASURES"]
 _ROUNDS = (1_000, 2_000, 5_000, 10_000)
 
 
-def _ours(keep: str, granularity: str) -> Contender:
-    named = f'crewgraph, `keep_history="{keep}"`' + (', `granularity="flow"`' if granularity == "flow" else "")
-    return Contender(name=named, words=("-m", "benchmarks.peers.loops_of_crewgraph", keep, granularity, "{case}"))
+def _ours(keep: str) -> Contender:
+    words = ("-m", "benchmarks.peers.loops_of_crewgraph", keep, "{case}")
+    return Contender(name=f'crewgraph, `keep_history="{keep}"`', words=words)
 
 
 HISTORY_MEASURES: tuple[Measure, ...] = (
@@ -27,7 +27,8 @@ HISTORY_MEASURES: tuple[Measure, ...] = (
                 name="LangGraph by hand, a state of one number",
                 words=("-m", "benchmarks.peers.loops_of_langgraph", "{case}"),
             ),
-            *(_ours(keep, granularity) for granularity in ("method", "flow") for keep in ("all", "latest")),
+            _ours("all"),
+            _ours("latest"),
         ),
         goal="linear if all is kept, constant if only the latest is.",
     ),

@@ -56,7 +56,6 @@ def _flow(saver: Any, rounds: int, look: Callable[[int], None]) -> Any:
 
     class Loop(Flow[dict[str, Any]]):
         max_method_calls = 10**9
-        granularity = "flow"
         keep_history = "latest"
 
         @start()
@@ -142,7 +141,7 @@ def _tabled(results: dict[str, list[dict[str, float]]]) -> str:
         "# Soak",
         "",
         "Written by `python -m benchmarks.soak`. Kickoffs of one crew in one process, with a stateless model, or rounds of",
-        'one flow (`granularity="flow"`); stored runs keep their latest checkpoint, on fifty threads in rotation.',
+        "one flow; stored runs keep their latest checkpoint, on fifty threads in rotation.",
         "",
         "| scenario | runs or rounds | MB after 10%, 50%, 100% | threads | open files | database MB after 10%, 100% | ms each |",
         "|---|---|---|---|---|---|---|",

@@ -82,10 +82,10 @@ def show_users_frames(error: BaseException) -> None:
         error.__traceback__ = whole
 
 
-def drop_graph_notes(error: BaseException, node: str = "") -> None:
-    """Drop LangGraph's notes on its nodes, or on one; crewgraph's own notes name the task and the agent."""
+def drop_graph_notes(error: BaseException) -> None:
+    """Drop LangGraph's notes on its nodes; crewgraph's own notes name the task and the agent."""
     notes: list[str] = getattr(error, "__notes__", [])
-    notes[:] = [note for note in notes if not note.startswith(f"{_GRAPH_NOTE}'{node}")]
+    notes[:] = [note for note in notes if not note.startswith(_GRAPH_NOTE)]
 
 
 def note_once(error: BaseException, note: str) -> None:

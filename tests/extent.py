@@ -6,16 +6,12 @@ long tables of kills.
 
 import os
 
-__all__ = ["ALL", "CREW_MODES", "FLOW_MODES", "of"]
+__all__ = ["ALL", "CREW_MODES", "of"]
 
 ALL = os.environ.get("ALL", "") not in ("", "0")
 
 CREW_MODES = ["sync", "async", "sync-step", "async-step"] if ALL else ["sync", "async-step"]
 """The modes of crews: sync or async, with a node per task or per step."""
-
-_FLOW_MODES = [("method", "async"), ("flow", "sync"), ("method", "sync"), ("flow", "async")]
-FLOW_MODES = _FLOW_MODES if ALL else _FLOW_MODES[:2]
-"""The modes of flows: with a node per method or one node, sync or async."""
 
 
 def of(quick: int, everything: int) -> int:

@@ -190,7 +190,7 @@ SILENT_CLEANUPS = {
     "crewgraph/events/frames.py",  # remembers the failure
     "crewgraph/compiler/crew/metered_graph.py",  # removes notes of an exception
     "crewgraph/core/cancellation.py",  # tells threads to stop
-    "crewgraph/core/saving.py",  # closes what a loop of LangGraph opened
+    "crewgraph/core/pregel.py",  # closes what a loop of LangGraph opened
     "crewgraph/storage/claims/owned_graph.py",  # gives a thread back
     "crewgraph/core/operations.py",  # tells a lost run by its context
     "crewgraph/core/loops/bridge.py",  # tells a lost run by its context

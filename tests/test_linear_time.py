@@ -28,7 +28,7 @@ from crewgraph_compat.stand_ins.tools import sanitize_tool_name
 from extent import of
 
 import crewgraph
-from crewgraph.compiler.agent.plan.planner import _parse_plan  # pyright: ignore[reportPrivateUsage]
+from crewgraph.compiler.agent.plan import _parse_plan  # pyright: ignore[reportPrivateUsage]
 from crewgraph.compiler.agent.protocol import final_text, parse_reply
 from crewgraph.contrib.declared.jsonc import strip_jsonc_comments
 from crewgraph.core.messages import Reply

@@ -87,7 +87,7 @@ def test_a_run_loads_only_what_it_uses(checkpointer: str, tmp_path: Path, monkey
         "crewgraph.compiler.agent.event_tool",
         "crewgraph.compiler.agent.executor",
         "crewgraph.compiler.agent.memory",
-        "crewgraph.compiler.agent.plan.",
+        "crewgraph.compiler.agent.plan",
         "crewgraph.contrib",
         "crewgraph.definitions.agent.delegation_tools",
         "crewgraph.definitions.flow.flow",

@@ -14,12 +14,9 @@ from benchmarks.peers.flow_shapes import chain, fan, loop, race
 from benchmarks.peers.workload import repeats
 
 
-def flow_of(shape: str, size: int, method_name: str, granularity: str) -> type[Any]:
+def flow_of(shape: str, size: int, method_name: str) -> type[Any]:
     shapes = {"chain": chain, "loop": loop, "fan": fan}
-    kind = shapes[shape](words, size, method_name == "akickoff")
-    if granularity != "method":
-        kind.granularity = granularity
-    return kind
+    return shapes[shape](words, size, method_name == "akickoff")
 
 
 def run(flow: Any, method_name: str) -> Any:
@@ -30,21 +27,21 @@ def methods(shape: str, size: int) -> int:
     return {"chain": size, "loop": 2 * size, "fan": size + 2}[shape]
 
 
-def flows(case: str, method_name: str, granularity: str) -> dict[str, float]:
+def flows(case: str, method_name: str) -> dict[str, float]:
     """Time unstored runs. The case is as "chain 100"."""
-    return _timed(case, method_name, granularity, False)
+    return _timed(case, method_name, False)
 
 
-def kept(case: str, method_name: str, granularity: str) -> dict[str, float]:
+def kept(case: str, method_name: str) -> dict[str, float]:
     from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     with SqliteCheckpointer("kept.db") as saver:
-        return _timed(case, method_name, granularity, saver)
+        return _timed(case, method_name, saver)
 
 
-def _timed(case: str, method_name: str, granularity: str, checkpointer: Any) -> dict[str, float]:
+def _timed(case: str, method_name: str, checkpointer: Any) -> dict[str, float]:
     shape, size = case.split()[0], int(case.split()[1])
-    kind, count = flow_of(shape, size, method_name, granularity), methods(shape, size)
+    kind, count = flow_of(shape, size, method_name), methods(shape, size)
 
     def work() -> None:
         flow = kind(checkpointer=checkpointer)
@@ -54,13 +51,13 @@ def _timed(case: str, method_name: str, granularity: str, checkpointer: Any) -> 
     return timed(work, units=count, repeats=repeats(count))
 
 
-def long(rounds: str, granularity: str, keep: str) -> dict[str, float]:
+def long(rounds: str, keep: str) -> dict[str, float]:
     """One loop of so many rounds; a short one before."""
     from crewgraph.storage.checkpoints import SqliteCheckpointer
 
     saver = SqliteCheckpointer("long.db") if keep == "kept" else False
-    flow_of("loop", 100, "kickoff", granularity)(checkpointer=saver).kickoff()
-    flow = flow_of("loop", int(rounds), "kickoff", granularity)(checkpointer=saver)
+    flow_of("loop", 100, "kickoff")(checkpointer=saver).kickoff()
+    flow = flow_of("loop", int(rounds), "kickoff")(checkpointer=saver)
     cpu = time.process_time()
     flow.kickoff()
     cpu = time.process_time() - cpu
@@ -68,11 +65,9 @@ def long(rounds: str, granularity: str, keep: str) -> dict[str, float]:
     return {"cpu": 1000 * cpu / methods("loop", int(rounds))}
 
 
-def starts(method_name: str, granularity: str) -> dict[str, float]:
+def starts(method_name: str) -> dict[str, float]:
     """The start time of the quick method's listener while the slow method still runs; the second of two runs."""
     kind = race(words, method_name == "akickoff")
-    if granularity != "method":
-        kind.granularity = granularity
     run(kind(), method_name)
     flow, kicked_off = kind(), time.perf_counter()
     run(flow, method_name)

@@ -34,10 +34,9 @@ class Loop(Flow[dict[str, Any]]):
         return self.state["n"]
 
 
-def main(keep: Any, granularity: Any, rounds: str) -> dict[str, float]:
+def main(keep: Any, rounds: str) -> dict[str, float]:
     with SqliteCheckpointer(FILE) as saver:
         flow = Loop(checkpointer=saver, keep_history=keep, n=0, rounds=int(rounds))
-        flow.granularity = granularity
         before = time.process_time()
         assert flow.kickoff() == int(rounds)
         return {**flow.figures, "cpu": 1000 * (time.process_time() - before) / int(rounds)}

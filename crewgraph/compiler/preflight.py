@@ -9,7 +9,8 @@ from typing import Any
 
 from crewgraph.compiler.agent.binding import AgentBinding, may_have_executor
 from crewgraph.compiler.agent.capabilities import capabilities_of
-from crewgraph.compiler.agent.tools import AgentResources
+from crewgraph.compiler.agent.models import llm_of
+from crewgraph.compiler.agent.runner import event_tools
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition, agents_of
@@ -46,8 +47,11 @@ def check_ready(binding: AgentBinding) -> Model | None:
         return None  # the override may not need a model
     if not may_have_executor(agent):
         return as_model(agent.llm)
-    resources = AgentResources(binding, binding.book, None)
-    return as_model(agent.llm) if resources.find_executor() is None else None
+    from crewgraph.compiler.agent.executor import executor_of
+
+    tools = event_tools(binding, None, (), binding.tools)
+    executor = executor_of(binding, None, tools, lambda: binding.models.get(llm_of(agent), agent, None, binding.crew))
+    return as_model(agent.llm) if executor is None else None
 
 
 def check_coworkers(bindings: Sequence[AgentBinding]) -> None:

@@ -16,7 +16,7 @@ from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.loops.bridge import start_in_thread
 from crewgraph.core.operations import Operation, Program
-from crewgraph.core.pregel import OWN_KEY
+from crewgraph.core.pregel import CLAIM
 from crewgraph.schema import PlainMapping
 
 __all__ = [
@@ -29,9 +29,6 @@ __all__ = [
     "claim_in",
     "holding_claim",
 ]
-
-CLAIM = f"{OWN_KEY}claim"
-"""The key of a run's claim in the `configurable` of its config."""
 
 _T = TypeVar("_T")
 

@@ -32,7 +32,6 @@ __all__ = [
     "Journal",
     "JournalError",
     "Record",
-    "appended_in",
     "checkpoint_key",
     "spent_before",
     "with_spent",
@@ -89,7 +88,6 @@ Record = dict[str, Any]
 
 _STARTED = "?"
 _NONE: Mapping[str, object] = {"value": None}
-_APPENDED = "+"
 _CLOCKED = "!"
 _CHECKPOINT_TIMEOUT = 60.0  # seconds; a database may be busy for 30
 _REMEMBERED = 256
@@ -125,7 +123,6 @@ class Journal:
         self.known: dict[str, Record] = {}
         """The records of an earlier attempt, by path and digest."""
 
-        self._count = 0
         self.spent = Meter()
         """What all answered and performed effects have spent."""
         self.settle(config)
@@ -281,27 +278,6 @@ class Journal:
         if SUPERVISION.get() is not None:
             report_progress()
 
-    def appended(self) -> list[Record]:
-        """Return the records that an earlier attempt appended, in order. Call `load` first."""
-        records = sorted(key for key in self.known if key.startswith(_APPENDED))
-        self._count = len(records)
-        return [self.known[key] for key in records]
-
-    def append(self, record: Record) -> Program[None]:
-        """Store a record that is identified by its position alone; durable as with `write`.
-
-        Raises:
-            JournalError: it could not be stored.
-        """
-        self._count += 1
-        key = f"{_APPENDED}{self._count:08d}"
-        if self.saver is None or self._late:
-            self._done.append((key, None, record))
-            return
-        if self._unsure:
-            yield from self._until_stored()
-        yield from self._put(key, record)
-
     def clocked(self) -> Program[None]:
         """Store the seconds that the run has taken, if its time is limited: an effect that was cut off leaves no record.
 
@@ -387,12 +363,6 @@ class Journal:
                 yield Sleep(pause)
                 pause = min(pause * 2, 0.05)
         self._unsure = ()
-
-
-def appended_in(writes: Sequence[tuple[str, str, Any]]) -> list[Record]:
-    """Return the records that the only node at a checkpoint appended, from its pending writes."""
-    records = {task: value for task, channel, value in writes if channel == CHANNEL and f"#{_APPENDED}" in task}
-    return [records[task] for task in sorted(records)]
 
 
 def _key(here: str, effect: Recorded | None) -> str:

@@ -1,57 +1,34 @@
-"""A body as a node of a LangGraph graph, for invoke and ainvoke alike."""
+"""A body as a node of a LangGraph graph, for invoke and ainvoke alike.
 
-from collections.abc import Callable, Sequence
-from typing import Any
+A node that reaches a limit waits for the other active nodes before its graph learns of it: LangGraph cancels the nodes that
+run in parallel with a failed one, and their requests would be paid for and lost.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from crewgraph.core.draining import active_nodes, tracked_node
 from crewgraph.core.effects import Body
 from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import Journal, with_spent
-from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.limits import METER, Meter, Stopped
+from crewgraph.core.operations import Operation, Program, adrive, drive
 from crewgraph.core.resources import RESOURCES, closing_resources
-from crewgraph.schema import Metadata, PlainDict
 
-__all__ = ["PROGRESS", "BodyChain", "BodyNode"]
+__all__ = ["ActiveNodes", "BodyNode", "active_nodes", "tracked_node"]
 
-PROGRESS = "crewgraph_progress"
-"""The key in `configurable` of a dict that collects the updates of a `BodyChain`, so that a failed run keeps them."""
+T = TypeVar("T")
 
 
-class _Node(Runnable[Any, Any]):
-    """A node that runs a program, sync or async, and returns its state update.
+class BodyNode(Runnable[Any, Any]):
+    """A node that runs `body(state)`, sync or async, and returns its state update.
 
     It is a Runnable rather than a function, because LangGraph disassembles a node's function in search of graphs that it might
     call, which is a third of the cost of compiling. It opens no run in the trace: LangGraph opens that of the node.
-    """
-
-    def update(self, input: Any, config: RunnableConfig) -> Program[object]:
-        """Return the program of the node for an input."""
-        raise NotImplementedError
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        config = ensure_config(config) if config is None else config
-        if RESOURCES.get() is not None:
-            return drive(self._program(input, config))
-        with closing_resources():
-            return drive(self._program(input, config))
-
-    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        config = ensure_config(config) if config is None else config
-        if RESOURCES.get() is not None:
-            return await adrive(self._program(input, config))
-        with closing_resources():
-            return await adrive(self._program(input, config))
-
-    def _program(self, input: Any, config: RunnableConfig) -> Program[object]:
-        program, nodes = self.update(input, config), active_nodes()
-        return program if nodes is None else tracked_node(program, nodes)
-
-
-class BodyNode(_Node):
-    """Runs `body(state)` and returns its state update.
 
     Args:
         name: the node's name in drawings and traces.
@@ -73,48 +50,93 @@ class BodyNode(_Node):
         self.name, self.traced = name, traced
         self._body, self._stored, self._seals = body, stored, seals
 
-    def update(self, input: Any, config: RunnableConfig) -> Program[object]:
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+        config = ensure_config(config) if config is None else config
+        if RESOURCES.get() is not None:
+            return drive(self._program(input, config))
+        with closing_resources():
+            return drive(self._program(input, config))
+
+    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+        config = ensure_config(config) if config is None else config
+        if RESOURCES.get() is not None:
+            return await adrive(self._program(input, config))
+        with closing_resources():
+            return await adrive(self._program(input, config))
+
+    def _program(self, input: Any, config: RunnableConfig) -> Program[object]:
+        program, nodes = self._update(input, config), active_nodes()
+        return program if nodes is None else tracked_node(program, nodes)
+
+    def _update(self, input: Any, config: RunnableConfig) -> Program[object]:
         journal = Journal(config, stored=self._stored)
         update = yield from run_body(self._body(input), journal)
         return with_spent(update, journal.spent.record_fields) if self._seals else update
 
 
-class BodyChain(_Node):
-    """Runs the bodies of several nodes in sequence, each with the updates of those before it; returns all updates.
+class ActiveNodes(Meter):
+    """The meter of a run, which also counts its active nodes."""
 
-    For runs that are neither stored nor observed, in which a superstep would cost more than a short body. Each body closes
-    what it opened, unless that belongs to an enclosing run.
+    def __init__(self, around: Meter | None = None) -> None:
+        super().__init__(around)
+        self._active = 0
+        self._waiting: list[Callable[[], object]] = []
+        self._nodes_lock = threading.Lock()
 
-    Args:
-        name: the node's name.
-        links: the nodes, and the metadata of their runs.
-    """
+    def enter(self) -> None:
+        """Count a node that starts."""
+        with self._nodes_lock:
+            self._active += 1
 
-    def __init__(self, name: str, links: Sequence[tuple[BodyNode, Metadata]]) -> None:
-        self.name = name
-        self._links = links
+    def leave(self) -> None:
+        """Count a node that has ended or stopped."""
+        with self._nodes_lock:
+            self._active -= 1
+            woken = () if self._active else tuple(self._waiting)
+        for wake in woken:
+            wake()
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        return drive(self._program(input, ensure_config(config) if config is None else config))
-
-    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
-        return await adrive(self._program(input, ensure_config(config) if config is None else config))
-
-    def update(self, input: Any, config: RunnableConfig) -> Program[object]:
-        in_run = RESOURCES.get() is not None
-        state: PlainDict = dict(input)
-        around: PlainDict = dict(config.get("metadata") or {})
-        written: PlainDict = (config.get("configurable") or {}).get(PROGRESS, {})
-        step: int = around.get("langgraph_step", 1)
-        for number, (node, metadata) in enumerate(self._links):
-            of_node = {**around, **metadata, "langgraph_node": node.name, "langgraph_step": step + number}
-            program = node.update(state, {**config, "metadata": of_node})
-            update: Any = yield from (program if in_run else _closing(program))
-            state.update(update)
-            written.update(update)
-        return dict(written)
+    def at_rest(self, wake: Callable[[], object]) -> None:
+        """Call a function when no node is active, at once if none is."""
+        with self._nodes_lock:
+            self._waiting.append(wake)
+            now = not self._active
+        if now:
+            wake()
 
 
-def _closing(program: Program[object]) -> Program[object]:
-    with closing_resources():
+class _Rest(Operation):
+    """Waits until no node of a run is active."""
+
+    def __init__(self, nodes: ActiveNodes) -> None:
+        self.nodes = nodes
+
+    def run(self) -> None:
+        rest = threading.Event()
+        self.nodes.at_rest(rest.set)
+        rest.wait()
+
+    async def arun(self) -> None:
+        loop, rest = asyncio.get_running_loop(), asyncio.Event()
+        self.nodes.at_rest(lambda: loop.call_soon_threadsafe(rest.set))
+        await rest.wait()
+
+
+def active_nodes() -> ActiveNodes | None:
+    """Return the meter that counts the active nodes of the running code, if its run has one."""
+    meter = METER.get()
+    return meter if isinstance(meter, ActiveNodes) else None
+
+
+def tracked_node(program: Program[T], nodes: ActiveNodes) -> Program[T]:
+    """Run the program of a node, counted as active by the meter of its run."""
+    nodes.enter()
+    stopped: Stopped | None = None
+    try:
         return (yield from program)
+    except Stopped as stop:
+        stopped = stop
+    finally:
+        nodes.leave()
+    yield _Rest(nodes)
+    raise stopped

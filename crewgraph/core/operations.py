@@ -15,10 +15,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from crewgraph.core.cancellation import SUPERVISION, UNDERWAY, ExitRequested, Underway, giving_up
 from crewgraph.core.effects import Recorded, Scope, StepMark
-from crewgraph.core.interruption import interrupt_in, leave_threads
 from crewgraph.core.limits import METER, Meter, check_limits
 from crewgraph.core.loops.bridge import TimeIsUp, acall, call, ended, to_its_end, wait_in_thread, wait_on_loop
-from crewgraph.core.loops.threads import ThreadPool
+from crewgraph.core.loops.threads import ThreadPool, interrupt_in, leave_threads
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached

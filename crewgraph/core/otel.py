@@ -29,7 +29,7 @@ def enter_span_of_run(context: Context, handlers: Iterable[Any], run_id: UUID | 
     if run_id is not None and "opentelemetry.context" in sys.modules:
         span = _span_of(handlers, run_id)
         if span is not None:
-            context.run(_attach, span)
+            context.run(_attach_span, span)
 
 
 def enter_span_of_config(config: "RunnableConfig") -> None:
@@ -39,7 +39,7 @@ def enter_span_of_config(config: "RunnableConfig") -> None:
     if run_id is not None and "opentelemetry.context" in sys.modules:
         span = _span_of(callbacks.handlers, run_id)
         if span is not None:
-            _attach(span)
+            _attach_span(span)
 
 
 def _span_of(handlers: Iterable[Any], run_id: UUID) -> object:
@@ -51,6 +51,6 @@ def _span_of(handlers: Iterable[Any], run_id: UUID) -> object:
     return None
 
 
-def _attach(span: object) -> None:
+def _attach_span(span: object) -> None:
     context = load("opentelemetry.trace").set_span_in_context(span)
     load("opentelemetry.context").attach(context)

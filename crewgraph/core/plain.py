@@ -75,18 +75,18 @@ def _plain(value: Any, depth: int) -> object:
     if isinstance(value, Enum):
         return _plain(value.value, depth + 1)
     if isinstance(value, (str, int, float)):
-        return _scalar(value)
+        return _plain_scalar(value)
     if isinstance(value, BaseModel):
         return _plain(value.model_dump(mode="json"), depth + 1)
     if is_dataclass(value) and not isinstance(value, type):
-        _refuse_commands(value)
-        return _mapping({f.name: getattr(value, f.name) for f in fields(value)}, depth)
+        _refuse_graph_commands(value)
+        return _plain_mapping({f.name: getattr(value, f.name) for f in fields(value)}, depth)
     if isinstance(value, Mapping):
-        return _mapping(cast(Mapping[Any, Any], value), depth)
+        return _plain_mapping(cast(Mapping[Any, Any], value), depth)
     return _items(value, depth)
 
 
-def _refuse_commands(value: object) -> None:
+def _refuse_graph_commands(value: object) -> None:
     if type(value).__module__.startswith("langgraph."):
         raise SteersGraph(
             f"a LangGraph `{type(value).__name__}`, but what runs inside an agent cannot steer the graph around it. Return "
@@ -94,7 +94,7 @@ def _refuse_commands(value: object) -> None:
         )
 
 
-def _scalar(value: str | int | float) -> object:
+def _plain_scalar(value: str | int | float) -> object:
     if isinstance(value, str):
         text = str.__str__(value)
         # A lone half of a surrogate pair (an undecodable file name) cannot be stored or sent.
@@ -112,7 +112,7 @@ def _digits(number: int) -> str:
         return hex(number)
 
 
-def _mapping(value: Mapping[Any, Any], depth: int) -> dict[str, object]:
+def _plain_mapping(value: Mapping[Any, Any], depth: int) -> dict[str, object]:
     result = {_key(key, depth): _plain(item, depth + 1) for key, item in value.items()}
     if len(result) != len(value):
         raise NotPlain("a dict with keys that are the same once they are text.")
@@ -138,7 +138,7 @@ def _items(value: Any, depth: int) -> object:
     if isinstance(value, Sequence):
         return [_plain(item, depth + 1) for item in cast(Sequence[Any], value)]
     if type(value).__str__ is not object.__str__ and not isinstance(value, type):
-        return _scalar(str(value))
+        return _plain_scalar(str(value))
     raise NotPlain(
         f"an object of type `{type(value).__qualname__}`, which is neither data nor has a text. Use a str, a number, a "
         "list, a dict or a pydantic model."

@@ -2,74 +2,91 @@
 
 They locate a node (checkpointer, task, checkpoint), and give access to the positional counters that LangGraph keeps
 for `interrupt()`, `@task` and nested graphs inside a node. An effect that is answered from its record runs no user code, so
-the counters must be advanced for it. For the parts of LangGraph's loop see `saving.py`.
+the counters must be advanced for it. The last part (`InlineGraph`) substitutes the class of LangGraph's loop by one that saves
+inline, which halves the price of a stored run. Nothing else depends on it: where it is not possible, LangGraph's own loop runs.
 """
 
 import asyncio
 import hashlib
+import os
+import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from inspect import signature
 from itertools import count
+from threading import Lock
 from traceback import walk_tb
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import ensure_config, get_callback_manager_for_config
+from langchain_core.runnables.config import ensure_config
 from langgraph._internal._config import ensure_config as merged_config
 from langgraph._internal._runnable import RunnableSeq
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
-from langgraph.pregel import Pregel
+from langgraph.checkpoint.base import WRITES_IDX_MAP, BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.base import id as checkpoint_ids
+from langgraph.constants import START
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel import Pregel, main
 from langgraph.pregel._algo import PULL, _xxhash_str  # pyright: ignore[reportPrivateUsage]
+from langgraph.pregel._loop import AsyncPregelLoop, SyncPregelLoop
 from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
+from crewgraph.core.loops.threads import ThreadPool, interrupt_in, leave_threads
 from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import ConfigContext
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
-    from langgraph.graph.state import CompiledStateGraph
     from langgraph.pregel._read import PregelNode
 
 __all__ = [
+    "CLAIM",
     "ERROR",
     "LENT_SAVER",
     "OWN_KEY",
+    "PRIVATE_KEY",
     "UNSAVED",
+    "InlineGraph",
     "Place",
     "Start",
     "Used",
     "add_writes",
     "address_of_start",
     "answers_waiting",
+    "began",
     "coming",
     "counted",
     "executions",
     "failed_save",
     "has_next",
     "inside_effect",
-    "interrupted",
     "interrupts_in",
     "leads_on",
+    "move_past",
     "named_run",
     "node_identity",
     "node_name",
     "pending_input",
     "place_of",
     "reached",
+    "saves_inline",
     "shared_runtime",
-    "shows_steps",
     "start_of",
     "trace_on_demand",
     "untraced",
     "with_answers",
-    "with_loops_above",
     "within_call",
     "written_since_start",
 ]
 
+
+PRIVATE_KEY = "__pregel_"
+"""The prefix of LangGraph's own keys in the `configurable` of a config."""
 
 LENT_SAVER = "__pregel_checkpointer"
 """The key of the checkpointer that a graph or a server lends to a graph, in the `configurable` of its config."""
@@ -81,7 +98,6 @@ _SCRATCHPAD = "__pregel_scratchpad"
 _RUNTIME = "__pregel_runtime"
 _CALL = "__pregel_call"
 _SEND = "__pregel_send"
-_STREAM = "__pregel_stream"
 _RESUME = "__resume__"
 _NAMESPACE = "checkpoint_ns"
 _MAP = "checkpoint_map"
@@ -94,11 +110,14 @@ _JOIN = "join:"
 _QUESTION = "__interrupt__"
 _SAVE = "_checkpointer_put_after_previous"
 
-OWN_KEY = "__pregel_crewgraph_"
+OWN_KEY = f"{PRIVATE_KEY}crewgraph_"
 """The prefix of crewgraph's own keys in the `configurable` of a config.
 
 LangGraph leaves keys that begin like its own out of the configs that it streams, which callers continue from.
 """
+
+CLAIM = f"{OWN_KEY}claim"
+"""The key of a run's claim; see `crewgraph.core.claims`."""
 
 _LOOPS_ABOVE = f"{OWN_KEY}loops_above"
 
@@ -131,7 +150,7 @@ class Place:
     """The addresses of that checkpoint and those of the parent graphs, outermost first."""
 
 
-def with_loops_above(config: RunnableConfig) -> RunnableConfig:
+def _with_loops_above(config: RunnableConfig) -> RunnableConfig:
     """Return the config for a nested graph, in whose nodes `failed_save` finds the saves of the graphs around it, too."""
     conf: PlainMapping = config.get("configurable") or {}
     if (call := conf.get(_CALL)) is None:
@@ -249,24 +268,6 @@ def address_of_start(graph: "Pregel[Any]", start: Start) -> RunnableConfig:
         id = checkpoints.get(namespace, conf.get(_CHECKPOINT))
         place |= {_CHECKPOINT: id} if id else {}
     return {"configurable": place}
-
-
-def shows_steps(graph: "Pregel[Any]", config: RunnableConfig | None, steps: int) -> bool:
-    """Return whether anybody can tell the steps of a run apart, or stop it between them.
-
-    Args:
-        graph: the graph to run.
-        config: the config it is called with.
-        steps: the number of its steps.
-    """
-    own = merged_config(graph.config, config)
-    conf: PlainMapping = own.get("configurable") or {}
-    stored = conf.get(LENT_SAVER) is not None if graph.checkpointer is None else graph.checkpointer is not False
-    if stored or conf.get(_STREAM) or own.get("recursion_limit", 0) <= steps:
-        return True
-    stops = (graph.interrupt_before_nodes, graph.interrupt_after_nodes, graph.step_timeout)
-    of_nodes = (graph.debug, graph.retry_policy, cast("object", graph.cache_policy))
-    return any(stops) or any(of_nodes) or bool(get_callback_manager_for_config(own).handlers)
 
 
 class _Counted:
@@ -502,11 +503,6 @@ class _Edges:
         return [self._ends[name] for name in channels if name in self._ends and not self._awaited.get(name)]
 
 
-def interrupted(state: object) -> bool:
-    """Return whether a run that ended in this state stopped at a question."""
-    return isinstance(state, Mapping) and _QUESTION in state
-
-
 def interrupts_in(writes: Iterable[tuple[str, str, Any]]) -> list[Interrupt]:
     """Return the last question of each task among the writes since a checkpoint.
 
@@ -545,16 +541,51 @@ def named_run(config: RunnableConfig | None, name: str) -> RunnableConfig:
     return config if config is not None and config.get("run_name") else {**(config or {}), "run_name": name}
 
 
-class _Untraced(Runnable[Any, Any]):
-    """The steps of a node (its runnable and its writers) without the run that LangGraph opens for them in the trace."""
+class _NodeSteps(Runnable[Any, Any]):
+    """The steps of a node, its runnable and its writers, for which LangGraph would always open a run in the trace.
 
-    def __init__(self, steps: Sequence[Runnable[object, object]]) -> None:
-        self._first, *self._writers = steps
+    Args:
+        traced: the steps as LangGraph runs them.
+        on_demand: whether to open that run if there are callback handlers; else the node opens its own.
+    """
+
+    def __init__(self, traced: RunnableSeq, *, on_demand: bool) -> None:
+        self._traced, self._on_demand = traced, on_demand
+        self._first, *self._writers = cast("list[Runnable[Any, Any]]", traced.steps)
+        self._shown: Callable[[Any], object] | None = getattr(self._first, "traced", None)
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+        if not self._on_demand or (config is not None and not is_traced(config)):
+            return self._run(input, config, kwargs)
+        if (show := self._shown) is None:
+            return self._traced.invoke(input, config, **kwargs)
+        updates: list[object] = []
+
+        def steps(input: object, config: RunnableConfig) -> object:
+            updates.append(self._run(input, config, kwargs))
+            return show(updates[0])
+
+        RunnableLambda(steps, name=self._traced.get_name()).invoke(input, config)
+        return updates[0]
+
+    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+        if not self._on_demand or (config is not None and not is_traced(config)):
+            return await self._arun(input, config, kwargs)
+        if (show := self._shown) is None:
+            return await self._traced.ainvoke(input, config, **kwargs)
+        updates: list[object] = []
+
+        async def steps(input: object, config: RunnableConfig) -> object:
+            updates.append(await self._arun(input, config, kwargs))
+            return show(updates[0])
+
+        await RunnableLambda(steps, name=self._traced.get_name()).ainvoke(input, config)
+        return updates[0]
+
+    def _run(self, input: object, config: RunnableConfig | None, given: PlainDict) -> object:
         config = _without_run(ensure_config() if config is None else config)
         with ConfigContext(config) as context:
-            value = context.run(self._first.invoke, input, config, **kwargs)
+            value = context.run(self._first.invoke, input, config, **given)
         for writer in self._writers:
             if type(writer) is ChannelWrite:
                 writer._write(value, config)  # pyright: ignore[reportPrivateUsage]
@@ -562,10 +593,10 @@ class _Untraced(Runnable[Any, Any]):
                 value = writer.invoke(value, config)
         return value
 
-    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
+    async def _arun(self, input: object, config: RunnableConfig | None, given: PlainDict) -> object:
         config = _without_run(ensure_config() if config is None else config)
         with ConfigContext(config) as context:
-            value = await asyncio.create_task(self._awaited(input, config, kwargs), context=context)
+            value = await asyncio.create_task(self._awaited(input, config, given), context=context)
         for writer in self._writers:
             if type(writer) is ChannelWrite:
                 writer._write(value, config)  # pyright: ignore[reportPrivateUsage]
@@ -587,55 +618,307 @@ def _without_run(config: RunnableConfig) -> RunnableConfig:
     return own
 
 
-class _TracedOnDemand(_Untraced):
-    """The steps of a node, with a run in the trace only if there are callback handlers."""
-
-    def __init__(self, traced: RunnableSeq) -> None:
-        super().__init__(cast("Sequence[Runnable[Any, Any]]", traced.steps))
-        self._traced = traced
-
-    def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> object:
-        if config is not None and not is_traced(config):
-            return super().invoke(input, config, **kwargs)
-        shown: Callable[[Any], object] | None = getattr(self._first, "traced", None)
-        if shown is None:
-            return self._traced.invoke(input, config, **kwargs)
-        update: object = None
-
-        def steps(input: object, config: RunnableConfig) -> Any:
-            nonlocal update
-            update = super(_TracedOnDemand, self).invoke(input, config, **kwargs)
-            return shown(update)
-
-        RunnableLambda(steps, name=self._traced.get_name()).invoke(input, config)
-        return update
-
-    async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> object:
-        if config is not None and not is_traced(config):
-            return await super().ainvoke(input, config, **kwargs)
-        shown: Callable[[Any], object] | None = getattr(self._first, "traced", None)
-        if shown is None:
-            return await self._traced.ainvoke(input, config, **kwargs)
-        update: object = None
-
-        async def steps(input: object, config: RunnableConfig) -> Any:
-            nonlocal update
-            update = await super(_TracedOnDemand, self).ainvoke(input, config, **kwargs)
-            return shown(update)
-
-        await RunnableLambda(steps, name=self._traced.get_name()).ainvoke(input, config)
-        return update
-
-
 def trace_on_demand(nodes: "Mapping[str, PregelNode]") -> None:
     """Let the nodes of a compiled graph open a run in the trace only if there are callback handlers."""
     for node in nodes.values():
         if type(node.node) is RunnableSeq:
-            vars(node)["node"] = _TracedOnDemand(node.node)  # replaces the cached one
+            vars(node)["node"] = _NodeSteps(node.node, on_demand=True)  # replaces the cached one
 
 
 def untraced(graph: "Pregel[Any]", *names: str) -> None:
     """Let some nodes of a compiled graph open no run in the trace, because they open their own."""
     for name in names:
         node = graph.nodes[name]
-        vars(node)["node"] = _Untraced(getattr(node.node, "steps"))  # noqa: B009 - in the place of the cached one
+        vars(node)["node"] = _NodeSteps(cast("RunnableSeq", node.node), on_demand=False)
+
+
+def move_past(checkpoint_id: str | None) -> None:
+    """Make all future ids of checkpoints in this process greater than this one.
+
+    A saver's latest checkpoint is the one with the greatest id, and LangGraph derives ids from the clock: a process whose clock
+    is behind that of the last writer would store its checkpoints below the existing ones, where no resume finds them. LangGraph's
+    source of ids never goes back, so it is advanced before a run creates ids. Ids that are not LangGraph's are ignored: they are
+    ordered as text and hold no time.
+    """
+    if checkpoint_id is None or len(checkpoint_id) != _ID_LENGTH:
+        return
+    try:
+        made = checkpoint_ids.UUID(checkpoint_id)
+    except ValueError:
+        return
+    source: PlainDict = vars(checkpoint_ids)
+    if made.version == 6 and made.time > (source[_LAST_TIME] or 0):
+        with _advancing:
+            source[_LAST_TIME] = max(made.time, source[_LAST_TIME] or 0)
+
+
+_LAST_TIME = "_last_v6_timestamp"
+_ID_LENGTH = 36
+_advancing = Lock()
+
+
+_Save = tuple[str, tuple[Any, ...]]
+"""A call of the saver: "put" or "put_writes", and its positional arguments."""
+
+
+class _Saves:
+    """Saves on the thread of the run, with related saves in one transaction; the part that both loops share.
+
+    LangGraph saves in threads or asyncio tasks of its own and then, with `durability="sync"`, waits for them. Where the saver
+    says that its saves are short (`saves_inline`, with `put_many`, `put_many_nowait` and `aput_many`), handing them over costs
+    more than saving. Saves that no code can observe separately are made together: a graph's input with the first step, which only
+    hands it to the channels; and what the only task of a step wrote with the checkpoint after it. The rows are the same.
+    """
+
+    # Of LangGraph's loop:
+    durability: str
+    checkpointer: Any
+    checkpointer_put_writes: Any
+    nodes: Any
+    tasks: Any
+    _checkpointer_put_after_previous: Any
+    config: RunnableConfig
+    is_nested: bool
+
+    _background: Callable[..., Any]
+    _deferred: list[_Save]
+    _inline = False
+    _has_saved = False
+
+    @property
+    def submit(self) -> Callable[..., Any]:
+        return self._submit_inline if self._inline else self._background
+
+    @submit.setter
+    def submit(self, background: Callable[..., Any]) -> None:
+        self._background, self._deferred = background, []
+        self._opened(cast("Any", background).__self__)
+        self._inline = self.durability == "sync" and getattr(self.checkpointer, "saves_inline", False) is True
+
+    def _opened(self, executor: Any) -> None:
+        self._executor = executor
+
+    def _submit_inline(self, function: object, *args: Any, **options: Any) -> object:
+        if function == self.checkpointer_put_writes:
+            save: _Save = ("put_writes", args)
+            if len(getattr(self, "tasks", ())) != 1:
+                return self._save([save])  # perhaps on the thread of one of several tasks
+            if any(channel in WRITES_IDX_MAP for channel, _ in args[1]):
+                return self._flush(save)
+        elif function == self._checkpointer_put_after_previous:
+            save = ("put", args[2:])
+            if args[4].get("source") != "input" or START not in self.nodes:
+                return self._flush(save)
+        else:
+            return self._background(function, *args, **options)
+        self._deferred.append(save)
+        return self._done()
+
+    def _flush(self, *saves: _Save) -> Any:
+        """Save what was deferred, and more."""
+        deferred, self._deferred = self._deferred, []
+        return self._save([*deferred, *saves])
+
+    def _flush_before(self, running: bool) -> Any:
+        """Save the input before the nodes of a step run, unless the step only hands it on."""
+        if self._deferred and not (running and [task.name for task in self.tasks.values()] == [START]):
+            return self._flush()
+        return None
+
+    def _failed(self, saved: Any, error: BaseException) -> Any:
+        """Return a save that failed; LangGraph raises it where it raises what a thread or task of its own met."""
+        if not self._has_saved:
+            self._mark_not_begun(error)
+        saved.set_exception(error)
+        self._executor.tasks[saved] = (False, True)
+        return saved
+
+    def _mark_not_begun(self, error: BaseException) -> None:
+        setattr(error, _NOT_BEGUN, (self.config.get("configurable") or {}).get(_THREAD))
+
+    def _enter(self) -> None:
+        if self.is_nested and self.durability == "async":
+            self.config = _with_loops_above(self.config)
+
+    def _save(self, saves: list[_Save]) -> Any:
+        raise NotImplementedError
+
+    def _done(self) -> Any:
+        raise NotImplementedError
+
+
+_NOT_BEGUN = "__crewgraph_not_begun__"
+
+
+def began(error: BaseException, thread_id: str) -> bool:
+    """Whether the run of a thread that an error ended had begun, and so has stored its input."""
+    return getattr(error, _NOT_BEGUN, None) != thread_id
+
+
+class _SyncLoop(_Saves, SyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _opened(self, executor: Any) -> None:
+        super()._opened(executor)
+        # Daemon threads, started on demand: an interruption does not wait for a tool that never ends.
+        executor.stack.close()
+        most = self.config.get("max_concurrency") or min(32, (os.cpu_count() or 1) + 4)  # as LangGraph's own
+        executor.executor = executor.stack.enter_context(ThreadPool(most, "crewgraph-node"))
+        self.stack.push(self._leave_threads)
+
+    def _leave_threads(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if interrupt_in(error):
+            try:
+                leave_threads(self._executor.executor, (self.config.get("configurable") or {}).get(CLAIM))
+            finally:  # LangGraph would wait for them
+                self._executor.stack.pop_all()
+                self._executor.tasks.clear()
+
+    def __enter__(self) -> Any:
+        self._enter()
+        try:
+            return super().__enter__()
+        except BaseException as error:  # also a Ctrl-C; LangGraph would leave its threads
+            self._mark_not_begun(error)
+            self.stack.__exit__(*sys.exc_info())
+            raise
+
+    def tick(self) -> bool:
+        running = super().tick()
+        if (saved := self._flush_before(running)) is not None:
+            saved.result()
+        return running
+
+    def __exit__(self, *failure: Any) -> Any:
+        if self._deferred:
+            self._flush()
+        return super().__exit__(*failure)
+
+    def _save(self, saves: list[_Save]) -> "Future[None]":
+        try:
+            self.checkpointer.put_many(saves)
+        except BaseException as error:  # noqa: BLE001 - raised where LangGraph raises what a thread of its own met
+            return self._failed(Future(), error)
+        self._has_saved = True
+        return _SAVED
+
+    def _done(self) -> "Future[None]":
+        return _SAVED
+
+
+_SAVED: "Future[None]" = Future()
+_SAVED.set_result(None)
+
+
+class _AsyncLoop(_Saves, AsyncPregelLoop):  # pyright: ignore[reportIncompatibleVariableOverride]
+    _last: "asyncio.Future[None] | None" = None
+
+    async def __aenter__(self) -> Any:
+        self._enter()
+        try:
+            return await super().__aenter__()
+        except BaseException as error:  # also a cancellation: the opened resources are closed
+            self._mark_not_begun(error)
+            await self.stack.__aexit__(*sys.exc_info())
+            raise
+
+    def tick(self) -> bool:
+        running = super().tick()
+        if (saved := self._flush_before(running)) is not None and saved.done():
+            saved.result()
+        return running
+
+    async def __aexit__(self, *failure: Any) -> Any:
+        if self._deferred:
+            self._flush()
+        suppressed = await super().__aexit__(*failure)
+        if self._deferred:  # by a node that a cancellation waited for
+            deferred, self._deferred = self._deferred, []
+            await self.checkpointer.aput_many(deferred)
+        return suppressed
+
+    def _save(self, saves: list[_Save]) -> "asyncio.Future[None]":
+        last = self._last
+        if last is None or last.done():
+            self._last = None
+            try:
+                saved = self.checkpointer.put_many_nowait(saves)
+            except BaseException as error:  # noqa: BLE001 - raised where LangGraph raises what a task of its own met
+                failed = self._failed(asyncio.get_running_loop().create_future(), error)
+                failed.exception()  # else asyncio reports it where LangGraph raises another error instead
+                return failed
+            if saved:
+                self._has_saved = True
+                return self._done()
+        saving: asyncio.Future[None] = self._background(self._save_after, self._last, saves)
+        self._last = saving
+        return saving
+
+    async def _save_after(self, last: "asyncio.Future[None] | None", saves: list[_Save]) -> None:
+        if last is not None:
+            await last
+        await self.checkpointer.aput_many(saves)
+        self._has_saved = True
+
+    def _done(self) -> "asyncio.Future[None]":
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        done.set_result(None)
+        return done
+
+
+_STREAM: Any = cast("Any", Pregel).stream
+_ASTREAM: Any = cast("Any", Pregel).astream
+_PUT = ("self", "prev", "delta_write_futs", "config", "checkpoint", "metadata", "new_versions")
+
+
+def _with_loop(method: Any, loop: type[Any], own: type[Any]) -> Any:
+    """Return `Pregel.stream` or `astream` with another class of its loop, a global of their module.
+
+    None if the installed LangGraph lacks what the class relies on, or another library has wrapped the method.
+    """
+    put = getattr(loop, "_checkpointer_put_after_previous", None)
+    if (
+        not isinstance(method, FunctionType)
+        or loop.__name__ not in method.__code__.co_names
+        or vars(main).get(loop.__name__) is not loop
+        or put is None
+        or tuple(signature(put).parameters) != _PUT
+    ):
+        return None
+    names = {**vars(main), loop.__name__: own}
+    function = FunctionType(method.__code__, names, method.__name__, method.__defaults__, method.__closure__)
+    function.__kwdefaults__ = method.__kwdefaults__
+    return function
+
+
+_inline_stream = _with_loop(_STREAM, SyncPregelLoop, _SyncLoop)
+_inline_astream = _with_loop(_ASTREAM, AsyncPregelLoop, _AsyncLoop)
+
+saves_inline = None not in (_inline_stream, _inline_astream)
+"""Whether runs save inline with the installed LangGraph."""
+
+
+class InlineGraph(CompiledStateGraph[Any]):
+    """A compiled graph whose runs save inline where that is possible, and whose nodes skip the trace if there are no handlers.
+
+    Nothing changes for other graphs.
+
+    Args:
+        fields: the `vars` of a compiled graph.
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        own = {name: fields.pop(name) for name in list(fields) if name.startswith("_")}
+        super().__init__(**fields)
+        trace_on_demand(self.nodes)
+        vars(self).update(own)  # LangGraph's `copy` passes all of `vars` to `__init__`
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+        """See LangGraph."""
+        if _inline_stream is None or vars(Pregel)["stream"] is not _STREAM:
+            return super().stream(input, config, **kwargs)
+        return _inline_stream(self, input, config, **kwargs)
+
+    def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+        """See LangGraph."""
+        if _inline_astream is None or vars(Pregel)["astream"] is not _ASTREAM:
+            return super().astream(input, config, **kwargs)
+        return _inline_astream(self, input, config, **kwargs)

@@ -75,7 +75,7 @@ def spanned(name: str, trace_input: Any, config: RunnableConfig, work: Callable[
         enter_span_of_config(config)
         return work(config)
 
-    return RunnableLambda(inner, name=name).invoke(trace_input, _named(name, config))
+    return RunnableLambda(inner, name=name).invoke(trace_input, _named_config(name, config))
 
 
 async def aspanned(
@@ -87,14 +87,14 @@ async def aspanned(
         enter_span_of_config(config)
         return await work(config)
 
-    return await RunnableLambda(inner, name=name).ainvoke(trace_input, _named(name, config))
+    return await RunnableLambda(inner, name=name).ainvoke(trace_input, _named_config(name, config))
 
 
 def retrieved(
     name: str, query: str, config: RunnableConfig, search: Callable[[RunnableConfig], object], documents: Documents
 ) -> object:
     """Run `search` as a retriever run called `name`."""
-    config = _named(name, config)
+    config = _named_config(name, config)
     run = get_callback_manager_for_config(config).on_retriever_start({"name": name}, query, name=name)
     try:
         result = search(patch_config(config, callbacks=run.get_child()))
@@ -113,7 +113,7 @@ async def aretrieved(
     documents: Documents,
 ) -> object:
     """Async version of `retrieved`."""
-    config = _named(name, config)
+    config = _named_config(name, config)
     run = await get_async_callback_manager_for_config(config).on_retriever_start({"name": name}, query, name=name)
     try:
         result = await search(patch_config(config, callbacks=run.get_child()))
@@ -126,7 +126,7 @@ async def aretrieved(
     return result
 
 
-class _Redaction(BaseCallbackHandler):
+class _TraceRedaction(BaseCallbackHandler):
     """Takes secrets out of a failed request's error and response before handlers behind it, such as LangSmith's, get them."""
 
     run_inline = True
@@ -151,7 +151,7 @@ def callbacks_with_redaction(
     """Return the callbacks of a config behind one that takes the secrets out of the errors of requests."""
     # LangChain takes the callbacks of the context if the config has none.
     around = var_child_runnable_config.get() or {}
-    given, first = config.get("callbacks") or around.get("callbacks"), _Redaction(redactor)
+    given, first = config.get("callbacks") or around.get("callbacks"), _TraceRedaction(redactor)
     if not isinstance(given, BaseCallbackManager):
         return [first, *(given or ())]
     own = given.copy()
@@ -166,7 +166,7 @@ def _as_documents(found: Sequence[tuple[str, PlainDict]]) -> list["Document"]:
     return [Document(text, metadata=metadata) for text, metadata in found]
 
 
-def _named(name: str, config: RunnableConfig) -> RunnableConfig:
+def _named_config(name: str, config: RunnableConfig) -> RunnableConfig:
     callbacks: object = config.get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         # Drop the tag that LangGraph gives to runs below a node ("first of a sequence"), which does not apply here.

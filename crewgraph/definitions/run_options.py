@@ -69,7 +69,11 @@ def thread_of(thread_id: str | None, config: "RunnableConfig | None") -> str | N
         )
     configurable = cast("dict[str, object]", values)
     configured = configurable.get("thread_id")
-    if configured is None or any(name.startswith("__pregel_") for name in configurable):
+    if configured is None:
+        return thread_id
+    from crewgraph.core.pregel import PRIVATE_KEY
+
+    if any(name.startswith(PRIVATE_KEY) for name in configurable):
         return thread_id
     if thread_id is not None and thread_id != configured:
         raise RunError(

@@ -369,7 +369,6 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         *,
         checkpointer: Any = None,
         store: object = None,
-        granularity: str | None = None,
         name: str | None = None,
         context_schema: type[Any] | None = None,
         **options: object,
@@ -379,7 +378,6 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         Args:
             checkpointer: Where runs are stored; None inherits that of a parent graph.
             store: A LangGraph store for the methods.
-            granularity: "method" for a node per method, "flow" for a single node; None uses that of the flow.
             name: The graph's name, as a node of another graph and in traces; None for that of the flow.
             context_schema: The schema of LangGraph's `context`, which methods read as `get_runtime().context` and tools as
                 `runtime.context`.
@@ -387,13 +385,12 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
 
         Raises:
             DefinitionError: The flow is invalid.
-            CompileError: The granularity is unknown, or has no node to interrupt at.
+            CompileError: A `granularity` is asked for: each method is a node.
         """
         from crewgraph.runtime.flow.kickoff import compile_flow
 
         return compile_flow(
             self,
-            granularity,
             checkpointer=checkpointer,
             store=store,
             name=name,

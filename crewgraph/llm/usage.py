@@ -6,9 +6,9 @@ from typing import Self, cast
 
 from pydantic import BaseModel
 
+from crewgraph.core.limits import UsageCounter, UsageEntry, request_entry
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
-from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
 from crewgraph.llm.conversation import get_field
 from crewgraph.schema import PlainDict, PlainMapping, trusted
 

@@ -22,32 +22,32 @@ _MAX_TITLE = 60
 
 def plot_crew(crew: CrewDefinition, filename: str | os.PathLike[str], show: bool) -> str:
     """Write the HTML page of a crew; see `Crew.plot`."""
-    return write_page(_picture(crew), filename, show)
+    return write_page(_crew_picture(crew), filename, show)
 
 
 def crew_mermaid(crew: CrewDefinition) -> str:
     """Return a crew as mermaid text; see `Crew.to_mermaid`."""
-    return mermaid(_picture(crew))
+    return mermaid(_crew_picture(crew))
 
 
 def display_crew(crew: CrewDefinition) -> str:
     """Return the HTML of a crew for a notebook; for an invalid crew its error, because displaying an object must not fail."""
     try:
-        return render_inline(_picture(crew))
+        return render_inline(_crew_picture(crew))
     except CrewgraphError as error:
         return f"<pre>{escape(str(error))}</pre>"
 
 
-def _picture(crew: CrewDefinition) -> Picture:
+def _crew_picture(crew: CrewDefinition) -> Picture:
     tasks = bind_tasks(crew)
     first = len(parallel_group(tasks, 0)) if tasks else 0
-    nodes = tuple(_node(assignment, number < first, tasks) for number, assignment in enumerate(tasks))
-    return Picture(crew.name or "crew", "", nodes, tuple(_edges(tasks)), noun="crew")
+    nodes = tuple(_task_node(assignment, number < first, tasks) for number, assignment in enumerate(tasks))
+    return Picture(crew.name or "crew", "", nodes, tuple(_crew_edges(tasks)), noun="crew")
 
 
-def _node(assignment: TaskBinding, begins: bool, tasks: Sequence[TaskBinding]) -> Node:
+def _task_node(assignment: TaskBinding, begins: bool, tasks: Sequence[TaskBinding]) -> Node:
     task, role = assignment.task, assignment.agent.template("role") or ""
-    titles = {id(other.task): _title(other) for other in tasks}
+    titles = {id(other.task): _task_title(other) for other in tasks}
     context_tasks = task.context if isinstance(task.context, list) else []
     context = [titles[id(other)] for other in context_tasks if id(other) in titles]
     facts = [("Agent", role), ("Expected output", task.template("expected_output") or "")]
@@ -66,14 +66,14 @@ def _node(assignment: TaskBinding, begins: bool, tasks: Sequence[TaskBinding]) -
         text=task.template("description") or "",
         waits="",
         labels=(),
-        title=_title(assignment),
+        title=_task_title(assignment),
         note=role,
         is_conditional=isinstance(task, ConditionalTaskDefinition),
         facts=tuple(facts),
     )
 
 
-def _title(assignment: TaskBinding) -> str:
+def _task_title(assignment: TaskBinding) -> str:
     """Return the name of a task as its author wrote it, else the beginning of its description."""
     task = assignment.task
     return (
@@ -83,7 +83,7 @@ def _title(assignment: TaskBinding) -> str:
     )
 
 
-def _edges(tasks: Sequence[TaskBinding]) -> Iterator[Edge]:
+def _crew_edges(tasks: Sequence[TaskBinding]) -> Iterator[Edge]:
     """Yield the edges; a conditional task can be skipped, so those before it also lead to the task behind it."""
     frontier: tuple[str, ...] = ()
     waits, position = False, 0

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import (
     ensure_config,
-    get_callback_manager_for_config,
     merge_configs,
     var_child_runnable_config,
 )
@@ -20,8 +19,7 @@ from langgraph.types import Interrupt
 
 from crewgraph.compiler.task.events import NOTES, RunNotes
 from crewgraph.core.cancellation import Cancellation
-from crewgraph.core.interruption import interrupt_in, is_interrupted
-from crewgraph.core.node import PROGRESS
+from crewgraph.core.loops.threads import interrupt_in, is_interrupted
 from crewgraph.core.operations import Operation, Program, require_async_methods
 from crewgraph.core.pregel import shared_runtime
 from crewgraph.core.resources import RESOURCES, RunResources
@@ -46,7 +44,6 @@ __all__ = [
     "interruptible",
     "interruption",
     "is_resumable",
-    "is_watched",
     "resume_advice",
     "with_run_config",
 ]
@@ -164,13 +161,6 @@ def configured(config: RunnableConfig | None, program: Program[T]) -> Program[T]
             reply, step = error, program.throw
 
 
-def is_watched() -> bool:
-    """Whether the steps of a run started here are observed: by a callback handler, a trace or a reader of the outer stream."""
-    if SINKS.get() or RUN_CONFIG.get() is not None:
-        return True
-    return bool(get_callback_manager_for_config(ensure_config()).handlers)
-
-
 def with_run_config(own: RunnableConfig) -> RunnableConfig:
     """Return the config of a run's graph merged with the caller's, if any."""
     run_config = RUN_CONFIG.get()
@@ -217,8 +207,7 @@ class Run(Operation):
 
     Updates are collected as they arrive, because reading the whole state after each step would slow steps down with the
     number of tasks. A run inside a node that reruns (`again`) may be partly done; that part is in its first values.
-    `channels` are the channels to collect, if not the graph's output. With `merged`, tasks may share a node, which then
-    reports the writes of each.
+    `channels` are the channels to collect, if not the graph's output.
     """
 
     def __init__(
@@ -234,14 +223,11 @@ class Run(Operation):
         retention: Retention | None = None,
         channels: Sequence[str] | None = None,
         resources: RunResources | None = None,
-        merged: bool = False,
     ) -> None:
         around = var_child_runnable_config.get()
         if detached and around is not None:
             config = {**config, "configurable": {**shared_runtime(around), **(config.get("configurable") or {})}}
         self.written: dict[str, object] = {}
-        if merged:
-            config = {**config, "configurable": {**(config.get("configurable") or {}), PROGRESS: self.written}}
         self.graph, self.graph_input, self.config, self.detached = graph, graph_input, config, detached
         self._resources = resources
         self.retention = retention

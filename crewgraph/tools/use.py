@@ -6,8 +6,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from crewgraph.core.cancellation import is_control_flow, raised_by_handler
-from crewgraph.core.interruption import interrupt_in
 from crewgraph.core.loops.bridge import awaited
+from crewgraph.core.loops.threads import interrupt_in
 from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import ToolFailed
 from crewgraph.redaction import SecretRedactor, redacted_logger

@@ -18,8 +18,7 @@ from modes import Mode
 from servers.postgres import Postgres
 
 from crewgraph import Agent, Crew, PendingCrew, ScriptedLLM, Task, ToolUse
-from crewgraph.core.checkpoint_ids import move_past
-from crewgraph.core.saving import InlineGraph, supported
+from crewgraph.core.pregel import InlineGraph, move_past
 from crewgraph.flow import Flow, listen, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.claims.owned_graph import OwnedGraph
@@ -57,7 +56,6 @@ def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
 
 
 def test_the_installed_langgraph_makes_ids_as_expected():
-    assert supported
     with patch.object(source, "_last_v6_timestamp", None):
         first = source.uuid6(clock_seq=3)
         move_past(str(first))

@@ -61,7 +61,6 @@ def test_the_names_of_the_private_keys():
             "_QUESTION",
             "_RESUME",
             "_SEND",
-            "_STREAM",
         )
     }
     assert used == {
@@ -81,7 +80,6 @@ def test_the_names_of_the_private_keys():
         "_QUESTION": _constants.INTERRUPT,
         "_RESUME": _constants.RESUME,
         "_SEND": _constants.CONFIG_KEY_SEND,
-        "_STREAM": _constants.CONFIG_KEY_STREAM,
     }
     assert (_constants.NS_SEP, _constants.NS_END) == ("|", ":")
 

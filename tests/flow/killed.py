@@ -97,7 +97,6 @@ class Course(Journey):
 def main(journey: type[Journey] = Journey) -> None:
     mode, flow_id, _ = sys.argv[1:]
     flow = journey()
-    flow.granularity = "flow" if os.environ.get("GRANULARITY") == "flow" else "method"
     given = flow.kickoff(id=flow_id) if mode == "sync" else asyncio.run(flow.akickoff(id=flow_id))
     print(given)
 

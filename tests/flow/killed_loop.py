@@ -71,7 +71,6 @@ def main() -> None:
     with SqliteCheckpointer(os.environ["RUNS"]) as saver:
         killed_at(saver, int(sys.argv[3]))
         flow = Rounds(checkpointer=saver)
-        flow.granularity = "flow" if os.environ.get("GRANULARITY") == "flow" else "method"
         given = flow.kickoff(id="rounds") if sys.argv[1] == "sync" else asyncio.run(flow.akickoff(id="rounds"))
         print(given, list(saver.threads()), len(list(saver.list(None))))
 

@@ -38,7 +38,7 @@ class Counting(Flow[Count]):
     async def slow(self) -> None:
         self.state.a += 1
         slow_has_begun.set()
-        if sys.argv[4:] == ["die"]:
+        if sys.argv[3:] == ["die"]:
             threading.Thread(target=die_when_kept, args=(Counting(), self.flow_id), daemon=True).start()
             await asyncio.sleep(100)
 
@@ -53,9 +53,8 @@ class Counting(Flow[Count]):
 
 
 def main() -> None:
-    mode, flow_id, granularity, *_ = sys.argv[1:]
+    mode, flow_id, *_ = sys.argv[1:]
     flow = Counting()
-    flow.granularity = "flow" if granularity == "flow" else "method"
     print(flow.kickoff(id=flow_id) if mode == "sync" else asyncio.run(flow.akickoff(id=flow_id)))
 
 

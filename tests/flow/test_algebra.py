@@ -16,12 +16,6 @@ from crewgraph.errors import FlowLoopError
 
 from .random_flows import LARGE, Naive, computed, flows, plainly, values
 
-
-@pytest.fixture(autouse=True)
-def granularity() -> None:
-    """Nothing runs here."""
-
-
 # Both, side by side
 
 

@@ -556,10 +556,10 @@ def test_a_backend_of_a_method_is_given_that_state_alone(mode: Mode, saver: Sqli
 
 
 @pytest.mark.parametrize("run", ["sync", "async"])
-def test_what_a_killed_method_has_counted_is_not_counted_twice(tmp_path: Path, run: str, granularity: str):
+def test_what_a_killed_method_has_counted_is_not_counted_twice(tmp_path: Path, run: str):
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     env = {**os.environ, "PYTHONPATH": path, "CREWGRAPH_STORAGE_DIR": str(tmp_path)}
-    command = [sys.executable, "-W", "ignore", "-m", "flow.killed_parallel", run, "counting", granularity]
+    command = [sys.executable, "-W", "ignore", "-m", "flow.killed_parallel", run, "counting"]
     killed = processes.run([*command, "die"], capture_output=True, text=True, timeout=250, env=env)
     assert killed.returncode == -9, killed.stderr
     ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env)

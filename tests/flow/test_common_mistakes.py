@@ -254,10 +254,7 @@ def _leaving() -> Any:
     return graph.compile()
 
 
-@pytest.mark.parametrize("granularity", ["method", "flow"])
-def test_a_graph_inside_a_method_that_leaves_for_the_graph_around_it_ends_no_flow_silently(
-    mode: Mode, granularity: str
-):
+def test_a_graph_inside_a_method_that_leaves_for_the_graph_around_it_ends_no_flow_silently(mode: Mode):
     calls: list[str] = []
 
     class Holding(Flow[Any]):
@@ -272,6 +269,6 @@ def test_a_graph_inside_a_method_that_leaves_for_the_graph_around_it_ends_no_flo
     saver, config = InMemorySaver(), {"configurable": {"thread_id": "t"}}
     message = r"^a graph inside method `first` of flow `Holding` returned a `Command` for the graph around it \(goto='after'\)"
     with pytest.raises(RunError, match=message):
-        mode.invoke(Holding().compile(checkpointer=saver, granularity=granularity), {}, config)
+        mode.invoke(Holding().compile(checkpointer=saver), {}, config)
     calls.append("mended")
-    assert mode.invoke(Holding().compile(checkpointer=saver, granularity=granularity), None, config)["output"] == "data"
+    assert mode.invoke(Holding().compile(checkpointer=saver), None, config)["output"] == "data"

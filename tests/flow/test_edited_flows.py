@@ -101,7 +101,7 @@ def test_the_run_stays_as_it_is_for_the_flow_that_began_it(mode: Mode):
     assert resumed(mode, FOUND, run) == ["write"]
 
 
-def test_a_method_put_between_a_completed_one_and_the_next_is_not_left_out(mode: Mode, granularity: str):
+def test_a_method_put_between_a_completed_one_and_the_next_is_not_left_out(mode: Mode):
     run = stopped(mode, FOUND, "write")
     edited: Form = {"find": start(), "check": listen("find"), "write": listen("check")}
     assert refused(mode, edited, run) == "continues with method `write`, and has no result of method `check`"
@@ -168,28 +168,21 @@ def test_a_label_that_no_method_listens_to_any_more_does_not_hide_the_method_tha
     )
 
 
-def test_a_label_that_a_completed_router_returned_starts_a_method_that_was_added(mode: Mode, granularity: str):
+def test_a_label_that_a_completed_router_returned_starts_a_method_that_was_added(mode: Mode):
     form: Form = {"find": start(), "route": router("find"), "write": listen("find"), "end": listen("write")}
     run = stopped(mode, form, "end", after="route", returns={"route": "ok"})
-    if granularity == "method":
-        assert refused(mode, {**form, "publish": listen("ok")}, run) == (
-            "continues with method `end`, and would not run method `publish` then"
-        )
-    else:  # whose records are replayed with the edited triggers
-        assert resumed(mode, {**form, "publish": listen("ok")}, run) == ["end", "publish"]
-        run = stopped(mode, form, "end", after="route", returns={"route": "ok"})
+    assert refused(mode, {**form, "publish": listen("ok")}, run) == (
+        "continues with method `end`, and would not run method `publish` then"
+    )
     assert resumed(mode, {**form, "publish": listen("no")}, run) == ["end"]
 
 
-def test_a_join_does_not_wait_forever_for_what_has_completed_before_it_was_added(mode: Mode, granularity: str):
+def test_a_join_does_not_wait_forever_for_what_has_completed_before_it_was_added(mode: Mode):
     run = stopped(mode, {**FOUND, "end": listen("write")}, "write")
     edited: Form = {**FOUND, "end": listen(and_("find", "write"))}
-    if granularity == "flow":  # its triggers are evaluated anew
-        assert resumed(mode, edited, run) == ["write", "end"]
-    else:
-        assert refused(mode, edited, run) == (
-            "continues with method `write`, and has counted other events for method `end` than it would now"
-        )
+    assert refused(mode, edited, run) == (
+        "continues with method `write`, and has counted other events for method `end` than it would now"
+    )
 
 
 @pytest.mark.parametrize(
@@ -225,16 +218,13 @@ def test_a_flow_that_was_edited_twice_is_compared_with_all_that_has_run(mode: Mo
     assert resumed(mode, longer, run) == ["send"]
 
 
-def test_a_method_that_now_listens_to_the_first_of_several_does_not_run_again(mode: Mode, granularity: str):
+def test_a_method_that_now_listens_to_the_first_of_several_does_not_run_again(mode: Mode):
     form: Form = {"find": start(), "slow": listen("find"), "end": listen("find"), "send": listen("end")}
     run = stopped(mode, form, "slow", after="send")
     edited: Form = {**form, "end": listen(or_("find", "slow"))}
-    if granularity == "flow":
-        assert resumed(mode, edited, run) == ["slow"]
-    else:
-        assert refused(mode, edited, run) == (
-            "continues with method `slow`, and has counted other events for method `end` than it would now"
-        )
+    assert refused(mode, edited, run) == (
+        "continues with method `slow`, and has counted other events for method `end` than it would now"
+    )
 
 
 def test_a_fork_of_an_edited_flow_is_compared_with_its_step(mode: Mode):
@@ -300,7 +290,7 @@ def test_a_question_of_a_flow_that_was_edited_is_not_answered(mode: Mode):
     assert ran == ["send"]
 
 
-def test_without_the_steps_before_an_edited_flow_is_refused(mode: Mode, granularity: str):
+def test_without_the_steps_before_an_edited_flow_is_refused(mode: Mode):
     def kept(form: Form, ran: list[str], failing: str = "") -> Flow[Any]:
         flow = flow_of(form, ran, failing)
         flow.keep_history = "latest"
@@ -314,16 +304,12 @@ def test_without_the_steps_before_an_edited_flow_is_refused(mode: Mode, granular
     with pytest.raises(ConnectionError):
         mode.run(again.resume, again.aresume, flow.flow_id)
     edited = kept({**form, "send": listen("end")}, ran := [])
-    if granularity == "flow":  # keeps all in its journal
-        mode.run(edited.resume, edited.aresume, flow.flow_id)
-        assert ran == ["end", "send"]
-        return
     with pytest.raises(DefinitionChanged, match=r"has earlier steps that are not stored any more \(`keep_history`\)"):
         mode.run(edited.resume, edited.aresume, flow.flow_id)
     assert not ran
 
 
-def test_a_run_that_is_set_back_to_a_persisted_method_is_compared_with_that(mode: Mode, granularity: str):
+def test_a_run_that_is_set_back_to_a_persisted_method_is_compared_with_that(mode: Mode):
     def marked(form: Form, ran: list[str], failing: str = "") -> Flow[Any]:
         return class_of({**form, "find": lambda method: persist(start()(method))}, ran, failing)()
 
@@ -335,10 +321,9 @@ def test_a_run_that_is_set_back_to_a_persisted_method_is_compared_with_that(mode
     with pytest.raises(DefinitionChanged, match="has no result of method `notify`"):
         mode.run(edited.kickoff, edited.kickoff_async, {"id": flow.flow_id})
     assert not ran
-    if granularity == "method":
-        beside = marked({**form, "beside": listen("write")}, ran)
-        mode.run(beside.kickoff, beside.kickoff_async, {"id": flow.flow_id})
-        assert sorted(ran) == ["beside", "end", "write"]
+    beside = marked({**form, "beside": listen("write")}, ran)
+    mode.run(beside.kickoff, beside.kickoff_async, {"id": flow.flow_id})
+    assert sorted(ran) == ["beside", "end", "write"]
 
 
 def test_a_flow_inside_a_method_refuses_as_well(mode: Mode):
@@ -381,10 +366,7 @@ def test_what_has_its_turn_later_runs_after_a_resume(mode: Mode):
     assert resumed(mode, IN_TURN, run, returns=returns) == ["end", "publish", "refuse"]
 
 
-def test_a_router_that_was_renamed_while_it_waited_for_its_turn_is_named(mode: Mode, granularity: str):
+def test_a_router_that_was_renamed_while_it_waited_for_its_turn_is_named(mode: Mode):
     run = stopped(mode, IN_TURN, "route")
     edited = {("judge" if name == "check" else name): decorate for name, decorate in IN_TURN.items()}
-    if granularity == "method":
-        assert refused(mode, edited, run) == "continues with method `check`, which the flow does not have"
-    else:  # whose records are replayed with the edited triggers
-        assert resumed(mode, edited, run) == ["route", "judge", "write", "end"]
+    assert refused(mode, edited, run) == "continues with method `check`, which the flow does not have"

@@ -18,8 +18,6 @@ from crewgraph.errors import CompileError, RunError
 from crewgraph.flow import Flow, and_, listen, router, start
 
 done: list[str] = []
-by_node = pytest.mark.parametrize("granularity", ["method"], indirect=True)
-"""For what is about the nodes of methods."""
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +119,6 @@ def test_a_flow_asks_through_the_graph_around_it(mode: Mode):
     assert mode.invoke(graph, Command(resume="Anna"), CONFIG)["after"] == ["hello Anna"]
 
 
-@by_node
 def test_a_run_stops_before_a_method_and_continues_with_another_state(mode: Mode):
     graph = Sums().compile(checkpointer=InMemorySaver(), interrupt_before=["last"])
     mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
@@ -152,7 +149,6 @@ def test_a_method_may_be_answered_for(mode: Mode):
     assert (found["progress"]["last"], found["state"]["y"], found["output"]) == ("last#1", 10, "by hand")
 
 
-@by_node
 @pytest.mark.parametrize("as_node", [None, "first", "last"])
 def test_an_edit_without_values_leaves_a_run_as_it_is(mode: Mode, as_node: str | None):
     graph = Sums().compile(checkpointer=InMemorySaver(), interrupt_before=["last"])
@@ -251,12 +247,14 @@ def test_a_graph_that_continues_with_a_run_tells_no_other_of_it(mode: Mode):
     assert "__interrupt__" in mode.invoke(graph, {"inputs": {}}, other)
 
 
-def test_a_flow_in_one_node_has_no_methods_to_stop_at():
-    with pytest.raises(CompileError, match="one node runs all methods"):
-        Sums().compile(granularity="flow", interrupt_before=["last"])
+@pytest.mark.parametrize(
+    "compiled", [lambda: Sums(granularity="flow").kickoff(), lambda: Sums().compile(granularity="flow")]
+)
+def test_a_flow_in_one_node_is_refused_with_what_to_write_instead(compiled: Any):
+    with pytest.raises(CompileError, match="each method is a node: leave it out"):
+        compiled()
 
 
-@by_node
 def test_a_fork_runs_on_from_a_method_of_the_past(mode: Mode):
     graph = Sums().compile(checkpointer=InMemorySaver())
     mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
@@ -302,7 +300,6 @@ def test_the_schemas_show_what_a_user_gives_and_gets():
     assert list(graph.get_output_jsonschema()["properties"]) == ["state", "output"]
 
 
-@by_node
 def test_what_methods_change_is_streamed_as_it_happens(mode: Mode):
     reported = [list(update) for update in mode.stream(Sums().compile(), {"inputs": {}}, stream_mode="updates")]
     assert reported[0] == ["first"] and reported[-1] == ["last"]
@@ -352,7 +349,6 @@ def test_a_flow_with_a_dict_as_state_takes_any_inputs_under_inputs_in_a_custom_n
     assert mode.invoke(graph.compile(), {"town": "Brest"})["reported"] == "to Brest"
 
 
-@by_node
 def test_a_run_continues_from_the_checkpoints_of_a_stream_as_from_those_of_its_history(mode: Mode):
     graph = Sums().compile(checkpointer=InMemorySaver())
     streamed = mode.stream(graph, {"inputs": {"x": 4}}, CONFIG, stream_mode="checkpoints")
@@ -363,7 +359,6 @@ def test_a_run_continues_from_the_checkpoints_of_a_stream_as_from_those_of_its_h
     assert done == ["last"]
 
 
-@by_node
 @pytest.mark.parametrize("goto", ["last", "first", "__wait__"])
 def test_a_command_cannot_go_to_a_method_that_is_not_due(mode: Mode, goto: str):
     graph = Sums().compile(checkpointer=InMemorySaver())

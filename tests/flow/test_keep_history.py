@@ -64,14 +64,13 @@ class Loop(Flow[dict[str, Any]]):
 
 @pytest.mark.parametrize(("wish", "count"), [("latest", 1), (20, 20), (100, 100)])
 def test_requested_number_of_checkpoints_remains_and_few_more_meanwhile(
-    mode: Mode, saver: SqliteCheckpointer, wish: Any, count: int, granularity: str
+    mode: Mode, saver: SqliteCheckpointer, wish: Any, count: int
 ):
-    whole = granularity == "flow"  # a checkpoint after a thousand methods, which are its steps
     flow = Loop(checkpointer=saver, keep_history=wish)
     assert kickoff(mode, flow, {"rounds": 150, "seen": 0}) == 150
-    assert stored_checkpoints(saver, flow.flow_id) == (min(count, 3) if whole else count)
-    assert flow.state["seen"] <= 3 if whole else count < flow.state["seen"] <= count + max(BETWEEN, count + 2)
-    assert len(flow.history()) == (1 if count == 1 else 302 if whole else count)
+    assert stored_checkpoints(saver, flow.flow_id) == count
+    assert count < flow.state["seen"] <= count + max(BETWEEN, count + 2)
+    assert len(flow.history()) == count
     assert [step.completed for step in flow.history()][-1] == "end"
     assert kickoff(mode, flow, {"id": flow.flow_id, "n": 0}) == 150
 
@@ -141,7 +140,7 @@ class Team(Flow[dict[str, Any]]):
         return "again" if self.state["n"] < 71 else "done"
 
 
-def test_runs_inside_methods_go_with_the_past_they_belong_to(mode: Mode, saver: SqliteCheckpointer, granularity: str):
+def test_runs_inside_methods_go_with_the_past_they_belong_to(mode: Mode, saver: SqliteCheckpointer):
     flow = Team(checkpointer=saver, keep_history="latest")
     saver.copy_thread(kickoff_of_another(saver), f"{flow.flow_id}/notes")
     with pytest.raises(OSError, match="down"):
@@ -150,7 +149,7 @@ def test_runs_inside_methods_go_with_the_past_they_belong_to(mode: Mode, saver: 
     assert open_one.inside == flow.flow_id
     assert kickoff(mode, Team(checkpointer=saver, keep_history="latest"), {"id": flow.flow_id}) == "done"
     assert list(saver.threads(flow.flow_id)) == [flow.flow_id, f"{flow.flow_id}/notes"]
-    assert 30 < flow.state["seen"] < (2 + BETWEEN if granularity == "method" else 75)
+    assert 30 < flow.state["seen"] < 2 + BETWEEN
     assert crew().runs(checkpointer=saver, inside=True) == crew().runs(checkpointer=saver)
 
 
@@ -220,7 +219,7 @@ def test_postgres_keeps_the_latest_alone_or_all(postgres: "Postgres"):
 
 def played(folder: Path, mode: Mode, rounds: int, point: int) -> tuple[int, str]:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    own = {"LEDGER": str(folder / "ledger"), "RUNS": str(folder / "runs.db"), "GRANULARITY": Flow.granularity}
+    own = {"LEDGER": str(folder / "ledger"), "RUNS": str(folder / "runs.db")}
     env = {**os.environ, "PYTHONPATH": path, **own}
     command = [sys.executable, "-W", "ignore", "-m", "flow.killed_loop", mode.name, str(rounds), str(point)]
     ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env)
@@ -230,15 +229,13 @@ def played(folder: Path, mode: Mode, rounds: int, point: int) -> tuple[int, str]
 # By the rows whose removal the processes die at, one after the other: of writes, checkpoints, values, and of crews inside of
 # methods; in the middle of a run, and in what the process before has left.
 POINTS = {
-    ("method", "sync"): (150, (1, 345, 100, 900)),
-    ("method", "async"): (150, (250, 345)),
-    ("flow", "sync"): (1_100, (1, 500, 900)),
-    ("flow", "async"): (600, (3,)),
+    "sync": (1, 345, 100, 900),
+    "async": (250, 345),
 }
 
 
-def test_a_process_killed_while_it_removes_the_past_loses_nothing(tmp_path: Path, mode: Mode, granularity: str):
-    rounds, points = POINTS[granularity, mode.name]
+def test_a_process_killed_while_it_removes_the_past_loses_nothing(tmp_path: Path, mode: Mode):
+    rounds, points = 150, POINTS[mode.name]
     for point in points:
         status, answer = played(tmp_path, mode, rounds, point)
         assert status == -9, answer
@@ -267,10 +264,8 @@ class Weighed(Loop):
         self.sizes.append((pages - free) * size)
 
 
-def test_cost_per_round_is_constant(mode: Mode, saver: SqliteCheckpointer, tmp_path: Path, granularity: str):
-    rounds = (
-        of(320, 600) if granularity == "method" else 2_400
-    )  # the past is looked at after 64 methods, or after 1,000
+def test_cost_per_round_is_constant(mode: Mode, saver: SqliteCheckpointer, tmp_path: Path):
+    rounds = of(320, 600)
     sizes: dict[str, list[int]] = {}
     for wish in ("all", "latest"):
         flow = Weighed(tmp_path / "runs.db", checkpointer=saver, keep_history=wish)
@@ -280,7 +275,6 @@ def test_cost_per_round_is_constant(mode: Mode, saver: SqliteCheckpointer, tmp_p
     middle = rounds // 2
     first, half, last = (sizes["all"][n] for n in (0, middle - 1, rounds - 2))
     print(f"\n{(half - first) / middle:.0f} bytes a round, then {(last - half) / middle:.0f}")
-    # Rows of a journal grow with the digits of their numbers, and fill pages better or worse.
-    assert last - half <= (1.1 if granularity == "method" else 1.25) * (half - first)
+    assert last - half <= 1.1 * (half - first)
     growth = max(sizes["latest"][middle:]) - max(sizes["latest"][:middle])
     assert growth < 0.05 * (last - half)  # of pages, the last is seldom full

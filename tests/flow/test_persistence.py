@@ -29,7 +29,7 @@ REQUESTS = ("model wind", "model wave", "model gull", "model alone", "model rope
 def played(folder: Path, mode: str, point: str) -> tuple[int, str]:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     own = {"PYTHONPATH": path, "LEDGER": str(folder / "ledger"), "CREWGRAPH_STORAGE_DIR": str(folder)}
-    env = {**os.environ, **own, "GRANULARITY": Flow.granularity}
+    env = {**os.environ, **own}
     command = [sys.executable, "-W", "ignore", "-m", "flow.killed", mode, "journey", point]
     ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env)
     return ran.returncode, ran.stdout.strip() or ran.stderr
@@ -318,8 +318,7 @@ def test_a_crew_in_a_fork_works_anew(mode: Mode, saver: SqliteCheckpointer):
     edited = mode.run(
         graph.update_state, graph.aupdate_state, _behind(graph, config, "order"), {"state": {"word": "up"}}
     )
-    if Orders.granularity == "method":
-        assert mode.invoke(graph, None, edited)["output"] == "aye up"
+    assert mode.invoke(graph, None, edited)["output"] == "aye up"
 
 
 def _behind(graph: Any, config: Any, method: str) -> Any:

@@ -104,8 +104,7 @@ def made(definition: FlowTopology, table: Table, pauses: dict[str, int]) -> type
 
     methods = {name: replace(one, func=method(name)) for name, one in definition.methods.items()}
     drawn = replace(definition, methods=methods, name="Drawn", derived=DerivedCache())
-    for granularity in ("method", "flow"):  # what is drawn has faults, mostly: listeners that can never run
-        drawn.derived.put(granularity, FlowForm.of(drawn, granularity))
+    drawn.derived.put(FlowForm, FlowForm.of(drawn))  # what is drawn has faults, mostly: listeners that can never run
     Drawn._definition = drawn  # pyright: ignore[reportPrivateUsage]
     return Drawn
 

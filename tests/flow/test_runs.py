@@ -226,7 +226,7 @@ def test_a_thousand_runs_are_listed_without_their_past(tmp_path: Path):
 
 def elsewhere(folder: Path, program: str) -> str:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    own = {"LEDGER": str(folder / "ledger"), "CREWGRAPH_STORAGE_DIR": str(folder), "GRANULARITY": Flow.granularity}
+    own = {"LEDGER": str(folder / "ledger"), "CREWGRAPH_STORAGE_DIR": str(folder)}
     env = {**os.environ, "PYTHONPATH": path, **own}
     ran = processes.run(
         [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=250, env=env

@@ -706,7 +706,7 @@ def test_a_method_of_a_flow_begins_once_although_somebody_reads(mode: Mode):
     assert sorted(has_started) == ["end", "moon", "sea"]
 
 
-def test_a_reader_who_leaves_has_waited_for_the_run_when_the_stream_is_closed(granularity: str):
+def test_a_reader_who_leaves_has_waited_for_the_run_when_the_stream_is_closed():
     """Closing the stream closes the graph below it; left to the garbage collector, that went on beside whatever came next."""
     ended: list[str] = []
 

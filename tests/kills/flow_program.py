@@ -71,9 +71,8 @@ class Voyage(Flow[dict[str, Any]]):
         return Crew(agents=[sailor], tasks=tasks)
 
 
-def voyage_of(ledger: Ledger, granularity: str, checkpointer: Any) -> Voyage:
+def voyage_of(ledger: Ledger, checkpointer: Any) -> Voyage:
     """The flow."""
     flow = Voyage(checkpointer=checkpointer)
     flow.ledger = ledger
-    flow.granularity = "flow" if granularity == "flow" else "method"
     return flow

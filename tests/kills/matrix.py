@@ -110,7 +110,7 @@ def _unrecorded(case: Case, first: list[str], then: list[str]) -> int:
     done = [line for line in first if line.startswith("E ")]
     if not case.is_flow:
         return len(done) - sum(line.startswith("R ") for line in first)
-    if case.granularity == "method" and case.durability == "async" and case.shape == "foreign":
+    if case.durability == "async" and case.shape == "foreign":
         return len(done)  # LangGraph may not have stored any of the steps yet
     open_ones = {line.partition(" ")[2] for line in then if line.startswith("I ")}
     if not open_ones:  # nothing was stored yet, unless all is done
@@ -133,7 +133,7 @@ def ways(postgres: str | None) -> Iterator[Case]:
         for mode in ("sync", "async"):
             if saver == "postgres" and mode == "async":
                 continue  # PostgresSaver has no async methods; asyncio has a separate class
-            for granularity in ("task", "step", "method", "flow"):
+            for granularity in ("task", "step", "method"):
                 for shape, durability in (("root", "sync"), ("foreign", "sync"), ("foreign", "async")):
                     yield Case(mode, shape, granularity, durability, saver, where or "", "", "")
 

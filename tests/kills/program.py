@@ -40,7 +40,7 @@ class Case:
     """root (kickoff), or foreign (a node of another graph)."""
 
     granularity: str
-    """Of a crew task or step, of a flow method or flow."""
+    """Of a crew task or step, of a flow method."""
 
     durability: str
     """Of the foreign graph: sync or async."""
@@ -58,7 +58,7 @@ class Case:
     @property
     def is_flow(self) -> bool:
         """Whether it is the flow that runs."""
-        return self.granularity in ("method", "flow")
+        return self.granularity == "method"
 
     kill: str = ""
     """The line before or after which to die: "before E tool-0", "after R 3", "before C 2"; empty lives."""
@@ -208,12 +208,12 @@ def _voyage(case: Case, ledger: Ledger, saver: "BaseCheckpointSaver[Any]", began
     config: Any = {"configurable": {"thread_id": case.thread}}
     warnings.filterwarnings("ignore", "no run of flow")
     if case.shape == "root":
-        flow = voyage_of(ledger, case.granularity, saver)
+        flow = voyage_of(ledger, saver)
         _tell_in_flight(ledger, flow.compile(checkpointer=saver).get_state(config).values)
         if case.mode == "sync":
             return flow.resume(case.thread) if began else flow.kickoff(id=case.thread)
         return asyncio.run(flow.aresume(case.thread) if began else flow.akickoff(id=case.thread))
-    around = _around(voyage_of(ledger, case.granularity, None).compile(), saver)
+    around = _around(voyage_of(ledger, None).compile(), saver)
     if began:
         for task in around.get_state(config, subgraphs=True).tasks:
             _tell_in_flight(ledger, getattr(task.state, "values", {}))

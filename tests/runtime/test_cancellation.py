@@ -273,11 +273,10 @@ class Parallel(Flow[dict[str, Any]]):
         return f"{before}, then second"
 
 
-@pytest.mark.parametrize("granularity", ["method", "flow"])
 @pytest.mark.parametrize("kind", [Journey, Parallel])
-def test_a_method_in_a_thread_ends_and_is_not_called_again(saver: Any, granularity: Any, kind: type[Flow[Any]]):
+def test_a_method_in_a_thread_ends_and_is_not_called_again(saver: Any, kind: type[Flow[Any]]):
     work, waited = Work(), list[str]()
-    flow: Any = kind(checkpointer=saver, granularity=granularity)
+    flow: Any = kind(checkpointer=saver)
     flow.work, flow.waited = work, waited
 
     async def runs() -> object:
@@ -293,10 +292,9 @@ def test_a_method_in_a_thread_ends_and_is_not_called_again(saver: Any, granulari
         assert waited == ["idle", "idle"]
 
 
-@pytest.mark.parametrize("granularity", ["method", "flow"])
-def test_a_flow_that_is_cancelled_as_its_methods_begin_waits_for_those_in_threads(saver: Any, granularity: Any):
+def test_a_flow_that_is_cancelled_as_its_methods_begin_waits_for_those_in_threads(saver: Any):
     work = Work()
-    flow: Any = Parallel(checkpointer=saver, granularity=granularity)
+    flow: Any = Parallel(checkpointer=saver)
     flow.work, flow.waited = work, []
     asyncio.run(cancelled(flow.kickoff_async(), work))
     assert work.recorded_lines == ["first begins", "first ends"]
@@ -312,11 +310,10 @@ class Office(Flow[dict[str, Any]]):
         return self.desk.kickoff().raw
 
 
-@pytest.mark.parametrize("granularity", ["method", "flow"])
-def test_a_crew_in_a_methods_thread_stops_after_its_tool_and_continues_there(saver: Any, granularity: Any):
+def test_a_crew_in_a_methods_thread_stops_after_its_tool_and_continues_there(saver: Any):
     work = Work()
     desk = crew(task("a", agent(llm := ScriptedLLM(said), tools=[work.tool])), name="desk")
-    flow: Any = Office(checkpointer=saver, granularity=granularity)
+    flow: Any = Office(checkpointer=saver)
     flow.desk, flow.called = desk, []
 
     async def runs() -> object:

@@ -151,9 +151,8 @@ class Walk(Flow[dict[str, Any]]):
         return crew(task("a", agent(ScriptedLLM(["inside"])))).kickoff().raw
 
 
-@pytest.mark.parametrize("granularity", ["method", "flow"])
-def test_a_second_run_of_a_flow_is_refused(mode: Mode, saver: Any, granularity: Any):
-    other, flow = Walk(checkpointer=saver), Walk(checkpointer=saver, granularity=granularity)
+def test_a_second_run_of_a_flow_is_refused(mode: Mode, saver: Any):
+    other, flow = Walk(checkpointer=saver), Walk(checkpointer=saver)
     statuses: list[list[str]] = []
 
     def meddle() -> None:

@@ -13,7 +13,7 @@ from servers.openai_api import OpenAIServer
 from typing_extensions import TypedDict
 
 from crewgraph import Crew, ScriptedLLM, ToolUse
-from crewgraph.compiler.crew.context import CrewRunContext
+from crewgraph.compiler.crew.inputs import CrewRunContext
 from crewgraph.errors import BudgetExceeded, RunError
 from crewgraph.flow import Flow, start
 
@@ -116,10 +116,9 @@ class Desk(Flow[dict[str, Any]]):
         return (await crew(task("who", clerk)).akickoff()).raw
 
 
-@pytest.mark.parametrize("granularity", ["method", "flow"])
-def test_methods_and_the_tools_of_their_crews_read_the_context_of_a_flow(mode: Mode, granularity: str):
+def test_methods_and_the_tools_of_their_crews_read_the_context_of_a_flow(mode: Mode):
     SEEN.clear()
-    graph = Desk().compile(context_schema=User, granularity=granularity)
+    graph = Desk().compile(context_schema=User)
     assert list((graph.get_context_jsonschema() or {})["properties"]) == ["user"]
     mode.invoke(graph, {"inputs": {}}, context={"user": "Ines"})
     assert sorted(SEEN) == ["async method Ines", "method Ines", "tool Ines"]

@@ -97,12 +97,11 @@ class Journey(Flow[dict[str, Any]]):
         return f"to {self.state['town']}"
 
 
-@pytest.mark.parametrize("granularity", ["method", "flow"])
-def test_a_flow_begins_continues_and_gives_the_result_again(mode: Mode, saver: SqliteCheckpointer, granularity: Any):
+def test_a_flow_begins_continues_and_gives_the_result_again(mode: Mode, saver: SqliteCheckpointer):
     calls: list[str] = []
 
     def deliver() -> object:
-        flow: Any = Journey(checkpointer=saver, granularity=granularity)
+        flow: Any = Journey(checkpointer=saver)
         flow.calls = calls
         return mode.run(flow.run_or_resume, flow.arun_or_resume, "f", {"town": "Ulm"})
 

@@ -10,6 +10,9 @@ from crewgraph.compiler.agent.capabilities import capabilities_of
 from crewgraph.compiler.agent.models import ModelCache
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.core.journal import JournalError
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.core.operations import Operation
+from crewgraph.core.resources import RESOURCES, RunResources
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
@@ -17,12 +20,22 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.llm.capabilities import input_modalities
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
+from crewgraph.scoped import scoped
 from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.injected import InjectionFailed
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["AgentBinding", "bind_agent", "capability_tools", "granted_tools", "guarded_tools", "may_have_executor"]
+__all__ = [
+    "AgentBinding",
+    "ExternalResourceCheck",
+    "bind_agent",
+    "capability_tools",
+    "granted_tools",
+    "guarded_tools",
+    "has_knowledge",
+    "may_have_executor",
+]
 
 _PASSING = (InjectionFailed, JournalError)
 """What ends the task where a tool raises it: no model can do anything about it."""
@@ -150,12 +163,12 @@ def guarded_tools(sources: Sequence[object], adapted: dict[int, GuardedTool], wh
             adapted[id(source)] = GuardedTool(as_tool(source), passing=_PASSING)
         tool = adapted[id(source)]
         if tools.get(tool.name, tool) is not tool:
-            tool = _numbered(tool, tools, where)
+            tool = _numbered_tool(tool, tools, where)
         tools[tool.name] = tool
     return tools
 
 
-def _numbered(tool: GuardedTool, tools: Mapping[str, GuardedTool], where: str) -> GuardedTool:
+def _numbered_tool(tool: GuardedTool, tools: Mapping[str, GuardedTool], where: str) -> GuardedTool:
     """Give a tool a numbered name, as another one has the same name."""
     name = next(name for n in count(2) if (name := f"{tool.name}_{n}") not in tools)
     warnings.warn(
@@ -173,4 +186,58 @@ def may_have_executor(agent: BaseAgentDefinition) -> bool:
         or getattr(agent, "executor_class", None) is not None
         or agent.runs_graph
         or override_of(agent, "create_agent_executor") is not None
+    )
+
+
+class ExternalResourceCheck(Operation):
+    """Checks external resources before a run does anything; connections it opens stay open for the run.
+
+    Args:
+        bindings: the agents and their tools; the coworkers they may delegate to are checked, too.
+        opened: holds the connections that are opened.
+
+    Raises:
+        CompileError: a coworker's code is to run on this machine.
+        MCPServerError: a server cannot be reached, or lacks a tool that was named.
+        RemoteAgentError: a remote agent cannot be reached.
+        ToolFailed: code cannot be run here.
+    """
+
+    def __init__(self, bindings: Sequence[AgentBinding], opened: RunResources) -> None:
+        sources = [tool.tool.source for binding in bindings for tool in binding.tools.values()]
+        from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+
+        coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
+        agents = [*(binding.agent for binding in bindings), *coworkers]
+        self.agents = list({id(agent): agent for agent in agents}.values())
+        for agent in coworkers:
+            sources += capability_tools(agent, agent.tools or (), None)
+        from crewgraph.tools.code import CodeInterpreterTool
+
+        self.images = {source.image: source for source in sources if isinstance(source, CodeInterpreterTool)}
+        self.opened = opened
+
+        self.capabilities = [capability for agent in self.agents for capability in capabilities_of(agent)]
+
+    def run(self) -> None:
+        for tool in self.images.values():
+            tool.check()
+        if self.capabilities:
+            with scoped(RESOURCES, self.opened):
+                for capability in self.capabilities:
+                    capability.check_available()
+
+    async def arun(self) -> None:
+        if self.images or any(capability.fetches_tools for capability in self.capabilities):
+            await in_thread(self.run)
+
+
+def has_knowledge(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> bool:
+    """Return whether an agent or its crew may have knowledge; `knowledge_of` says which."""
+    return bool(
+        agent.knowledge is not None
+        or agent.knowledge_sources
+        or type(agent).set_knowledge is not BaseAgentDefinition.set_knowledge
+        or (crew is not None and (crew.knowledge is not None or crew.knowledge_sources))
+        or (crew is not None and type(crew).create_crew_knowledge is not CrewDefinition.create_crew_knowledge)
     )

@@ -101,7 +101,7 @@ class CachedTool:
         return None if result is None else Outcome(ok=True, result=result, from_cache=True)
 
     def _run_cached(self, args: PlainDict, config: "RunnableConfig") -> Program[Outcome]:
-        key = _cache_key(args)
+        key = _call_key(args)
         cached = yield from self._lookup(key)
         if cached is not None:
             if is_traced(config):
@@ -133,7 +133,7 @@ class CachedTool:
             return None
 
 
-def _cache_key(args: PlainDict) -> str:
+def _call_key(args: PlainDict) -> str:
     return encoded(args).decode("utf-8", "surrogatepass")
 
 

@@ -91,6 +91,13 @@ class AgentReport:
             from_agent=self._agent,
         )
 
+    def of_plan(self, event: type[BaseEvent], fields: PlainDict) -> None:
+        """A step of a plan begins, ends or is judged, or the plan changes."""
+        if crewai_event_bus.wants(event) and not is_replayed():
+            crewai_event_bus.emit_new(
+                self._agent, event, {"from_task": self._task, "from_agent": self._agent, **fields}
+            )
+
     def condensing(self) -> None:
         """The conversation is too long and is about to be condensed."""
         self._emit(late.ContextWindowSummarizationStartedEvent, **self._condensation_fields)

@@ -20,14 +20,17 @@ from langchain_core.tools import StructuredTool
 from pydantic import BaseModel
 from pydantic.errors import PydanticUserError
 
+from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.event_tool import EventTool
-from crewgraph.compiler.agent.toolbox import ToolOutcome, refuse_commands
+from crewgraph.compiler.agent.toolbox import Toolbox, ToolOutcome, refuse_commands
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.limits import ASKING, METER, check_limits
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import UNSAVED
+from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
+from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError, OutputInvalid, RunError
 from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.conversation import openai_messages, text_of
@@ -36,7 +39,7 @@ from crewgraph.overrides import override_of
 from crewgraph.schema import Metadata, PlainDict, PlainMapping
 from crewgraph.tools.arguments import Refusal
 
-__all__ = ["Executor", "UsageCallback", "create_executor", "run_executor"]
+__all__ = ["Executor", "UsageCallback", "create_executor", "executor_of", "run_executor"]
 
 
 class UsageCallback(BaseCallbackHandler):
@@ -58,13 +61,13 @@ class UsageCallback(BaseCallbackHandler):
         self, serialized: dict[str, object], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: object
     ) -> None:
         """Called before a request to a chat model."""
-        self._on_request(_model_name(serialized, kwargs), run_id)
+        self._on_request(_serialized_model_name(serialized, kwargs), run_id)
 
     def on_llm_start(
         self, serialized: dict[str, object], prompts: list[str], *, run_id: UUID, **kwargs: object
     ) -> None:
         """Called before a request to a text completion model."""
-        self._on_request(_model_name(serialized, kwargs), run_id)
+        self._on_request(_serialized_model_name(serialized, kwargs), run_id)
 
     def _on_request(self, name: str, run: UUID) -> None:
         self._names[run] = name
@@ -92,7 +95,7 @@ class UsageCallback(BaseCallbackHandler):
         return {"callbacks": callbacks}
 
 
-def _model_name(serialized: dict[str, object] | None, kwargs: dict[str, Any]) -> str:
+def _serialized_model_name(serialized: dict[str, object] | None, kwargs: dict[str, Any]) -> str:
     metadata: Metadata = kwargs.get("metadata") or {}
     parameters: dict[str, object] = kwargs.get("invocation_params") or {}
     name = metadata.get("ls_model_name") or parameters.get("model_name") or parameters.get("model")
@@ -206,14 +209,14 @@ class Executor:
         if answer is None or not answer.strip():
             raise OutputInvalid(
                 f"{self._where}: its `agent_executor` returned {returned!r:.200}, which contains no answer. Return a text, "
-                f'a message, a pydantic model, or a dict with "messages" or with one of {_quoted(_ANSWER_NAMES)}.'
+                f'a message, a pydantic model, or a dict with "messages" or with one of {_quoted_names(_ANSWER_NAMES)}.'
             )
         return {"answer": answer, "usage": callback.usage.to_plain()}
 
     def _check(self) -> None:
         if not self._input_kind:
             raise CompileError(
-                f"{self._where}: its `agent_executor` takes none of the available inputs: {_quoted(_INPUT_NAMES)}. Put a "
+                f"{self._where}: its `agent_executor` takes none of the available inputs: {_quoted_names(_INPUT_NAMES)}. Put a "
                 'function in front of it: `RunnableLambda(lambda inputs: {"question": inputs["input"]}) | graph`.'
             )
         if self._tools and (isinstance(self._input_kind, str) or "tools" not in self._input_kind):
@@ -333,7 +336,7 @@ def _answer_of_state(state: Mapping[str, object]) -> str | None:
     return _answer_text(texts[0]) if len(texts) == 1 else None
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _quoted_names(names: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
@@ -349,3 +352,48 @@ def run_executor(executor: Executor, messages: Sequence[Message], context: str, 
     )
     usage.add(result["usage"])
     return result["answer"]
+
+
+def executor_of(
+    binding: AgentBinding, task: TaskDefinition | None, tools: Mapping[str, EventTool], model: Callable[[], Model]
+) -> Executor | None:
+    """Return what does an agent's work in place of the built-in loop, if anything.
+
+    Args:
+        binding: the agent.
+        task: the task; None for a kickoff with messages.
+        tools: the agent's tools.
+        model: returns its model.
+
+    Raises:
+        CompileError: it has a setting that it cannot apply.
+    """
+    agent, where = binding.agent, binding.where
+    source = create_executor(agent, binding.given_tools, task)
+    if source is None and not agent.runs_graph:
+        return None
+    if getattr(agent, "middleware", None):
+        raise CompileError(
+            f"{where}: its class makes an executor, which replaces the loop that `middleware` is around. Remove one of them."
+        )
+    _refuse_approvals(tools, where)
+    if source is None:
+        from crewgraph.compiler.agent.react_graph import react_graph
+
+        graph = react_graph(model(), Toolbox(tools), agent.max_iter, binding.book, where)
+        return Executor(graph, {}, where, agent.role)
+    if agent.max_rpm is not None:
+        raise CompileError(
+            f"{where}: its `max_rpm` cannot limit the requests of its `agent_executor`. Remove it, and give the models of "
+            "the executor a LangChain rate limiter."
+        )
+    return Executor(source, tools, where, agent.role)
+
+
+def _refuse_approvals(tools: Mapping[str, EventTool], where: str) -> None:
+    if guarded := [name for name, tool in tools.items() if tool.require_approval]:
+        raise CompileError(
+            f"{where}: its executor calls tools by itself, so a person could not approve the calls of "
+            f"`{'`, `'.join(guarded)}` (`require_approval`). Remove the executor, or let the tool ask with LangGraph's "
+            "`interrupt`."
+        )

@@ -15,7 +15,6 @@ from crewgraph.compiler.agent.events import AgentReport, KickoffReport
 from crewgraph.compiler.agent.prompt import AgentConversation, last_question
 from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.agent.runner import AgentRunner
-from crewgraph.compiler.agent.tools import AgentResources
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
@@ -47,18 +46,17 @@ def kickoff_body(
     structure: type[BaseModel] | None, binding: AgentBinding, state: PlainMapping
 ) -> Body[dict[str, object]]:
     """Answer the messages in the state; the update holds the output as plain data, in the agent's channel."""
-    return {binding.slug: (yield from _Kickoff(binding, structure, state[INPUTS]).run())}
+    return {binding.slug: (yield from _AgentKickoff(binding, structure, state[INPUTS]).run())}
 
 
-class _Kickoff:
+class _AgentKickoff:
     """One kickoff of an agent."""
 
     def __init__(self, binding: AgentBinding, structure: type[BaseModel] | None, inputs: PlainMapping) -> None:
         self.binding, self.structure, self.messages = binding, structure, inputs["messages"]
         self.book, self.usage, self.report = binding.book, UsageLedger(), KickoffReport(binding)
         role, files = binding.agent.written("role"), files_in(inputs)
-        self.resources = AgentResources(binding, self.book, None, files)
-        self.runner = AgentRunner(self.resources, role, self.report, self.usage, structure)
+        self.runner = AgentRunner(binding, role, self.report, self.usage, structure=structure, files=files)
         self.dialogue: Dialogue | None = None
 
     @property
@@ -104,17 +102,17 @@ class _Kickoff:
 
     def answer(self) -> Body[_Output]:
         """Answer the messages."""
-        runner, resources = self.runner, self.resources
+        runner = self.runner
         yield from runner.prepare()
         conversation = AgentConversation(
             agent=self.binding.agent,
             messages_so_far=self.messages,
             structure=self.structure,
-            tools=resources.tools,
-            native=resources.native_tools,
+            tools=runner.tools,
+            native=runner.native_tools,
             book=self.book,
-            capability_notes=resources.notes,
-            files=resources.files,
+            capability_notes=runner.notes,
+            files=runner.files,
         )
         dialogue = Dialogue(conversation.messages, "")
         answer = yield from runner.run_with_timeout(
@@ -154,7 +152,7 @@ class _Kickoff:
 
     def judge(self, guardrail: ModelGuardrail, output: LiteAgentOutput) -> Body[Verdict]:
         """Return a model's verdict (the guardrail's own, else the agent's), with the conversation as context."""
-        model = self.resources.model if guardrail.llm is None else self.resources.model_for(guardrail.llm)
+        model = self.runner.model if guardrail.llm is None else self.runner.model_for(guardrail.llm)
         transcript = "\n\n".join(reply_text(message["content"]) for message in self.messages)
         question = last_question(self.messages)
         return (
@@ -192,7 +190,7 @@ class _Kickoff:
         """
         instance, problem = None, None
         if self.structure is not None and demand:
-            instance, problem = yield from convert_text(text, self.structure, self.resources, self.book, self.usage)
+            instance, problem = yield from convert_text(text, self.structure, self.runner, self.book, self.usage)
         elif self.structure is not None:
             instance, problem = read_structure(text, self.structure)
         plan_outcome = self.runner.plan_outcome
@@ -225,7 +223,7 @@ def continue_body(
         format, and the `usage`.
     """
     book, role, usage = binding.book, binding.agent.written("role"), UsageLedger()
-    runner = AgentRunner(AgentResources(binding, book, task), role, AgentReport(binding, task), usage)
+    runner = AgentRunner(binding, role, AgentReport(binding, task), usage, task=task)
     dialogue = Dialogue(partial(_continued_opening, messages, book), "")
     yield from runner.prepare()
     answer = yield from runner.run_with_timeout(partial(runner.reply, dialogue), messages)

@@ -11,7 +11,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, cast
 
-from crewgraph.compiler.agent.binding import AgentBinding
+from crewgraph.compiler.agent.binding import AgentBinding, has_knowledge
 from crewgraph.compiler.agent.events import KnowledgeReport
 from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.core.digests import Transcript
@@ -32,7 +32,6 @@ from crewgraph.scoped import scoped
 __all__ = [
     "KnowledgeQuery",
     "LoadKnowledge",
-    "has_knowledge",
     "knowledge_of",
     "load_knowledge_once",
     "query_knowledge",
@@ -43,17 +42,6 @@ def knowledge_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> tup
     """Return the knowledge of an agent, and that of its crew; None where there is none."""
     agent.set_knowledge(None if crew is None else crew.embedder)
     return agent.knowledge, None if crew is None else crew.create_crew_knowledge().knowledge
-
-
-def has_knowledge(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> bool:
-    """Return whether an agent or its crew may have knowledge; `knowledge_of` says which."""
-    return bool(
-        agent.knowledge is not None
-        or agent.knowledge_sources
-        or type(agent).set_knowledge is not BaseAgentDefinition.set_knowledge
-        or (crew is not None and (crew.knowledge is not None or crew.knowledge_sources))
-        or (crew is not None and type(crew).create_crew_knowledge is not CrewDefinition.create_crew_knowledge)
-    )
 
 
 class _LoadedOnce:
@@ -176,8 +164,12 @@ def query_knowledge(lookup: KnowledgeQuery) -> Body[str]:
             )
     yield Notify(partial(lookup.report.begin, lookup.task_prompt))
     query = yield from _write_query(lookup)
-    agent_text = yield from _search(lookup, agent_knowledge, "agent", query)
-    crew_text = "" if crew_knowledge is agent_knowledge else (yield from _search(lookup, crew_knowledge, "crew", query))
+    agent_text = yield from _search_knowledge(lookup, agent_knowledge, "agent", query)
+    crew_text = (
+        ""
+        if crew_knowledge is agent_knowledge
+        else (yield from _search_knowledge(lookup, crew_knowledge, "crew", query))
+    )
     yield Notify(partial(lookup.report.retrieved, query, agent_text, crew_text))
     text = "\n\n".join(filter(None, (agent_text, crew_text)))
     return lookup.book.slice("knowledge", knowledge=text) if text else ""
@@ -213,7 +205,7 @@ def _write_query(lookup: KnowledgeQuery) -> Body[str]:
     return query
 
 
-def _search(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> Body[str]:
+def _search_knowledge(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> Body[str]:
     """Search one knowledge object."""
     if knowledge is None:
         return ""
@@ -229,7 +221,7 @@ def _search(lookup: KnowledgeQuery, knowledge: Any, owner: str, query: str) -> B
             encode=_encode_results,
             span="Knowledge: search",
             trace_input=query,
-            documents=_as_documents,
+            documents=_passages_as_documents,
         )
     except EffectFailed as failure:
         if not may_carry_on(failure):
@@ -243,7 +235,7 @@ def _encode_results(results: Any) -> list[object]:
     return list(results or ())
 
 
-def _as_documents(results: Any) -> list[tuple[str, PlainDict]]:
+def _passages_as_documents(results: Any) -> list[tuple[str, PlainDict]]:
     return [_as_document(result) for result in cast("Sequence[object]", results or ())]
 
 

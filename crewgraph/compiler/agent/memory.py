@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from crewgraph.compiler.agent.memory_calls import Memories, MemoryUser, is_builtin, save_memory, search_memories
 from crewgraph.compiler.task.briefing import Briefing
-from crewgraph.compiler.task.structured_answer import request_structured
+from crewgraph.compiler.task.structure import request_structured
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.core.messages import Message
 from crewgraph.core.outages import may_carry_on
@@ -216,7 +216,7 @@ class Recollection:
             span="Memory: search",
             trace_input=description,
             encode=_encode_search,
-            documents=_as_documents,
+            documents=_records_as_documents,
         )
         for kind, error in result["failed"].items():
             yield from self._report_failure(kind, "searched", error)
@@ -360,7 +360,7 @@ def _encode_search(result: PlainDict) -> PlainDict:
     return {"text": result["text"], "failed": result["failed"]}
 
 
-def _as_documents(result: PlainDict) -> list[tuple[str, PlainDict]]:
+def _records_as_documents(result: PlainDict) -> list[tuple[str, PlainDict]]:
     return [(text, {"memory": kind}) for kind, texts in result["texts"].items() for text in texts]
 
 

@@ -197,13 +197,13 @@ def search_memories(
 
 def _searches(memories: Memories, description: str, query: str, limit: int) -> dict[str, Callable[[], object]]:
     """Return a search function for each memory, by its kind."""
-    searches = {kind: _search(kind, memory, description, query) for kind, memory in memories.kinds.items()}
+    searches = {kind: _search_memories(kind, memory, description, query) for kind, memory in memories.kinds.items()}
     if memories.unified is not None:
         searches["memory"] = partial(call, memories.unified.recall, description, limit=limit)
     return searches
 
 
-def _search(kind: str, memory: Any, description: str, query: str) -> Callable[[], object]:
+def _search_memories(kind: str, memory: Any, description: str, query: str) -> Callable[[], object]:
     if kind == "long_term_memory":
         from crewgraph.memory import contextual
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.agent.files import NO_FILES, AvailableFiles
 from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.agent.toolbox import Toolbox
 from crewgraph.compiler.task.briefing import Briefing
@@ -18,7 +18,9 @@ from crewgraph.prompts.book import Book, fill_placeholders
 from crewgraph.schema import model_outline
 
 __all__ = [
+    "NO_FILES",
     "AgentConversation",
+    "AvailableFiles",
     "Opening",
     "agent_system_prompt",
     "last_question",
@@ -40,6 +42,36 @@ def task_prompt(task: TaskDefinition, briefing: Briefing, book: Book, notes: tup
     if schema is not None:
         parts.append(book.slice("formatted_task_instructions", output_format=model_outline(schema)))
     return "\n\n".join(parts)
+
+
+class AvailableFiles(Protocol):
+    """The files available to one agent."""
+
+    def notes(self, book: Book) -> tuple[str, ...]:
+        """Return what the agent's prompt says about the files."""
+        ...
+
+    def shown_in(self, messages: list[Message]) -> list[Message]:
+        """Return the messages, with a marker for each file shown to the model in the user's last one."""
+        ...
+
+    def tools(self, book: Book) -> list[Any]:
+        """Return the tool that reads the files that are not shown, if there are any."""
+        ...
+
+
+class _NoFiles:
+    def notes(self, book: Book) -> tuple[str, ...]:
+        return ()
+
+    def shown_in(self, messages: list[Message]) -> list[Message]:
+        return messages
+
+    def tools(self, book: Book) -> list[Any]:
+        return []
+
+
+NO_FILES: AvailableFiles = _NoFiles()
 
 
 @dataclass(kw_only=True, eq=False)

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-def _label(words: str) -> re.Pattern[str]:
+def _label_pattern(words: str) -> re.Pattern[str]:
     """Return the pattern of a label at the start of a line, with the markup around its words.
 
     Possessive quantifiers: even a reply of endless blanks or stars is matched in linear time. The full-width colon is what
@@ -37,10 +37,10 @@ def _label(words: str) -> re.Pattern[str]:
     return re.compile(rf"^(?P<before>[ \t>*_#]*){words}(?P<after>[ \t*_]*+)[:\uff1a]", re.IGNORECASE | re.MULTILINE)
 
 
-_FINAL = _label("Final Answer")
+_FINAL = _label_pattern("Final Answer")
 _FINAL_WITHIN = re.compile(r"\b(?P<before>)Final Answer(?P<after>):")
 _INPUT_WORDS = r"Action[ \t]*+\d*+[ \t]*+Input[ \t]*+\d*+"
-_INPUT = _label(_INPUT_WORDS)
+_INPUT = _label_pattern(_INPUT_WORDS)
 _INPUT_BEHIND = re.compile(rf"(?P<before>){_INPUT_WORDS}(?P<after>[ \t*_]*+)[:\uff1a](?:\*\*|__)?", re.IGNORECASE)
 _NAME = (
     r"(?>(?:[ \t]*+\n\s*+(?!(?:Action|Observation|Thought|Final Answer)\b))?)"
@@ -48,10 +48,10 @@ _NAME = (
 )
 """The rest of the line, up to an input on the same one; the line below where nothing follows the label."""
 
-_ACTION = re.compile(_label(r"Action[ \t]*+\d*+").pattern + _NAME, re.IGNORECASE | re.MULTILINE)
+_ACTION = re.compile(_label_pattern(r"Action[ \t]*+\d*+").pattern + _NAME, re.IGNORECASE | re.MULTILINE)
 _ACTION_WITHIN = re.compile(r"\bAction[ \t]*+\d*+:" + _NAME)
-_OBSERVATION = _label("Observation")
-_THOUGHT = _label("Thought")
+_OBSERVATION = _label_pattern("Observation")
+_THOUGHT = _label_pattern("Thought")
 _FENCE = re.compile(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)(?P<info>[^\n]*+)")
 _FENCE_MARK = re.compile("`{3,}+")
 

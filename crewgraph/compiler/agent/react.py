@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol, cast
+from typing import cast
 
 from langchain_core.messages import convert_to_messages
 from pydantic import BaseModel
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.dialogue import Dialogue, is_refused, is_too_long, is_unfinished
+from crewgraph.compiler.agent.events import AgentReport
 from crewgraph.compiler.agent.inbox import read_inbox_reply
 from crewgraph.compiler.agent.models import llm_of
 from crewgraph.compiler.agent.people import APPROVAL, Asker
@@ -68,7 +69,6 @@ from crewgraph.tools.injected import with_agent_state
 from crewgraph.tools.structured import prompt_text
 
 __all__ = [
-    "LoopObserver",
     "ReActContext",
     "RequestedCall",
     "approve_tool_call",
@@ -240,43 +240,6 @@ _MISWRITTEN_CALL = "failed_generation"
 """In errors of Groq about a tool call of the model that it cannot read: the next answer may be better."""
 
 
-class LoopObserver(Protocol):
-    """Observes the loop of an agent. Those that are bodies are recorded; the others may run again when a run is resumed."""
-
-    @property
-    def where(self) -> str:
-        """Where the work happens, for error messages: "task `x` of agent `y`"."""
-        ...
-
-    def stepped(self, step: AgentAction | AgentFinish, number: int) -> None:
-        """The agent took its step `number`."""
-        ...
-
-    def tool_refused(self, tool: str, args: PlainDict | str, text: str) -> None:
-        """A requested tool could not be called, for the reason in `text`."""
-        ...
-
-    def tool_failed(self, tool: str, args: PlainDict | str, failure: dict[str, object], is_used: bool) -> Body[None]:
-        """A tool failed, with a `ToolFailure` as plain data; `is_used` says whether it was run."""
-        ...
-
-    def tool_answered(self, tool: str, result: str) -> Body[None]:
-        """A tool has answered."""
-        ...
-
-    def condensing(self) -> None:
-        """The conversation is about to be condensed."""
-        ...
-
-    def condensed(self, error: str) -> None:
-        """The conversation was condensed, after the model's `error` about its length."""
-        ...
-
-    def not_condensed(self, error: str) -> None:
-        """The conversation could not be condensed."""
-        ...
-
-
 @dataclass(kw_only=True)
 class ReActContext:
     """An agent's settings and tools, as the loop needs them."""
@@ -290,7 +253,15 @@ class ReActContext:
     book: Book
     max_iter: int
     usage: UsageLedger
-    observer: LoopObserver
+    report: AgentReport
+    """Emits the events."""
+
+    tool_answered: Callable[[str, str], Body[None]]
+    """Called with a tool's name and its result."""
+
+    tool_failed: Callable[[str, PlainDict | str, dict[str, object], bool], Body[None]]
+    """Called with a tool's name, its arguments, a `ToolFailure` as plain data, and whether the tool was run."""
+
     asker: Asker
     """Asks people for approval."""
 
@@ -322,7 +293,7 @@ class ReActContext:
     @property
     def where(self) -> str:
         """Where the work happens, for error messages."""
-        return self.observer.where
+        return self.report.where
 
     def window(self) -> int:
         """Return the size of the model's context window, in tokens."""
@@ -464,15 +435,15 @@ def _is_accepted(context: ReActContext, reply: Reply, *, by_text: bool) -> bool:
 
 
 def _condense(context: ReActContext, dialogue: Dialogue, cause: EffectFailed) -> Body[bool]:
-    yield Notify(context.observer.condensing)
+    yield Notify(context.report.condensing)
     try:
         condensed = yield from dialogue.condense(context)
     except EffectFailed as failure:
-        context.observer.not_condensed(failure.text)  # not an effect, so that a resumed run retries
+        context.report.not_condensed(failure.text)  # not an effect, so that a resumed run retries
         if not is_too_long(failure):
             raise
         return False
-    yield Notify(partial(context.observer.condensed if condensed else context.observer.not_condensed, cause.text))
+    yield Notify(partial(context.report.condensed if condensed else context.report.not_condensed, cause.text))
     return condensed
 
 
@@ -522,7 +493,7 @@ def run_tools(
     _append_results(dialogue, reply, actions, outcomes)
     for action, outcome in zip(actions.actions, outcomes, strict=True):
         if not outcome["failed"]:
-            yield from context.observer.tool_answered(action.tool, outcome["text"])
+            yield from context.tool_answered(action.tool, outcome["text"])
     for action, outcome in zip(actions.actions, outcomes, strict=True):
         finished = AgentAction(
             thought=actions.thought,
@@ -543,13 +514,13 @@ def _record_failures(
     """Report refused and failed calls, and update the counts."""
     for action, request in zip(actions.actions, requests, strict=True):
         if request.outcome is not None and request.outcome["failed"]:
-            yield Notify(partial(context.observer.tool_refused, action.tool, action.args, request.outcome["text"]))
+            yield Notify(partial(context.report.tool_refused, action.tool, action.args, request.outcome["text"]))
     errors = context.counts.get("errors", 0)
     for action, request, outcome in zip(actions.actions, requests, outcomes, strict=True):
         errors += outcome["failed"] and not outcome.get("blocked")
         if "failure" in outcome:
             args = action.args if request.call is None else request.call.args
-            yield from context.observer.tool_failed(action.tool, args, outcome["failure"], request.call is not None)
+            yield from context.tool_failed(action.tool, args, outcome["failure"], request.call is not None)
     context.counts["used"] = context.counts.get("used", 0) + len(outcomes)
     context.counts["errors"] = errors
 
@@ -634,7 +605,7 @@ def _append_results(dialogue: Dialogue, reply: Reply, actions: Actions, outcomes
 
 
 def _report_step(context: ReActContext, step: AgentAction | AgentFinish, number: int) -> Body[None]:
-    return run_step_callback(context.observer.stepped, context.step_callback, step, number)
+    return run_step_callback(context.report.step, context.step_callback, step, number)
 
 
 def run_step_callback(

@@ -139,7 +139,7 @@ def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> d
         reply["content"],
         additional_kwargs=reply["extra"],
         tool_calls=[
-            {"id": call["id"], "name": call["name"], "args": _as_dict(call["args"]), "type": "tool_call"}
+            {"id": call["id"], "name": call["name"], "args": _state_as_dict(call["args"]), "type": "tool_call"}
             for call in calls
         ],
         usage_metadata=usage
@@ -152,7 +152,7 @@ def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> d
     return {"messages": [*sent[-1:], message] if is_last else [message]}
 
 
-def _as_dict(args: PlainDict | str) -> dict[str, object]:
+def _state_as_dict(args: PlainDict | str) -> dict[str, object]:
     return args if isinstance(args, dict) else {"arguments": args}
 
 

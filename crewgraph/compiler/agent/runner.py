@@ -1,46 +1,54 @@
 """The work of an agent: knowledge, memories and plans go into its prompt, then a loop or an executor produces the answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
+from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools, has_knowledge, may_have_executor
+from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.events import AgentReport, KnowledgeReport
-from crewgraph.compiler.agent.knowledge import KnowledgeQuery, has_knowledge, query_knowledge
-from crewgraph.compiler.agent.memory_calls import MemoryUser
-from crewgraph.compiler.agent.models import controllers_of
+from crewgraph.compiler.agent.knowledge import KnowledgeQuery, query_knowledge
+from crewgraph.compiler.agent.memory_calls import Memories, MemoryUser, memories_of
+from crewgraph.compiler.agent.models import configured_model_of, controllers_of, llm_of
 from crewgraph.compiler.agent.people import Asker
-from crewgraph.compiler.agent.prompt import agent_system_prompt
+from crewgraph.compiler.agent.prompt import NO_FILES, AvailableFiles, agent_system_prompt
 from crewgraph.compiler.agent.react import ReActContext, react_loop, run_step_callback
-from crewgraph.compiler.agent.tools import AgentResources
+from crewgraph.compiler.agent.toolbox import PreparedTool, Toolbox
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify, Scope
+from crewgraph.core.files import FileRecord
 from crewgraph.core.messages import Message
 from crewgraph.core.plain import unstorable
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
-from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
-from crewgraph.definitions.agent.planning import PlanningConfig, TodoList
+from crewgraph.definitions.agent.last_run import AgentFinish
+from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.definitions.placeholders import split_at_slot
-from crewgraph.errors import TimeLimitReached
+from crewgraph.definitions.task.task import TaskDefinition
+from crewgraph.errors import CompileError, TimeLimitReached
 from crewgraph.extensions import extension
+from crewgraph.llm.capabilities import input_modalities
 from crewgraph.llm.structure import structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
+from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, PlainMapping
-from crewgraph.text import extract_json
+from crewgraph.text import extract_json, slug
 from crewgraph.tools.failure import ToolFailureRecord
+from crewgraph.tools.use import GuardedTool
 
 if TYPE_CHECKING:
+    from crewgraph.compiler.agent.event_tool import EventTool
+    from crewgraph.compiler.agent.executor import Executor
     from crewgraph.compiler.agent.memory import Recollection
-    from crewgraph.compiler.agent.plan.execution import PlanExecution, PlanOutcome
-    from crewgraph.compiler.agent.plan.planner import AgentPlan, Planner
+    from crewgraph.compiler.agent.plan import AgentPlan, PlanExecution, Planner, PlanOutcome
 
-__all__ = ["AgentRunner", "Refused"]
+__all__ = ["AgentRunner", "Refused", "event_tools"]
 
 
 Refused = tuple[str, str]
@@ -48,31 +56,75 @@ Refused = tuple[str, str]
 
 
 class AgentRunner:
-    """An agent working in one run, on a task or on the messages of a kickoff. It observes its loop (`LoopObserver`).
+    """An agent working in one run, on a task or on the messages of a kickoff: its models, tools, memories, files and plans.
+
+    `load` fetches external resources. `assemble` then prepares the built-in loop or the executor; an override of the agent's
+    method works without it, and may do without a model.
 
     Args:
-        resources: its models, tools, memories and files.
+        binding: the agent and its tools.
         role: the agent's role, rendered for this run.
         report: emits the events.
         usage: counts the requests.
+        task: the task; None for a kickoff with messages.
         structure: the structure requested for its answers.
+        inputs: the inputs of the run.
+        files: the files of the run, by name.
+        prepare: converts a tool for the loop; by default, `adapt`.
     """
+
+    memories: Memories | None
+    """The agent's memories; None if it has none. From here on, what `load` sets."""
+
+    executor: "Executor | None"
+    """What does the work in place of the built-in loop, if anything. From here on, what `assemble` sets."""
+
+    native_tools: bool
+    """Whether the model is offered tools through native tool calls."""
+
+    event_tools: "Mapping[str, EventTool]"
+    """All tools: its own and, for the built-in loop, those for its memory and the one that reads files."""
+
+    tools: Toolbox
+    """The tools for the built-in loop; empty if an executor does the work, which gets the tools in its own way."""
+
+    notes: tuple[str, ...]
+    """What the capabilities add to the prompt."""
+
+    files: AvailableFiles
+    """The files of the run, and which of them the model is shown."""
 
     def __init__(
         self,
-        resources: AgentResources,
+        binding: AgentBinding,
         role: str,
         report: AgentReport,
         usage: UsageLedger,
+        *,
+        task: TaskDefinition | None = None,
         structure: type[BaseModel] | None = None,
         inputs: PlainMapping | None = None,
+        files: Mapping[str, FileRecord] | None = None,
+        prepare: "Callable[[EventTool], PreparedTool] | None" = None,
     ) -> None:
-        self.resources, self._structure, self._inputs = resources, structure, inputs or {}
-        self._binding, self._agent, self._task = resources.binding, resources.agent, resources.task
-        self._book, self._role, self._report, self._usage = resources.book, role, report, usage
+        self.binding, self.agent, self.crew, self.task = binding, binding.agent, binding.crew, task
+        self.book = binding.book
+        self.capabilities: tuple[Capability, ...] = capabilities_of(self.agent, self.crew, task)
+        """What its MCP servers, remote agents and skills add to it."""
+
+        self.file_records: Mapping[str, FileRecord] = files or {}
+        """The files of the run, by name; those of the task are added when they are loaded."""
+
+        self.given_tools: list[object] = [*binding.given_tools]
+        """Its tools as objects: the user's, and those of its MCP servers once loaded."""
+
+        self._role, self._report, self._usage = role, report, usage
+        self._structure, self._inputs, self._prepare = structure, inputs or {}, prepare
+        self._fetched: list[object] = []
+        self._is_loaded = self._is_assembled = False
         self._knowledge: str | None = None
         self.recollection: Recollection | None = None
-        """Its memories, after `prepare`; None without any."""
+        """Its memories, after `load`; None without any."""
 
         self.plan_outcome: PlanOutcome | None = None
         """The plan of the last attempt and its results."""
@@ -81,19 +133,139 @@ class AgentRunner:
         """The failures of its tools."""
 
     def load(self) -> Body[None]:
-        """Load the agent's external resources; see `AgentResources.load`."""
-        resources = self.resources
-        yield from resources.load()
-        if resources.memories is not None and self.recollection is None:
-            user = MemoryUser(self._agent, self._task, self._role)
+        """Load the agent's resources, once: tools of MCP servers, a code sandbox, the task's files, memories.
+
+        Raises:
+            MCPServerError: a server cannot be reached, or lacks a tool that was named.
+            RemoteAgentError: a remote agent cannot be reached.
+            ToolFailed: code cannot be run here.
+        """
+        if self._is_loaded:
+            return
+        tools = self.binding.tools
+        if tools:
+            yield from _check_images([tool.tool.source for tool in tools.values()])
+        for capability in self.capabilities:
+            fetched: Sequence[Any] = self._fetched
+            self._fetched += yield from capability.fetch_tools([*tools, *(tool.name for tool in fetched)], self.book)
+        self.given_tools += self._fetched
+        if self.task is not None and self.task.input_files:
+            yield from self._add_task_files(self.task.input_files)
+        self.memories = memories_of(self.agent, self.crew)
+        if self.memories is not None:
             from crewgraph.compiler.agent.memory import Recollection
 
-            self.recollection = Recollection(resources.memories, user, self._book, self._binding.where)
+            user = MemoryUser(self.agent, self.task, self._role)
+            self.recollection = Recollection(self.memories, user, self.book, self.binding.where)
+        self._is_loaded = True
+
+    def _add_task_files(self, files: PlainMapping) -> Body[None]:
+        """Record the task's input files as they are now."""
+        records: dict[str, FileRecord] = yield Call(
+            function=extension("files.record"),
+            args=(files,),
+            name="input_files",
+            kind="the files",
+            about=sorted(files),
+        )
+        self.file_records = {**self.file_records, **records}
+
+    def assemble(self) -> None:
+        """Prepare the loop or the executor, once.
+
+        Raises:
+            CompileError: the executor has a setting that it cannot apply.
+            ModelError: the agent needs a model and has none.
+        """
+        if self._is_assembled:
+            return
+        own = event_tools(self.binding, self.task, self._fetched, self.binding.tools)
+        self.executor = None
+        if may_have_executor(self.agent):
+            from crewgraph.compiler.agent.executor import executor_of
+
+            self.executor = executor_of(self.binding, self.task, own, lambda: self.model)
+        self.files = self._available_files(own) if self.file_records else NO_FILES
+        tools = own
+        if self.executor is None and self.memories is not None:
+            added = memory_tools(self.memories, self.model, tools, self.book)
+            tools = {**tools, **event_tools(self.binding, self.task, added)}
+        if self.executor is None and self.file_records:
+            tools = {**tools, **event_tools(self.binding, self.task, self.files.tools(self.book))}
+        self.event_tools, prepare = tools, self._prepare or self.adapt
+        self.tools = Toolbox({} if self.executor is not None else {name: prepare(tool) for name, tool in tools.items()})
+        self.native_tools = self.executor is None and self.model.native_tools
+        if not self.native_tools and getattr(self.agent, "middleware", None) and self.executor is None and self.tools:
+            raise CompileError(
+                f"{self.binding.where}: its model `{self.model.name}` has no native tool calls, which the loop with middleware "
+                "needs. Use another model, or remove `middleware`: the built-in loop can also call tools by a text protocol."
+            )
+        self.notes = ()
+        if self.capabilities:
+            self.notes = tuple(note for capability in self.capabilities for note in capability.notes(own, self.book))
+        self._is_assembled = True
+
+    @cached_property
+    def model(self) -> Model:
+        """The agent's model."""
+        return self.model_for(llm_of(self.agent))
+
+    def model_for(self, llm: object) -> Model:
+        """Return a model that works on behalf of this agent."""
+        return self.binding.models.get(llm, self.agent, self.task, self.crew)
+
+    def configured_model(self, settings: PlainMapping) -> Model | None:
+        """Return the agent's model with further keywords for its requests; None if it takes none."""
+        return configured_model_of(llm_of(self.agent), settings, self.agent, self.task, self.crew)
+
+    @property
+    def converter(self) -> Model:
+        """The model that converts texts into structured output."""
+        return self.model if self.converter_model is None else self.converter_model
+
+    def structured_converter(self, structure: type[BaseModel]) -> Model | None:
+        """Return the same model, answering with a structure in its own way; None if it has none."""
+        return structured_model(self.converter, structure)
+
+    @property
+    def converter_llm(self) -> object:
+        """The model as passed by the user."""
+        llm = self._function_calling_llm
+        return llm_of(self.agent) if llm is None else llm
+
+    @property
+    def converter_override(self) -> Callable[..., object] | None:
+        """The agent's own `get_output_converter`, if its class or a patch overrides it."""
+        return override_of(self.agent, "get_output_converter")
+
+    @property
+    def converter_model(self) -> Model | None:
+        """The model given as `function_calling_llm`, if any."""
+        llm = self._function_calling_llm
+        return None if llm is None else self.model_for(llm)
+
+    @property
+    def _function_calling_llm(self) -> object:
+        llm = getattr(self.agent, "function_calling_llm", None)
+        return self.crew.function_calling_llm if llm is None and self.crew is not None else llm
+
+    def adapt(self, tool: "EventTool") -> PreparedTool:
+        """Return a tool as the capabilities adapt it."""
+        for capability in self.capabilities:
+            tool = capability.adapt_tool(tool, self.book)
+        return tool
+
+    def _available_files(self, tools: "Mapping[str, EventTool]") -> AvailableFiles:
+        files = extension("files")
+        if self.executor is not None:
+            return files(records=self.file_records)
+        sight = input_modalities(llm_of(self.agent), self.model.name)
+        return files(records=self.file_records, sight=sight, tool=slug("read_file", taken=set(tools)))
 
     def prepare(self) -> Body[None]:
         """Load the agent's resources, and prepare its loop or executor."""
         yield from self.load()
-        self.resources.assemble()
+        self.assemble()
 
     def found_notes(self, text: str, expected: str = "", context: str = "", limit: int = 5) -> Body[tuple[str, ...]]:
         """Tell the capabilities that work on an answer starts; return notes on what memories and knowledge hold about it.
@@ -108,11 +280,11 @@ class AgentRunner:
             SourceError: a knowledge source cannot be used.
         """
         notes: tuple[str, ...] = ()
-        for capability in self.resources.capabilities:
+        for capability in self.capabilities:
             yield from capability.begin()
         if self.recollection is not None:
             notes = yield from self.recollection.recall(text, context, limit)
-        if has_knowledge(self._agent, self._binding.crew):
+        if has_knowledge(self.agent, self.crew):
             notes += yield from self._knowledge_notes(text, expected, context)
         return notes
 
@@ -124,21 +296,21 @@ class AgentRunner:
     @property
     def asker(self) -> Asker:
         """Asks people on behalf of the agent."""
-        task = None if self._task is None else self._binding.slug
+        task = None if self.task is None else self.binding.slug
         report = self._report
-        return Asker(agent=self._role, task=task, book=self._book, on_asked=report.asked, on_answered=report.answered)
+        return Asker(agent=self._role, task=task, book=self.book, on_asked=report.asked, on_answered=report.answered)
 
     @property
     def assessor(self) -> Model | None:
         """The model that rates answers and extracts what to remember; None if the agent works without a model."""
-        if self._agent.llm is None:
-            override = override_of(self._agent, "execute_task") or override_of(self._agent, "aexecute_task")
+        if self.agent.llm is None:
+            override = override_of(self.agent, "execute_task") or override_of(self.agent, "aexecute_task")
             if override is not None:
                 return None
-            self.resources.assemble()
-            if self.resources.executor is not None:
+            self.assemble()
+            if self.executor is not None:
                 return None
-        return self.resources.model
+        return self.model
 
     def run_with_timeout(self, work: Callable[[], Body[str]], messages: Sequence[Message]) -> Body[str]:
         """Run work within `max_execution_time`, as a separate run in traces, with its first messages as input.
@@ -153,7 +325,7 @@ class AgentRunner:
                     body=work,
                     trace_input={"messages": list(messages)},
                     metadata={"agent_role": self._role, "lc_agent_name": self._role},
-                    seconds=self._binding.seconds,
+                    seconds=self.binding.seconds,
                 )
             )
         except EffectFailed as failure:
@@ -163,11 +335,11 @@ class AgentRunner:
 
     def reply(self, dialogue: Dialogue, context: str = "") -> Body[str]:
         """Return the answer to the last message of a conversation; intermediate messages are added to it."""
-        executor = self.resources.executor
+        executor = self.executor
         if executor is None:
-            if middleware := getattr(self._agent, "middleware", None):
+            if middleware := getattr(self.agent, "middleware", None):
                 loop: Callable[..., Body[str]] = extension("middleware.loop")
-                return (yield from loop(self._react_context(), dialogue, middleware, self.resources.configured_model))
+                return (yield from loop(self._react_context(), dialogue, middleware, self.configured_model))
             return (yield from react_loop(self._react_context(), dialogue))
         from crewgraph.compiler.agent.executor import run_executor
 
@@ -186,86 +358,89 @@ class AgentRunner:
             refused: an earlier attempt, and why it was refused.
             other_notes: other notes of the prompt, which are given to the steps of the plan, too.
         """
-        agent, notes = self._agent, list[str]()
+        agent, notes = self.agent, list[str]()
         if not isinstance(agent, AgentDefinition):
             return ()
         if agent.inject_date:
             date: str = yield Call(
                 function=_format_now, args=(agent.date_format,), name="date", about=agent.date_format
             )
-            notes.append(self._book.slice("current_date", date=date))
+            notes.append(self.book.slice("current_date", date=date))
         if agent.planning_enabled:
-            from crewgraph.compiler.agent.plan.execution import execute_plan, plan_notes
+            from crewgraph.compiler.agent.plan import plan_notes
 
-            self.plan_outcome = yield from execute_plan(
-                self._plan_execution(agent, briefing, refused, (*other_notes, *notes))
-            )
-            notes += plan_notes(self.plan_outcome, self._book)
+            execution = self._plan_execution(agent, briefing, refused, (*other_notes, *notes))
+            self.plan_outcome = yield from execution.run()
+            notes += plan_notes(self.plan_outcome, self.book)
         elif agent.reasoning:
             plan = yield from self.make_plan(briefing, refused)
             if plan is not None and plan.text:
-                from crewgraph.compiler.agent.plan.execution import PlanOutcome, plan_notes
+                from crewgraph.compiler.agent.plan import PlanOutcome, plan_notes
 
-                notes += plan_notes(PlanOutcome(plan, TodoList()), self._book)
+                notes += plan_notes(PlanOutcome(plan), self.book)
         return tuple(notes)
 
     def _knowledge_notes(self, text: str, expected: str, context: str) -> Body[tuple[str, ...]]:
         """Query the agent's and the crew's knowledge, once per run; return a note for the prompt."""
         if self._knowledge is None:
-            agent, crew, resources = self._agent, self._binding.crew, self.resources
+            agent, crew = self.agent, self.crew
             query = KnowledgeQuery(
                 agent=agent,
                 crew=crew,
                 text=text,
                 expected=expected,
                 context=context,
-                model=(lambda: resources.model) if resources.executor is None else None,
-                book=self._book,
+                model=(lambda: self.model) if self.executor is None else None,
+                book=self.book,
                 usage=self._usage,
-                report=KnowledgeReport(agent, self._task, self._binding.where),
+                report=KnowledgeReport(agent, self.task, self.binding.where),
             )
             self._knowledge = yield from query_knowledge(query)
         return (self._knowledge,) if self._knowledge else ()
 
     def make_plan(self, briefing: Briefing, refused: Refused | None = None) -> "Body[AgentPlan | None]":
         """Make a plan; a refused attempt and the reason are part of the prompt."""
-        agent = self._agent if isinstance(self._agent, AgentDefinition) else None
-        attempts = agent.max_reasoning_attempts if agent else None
-        planner = self._planner(self.resources.model, briefing, refused, attempts)
-        from crewgraph.compiler.agent.plan.planner import make_plan
+        from crewgraph.compiler.agent.plan import make_plan
 
-        return make_plan(planner if agent is None else replace(planner, config=agent.planning_config))
+        agent = self.agent if isinstance(self.agent, AgentDefinition) else None
+        attempts, config = (agent.max_reasoning_attempts, agent.planning_config) if agent else (None, None)
+        return make_plan(self._planner(self.model, briefing, refused, attempts, config))
 
-    def _planner(self, model: Model, briefing: Briefing, refused: Refused | None, attempts: int | None) -> "Planner":
-        from crewgraph.compiler.agent.plan.planner import Planner
+    def _planner(
+        self,
+        model: Model,
+        briefing: Briefing,
+        refused: Refused | None,
+        attempts: int | None,
+        config: PlanningConfig | None,
+    ) -> "Planner":
+        from crewgraph.compiler.agent.plan import Planner
 
         return Planner(
             model=model,
-            book=self._book,
+            book=self.book,
             briefing=briefing,
-            tools=self.resources.tools.listed,
+            tools=self.tools.listed,
             attempts=attempts,
             usage=self._usage,
             report=self._report,
             refused=refused,
+            config=config,
         )
 
     def _plan_execution(
         self, agent: AgentDefinition, briefing: Briefing, refused: Refused | None, other_notes: tuple[str, ...]
     ) -> "PlanExecution":
         config = agent.planning_config or PlanningConfig.simplest()
-        resources = self.resources
-        model = resources.model if config.llm is None else resources.model_for(config.llm)
-        planner = replace(self._planner(model, briefing, refused, config.max_attempts), config=config)
+        model = self.model if config.llm is None else self.model_for(config.llm)
         texts = {"role": briefing.role, "goal": briefing.goal, "backstory": briefing.backstory}
-        from crewgraph.compiler.agent.plan.execution import PlanExecution
-        from crewgraph.compiler.agent.plan.report import AgentPlanReport
+        from crewgraph.compiler.agent.plan import PlanExecution
         from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
         return PlanExecution(
             agent=agent,
             config=config,
-            planner=planner,
+            planner=self._planner(model, briefing, refused, config.max_attempts, config),
             new_context=lambda: replace(
                 self._react_context(),
                 max_iter=config.max_step_iterations,
@@ -276,55 +451,31 @@ class AgentRunner:
             ),
             system_prompt=agent_system_prompt(
                 texts,
-                resources.tools,
-                self._book,
-                native=resources.native_tools,
-                capability_notes=resources.notes,
+                self.tools,
+                self.book,
+                native=self.native_tools,
+                capability_notes=self.notes,
             ),
             notes=other_notes,
-            parallel=not any(
-                isinstance(tool.tool.tool.source, CoworkerTool) for tool in resources.event_tools.values()
-            ),
-            counts=self._report.counts,
-            report=AgentPlanReport(agent, self._task, self._role),
-            runs_steps=resources.executor is None and not agent.middleware,
+            parallel=not any(isinstance(tool.tool.tool.source, CoworkerTool) for tool in self.event_tools.values()),
+            runs_steps=self.executor is None and not agent.middleware,
         )
 
     def _timeout_message(self, failure: EffectFailed) -> str:
-        hint = " Waiting for `max_rpm` counts towards it." if controllers_of(self._agent, self._binding.crew) else ""
+        hint = " Waiting for `max_rpm` counts towards it." if controllers_of(self.agent, self.crew) else ""
         return (
-            f"{self.where}: not done after its `max_execution_time` of {self._binding.seconds:g} seconds: "
+            f"{self.where}: not done after its `max_execution_time` of {self.binding.seconds:g} seconds: "
             f"{failure.text}. Raise the limit, or make the task smaller.{hint}"
         )
 
     @property
     def _step_callback(self) -> Callable[..., Any] | None:
-        callback, crew = getattr(self._agent, "step_callback", None), self._binding.crew
+        callback, crew = getattr(self.agent, "step_callback", None), self.crew
         return callback or (crew.step_callback if crew else None)
 
-    def stepped(self, step: AgentAction | AgentFinish, number: int) -> None:
-        """See `LoopObserver`."""
-        self._report.step(step, number)
-
-    def tool_refused(self, tool: str, args: PlainDict | str, text: str) -> None:
-        """See `LoopObserver`."""
-        self._report.tool_refused(tool, args, text)
-
-    def condensing(self) -> None:
-        """See `LoopObserver`."""
-        self._report.condensing()
-
-    def condensed(self, error: str) -> None:
-        """See `LoopObserver`."""
-        self._report.condensed(error)
-
-    def not_condensed(self, error: str) -> None:
-        """See `LoopObserver`."""
-        self._report.not_condensed(error)
-
-    def tool_answered(self, tool: str, result: str) -> Body[None]:
-        """See `LoopObserver`; saves the result in the agent's memory."""
-        found_tool = self.resources.tools.find(tool)
+    def _tool_answered(self, tool: str, result: str) -> Body[None]:
+        """Save the result of a tool in the agent's memory."""
+        found_tool = self.tools.find(tool)
         from crewgraph.compiler.agent.delegation import Delegation
 
         if self.recollection is None or isinstance(found_tool, Delegation):
@@ -338,17 +489,15 @@ class AgentRunner:
             return  # already in a memory
         yield from self.recollection.save_observation(tool, self._role, result)
 
-    def tool_failed(self, tool: str, args: PlainDict | str, failure: dict[str, object], is_used: bool) -> Body[None]:
-        """See `LoopObserver`; unless the tool was run (`is_used`), emits its event, too."""
-        found_tool = self.resources.tools.find(tool)
+    def _tool_failed(self, tool: str, args: PlainDict | str, failure: dict[str, object], is_used: bool) -> Body[None]:
+        """Note a failure of a tool, as plain data; unless the tool was run (`is_used`), emit its event, too."""
+        found_tool = self.tools.find(tool)
         from crewgraph.compiler.agent.event_tool import EventTool
 
         source = found_tool.tool.tool.source if isinstance(found_tool, EventTool) else None
         from crewgraph.compiler.agent.event_tool import FailingTool
 
-        failing = FailingTool(
-            source, tool if found_tool is None else found_tool.name, self._agent, self._task, self._binding.crew
-        )
+        failing = FailingTool(source, tool if found_tool is None else found_tool.name, self.agent, self.task, self.crew)
         parsed = extract_json(args) if isinstance(args, str) else args
         if (
             isinstance(parsed, dict) and unstorable(cast("PlainDict", parsed)) is None
@@ -361,20 +510,22 @@ class AgentRunner:
         if not is_used:  # otherwise reported with the call
             yield Notify(partial(failing.report, args, failure))
             failing.raise_if_fatal(args, failure)
-        yield Notify(partial(self._agent.record_tool_failures, tuple(self.failures)))
+        yield Notify(partial(self.agent.record_tool_failures, tuple(self.failures)))
 
     def _react_context(self) -> ReActContext:
-        agent, crew = self._agent if isinstance(self._agent, AgentDefinition) else None, self._binding.crew
-        template, resources = agent.response_template if agent else None, self.resources
+        agent, crew = self.agent if isinstance(self.agent, AgentDefinition) else None, self.crew
+        template = agent.response_template if agent else None
         return ReActContext(
-            binding=self._binding,
-            model=resources.model,
-            native_tools=resources.native_tools,
-            tools=resources.tools,
-            book=self._book,
-            max_iter=self._agent.max_iter,
+            binding=self.binding,
+            model=self.model,
+            native_tools=self.native_tools,
+            tools=self.tools,
+            book=self.book,
+            max_iter=self.agent.max_iter,
             usage=self._usage,
-            observer=self,
+            report=self._report,
+            tool_answered=self._tool_answered,
+            tool_failed=self._tool_failed,
             asker=self.asker,
             inputs=self._inputs,
             step_callback=self._step_callback,
@@ -384,16 +535,67 @@ class AgentRunner:
             and (crew is None or crew.respect_context_window),
             structure=self._structure,
             structured_model=None if self._structure is None else self._structured_model(self._structure),
-            argument_model=lambda: resources.converter_model,
+            argument_model=lambda: self.converter_model,
             stop=tuple(filter(None, [split_at_slot(template, "Response")[1]])) if template else (),
         )
 
     def _structured_model(self, structure: type[BaseModel]) -> Model | None:
         """Return the model that answers with a structure; None where tools may be called first, or a converter is given."""
-        resources = self.resources
-        if resources.tools or getattr(self._task, "converter_cls", None) or resources.converter_override:
+        if self.tools or getattr(self.task, "converter_cls", None) or self.converter_override:
             return None
-        return structured_model(resources.model, structure)
+        return structured_model(self.model, structure)
+
+
+def event_tools(
+    binding: AgentBinding,
+    task: TaskDefinition | None,
+    tools: Sequence[Any],
+    bound: Mapping[str, GuardedTool] | None = None,
+) -> "dict[str, EventTool]":
+    """Return an agent's tools as they emit their events, by name.
+
+    Args:
+        binding: the agent.
+        task: the task; None for a kickoff with messages.
+        tools: tools to adapt.
+        bound: tools that are adapted.
+    """
+    if not tools and not bound:
+        return {}
+    agent, crew = binding.agent, binding.crew
+    guarded = {**(bound or {}), **(guarded_tools(tools, {}, binding.where) if tools else {})}
+    from crewgraph.compiler.agent.cached_tool import with_cache
+    from crewgraph.compiler.agent.event_tool import EventTool
+
+    return {name: EventTool(with_cache(tool, agent, crew), agent, task, crew=crew) for name, tool in guarded.items()}
+
+
+def memory_tools(memories: Memories, model: Model, reserved: Collection[str], book: Book) -> list[object]:
+    """Return the tools for a unified memory, without those whose names are taken.
+
+    Models without native tool calls get none: in the text protocol every tool makes each prompt longer.
+
+    Args:
+        memories: the agent's memories.
+        model: the agent's model.
+        reserved: the names of its other tools.
+        book: the prompts.
+    """
+    from crewgraph.memory.memory import MemoryReads
+
+    if not isinstance(memories.unified, MemoryReads) or not model.native_tools:
+        return []
+    from crewgraph.tools.memory import create_memory_tools
+
+    return [tool for tool in create_memory_tools(memories.unified, book) if tool.spec["name"] not in reserved]
+
+
+def _check_images(tools: Sequence[Any]) -> Body[None]:
+    from crewgraph.tools.code import CodeInterpreterTool
+
+    for tool in tools:
+        if isinstance(tool, CodeInterpreterTool):
+            yield Call(function=tool.check, name=tool.image, kind="a look for the image", about=tool.image)
 
 
 def _format_now(date_format: str) -> str:

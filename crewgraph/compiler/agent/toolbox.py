@@ -154,7 +154,7 @@ class Toolbox:
     @cached_property
     def described(self) -> str:
         """Names, descriptions and arguments of the tools, for prompts."""
-        return _described(self.specs)
+        return _described_tool(self.specs)
 
     @cached_property
     def reads_state(self) -> bool:
@@ -188,7 +188,7 @@ class Toolbox:
         return next((tool for candidate, tool in self._tools.items() if _plain_name(candidate) == plain), None)
 
 
-def _described(specs: Iterable[ToolSpec]) -> str:
+def _described_tool(specs: Iterable[ToolSpec]) -> str:
     return "\n\n".join(prompt_text(spec) for spec in specs)
 
 

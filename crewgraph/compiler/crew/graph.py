@@ -1,12 +1,14 @@
 """The graph of a crew: tasks in order, asynchronous ones in parallel branches, conditional ones behind conditional edges."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.utils.runnable import RunnableCallable
 
 from crewgraph.compiler.crew.planning import crew_plan_body, planning_binding
@@ -16,22 +18,21 @@ from crewgraph.compiler.task.binding import TaskBinding, bind_tasks
 from crewgraph.compiler.task.body import skipped_output, task_body
 from crewgraph.compiler.task.steps import STAGES, step_graph
 from crewgraph.core.loops.bridge import acall, call
-from crewgraph.core.node import BodyChain, BodyNode
+from crewgraph.core.node import BodyNode
+from crewgraph.core.pregel import coming, pending_input, reached
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.process import Process
 from crewgraph.definitions.crew.validation import title, validate_crew
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import ConditionalTaskDefinition
-from crewgraph.errors import CompileError
+from crewgraph.errors import CompileError, DefinitionChanged
 from crewgraph.schema import Metadata, PlainMapping
 
 __all__ = [
-    "SHARED_NODE",
     "Granularity",
     "TaskNode",
+    "check_continues",
     "crew_graph",
-    "is_linear",
-    "merged_graph",
     "node_task",
     "parallel_group",
     "task_metadata",
@@ -85,10 +86,10 @@ def wire_sequential(
             frontier = _conditional(graph, frontier, group[0], tasks[position - 1])
         else:
             for assignment in group:
-                _connect(graph, frontier, assignment.slug)
+                _connect_frontier(graph, frontier, assignment.slug)
             frontier = _Frontier(tuple(bound.slug for bound in group), wait_for_all=len(group) > 1)
         position += len(group)
-    _connect(graph, frontier, END)
+    _connect_frontier(graph, frontier, END)
 
 
 def parallel_group(tasks: Sequence[TaskBinding], position: int) -> Sequence[TaskBinding]:
@@ -100,23 +101,12 @@ def parallel_group(tasks: Sequence[TaskBinding], position: int) -> Sequence[Task
     return tasks[position:end]
 
 
-SHARED_NODE = "all tasks"  # the space distinguishes it from names of tasks
-"""The node of all tasks of a merged graph."""
-
-
-def is_linear(tasks: Sequence[TaskBinding]) -> bool:
-    """Whether there are several tasks that run one after another, unconditionally."""
-    return len(tasks) > 1 and not any(
-        bound.task.async_execution or isinstance(bound.task, ConditionalTaskDefinition) for bound in tasks
-    )
-
-
 def node_task(node: str) -> str:
     """Return the task a node belongs to: its own, the one it skips, or the one it joins branches for."""
     return node.rpartition(" ")[2]
 
 
-def _connect(graph: "StateGraph[Any]", frontier: _Frontier, target: str) -> None:
+def _connect_frontier(graph: "StateGraph[Any]", frontier: _Frontier, target: str) -> None:
     if frontier.wait_for_all and target != END:
         graph.add_edge(list(frontier.nodes), target)
     else:
@@ -192,7 +182,7 @@ def _conditional(
     if frontier.wait_for_all:  # a conditional edge has one source: join the branches first
         join = f"before {assignment.slug}"
         graph.add_node(join, _JOIN)
-        _connect(graph, frontier, join)
+        _connect_frontier(graph, frontier, join)
         sources = (join,)
     choose = _condition(assignment, before, skip)
     for source in sources:
@@ -262,9 +252,6 @@ class Granularity:
     channels: Mapping[str, object] = field(default_factory=dict[str, object])
     """The channels other than inputs and tasks, with their types."""
 
-    merged: bool = False
-    """Whether the tasks of a linear crew share a node, for runs that are neither stored nor observed."""
-
     def node(self, assignment: TaskBinding, sources: Sequence[str]) -> Any:
         """Return the node of a task that reads some channels."""
         if self.granularity == "step":
@@ -277,10 +264,6 @@ class Granularity:
             )
         body = partial(task_body, assignment)
         return BodyNode(assignment.slug, body, stored=self.stored, seals=True, traced=_traced_update)
-
-    def chain(self, tasks: Sequence[TaskBinding]) -> Any:
-        """Return the node that runs all tasks of a linear crew."""
-        return BodyChain(SHARED_NODE, [(self.node(assignment, ()), task_metadata(assignment)) for assignment in tasks])
 
     def planning(self, planning: TaskBinding, tasks: Sequence[TaskBinding]) -> Any:
         """Return the node that makes the plan; it has no steps."""
@@ -344,9 +327,15 @@ def crew_graph(
     warn_without_effect(crew)
     tasks = tasks or bind_tasks(crew)
     planning, form = planning or planning_binding(crew, tasks), form or Granularity()
-    if planning is None and form.merged and is_linear(tasks):
-        return merged_graph(tasks, form)
-    graph = _empty_graph(tasks, form, planning)
+    outputs = [assignment.slug for assignment in tasks]
+    graph: StateGraph[Any] = StateGraph(
+        schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs], form.channels),
+        input_schema=schema(
+            "CrewInput", [INPUTS], {name: form.channels[name] for name in form.channels if name == MESSAGES}
+        ),
+        output_schema=schema("CrewResult", outputs, form.channels),
+        context_schema=form.context_schema,
+    )
     if planning is None:
         wire_sequential(graph, tasks, form.node)
     else:
@@ -357,24 +346,46 @@ def crew_graph(
     return graph
 
 
-def merged_graph(tasks: Sequence[TaskBinding], form: Granularity) -> "StateGraph[Any]":
-    """Build the graph of a linear crew whose tasks share a node; its state is the same."""
-    graph = _empty_graph(tasks, form)
-    graph.add_node(SHARED_NODE, form.chain(tasks), input_schema=schema(SHARED_NODE, [INPUTS]))
-    graph.add_edge(START, SHARED_NODE)
-    graph.add_edge(SHARED_NODE, END)
-    return graph
+def check_continues(
+    graph: CompiledStateGraph[Any], saved: CheckpointTuple, done: Collection[str], *, can_fork: bool = True
+) -> None:
+    """Check that a crew can continue a stored run: LangGraph would end it silently where a node is missing.
 
+    Args:
+        graph: the crew's graph.
+        saved: the run's checkpoint.
+        done: the tasks that need not run.
+        can_fork: whether the run is stored where `crew.fork` finds it.
 
-def _empty_graph(
-    tasks: Sequence[TaskBinding], form: Granularity, planning: TaskBinding | None = None
-) -> "StateGraph[Any]":
-    outputs = [assignment.slug for assignment in tasks]
-    return StateGraph(
-        schema("CrewState", [INPUTS, *([PLANNING] if planning else []), *outputs], form.channels),
-        input_schema=schema(
-            "CrewInput", [INPUTS], {name: form.channels[name] for name in form.channels if name == MESSAGES}
-        ),
-        output_schema=schema("CrewResult", outputs, form.channels),
-        context_schema=form.context_schema,
+    Raises:
+        DefinitionChanged: the crew has been edited since, so that some of its tasks would not run.
+    """
+    values = saved.checkpoint["channel_values"]
+    if pending_input(values) is not None:
+        return
+    order = list(dict.fromkeys(map(node_task, graph.builder.nodes)))
+    following = list(dict.fromkeys(map(node_task, coming(values))))  # also those that have ended while others have not
+    unknown = [node_task(node) for node in coming(values) if node not in graph.nodes]
+    runs = {node_task(node) for node in reached(graph, saved)}
+    missing = [name for name in order if name not in done and name not in runs]
+    if not unknown and not missing:
+        return
+    coming_task = next((name for name in following if name not in done), following[0] if following else None)
+    if unknown:
+        problem = f"continues with task `{unknown[0]}`, which the crew does not have"
+    elif not following:
+        problem = f"is done, and has no output of task `{missing[0]}`"
+    elif missing[0] in following:
+        problem = f"continues with task `{missing[0]}`, which now waits for other tasks"
+    elif order.index(missing[0]) < min(map(order.index, following)):
+        problem = f"continues with task `{coming_task}`, and has no output of task `{missing[0]}` before it"
+    else:
+        problem = f"continues with task `{coming_task}`, and would end without task `{missing[0]}`"
+    place: PlainMapping = saved.config.get("configurable") or {}
+    thread, first = str(place["thread_id"]), next((name for name in order if name not in done), None)
+    fork = f"crew.fork({first!r}, thread_id={thread!r})" if can_fork and first is not None else None
+    raise DefinitionChanged(
+        f"the run of thread `{thread}` {problem}: the crew has changed since, and nothing was run. Resume with the "
+        "tasks that the run began with (a task without a `name` is known by its description)"
+        + (f", or run the others in a new thread: `{fork}`." if fork else ".")
     )

@@ -1,10 +1,11 @@
-"""The input of a compiled crew's graph: the values of its placeholders; anything that would be ignored is refused."""
+"""The input of a compiled crew's graph, and its context; anything that would be ignored is refused."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from langgraph.types import Command
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from crewgraph.compiler.crew.result import last_human_message, with_last_message
 from crewgraph.compiler.crew.state import INPUTS, MESSAGES
@@ -12,9 +13,9 @@ from crewgraph.compiler.enclosing import NO_RUN, fields_of, shared_inputs
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.errors import MissingInput, RunError
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, fault_text
 
-__all__ = ["CrewInput", "crew_input", "plain_inputs"]
+__all__ = ["CrewInput", "CrewRunContext", "crew_input", "plain_inputs", "read_context"]
 
 _TASK_FIELDS = ("description", "expected_output", "output_file")
 _AGENT_FIELDS = ("role", "goal", "backstory")
@@ -220,3 +221,42 @@ def crew_input(tasks: Sequence[TaskBinding]) -> CrewInput:
         for name in sorted(definition.open_placeholders(field)):
             found.setdefault(name, []).append(where)
     return CrewInput({name: tuple(places) for name, places in found.items()})
+
+
+class CrewRunContext(BaseModel):
+    """The context that a compiled crew takes: `graph.invoke(..., context={"model": "openai/gpt-4o"})`.
+
+    Fields that are None keep the crew's values.
+
+    An assistant of LangGraph's server stores one, so that one crew can be served with several models, inputs and limits.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: str | None = Field(default=None, description='The model of all agents, such as "openai/gpt-4o-mini".')
+    inputs: dict[str, Any] = Field(
+        default_factory=dict, description="Values of placeholders for which the input has none."
+    )
+    max_tokens: int | None = Field(default=None, gt=0, description="How many tokens the run may use.")
+    max_cost: float | None = Field(default=None, gt=0, description="What the run may cost, in USD.")
+    max_seconds: float | None = Field(default=None, gt=0, description="How many seconds the run may take.")
+
+
+def read_context(context: object) -> CrewRunContext | None:
+    """Return the context that a caller passed to a crew's graph.
+
+    Raises:
+        RunError: It has a key that nothing reads, or a value that does not fit.
+    """
+    if context is None or isinstance(context, CrewRunContext):
+        return context
+    if not isinstance(context, Mapping):
+        raise RunError(f"the context of a crew is a dict or a `CrewRunContext`, not {context!r:.80}")
+    try:
+        return CrewRunContext.model_validate(dict(cast("PlainDict", context)))
+    except ValidationError as error:
+        problems = "; ".join(
+            f"`{detail['loc'][0]}`: {fault_text(detail)}" for detail in error.errors(include_url=False)
+        )
+        known = ", ".join(f"`{name}`" for name in CrewRunContext.model_fields)
+        raise RunError(f"the context of the run does not fit: {problems}. It may have {known}.") from error

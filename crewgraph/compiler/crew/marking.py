@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from crewgraph.compiler.task.structured_answer import request_structured
+from crewgraph.compiler.task.structure import request_structured
 from crewgraph.core.effects import Body, EffectFailed, Scope, Together
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model

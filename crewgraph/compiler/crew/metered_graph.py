@@ -5,42 +5,35 @@ This also holds where other code invokes the graph, or uses it as a node.
 
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import RLock
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import merge_configs, var_child_runnable_config
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateUpdate
 
-from crewgraph.compiler.crew.context import CrewRunContext, read_context
-from crewgraph.compiler.crew.continuing import check_continues
-from crewgraph.compiler.crew.graph import SHARED_NODE, node_task
-from crewgraph.compiler.crew.inputs import CrewInput
+from crewgraph.compiler.crew.graph import check_continues, node_task
+from crewgraph.compiler.crew.inputs import CrewInput, CrewRunContext, read_context
 from crewgraph.compiler.enclosing import is_node
-from crewgraph.core.draining import ActiveNodes
 from crewgraph.core.limits import METER, Meter, Place, Stopped
-from crewgraph.core.node import PROGRESS
+from crewgraph.core.node import ActiveNodes
 from crewgraph.core.operations import Program
-from crewgraph.core.pregel import interrupted, named_run, place_of, shows_steps
-from crewgraph.core.saving import InlineGraph
+from crewgraph.core.pregel import InlineGraph, named_run, place_of
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.fields import BUDGETS, validate_budget
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, UnknownPrice
-from crewgraph.events.stream_context import SINKS
 from crewgraph.llm.prices import cost, price_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, UsageMetrics
 from crewgraph.schema import PlainMapping
 from crewgraph.scoped import give_back, scoped
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
-from crewgraph.tracebacks import drop_graph_notes
 
 __all__ = ["MeteredGraph", "RunMeter", "check_budgets", "check_prices", "metered", "unknown_price"]
 
@@ -259,7 +252,6 @@ def metered(
     crew: CrewDefinition,
     input_form: CrewInput | None = None,
     run_name: str | None = None,
-    merged: "Callable[[], MeteredGraph] | None" = None,
 ) -> "MeteredGraph":
     """Return a crew's compiled graph with metered runs.
 
@@ -268,9 +260,8 @@ def metered(
         crew: the crew.
         input_form: validates the caller's input; None for the graphs of kickoffs, which have checked their inputs.
         run_name: the name of its runs in traces; None for the name in their config.
-        merged: returns the same graph with one node for all tasks, for runs whose steps nobody can tell apart.
     """
-    return MeteredGraph(crew=crew, input_form=input_form, run_name=run_name, merged=merged, **vars(graph))
+    return MeteredGraph(crew=crew, input_form=input_form, run_name=run_name, **vars(graph))
 
 
 class MeteredGraph(OwnedGraph, InlineGraph):
@@ -280,7 +271,6 @@ class MeteredGraph(OwnedGraph, InlineGraph):
         crew: the crew.
         input_form: validates the caller's input.
         run_name: the name of its runs in traces.
-        merged: returns the same graph with one node for all tasks.
         attributes: the attributes of the `CompiledStateGraph`.
     """
 
@@ -290,12 +280,11 @@ class MeteredGraph(OwnedGraph, InlineGraph):
         crew: CrewDefinition,
         input_form: CrewInput | None = None,
         run_name: str | None = None,
-        merged: "Callable[[], MeteredGraph] | None" = None,
         **attributes: object,
     ) -> None:
         super().__init__(**attributes)
         # In `vars`, so that LangGraph's `copy` passes them to `__init__`.
-        self.crew, self.input_form, self.run_name, self.merged = crew, input_form, run_name, merged
+        self.crew, self.input_form, self.run_name = crew, input_form, run_name
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None, **kwargs: object) -> dict[str, str]:
         """Return the representations for notebooks, drawn here; LangGraph would ask a server on the network for a picture."""
@@ -330,45 +319,6 @@ class MeteredGraph(OwnedGraph, InlineGraph):
             [update._replace(values=cast("Any", form.read_update(update.values))) for update in step]
             for step in supersteps
         ]
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run the graph and return its last state; see LangGraph.
-
-        Raises:
-            BudgetExceeded: the run has used up a budget of the crew.
-        """
-        graph = self._merged_graph(input, config, kwargs)
-        if graph is None:
-            return super().invoke(input, config, **kwargs)
-        written: dict[str, object] = {}
-        with _hiding_shared_node():
-            state: Any = graph.invoke(input, _collecting(written, self.config, config), **kwargs)
-        return _with_written(state, written)
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Async version of `invoke`.
-
-        Raises:
-            BudgetExceeded: the run has used up a budget of the crew.
-        """
-        graph = self._merged_graph(input, config, kwargs)
-        if graph is None:
-            return cast("object", await super().ainvoke(input, config, **kwargs))
-        written: dict[str, object] = {}
-        with _hiding_shared_node():
-            state: Any = await graph.ainvoke(input, _collecting(written, self.config, config), **kwargs)
-        return _with_written(state, written)
-
-    def _merged_graph(
-        self, input: object, config: RunnableConfig | None, options: PlainMapping
-    ) -> "MeteredGraph | None":
-        """Return the graph with one node for all tasks; None if it has none, or if somebody could tell its runs apart."""
-        if self.merged is None or input is None or isinstance(input, Command) or options.keys() - {"context"}:
-            return None
-        if SINKS.get() or shows_steps(self, config, len(self.nodes)):
-            return None
-        graph = self.merged()
-        return graph if graph.store is self.store else None
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Run the graph and stream its parts; see LangGraph.
@@ -474,24 +424,3 @@ class MeteredGraph(OwnedGraph, InlineGraph):
 
 
 _END: object = object()
-
-
-@contextmanager
-def _hiding_shared_node() -> Generator[None]:
-    """Drop LangGraph's note on the shared node from an error; the error names its task."""
-    try:
-        yield
-    except BaseException as error:
-        drop_graph_notes(error, SHARED_NODE)
-        raise
-
-
-def _collecting(written: dict[str, object], *configs: RunnableConfig | None) -> RunnableConfig:
-    """Return the config for a graph with one node for all tasks, which collects what the tasks write."""
-    config = merge_configs(*configs)
-    return {**config, "configurable": {**(config.get("configurable") or {}), PROGRESS: written}}
-
-
-def _with_written(state: PlainMapping, written: PlainMapping) -> PlainMapping:
-    """Return the last state of a run with what its tasks wrote before one of them asked a question."""
-    return {**written, **state} if interrupted(state) else state

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from crewgraph.compiler.agent.binding import has_knowledge
 from crewgraph.compiler.agent.capabilities import capabilities_of
-from crewgraph.compiler.agent.knowledge import has_knowledge
 from crewgraph.compiler.agent.memory_calls import crew_memories
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.definitions.agent.agent import BaseAgentDefinition

@@ -13,7 +13,7 @@ from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.events import TaskReport
-from crewgraph.compiler.task.structured_answer import StructuredReply, request_structured
+from crewgraph.compiler.task.structure import StructuredReply, request_structured
 from crewgraph.core.effects import Body, Notify, Scope
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
@@ -130,7 +130,7 @@ def _make_plan(
 ) -> Body[TaskOutput]:
     briefing = _briefing(planning, _request(tasks, state.get(INPUTS) or {}, planning.book))
     model = model_of(planning.agent.llm, planning.agent, planning.task, planning.crew)
-    messages = _messages(planning, briefing)
+    messages = _planning_messages(planning, briefing)
     usage = UsageLedger()
     yield Notify(partial(report.begin, briefing))
     yield Notify(partial(report.agent_started, messages, ()))
@@ -171,7 +171,7 @@ def _briefing(planning: TaskBinding, description: str) -> Briefing:
     )
 
 
-def _messages(planning: TaskBinding, briefing: Briefing) -> list[Message]:
+def _planning_messages(planning: TaskBinding, briefing: Briefing) -> list[Message]:
     opening = Opening(
         agent=planning.agent,
         task=planning.task,

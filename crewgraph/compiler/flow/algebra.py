@@ -178,7 +178,7 @@ def next_progress(plan: TriggerPlan, progress: Progress, done: str, labels: Sequ
         steps = _StepInOrder(plan, progress, done)
         steps.complete(cause, labels)
         return steps.progress(result)
-    step = _Step(plan, progress, done)
+    step = _ProgressStep(plan, progress, done)
     step.fire(cause["method"], None)
     for label in labels:
         step.fire(label, label)
@@ -199,7 +199,7 @@ def check_calls(plan: TriggerPlan, progress: Progress, method: str, limit: int) 
         )
 
 
-class _Step:
+class _ProgressStep:
     """Collects the effects of one completion."""
 
     def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:
@@ -300,7 +300,7 @@ class _Step:
         }
 
 
-class _StepInOrder(_Step):
+class _StepInOrder(_ProgressStep):
     """Collects the effects of one completion in a flow with routers."""
 
     def __init__(self, plan: TriggerPlan, progress: Progress, done: str) -> None:

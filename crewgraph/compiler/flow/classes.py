@@ -103,16 +103,16 @@ def classes_of(
     classes: dict[type[object], None] = {}
     for module in {kind.__module__ for kind in flow.__mro__ if not kind.__module__.startswith("crewgraph.")}:
         holder: ModuleType | None = sys.modules.get(module)
-        _collect(classes, list(vars(holder).values()) if holder else [])
+        _collect_classes(classes, list(vars(holder).values()) if holder else [])
     for method in definition.methods.values():
         for function in dict.fromkeys((method.func, unwrap(method.func))):
-            _collect(classes, [*_annotations(function), *getattr(function, "__globals__", {}).values()])
-            _collect(
+            _collect_classes(classes, [*_annotations(function), *getattr(function, "__globals__", {}).values()])
+            _collect_classes(
                 classes,
                 [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell)],
             )
     preferred: dict[type[object], None] = {}
-    _collect(preferred, [*more, *([state] if state is not None else [])])
+    _collect_classes(preferred, [*more, *([state] if state is not None else [])])
     return Classes([*classes, *preferred])
 
 
@@ -120,12 +120,14 @@ def _full(kind: type[object]) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def _collect(classes: dict[type[object], None], values: list[object]) -> None:
+def _collect_classes(classes: dict[type[object], None], values: list[object]) -> None:
     for value in values:
         if isinstance(value, type) and value not in classes and _is_data(value):
             classes[value] = None
             if issubclass(value, BaseModel):
-                _collect(classes, [part for field in value.model_fields.values() for part in _parts(field.annotation)])
+                _collect_classes(
+                    classes, [part for field in value.model_fields.values() for part in _parts(field.annotation)]
+                )
 
 
 def _is_data(kind: type[object]) -> bool:

@@ -49,9 +49,6 @@ class Completion(TypedDict):
     unsaved: NotRequired[str]
     """The method after which the state could not be saved."""
 
-    following: NotRequired[Sequence[str]]
-    """In a journal: the executions that it triggered."""
-
 
 def extra_updates(
     values: Mapping[str, object], progress: Progress, state: Mapping[str, object], completion: Completion

@@ -4,16 +4,14 @@ The run's completions are replayed with the edited triggers. The run can be cont
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 from typing import Any, NamedTuple, cast
 
 from langgraph.checkpoint.base import CheckpointTuple
 
 from crewgraph.compiler.flow.algebra import FollowUp, GraphState, Progress, initial_progress, labels_of, next_progress
-from crewgraph.compiler.flow.completion import Completion, is_feedback, method_of
+from crewgraph.compiler.flow.completion import is_feedback, method_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program
 from crewgraph.core.past import ReadPast, lineage
@@ -33,7 +31,6 @@ def check_flow_continues(
     progress: Progress,
     *,
     rewound: str | None = None,
-    journaled: int | None = None,
     can_fork: bool = True,
 ) -> Program[None]:
     """Check that a flow can continue a stored run.
@@ -44,7 +41,6 @@ def check_flow_continues(
         place: the thread, the namespace, and the checkpoint to continue from if that is not the latest.
         progress: the stored progress.
         rewound: the execution to whose completion the run is set back first.
-        journaled: how many of the records journaled since the checkpoint count; None for all.
         can_fork: whether the run is stored where `flow.fork` finds it.
 
     Raises:
@@ -57,7 +53,7 @@ def check_flow_continues(
         thread = {name: value for name, value in place.items() if name != "checkpoint_id"}
         checkpoints: list[CheckpointTuple] = yield ReadPast(saver, {"configurable": thread})
         past = _Past(run)
-        past.read(lineage(checkpoints, cast("str | None", place.get("checkpoint_id"))), journaled)
+        past.read(lineage(checkpoints, cast("str | None", place.get("checkpoint_id"))))
         problem, step = past.compare(rewound)
     if problem is None:
         return
@@ -88,30 +84,24 @@ class _Past:
         self._completed: list[_Completed] = []
         # By the number of completions before:
         self._reached: dict[int, Progress] = {}
-        self._inflight: dict[int, Mapping[str, str] | None] = {}
+        self._inflight: dict[int, Mapping[str, str]] = {}
         self._steps: dict[int, int] = {}
         # By the execution that completed last:
         self._counts: dict[str | None, int] = {}
         self._number, self._last = 0, cast("str | None", "")
 
-    def read(self, checkpoints: Sequence[CheckpointTuple], journaled: int | None) -> None:
-        """Read checkpoints, oldest first; of those journaled after the last one, only some may count."""
-        for checkpoint, following in zip_longest(checkpoints, checkpoints[1:]):
-            writes = checkpoint.pending_writes or ()
-            for progress in _progress_in(checkpoint):
-                if progress["last"] is None:
-                    self._beginning = checkpoint.checkpoint["channel_values"]
-                self._reach(progress)
-            records = appended_in(writes)
-            ends = [progress["last"] for progress in _progress_in(following)] if following is not None else ()
-            for record in records if following is not None else records[:journaled]:
-                if self._last in ends:
-                    break
-                self._take(cast("Completion", record))
-            if following is None and journaled is None:  # what a node wrote before the process died
-                for _, channel, value in writes:
-                    if channel == "progress":
-                        self._reach(value)
+    def read(self, checkpoints: Sequence[CheckpointTuple]) -> None:
+        """Read checkpoints, oldest first."""
+        for checkpoint in checkpoints:
+            values: GraphState = checkpoint.checkpoint["channel_values"]
+            if "progress" in values:
+                if values["progress"]["last"] is None:
+                    self._beginning = values
+                self._reach(values["progress"])
+        if checkpoints:
+            for _, channel, value in checkpoints[-1].pending_writes or ():
+                if channel == "progress":  # what a node wrote before the process died
+                    self._reach(value)
 
     def compare(self, rewound: str | None) -> tuple[str | None, int | None]:
         """Return why the flow cannot continue the run, and the last step in its history from which it can."""
@@ -122,7 +112,7 @@ class _Past:
         if count in self._reached:
             self._set_back(count)  # what comes after it runs again
         latest = len(self._completed)
-        continued |= {latest, max(self._reached)}  # the node takes up what was journaled since a checkpoint
+        continued.add(latest)
         problem, step = None, None
         for count, replayed in enumerate(self._replayed(self._begun)):
             difference = self._difference(count, replayed)
@@ -142,10 +132,10 @@ class _Past:
             self._set_back(0)
         elif self._begun is None:
             return
-        elif last in self._counts:  # set back, or the checkpoint of what was journaled
+        elif last in self._counts:  # set back
             self._set_back(self._counts[last])
         else:
-            before = self._inflight[len(self._completed)] or {}
+            before = self._inflight[len(self._completed)]
             ended = {name: None for name in before if name not in progress["inflight"] and name != last}
             for name in [
                 *filter(ended.__contains__, progress["results"]),
@@ -157,23 +147,6 @@ class _Past:
         self._reached[count] = progress
         self._inflight[count] = {name: item["method"] for name, item in progress["inflight"].items()}
         self._step(last)
-
-    def _take(self, record: Completion) -> None:
-        if self._begun is None:
-            return
-        inflight = self._inflight[len(self._completed)]
-        for name, labels, result in record["done"]:
-            self._completed.append(_Completed(name, self._labels(name, result, labels)))
-        done = {name for name, _, _ in record["done"]}
-        following: Sequence[str] | None = record.get("following")
-        count = len(self._completed)
-        self._inflight[count] = (
-            None
-            if inflight is None or following is None
-            else {name: method for name, method in inflight.items() if name not in done}
-            | {name: method_of(name) for name in following}
-        )
-        self._step(record["done"][-1][0])
 
     def _set_back(self, count: int) -> None:
         del self._completed[count:]
@@ -252,11 +225,6 @@ class _Past:
             return f"{place}, and would not run method `{left_out}` then"
         changed = _counted_otherwise(self._plan, stored, replayed)
         return changed and f"{place}, and has counted other events for method `{changed}` than it would now"
-
-
-def _progress_in(checkpoint: CheckpointTuple) -> list[Progress]:
-    values = checkpoint.checkpoint["channel_values"]
-    return [values["progress"]] if "progress" in values else []
 
 
 def _methods_ahead(progress: Progress) -> dict[str, str]:

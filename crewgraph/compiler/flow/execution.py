@@ -229,7 +229,7 @@ def traced_method(
     config = _config(running)
     if config is None:
         return work()
-    outcome = _Outcome()
+    outcome = _MethodOutcome()
 
     def inside(_: RunnableConfig) -> object:
         try:
@@ -248,7 +248,7 @@ async def atraced_method(
     config = _config(running)
     if config is None:
         return await work()
-    outcome = _Outcome()
+    outcome = _MethodOutcome()
 
     async def inside(_: RunnableConfig) -> object:
         try:
@@ -260,7 +260,7 @@ async def atraced_method(
     return outcome.result()
 
 
-class _Outcome:
+class _MethodOutcome:
     """The result of a method, and its form in the trace."""
 
     value: object

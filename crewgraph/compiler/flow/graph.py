@@ -14,7 +14,7 @@ from langchain_core.runnables.graph import Graph
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, GraphOutput, StateSnapshot, StateUpdate
+from langgraph.types import Command, GraphOutput, StateUpdate
 from pydantic import BaseModel, TypeAdapter
 from typing_extensions import TypedDict
 
@@ -33,21 +33,18 @@ from crewgraph.compiler.flow.execution import input_names, unknown_inputs
 from crewgraph.compiler.flow.nodes import RUN, WAIT, MethodNode, WaitNode
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.compiler.flow.single_node import WHOLE, SingleNode, with_journal
 from crewgraph.compiler.flow.state_changes import ANEW, apply_changes
 from crewgraph.core.channels import ResultChannel
 from crewgraph.core.claims import ThreadClaim
-from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program
-from crewgraph.core.pregel import named_run, node_name, place_of, untraced
-from crewgraph.core.saving import InlineGraph
+from crewgraph.core.pregel import InlineGraph, named_run, node_name, place_of, untraced
 from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.method import texts_in_code
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import CompileError, RunError
+from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.storage.checkpoints.strict import saver_of_host
 from crewgraph.storage.claims.owned_graph import CHECK, OwnedGraph
@@ -116,9 +113,6 @@ class ShownAsFlow:
         }
 
 
-_WHOLE = "flow"
-
-
 class _Channels(TypedDict, total=False):
     """The state of the graph."""
 
@@ -174,23 +168,17 @@ class FlowForm:
 
     plan: TriggerPlan
     base: CompiledStateGraph[Any]
-    granularity: str
-    """"method" for a node for each method, "flow" for one node for all."""
 
     @classmethod
-    def of(cls, definition: FlowTopology, granularity: str) -> "FlowForm":
+    def of(cls, definition: FlowTopology) -> "FlowForm":
         """Return the form of a definition."""
         plan = TriggerPlan(definition)
         graph = StateGraph(_Channels, output_schema=_OutputSchema)
-        if granularity == _WHOLE:
-            graph.add_node(WHOLE, SingleNode())
-            graph.add_conditional_edges(START, _next_of_single_node, [WHOLE, END])
-            return cls(plan, _compiled(graph), granularity)
         for name in plan.methods:
             graph.add_node(name, MethodNode(name))
         graph.add_node(WAIT, WaitNode())
         graph.add_conditional_edges(START, _first, [*plan.methods, END])
-        return cls(plan, _compiled(graph), granularity)
+        return cls(plan, _compiled(graph))
 
     def graph(
         self,
@@ -211,16 +199,7 @@ class FlowForm:
             name: its name as a node and in traces; None uses the flow's.
             context_schema: the schema of its runs' context.
             options: other arguments of LangGraph's `compile`.
-
-        Raises:
-            CompileError: it should stop at methods that are not nodes.
         """
-        stops = [name for name in ("interrupt_before", "interrupt_after") if options.get(name)]
-        if self.granularity == _WHOLE and stops:
-            raise CompileError(
-                f'`{stops[0]}` stops at nodes, and with `granularity="flow"` one node runs all methods of flow '
-                f'`{flow.flow_name}`. Compile it with `granularity="method"`.'
-            )
         base = _compiled(self.base.builder, **options) if options else self.base
         shown_name = node_name(flow.flow_name if name is None else name)
         fields = {**vars(base), "checkpointer": checkpointer, "store": store, "name": shown_name}
@@ -238,10 +217,6 @@ def _compiled(graph: "StateGraph[Any]", **options: Any) -> CompiledStateGraph[An
 def _run_name() -> str:
     """A unique id of the run."""
     return uuid4().hex[:12]
-
-
-def _next_of_single_node(state: GraphState) -> str:
-    return WHOLE if state["progress"]["inflight"] else END
 
 
 def _first(state: GraphState) -> list[str]:
@@ -267,16 +242,6 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
     def plan(self) -> TriggerPlan:
         """The trigger plan of the flow."""
         return self.form.plan
-
-    @property
-    def granularity(self) -> str:
-        """The granularity: "method" or "flow"."""
-        return self.form.granularity
-
-    @property
-    def is_single_node(self) -> bool:
-        """Whether a single node runs all methods."""
-        return self.form.granularity == _WHOLE
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the graph and return its state and output; see LangGraph."""
@@ -432,28 +397,6 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
         """The flow as a drawing."""
         return draw_graph(self.plan, self.flow.flow_name)
 
-    def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """Return a state; see LangGraph."""
-        snapshot = super().get_state(config, subgraphs=subgraphs)
-        saver = self._journaled(snapshot, config)
-        return snapshot if saver is None else self._caught_up(snapshot, saver.get_tuple(snapshot.config))
-
-    async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """Async version of `get_state`."""
-        snapshot = await super().aget_state(config, subgraphs=subgraphs)
-        saver = self._journaled(snapshot, config)
-        return snapshot if saver is None else self._caught_up(snapshot, await saver.aget_tuple(snapshot.config))
-
-    def _journaled(self, snapshot: StateSnapshot, config: RunnableConfig) -> Any:
-        """Return the checkpointer that journals completions since a checkpoint, if any."""
-        if not self.is_single_node or "progress" not in (snapshot.values or {}):
-            return None
-        return cast("Any", place_of(config).saver or self.checkpointer or None)
-
-    def _caught_up(self, snapshot: StateSnapshot, checkpoint: CheckpointTuple | None) -> StateSnapshot:
-        records = appended_in(checkpoint.pending_writes or ()) if checkpoint else []
-        return snapshot._replace(values=with_journal(self.plan, snapshot.values, records)) if records else snapshot
-
     def bulk_update_state(self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]) -> RunnableConfig:
         """Edit a state; see LangGraph. `{"output": ...}` as a method in flight completes that method; None changes nothing.
 
@@ -489,9 +432,6 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
             raise RunError(f"the thread holds no run of flow `{self.flow.flow_name}` to edit; invoke the graph first")
         if update.as_node == START:
             return update
-        if self.is_single_node and "progress" not in values:  # the edit applies to the state including the journal
-            values["state"] = {**current.get("state", {}), **(values.get("state") or {})}
-            values["progress"] = current["progress"]
         progress: Progress = values.get("progress") or current["progress"]
         if is_fork:  # runs inside methods started from another state and must not be resumed
             values |= forked_values(before, _run_name())
@@ -504,9 +444,5 @@ class FlowGraph(ShownAsFlow, OwnedGraph, InlineGraph):
             values["progress"] = progress
             if not progress["inflight"]:
                 values["output"] = output
-        if self.is_single_node:
-            goto: object = WHOLE if progress["inflight"] else END
-            node = WHOLE if update.as_node is None or update.as_node in self.plan.methods else update.as_node
-            return update._replace(values=Command(update=values, goto=goto), as_node=node)
         goto = list(dict.fromkeys(item["method"] for item in progress["inflight"].values())) or END
         return update._replace(values=Command(update=values, goto=goto), as_node=update.as_node or WAIT)

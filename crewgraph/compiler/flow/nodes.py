@@ -1,11 +1,11 @@
-"""The nodes of a flow graph with a node for each method, and one that waits.
+"""The nodes of a flow graph: one for each method, and one that waits.
 
 LangGraph ends a step when the slowest of its nodes has ended, but a listener must not wait for the siblings of its trigger.
 So a method that runs alone runs in its node; of several, the first node starts all in the background, and the waiting node
 commits those that have ended, in separate steps.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -42,14 +42,12 @@ class FlowNode(Runnable[Any, Any]):
 
     Args:
         name: its name.
-        program: what it does with the run, the graph's state and its config.
     """
 
     name: str | None
 
-    def __init__(self, name: str, program: Callable[[FlowRun, GraphState, RunnableConfig], Program[object]]) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._program = program
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         return drive(self._run_program(input, config))
@@ -61,7 +59,11 @@ class FlowNode(Runnable[Any, Any]):
         config = ensure_config(config) if config is None else config
         run: FlowRun = config.get("configurable", {})[RUN]
         run.answers, run.parked = state.get("answers") or {}, state.get("parked") or {}
-        return self._program(run, state, config)
+        return self._steps(run, state, config)
+
+    def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
+        """Do what the node does with the run and the graph's state."""
+        raise NotImplementedError
 
 
 WAIT = "__wait__"
@@ -69,14 +71,7 @@ WAIT = "__wait__"
 
 
 class MethodNode(FlowNode):
-    """The node of a method.
-
-    Args:
-        name: the method's name.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, self._steps)
+    """The node of a method."""
 
     def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
         progress: Progress = state["progress"]
@@ -96,7 +91,7 @@ class WaitNode(FlowNode):
     """The node that waits for background methods and commits those that have ended."""
 
     def __init__(self) -> None:
-        super().__init__(WAIT, self._steps)
+        super().__init__(WAIT)
 
     def _steps(self, run: FlowRun, state: GraphState, config: RunnableConfig) -> Program[object]:
         progress: Progress = state["progress"]

@@ -59,7 +59,7 @@ def save_state(run: FlowRun, method: str) -> Program[None]:
     method_definition = definition.methods[method]
     configured = _distinct([run.flow.persistence, method_definition.persistence, definition.persistence])
     if configured:
-        yield from _save(run, method, configured[0])
+        yield from _save_in(run, method, configured[0])
     if (method_definition.verbose and method_definition.persistence) or (definition.verbose and definition.persistence):
         print(printable_line(f"Flow state is saved: {run.flow_id}, after `{method}`"))  # noqa: T201 - `verbose` asks for it
 
@@ -143,7 +143,7 @@ def _state_of(run: FlowRun) -> Any:
     return dict(cast("dict[str, object]", run.state)) if isinstance(run.state, dict) else run.state
 
 
-def _save(run: FlowRun, method: str, backend: Any) -> Program[None]:
+def _save_in(run: FlowRun, method: str, backend: Any) -> Program[None]:
     remedy = "If runs are stored, completed methods are kept; `resume` then saves the state again and continues."
     try:
         with _storage_errors(

@@ -54,7 +54,7 @@ def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution)
 
 def _run_method(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Ended]:
     try:
-        value = yield Called(_open(run, progress, name, execution), run.cancellation)
+        value = yield Called(_opened_work(run, progress, name, execution), run.cancellation)
     except Parked as parked:
         return _with_changes(run, parked)
     except RunAbandoned:
@@ -71,16 +71,16 @@ def start_all(run: FlowRun, progress: Progress) -> Program[None]:
         turn: StartingTurn | None = None
         for name in new:
             turn = StartingTurn(turn) if len(new) > 1 else None
-            yield from _start(run, progress, name, turn)
+            yield from _start_execution(run, progress, name, turn)
 
 
-def _start(run: FlowRun, progress: Progress, name: str, turn: StartingTurn | None) -> Program[None]:
+def _start_execution(run: FlowRun, progress: Progress, name: str, turn: StartingTurn | None) -> Program[None]:
     if run.failed:
         return
     run.check_cancelled()
     execution = progress["inflight"][name]
     try:
-        work = _open(run, progress, name, execution)
+        work = _opened_work(run, progress, name, execution)
     except Exception as error:  # noqa: BLE001 - raised by the node that awaits it, after parallel methods were handled
         if turn is not None:
             turn.pass_on()
@@ -169,7 +169,7 @@ def _fail(run: FlowRun, error: StateInvalid) -> None:
     failed.set_exception(error)
 
 
-def _open(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], object]:
+def _opened_work(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Callable[[], object]:
     """Start an execution and return its work."""
     check_calls(run.plan, progress, execution["method"], run.flow.max_method_calls)
     args, keywords = execution_arguments(run, name, execution)

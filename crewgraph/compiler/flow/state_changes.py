@@ -16,7 +16,7 @@ from crewgraph.definitions.flow.state import Writer, read_with_retries, state_fi
 from crewgraph.errors import StateInvalid, StorageError
 from crewgraph.schema import PlainDict, PlainMapping, fault_text
 
-__all__ = ["ANEW", "DELETED", "CommittedState", "PlainForm", "apply_changes", "merge_changes", "validated_field"]
+__all__ = ["ANEW", "DELETED", "CommittedState", "PlainForm", "apply_changes", "validated_field"]
 
 
 ANEW = "$anew"
@@ -28,21 +28,6 @@ def apply_changes(before: dict[str, object] | None, changed: PlainMapping) -> di
     deleted: Sequence[str] = changed.get(DELETED, ())
     merged = changed if ANEW in changed else {**(before or {}), **changed}
     return {name: value for name, value in merged.items() if name not in deleted and name not in (ANEW, DELETED)}
-
-
-def merge_changes(first: PlainDict, then: PlainMapping) -> None:
-    """Add changes to earlier ones."""
-    if DELETED not in first and DELETED not in then:
-        first.update(then)
-        return
-    deleted = [name for name in first.pop(DELETED, ()) if name not in then]
-    first.update(then)
-    for name in then.get(DELETED, ()):
-        first.pop(name, None)
-    deleted += then.get(DELETED, ())
-    first.pop(DELETED, None)
-    if deleted:
-        first[DELETED] = deleted
 
 
 @dataclass(frozen=True)
@@ -77,7 +62,7 @@ def validated_field(state: BaseModel, name: str, value: object, plain: PlainForm
     try:
         result = _assigned(state, name, value if plain is None else _revalidated(value, plain))
     except ValidationError as error:
-        raise StateInvalid(_problem(error, name, kind, value)) from error
+        raise StateInvalid(_field_problem(error, name, kind, value)) from error
     return value if type(result) is type(value) and result == value else result
 
 
@@ -105,7 +90,7 @@ def _assigned(state: BaseModel, name: str, value: object) -> object:
     return copy.__dict__[name]
 
 
-def _problem(error: ValidationError, name: str, kind: type[BaseModel], value: object) -> str:
+def _field_problem(error: ValidationError, name: str, kind: type[BaseModel], value: object) -> str:
     first = error.errors(include_url=False)[0]
     if not first["loc"]:
         return f"with `{name}` being {value!r:.120}, the state does not fit `{kind.__name__}`: {fault_text(first)}"

@@ -1,6 +1,6 @@
 """Updates of the graph's state from what happened in a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -9,7 +9,6 @@ from langgraph.types import interrupt
 from crewgraph.compiler.flow.algebra import GraphUpdate, Progress, labels_of, next_progress
 from crewgraph.compiler.flow.completion import Completion, Done, is_feedback, method_of
 from crewgraph.compiler.flow.inbox import answers_of_inbox, flow_inbox_fields
-from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked
@@ -27,7 +26,6 @@ __all__ = [
     "finish_update",
     "park_update",
     "question_update",
-    "replay_completions",
     "result_update",
 ]
 
@@ -56,15 +54,6 @@ def complete(run: FlowRun, progress: Progress, ended: MethodEnd) -> Program[tupl
         completion["unsaved"] = run.unsaved[0]
     run.forget(progress["results"])
     return progress, completion
-
-
-def replay_completions(plan: TriggerPlan, progress: Progress, done: Sequence[Done]) -> Progress:
-    """Return the progress after recorded completions."""
-    for name, labels, result in done:
-        if name not in progress["inflight"] and method_of(name) not in plan.methods:
-            continue  # of a method that an edited flow lacks, and does without
-        progress = next_progress(plan, progress, name, labels, result)
-    return progress
 
 
 def finish_update(run: FlowRun, progress: Progress, changed: Mapping[str, object]) -> dict[str, object]:

@@ -1,32 +1,114 @@
 """Tasks bound to their agents, tools and context, with a name in the graph."""
 
+import os
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.agent.binding import AgentBinding, capability_tools, granted_tools, guarded_tools
 from crewgraph.compiler.agent.capabilities import capabilities_key
 from crewgraph.compiler.crew.manager import colleagues, worker_of
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
-from crewgraph.compiler.task.lessons import NO_TRAINING_DATA, TrainingData
 from crewgraph.core.steps import PENDING, STEPS
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.process import Process
+from crewgraph.definitions.crew.training import TrainedAgent, read_training, training_path
 from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.task.task import NotSpecified, TaskDefinition
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import StorageError
+from crewgraph.errors import RunError, StorageError
 from crewgraph.schema import PlainMapping
 from crewgraph.text import slug
 from crewgraph.tools.use import GuardedTool
 
-__all__ = ["TaskBinding", "bind_delegated_task", "bind_tasks", "context_outputs", "crew_graph_key", "single_binding"]
+__all__ = [
+    "NO_TRAINING_DATA",
+    "TaskBinding",
+    "TrainingData",
+    "bind_delegated_task",
+    "bind_tasks",
+    "context_outputs",
+    "crew_graph_key",
+    "single_binding",
+    "training_data_of",
+]
 
 
 _DIVIDER = "\n\n----------\n\n"
+_FILE = "trained_agents_data.json"
+"""The file in the working directory that is read where no other is configured."""
+
+_FILE_VARIABLE, _CREWAI_VARIABLE = "CREWGRAPH_TRAINED_AGENTS_FILE", "CREWAI_TRAINED_AGENTS_FILE"
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Instructions by the roles of agents."""
+
+    by_role: Mapping[str, tuple[str, ...]]
+
+    def of(self, *roles: str) -> tuple[str, ...]:
+        """Return the instructions for the first of these roles that has any."""
+        return next((self.by_role[role] for role in roles if role in self.by_role), ())
+
+
+NO_TRAINING_DATA = TrainingData(MappingProxyType({}))
+
+
+def training_data_of(crew: CrewDefinition) -> TrainingData:
+    """Return the training data of a crew: its `training_data`, else that of the configured file.
+
+    The same object is returned while nothing changes.
+
+    Raises:
+        RunError: the configured file does not exist, or `training_data` is invalid.
+        StorageError: the file cannot be read.
+    """
+    if crew.training_data:
+        return _data_of_crew(crew)
+    configured = crew.trained_agents_file or os.environ.get(_FILE_VARIABLE) or os.environ.get(_CREWAI_VARIABLE) or None
+    if configured is None and not os.path.lexists(_FILE):
+        return NO_TRAINING_DATA
+    path = Path(_FILE) if configured is None else training_path(configured, label="`trained_agents_file`")
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        if configured is None:
+            return NO_TRAINING_DATA
+        raise RunError(f"there is no training file `{path.absolute()}`; `crew.train(...)` creates it") from None
+    except OSError as error:
+        raise StorageError(f"the training file `{path}` cannot be read: {error}") from error
+    return _read(path.absolute(), stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(16)
+def _read(path: Path, changed: int, size: int) -> TrainingData:
+    return _training_data(read_training(path).agents)
+
+
+def _data_of_crew(crew: CrewDefinition) -> TrainingData:
+    data: TrainingData | None = crew.derived.get(("lessons", repr(crew.training_data)))
+    if data is None:
+        try:
+            data = _training_data(
+                {role: TrainedAgent.model_validate(agent) for role, agent in crew.training_data.items()}
+            )
+        except ValidationError as error:
+            example = '{"Writer": {"suggestions": ["Be short."], "quality": 7, "final_summary": "..."}}'
+            raise RunError(f"`training_data` of the crew must look like {example}: {error}") from error
+        crew.derived.put(("lessons", repr(crew.training_data)), data)
+    return data
+
+
+def _training_data(agents: Mapping[str, TrainedAgent]) -> TrainingData:
+    return TrainingData({role: tuple(agent.suggestions) for role, agent in agents.items() if agent.suggestions})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +140,11 @@ class TaskBinding(AgentBinding):
         return tuple(source for source in self.context if isinstance(source, str))
 
     @property
+    def structure(self) -> type[BaseModel] | None:
+        """The structure that the task asks for, if any."""
+        return self.task.output_pydantic or self.task.output_json or self.task.response_model
+
+    @property
     def seconds(self) -> int | float | None:
         """The time limit of the agent's work: the task's, else the agent's."""
         if self.task.max_execution_time is not None:
@@ -85,7 +172,7 @@ def bind_tasks(crew: CrewDefinition) -> list[TaskBinding]:
     bindings: list[TaskBinding] = []
     for number, task in enumerate(crew.tasks):
         agent = worker_of(crew, task)
-        name = slug(_title(task), taken=reserved)
+        name = slug(_channel_title(task), taken=reserved)
         reserved.add(name)
         context = _context(task, crew.tasks[:number], bindings)
         tools = [*_user_tools(task, agent), *granted_tools(agent, colleagues(crew, task, agent))]
@@ -125,7 +212,7 @@ def single_binding(
         crew=crew,
         task=task,
         agent=agent,
-        slug=slug(_title(task), taken={INPUTS}),
+        slug=slug(_channel_title(task), taken={INPUTS}),
         context=(),
         context_text=context or "",
         without_context=context is None,
@@ -180,14 +267,14 @@ def crew_graph_key(crew: CrewDefinition) -> Hashable:
         for agent in crew.agents
     )
     manager = (id(crew.manager_agent), id(crew.manager_llm)) if crew.process is Process.hierarchical else ()
-    return (id(crew), crew.name, crew.process, team, manager, tuple(_task_key(task, crew) for task in crew.tasks))
+    return (id(crew), crew.name, crew.process, team, manager, tuple(_key_of_task(task, crew) for task in crew.tasks))
 
 
 def _allowed_key(allowed: object) -> Hashable:
     return allowed if isinstance(allowed, str) else id(allowed)
 
 
-def _task_key(task: TaskDefinition, crew: CrewDefinition) -> Hashable:
+def _key_of_task(task: TaskDefinition, crew: CrewDefinition) -> Hashable:
     context = task.context
     sources = context if isinstance(context, NotSpecified) else tuple(map(id, context or ()))
     agent = task.agent if crew.process is Process.sequential else crew.manager_agent
@@ -206,7 +293,7 @@ def _task_key(task: TaskDefinition, crew: CrewDefinition) -> Hashable:
         id(task),
         id(agent),
         id(task.agent),
-        _title(task),
+        _channel_title(task),
         bool(task.async_execution),
         sources,
         tools,
@@ -216,7 +303,7 @@ def _task_key(task: TaskDefinition, crew: CrewDefinition) -> Hashable:
     )
 
 
-def _title(task: TaskDefinition) -> str:
+def _channel_title(task: TaskDefinition) -> str:
     """Return the text a task's node is named after, the same whether or not a run has filled its placeholders."""
     return task.name or task.template("description") or ""
 

@@ -19,7 +19,7 @@ from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, bri
 from crewgraph.compiler.task.events import TaskReport, record_output, record_task_note
 from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
 from crewgraph.compiler.task.runner import TaskRunner
-from crewgraph.compiler.task.structure import UNSTRUCTURED, structure_of, structure_output, structured
+from crewgraph.compiler.task.structure import UNSTRUCTURED, structure_output, structured
 from crewgraph.core.effects import Body, Call, Enter, Notify, Scope
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -120,7 +120,8 @@ def task_body_without_override(assignment: TaskBinding, state: Mapping[str, obje
 def answer_body(assignment: TaskBinding, state: Mapping[str, object]) -> Body[dict[str, object]]:
     """Run only the agent, ignoring overrides; the update holds its answer and the usage, nothing is parsed or judged."""
     execution = _TaskExecution(assignment, state)
-    runner = execution.make_runner(execution.brief())
+    execution.brief()
+    runner = execution.make_runner()
     answer = yield from runner.answer_without_override()
     if ONGOING.get() is None:  # otherwise the task around it remembers the answer
         yield from runner.remember(answer)
@@ -130,7 +131,8 @@ def answer_body(assignment: TaskBinding, state: Mapping[str, object]) -> Body[di
 def plan_body(assignment: TaskBinding, state: PlainMapping) -> Body[dict[str, object]]:
     """Make only the agent's plan; the update holds the plan and the usage."""
     execution = _TaskExecution(assignment, state)
-    plan = yield from execution.make_runner(execution.brief()).plan()
+    execution.brief()
+    plan = yield from execution.make_runner().plan()
     fields = (
         None
         if plan is None
@@ -190,10 +192,10 @@ class _TaskExecution:
             self.briefing = briefing_of(self.assignment, self._state, self.book)
         return self.briefing
 
-    def make_runner(self, briefing: Briefing) -> TaskRunner:
+    def make_runner(self) -> TaskRunner:
         """Set the agent to work with these texts."""
         inputs = self._state.get(INPUTS)
-        self.runner = TaskRunner(self.assignment, briefing, self.report, self.usage, self.book, inputs)
+        self.runner = TaskRunner(self.assignment, self.briefing, self.report, self.usage, inputs)
         return self.runner
 
     @property
@@ -214,7 +216,7 @@ class _TaskExecution:
             if has_hooks(self.crew, _PRE):
                 yield from self.run_pre_hooks()
             yield Notify(partial(self.report.begin, self.briefing))
-            self.make_runner(self.briefing)
+            self.make_runner()
             output, problem = yield from self.attempt(None)
             if self.task.all_guardrails:
                 output, problem = yield from apply_guardrails(self.guards, output, problem, self, self.report)
@@ -292,8 +294,8 @@ class _TaskExecution:
 
     def judge(self, guardrail: ModelGuardrail, output: TaskOutput) -> Body[Verdict]:
         """Return a model's verdict: the guardrail's own model, else the agent's."""
-        resources = self.runner.resources
-        model = resources.model if guardrail.llm is None else resources.model_for(guardrail.llm)
+        agent = self.runner.agent
+        model = agent.model if guardrail.llm is None else agent.model_for(guardrail.llm)
         context = self.briefing.context
         return (
             yield Scope(
@@ -326,15 +328,16 @@ class _TaskExecution:
             demand: whether a text that does not hold the structure is converted.
         """
         task, briefing, form = self.task, self.briefing, UNSTRUCTURED
-        if structure_of(task) is not None:
-            resources = self.runner.resources
-            converter = task.converter_cls or resources.converter_override
+        if (schema := self.assignment.structure) is not None:
+            agent = self.runner.agent
+            converter = task.converter_cls or agent.converter_override
             form = yield from structure_output(
                 task,
+                schema,
                 text,
                 converter,
-                resources,
-                resources.converter_llm,
+                agent,
+                agent.converter_llm,
                 self.book,
                 self.usage,
                 demand=demand,
@@ -421,7 +424,7 @@ def _output_root(path: str, template: str) -> Path | None:
     return Path(f"{template.partition('{')[0].rpartition('/')[0]}/") if path.startswith("/") else None
 
 
-def _named(folder: Path) -> str:
+def _folder_name(folder: Path) -> str:
     return f"`{folder}`" if folder.is_absolute() else "the current directory, which was deleted"
 
 
@@ -439,7 +442,7 @@ def _write_output(path: str, folder: Path | None, content: str, create: bool, ou
         replace_file(target, content)
     except (OSError, ValueError) as error:  # ValueError: an invalid name or text
         raise OutputNotSaved(
-            f"{where}: its output is finished, but could not be written to `{path}` in {_named(root)}: {error}. The output is "
-            "in `.output` of this error, and in the checkpoint: fix the path and resume, which repeats only the write.",
+            f"{where}: its output is finished, but could not be written to `{path}` in {_folder_name(root)}: {error}. The output "
+            "is in `.output` of this error, and in the checkpoint: fix the path and resume, which repeats only the write.",
             output,
         ) from error

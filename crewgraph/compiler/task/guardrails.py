@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from pydantic import BaseModel
 
-from crewgraph.compiler.task.structured_answer import request_structured
+from crewgraph.compiler.task.structure import request_structured
 from crewgraph.core.effects import Body, Call, EffectFailed, Notify
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model

@@ -11,12 +11,9 @@ from crewgraph.compiler.agent.people import Reviewer, feedback_on
 from crewgraph.compiler.agent.prompt import Opening, with_rejection
 from crewgraph.compiler.agent.runner import AgentRunner, Refused
 from crewgraph.compiler.agent.toolbox import PreparedTool
-from crewgraph.compiler.agent.tools import AgentResources
-from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
+from crewgraph.compiler.task.binding import NO_TRAINING_DATA, TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.briefing import Briefing, OngoingTask
 from crewgraph.compiler.task.events import TaskReport
-from crewgraph.compiler.task.lessons import NO_TRAINING_DATA
-from crewgraph.compiler.task.structure import structure_of
 from crewgraph.compiler.task.training import TRAINING, apply_feedback, round_of, training_notes
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
@@ -25,13 +22,12 @@ from crewgraph.definitions.crew.crew import DEFAULT_MAX_DELEGATIONS
 from crewgraph.llm.conversation import openai_messages
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of, overrides_any
-from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.compiler.agent.delegation import DelegationTeam
     from crewgraph.compiler.agent.event_tool import EventTool
-    from crewgraph.compiler.agent.plan.planner import AgentPlan
+    from crewgraph.compiler.agent.plan import AgentPlan
 
 __all__ = ["TaskRunner"]
 
@@ -44,7 +40,6 @@ class TaskRunner:
         briefing: the texts of the task and its agent, rendered for this run.
         report: emits the events.
         usage: counts the requests.
-        book: the prompts.
         inputs: the inputs of the run, for the texts of coworkers.
         depth: how many times the work was delegated before it came here.
     """
@@ -55,7 +50,6 @@ class TaskRunner:
         briefing: Briefing,
         report: TaskReport,
         usage: UsageLedger,
-        book: Book,
         inputs: PlainMapping | None = None,
         depth: int = 0,
     ) -> None:
@@ -67,9 +61,18 @@ class TaskRunner:
             delegates = any(isinstance(tool.tool.source, CoworkerTool) for tool in tools)
         # Only if needed: the back reference would leave all of this to the garbage collector.
         prepare = self._with_delegation if delegates else None
-        self.resources = AgentResources(assignment, book, assignment.task, briefing.files, prepare)
-        self.agent = AgentRunner(self.resources, briefing.role, report, usage, structure_of(assignment.task), inputs)
-        self._inputs, self._depth, self._usage, self._book = inputs or {}, depth, usage, book
+        self.agent = AgentRunner(
+            assignment,
+            briefing.role,
+            report,
+            usage,
+            task=assignment.task,
+            structure=assignment.structure,
+            inputs=inputs,
+            files=briefing.files,
+            prepare=prepare,
+        )
+        self._inputs, self._depth, self._usage, self._book = inputs or {}, depth, usage, self.agent.book
         self._assignment, self._briefing, self._task, self._report = assignment, briefing, assignment.task, report
         self._definition, self._crew = assignment.agent, assignment.crew
         self._team: DelegationTeam | None = None
@@ -113,17 +116,17 @@ class TaskRunner:
 
     def _run_attempt(self, refused: Refused | None) -> Body[str]:
         yield from self.agent.prepare()
-        resources = self.resources
+        agent = self.agent
         opening = Opening(
             agent=self._definition,
             task=self._task,
             briefing=self._briefing,
-            tools=resources.tools,
-            native=resources.native_tools,
+            tools=agent.tools,
+            native=agent.native_tools,
             book=self._book,
             refused=refused,
-            capability_notes=resources.notes,
-            files=resources.files,
+            capability_notes=agent.notes,
+            files=agent.files,
         )
         dialogue = Dialogue(opening.messages, self._briefing.context)
         opening_messages = dialogue.transcript.messages
@@ -165,7 +168,7 @@ class TaskRunner:
                 dialogue = Dialogue(partial(_fixed_opening, messages), "")
         self._dialogue = dialogue
         messages = dialogue.transcript.messages
-        yield Notify(partial(self._report.agent_started, messages, self.resources.given_tools))
+        yield Notify(partial(self._report.agent_started, messages, agent.given_tools))
         return (yield from agent.reply(dialogue, briefing.context))
 
     def _with_delegation(self, tool: "EventTool") -> PreparedTool:
@@ -173,7 +176,7 @@ class TaskRunner:
         from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
         if not isinstance(source, CoworkerTool) or override_of(source, "_run") is not None:
-            return self.resources.adapt(tool)
+            return self.agent.adapt(tool)
         if self._team is None:
             self._team = self._delegation_team()
         from crewgraph.compiler.agent.delegation import Delegation
@@ -216,13 +219,13 @@ class TaskRunner:
             expected_output=expected_output,
             output_file=None,
             context=context,
-            files=self.resources.file_records,
+            files=self.agent.file_records,
         )
         report = TaskReport(assignment)
         report.role = role
         yield Notify(partial(report.show_agent, briefing))
         usage = self._usage.current.coworker(role)
-        runner = TaskRunner(assignment, briefing, report, usage, assignment.book, self._inputs, self._depth + 1)
+        runner = TaskRunner(assignment, briefing, report, usage, self._inputs, self._depth + 1)
         try:
             answer = yield from runner.answer()
         except Exception as failure:  # whatever fails the coworker is reported, then raised again
@@ -291,7 +294,7 @@ class TaskRunner:
             keywords={
                 "task": self._task,
                 "context": context if context or not self._assignment.without_context else None,
-                "tools": self.resources.given_tools,
+                "tools": self.agent.given_tools,
             },
             name="execute_task",
             kind="agent",

@@ -14,7 +14,7 @@ from crewgraph.compiler.agent.capabilities import fetches_tools
 from crewgraph.compiler.crew.state import INPUTS, schema
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.body import task_body
-from crewgraph.core.saving import InlineGraph
+from crewgraph.core.pregel import InlineGraph
 from crewgraph.core.steps import PENDING, STEPS, StepNode, Stepper
 from crewgraph.schema import PlainMapping
 from crewgraph.storage.claims.owned_graph import OwnedGraph

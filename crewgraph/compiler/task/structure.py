@@ -1,23 +1,23 @@
 """Structured output of tasks: parsed from the answer, else converted by the user's converter or by a model."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.compiler.agent.dialogue import is_unfinished
-from crewgraph.compiler.agent.protocol import reply_text
+from crewgraph.compiler.agent.dialogue import is_refused, is_unfinished
+from crewgraph.compiler.agent.protocol import final_text, reply_text
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall
-from crewgraph.core.messages import Reply
+from crewgraph.core.messages import Message, Reply
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import NoModelError
 from crewgraph.llm.current_call import ONGOING, OngoingCall
 from crewgraph.llm.resolve import as_llm
-from crewgraph.llm.structure import read_structure, reply_structure
+from crewgraph.llm.structure import read_structure, reply_structure, structured_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
 from crewgraph.prompts.book import Book
@@ -27,8 +27,9 @@ __all__ = [
     "UNSTRUCTURED",
     "Converters",
     "Structured",
+    "StructuredReply",
     "convert_text",
-    "structure_of",
+    "request_structured",
     "structure_output",
     "structured",
 ]
@@ -53,13 +54,9 @@ class Structured:
 UNSTRUCTURED = Structured()
 
 
-def structure_of(task: TaskDefinition) -> type[BaseModel] | None:
-    """Return the structure that a task asks for, if any."""
-    return task.output_pydantic or task.output_json or task.response_model
-
-
 def structure_output(
     task: TaskDefinition,
+    schema: type[BaseModel],
     text: str,
     converter_class: object,
     converters: "Converters",
@@ -73,6 +70,7 @@ def structure_output(
 
     Args:
         task: the task that requests it.
+        schema: the structure.
         text: the agent's answer.
         demand: whether a text that does not hold the structure is converted.
         converter_class: creates the user's own converter, which is used where the text cannot be parsed.
@@ -81,9 +79,6 @@ def structure_output(
         book: the prompts.
         usage: counts the requests.
     """
-    schema = structure_of(task)
-    if schema is None:
-        return UNSTRUCTURED
     instance, problem = read_structure(text, schema)
     if instance is None and not demand:
         return Structured(problem=problem)
@@ -226,3 +221,67 @@ def _convert_with_model(
         transcript.add({"role": "assistant", "content": answer})
         transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
     return None, problem
+
+
+_Schema = TypeVar("_Schema", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class StructuredReply(Generic[_Schema]):
+    """The result of requesting a structured reply."""
+
+    value: _Schema | None
+    """The parsed reply; None where no reply could be parsed."""
+
+    text: str
+    """The last reply."""
+
+    problem: str
+    """Why the last reply cannot be parsed; empty if it was parsed."""
+
+
+def request_structured(
+    messages: list[Message],
+    schema: type[_Schema],
+    model: Model,
+    book: Book,
+    usage: UsageLedger,
+    *,
+    attempts: int = 3,
+    stage: str = "model",
+) -> Body[StructuredReply[_Schema]]:
+    """Request a reply that is an instance of a schema.
+
+    Args:
+        messages: the messages, which describe the schema.
+        schema: the pydantic model.
+        model: the model.
+        book: the prompts.
+        usage: counts the requests.
+        attempts: the maximum number of requests.
+        stage: the step of a task that the requests belong to.
+    """
+    transcript = Transcript(messages)
+    text, problem, structured = "", "", structured_model(model, schema)
+    for _ in range(attempts):
+        request = ModelCall(model=model, transcript=transcript, stage=stage)
+        try:
+            reply: Reply = yield request if structured is None else replace(request, model=structured)
+        except EffectFailed as failure:
+            usage.failed(failure.spent)
+            if is_unfinished(failure):
+                problem = failure.text
+                continue
+            if structured is None or not is_refused(failure):
+                raise
+            structured = None  # not every server knows response formats
+            reply = yield request
+        usage.answered(model, reply)
+        text = final_text(reply)
+        value, problem = (None, "it was cut off") if "cut" in reply else read_structure(text, schema)
+        if value is not None:
+            return StructuredReply(value, text, "")
+        if text:
+            transcript.add({"role": "assistant", "content": text})
+        transcript.add({"role": "user", "content": book.slice("conversion_again", error=problem)})
+    return StructuredReply(None, text, problem)

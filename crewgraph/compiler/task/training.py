@@ -7,7 +7,7 @@ from functools import partial
 
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import Briefing
-from crewgraph.compiler.task.structured_answer import request_structured
+from crewgraph.compiler.task.structure import request_structured
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model

@@ -113,7 +113,7 @@ def middleware_loop(
         dialogue.add(message)
     answer: str = result["answer"]
     step = AgentFinish(thought="", output=answer, text=answer)
-    yield from run_step_callback(context.observer.stepped, context.step_callback, step, result["steps"])
+    yield from run_step_callback(context.report.step, context.step_callback, step, result["steps"])
     return answer
 
 

@@ -179,8 +179,7 @@ class Job:
         return (yield _Ask(lambda: self._queue.latest([self.thread_id]).get(self.thread_id)))
 
     def _run(self) -> Program[RunInfo | None]:
-        flow = self._definition if isinstance(self._definition, Flow) else None
-        return (yield _Ask(lambda: drive(run_of_thread(self._saver, self.thread_id, flow))))
+        return (yield _Ask(lambda: drive(run_of_thread(self._saver, self.thread_id))))
 
     def _status(self) -> Program[JobStatus]:
         job = yield from self._job()

@@ -323,7 +323,7 @@ class QueueWorker:
     async def _complete(self, target: Definition, work: Work) -> object:
         definition = _definition_of(target)
         answer = None
-        if work.answer is not None and await self._awaits_answer(definition, work):
+        if work.answer is not None and await self._awaits_answer(work):
             answer = json.loads(work.answer)
         inputs = json.loads(work.inputs)
         if isinstance(definition, Crew):
@@ -350,10 +350,9 @@ class QueueWorker:
             is_cancelled=lambda: context.abort_reason() is AbortReason.USER_REQUEST,
         )
 
-    async def _awaits_answer(self, definition: Crew | Flow[Any], work: Work) -> bool:
+    async def _awaits_answer(self, work: Work) -> bool:
         """Return whether the run still waits for the answer, which an earlier attempt may have given."""
-        flow = definition if isinstance(definition, Flow) else None
-        run = await adrive(run_of_thread(self._saver, work.thread_id, flow))
+        run = await adrive(run_of_thread(self._saver, work.thread_id))
         question_ids = () if run is None else tuple(question.id for question in run.questions)
         return not work.answers or bool(set(question_ids) & set(work.answers))
 

@@ -15,6 +15,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.types import Interrupt, Send, StateSnapshot
 from pydantic import BaseModel
 
+from crewgraph.core.pregel import PRIVATE_KEY
 from crewgraph.errors import CrewgraphError
 from crewgraph.redaction import redact_text
 from crewgraph.schema import PlainDict, PlainMapping
@@ -24,8 +25,6 @@ __all__ = ["Event", "error_of", "plain_json", "sse", "state_of_snapshot", "to_js
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_INNER = "__pregel_"
-"""The prefix of config keys that are internal to LangGraph or crewgraph."""
 
 
 class Event(NamedTuple):
@@ -63,7 +62,7 @@ def plain_json(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         items = cast("PlainMapping", value).items()
-        return {str(name): plain_json(one) for name, one in items if not str(name).startswith(_INNER)}
+        return {str(name): plain_json(one) for name, one in items if not str(name).startswith(PRIVATE_KEY)}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain_json(one) for one in cast("Sequence[Any]", value)]
     fields = _fields_of(value)

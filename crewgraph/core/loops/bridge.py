@@ -25,8 +25,7 @@ from crewgraph.core.cancellation import (
     giving_up,
     when_given_up,
 )
-from crewgraph.core.interruption import PATIENCE, is_interrupted
-from crewgraph.core.loops.threads import ThreadPool, start_loop
+from crewgraph.core.loops.threads import PATIENCE, ThreadPool, is_interrupted, start_loop
 from crewgraph.scoped import HERE, give_back
 
 __all__ = [
@@ -86,7 +85,7 @@ class _Workers:
 _workers = _Workers()
 
 
-def _closed(function: Callable[[], T]) -> T:
+def _contained(function: Callable[[], T]) -> T:
     """Call a function; what futures and generators cannot carry, because it ends a generator, becomes a RuntimeError."""
     try:
         return function()
@@ -123,7 +122,7 @@ def outcome_of(function: Callable[[], T]) -> Future[T]:
     """
     outcome = Future[T]()
     try:
-        outcome.set_result(_closed(function))
+        outcome.set_result(_contained(function))
     except BaseException as error:  # noqa: BLE001 - raised by `result`
         outcome.set_exception(error)
     return outcome
@@ -237,7 +236,7 @@ def refuses_blocking(error: BaseException) -> bool:
 def start_in_thread(function: Callable[[], T]) -> Future[T]:
     """Run a blocking function in a thread, in the caller's context, without waiting for it."""
     loop = _served_loop()
-    return _workers.threads.submit(_closed, function if loop is None else serving(loop, function))
+    return _workers.threads.submit(_contained, function if loop is None else serving(loop, function))
 
 
 def wait_in_thread(function: Callable[[], T], seconds: float) -> T:
@@ -291,7 +290,7 @@ def call(function: Callable[..., Any], /, *args: Any, **kwargs: object) -> Any:
 
     What is awaitable is awaited: on the loop of the async run whose thread this is, else on a loop of our own.
     """
-    value = _closed(partial(function, *args, **kwargs))
+    value = _contained(partial(function, *args, **kwargs))
     return wait_for(value) if inspect.isawaitable(value) else value
 
 

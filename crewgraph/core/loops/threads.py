@@ -7,6 +7,7 @@ for the calls that are awaited.
 import asyncio
 import gc
 import os
+import signal
 import sys
 import threading
 import time
@@ -18,17 +19,33 @@ from contextvars import copy_context
 from functools import partial
 from math import inf
 from queue import SimpleQueue
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from crewgraph.core.cancellation import GIVEN_UP, when_given_up
+from crewgraph.core.cancellation import GIVEN_UP, abandon, when_given_up
+from crewgraph.tracebacks import raised_by_signal
 
-__all__ = ["LoopThread", "ThreadPool", "leave", "start_loop"]
+if TYPE_CHECKING:
+    from crewgraph.core.claims import ThreadClaim
+
+__all__ = [
+    "PATIENCE",
+    "LoopThread",
+    "ThreadPool",
+    "interrupt_in",
+    "is_interrupted",
+    "leave",
+    "leave_threads",
+    "start_loop",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _PAUSE = 0.001
 _POLL_INTERVAL = 0.1  # seconds
+
+PATIENCE = 5.0
+"""Seconds that an interrupted run waits for its threads: a tool that never ends must not keep the process alive."""
 
 
 def start_loop(name: str) -> asyncio.AbstractEventLoop:
@@ -107,7 +124,8 @@ class ThreadPool(Executor):
         self._process = os.getpid()
 
     def __del__(self) -> None:
-        self._threads.end()
+        if "_threads" in vars(self):  # an interruption may come while it is made
+            self._threads.end()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a function in a thread."""
@@ -120,7 +138,7 @@ class ThreadPool(Executor):
                 listener = partial(leave, [work])
                 work.add_done_callback(lambda _: given_up.remove(listener))
                 given_up.add(listener)
-            call = partial(_perform, work, partial(copy_context().run, fn, *args, **kwargs))
+            call = partial(_perform_call, work, partial(copy_context().run, fn, *args, **kwargs))
             if os.getpid() == self._process:
                 self._threads.take(call)
             else:  # a fork of the process has none of its threads
@@ -203,7 +221,7 @@ class _Threads:
                 self._idle.pop().put(None)
 
 
-def _perform(work: Future[T], call: Callable[[], T]) -> Callable[[], None]:
+def _perform_call(work: Future[T], call: Callable[[], T]) -> Callable[[], None]:
     """Perform a call, and return what reports its result."""
     try:
         if not work.set_running_or_notify_cancel():
@@ -311,3 +329,54 @@ class LoopThread:
     async def arun(self, work: Coroutine[object, object, T]) -> T:
         """Run a coroutine on the loop and return its result, from any running event loop."""
         return await asyncio.wrap_future(self.begin(work))
+
+
+def leave_threads(pool: ThreadPool, claim: "ThreadClaim | None") -> None:
+    """Wait a while for the calls of a pool after an interruption, and let them begin nothing new.
+
+    Args:
+        pool: the pool.
+        claim: the claim on the run's thread, which is held until the last of the calls has ended.
+    """
+    calls = pool.unfinished()
+    try:
+        leave(calls, PATIENCE)  # at once, for Ctrl-C may come again
+    finally:
+        abandon()
+        for call in calls:
+            call.cancel()
+    left = futures.wait(calls, PATIENCE).not_done
+    pool.shutdown(wait=False, cancel_futures=True)
+    if left and claim is not None:
+        claim.close_after(left)
+
+
+def interrupt_in(error: BaseException | None) -> BaseException | None:
+    """Return the interruption that an exception is, or that it hides, else None.
+
+    It is Ctrl-C (KeyboardInterrupt), or what the program's handler of another signal raised, such as a time limit.
+
+    A wait for another thread releases a lock. If a signal comes before the wait would acquire it again, `threading` fails to
+    release it a second time, and that RuntimeError takes the place of what the handler raised. So does a KeyError, if an
+    exception of the program comes while a thread starts.
+    """
+    if error is None or isinstance(error, KeyboardInterrupt):
+        return error
+    if (cause := raised_by_signal(error)) is not None:
+        return cause
+    context, trace = error.__context__, error.__traceback__
+    if not (isinstance(error, (RuntimeError, KeyError)) and context and trace):
+        return None
+    while trace.tb_next:
+        trace = trace.tb_next
+    return interrupt_in(context) if trace.tb_frame.f_code.co_filename == threading.__file__ else None
+
+
+def is_interrupted() -> bool:
+    """Whether Ctrl-C has cancelled the main task of `asyncio.run`.
+
+    `asyncio.Runner` does not report it; if its handler is not the one of Python 3.11 to 3.14, the answer is False.
+    """
+    handler: Any = signal.getsignal(signal.SIGINT)
+    runner = getattr(getattr(handler, "func", None), "__self__", None)
+    return bool(getattr(runner, "_interrupt_count", 0))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import copy
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Literal, Self
+from typing import Any, ClassVar, Generic, Self
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar
@@ -64,9 +64,8 @@ class FlowDefinition(FlowDeclarations, FlowMemories, FlowCheckpoints, Generic[St
     max_method_calls: int = 100
     """Maximum number of executions of one method per run, after which the run fails with `FlowLoopError`."""
 
-    granularity: Literal["method", "flow"] = "method"
-    """The nodes of the graph: one per method; or a single one, for runs of tens of thousands of executions, which then have a
-    checkpoint after every thousand."""
+    granularity: str = "method"
+    """The nodes of the graph: one per method, which is the only choice."""
 
     suppress_flow_events: bool = False
     """Whether to emit no events."""

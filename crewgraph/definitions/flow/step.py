@@ -23,9 +23,6 @@ class FlowStep:
     checkpoint_id: str
     """LangGraph's id of the checkpoint."""
 
-    journaled: int = 0
-    """Number of completions after the checkpoint that belong to the step; with `granularity="flow"` most steps have none."""
-
     completed: str | None
     """The method that completed last; None at the start."""
 
@@ -64,7 +61,7 @@ class FlowSteps(StepTable[FlowStep]):
                 "" if step.output is None else one_line(str(step.output)),
                 one_line(", ".join(f"{name}={value!r}" for name, value in changed.items())),
                 ", ".join(step.next),
-                "" if step.journaled or before is None else format_seconds_between(before.created_at, step.created_at),
+                "" if before is None else format_seconds_between(before.created_at, step.created_at),
             )
             before = step
 

@@ -24,7 +24,7 @@ from crewgraph.core.messages import Message
 from crewgraph.core.node import BodyNode
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.plain import plain as plain_data
-from crewgraph.core.saving import InlineGraph
+from crewgraph.core.pregel import InlineGraph
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.foreign import as_agent
 from crewgraph.definitions.agent.output import LiteAgentOutput

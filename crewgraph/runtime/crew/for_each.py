@@ -9,9 +9,8 @@ from uuid import uuid4
 from crewgraph.compiler.agent.knowledge import load_knowledge_once
 from crewgraph.compiler.agent.models import isolated_tool_cache
 from crewgraph.core.cancellation import giving_up
-from crewgraph.core.interruption import interrupt_in
 from crewgraph.core.loops.bridge import acall
-from crewgraph.core.loops.threads import ThreadPool
+from crewgraph.core.loops.threads import ThreadPool, interrupt_in
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput

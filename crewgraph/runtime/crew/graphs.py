@@ -2,21 +2,18 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache as cached
 from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
-from crewgraph.compiler.crew.context import CrewRunContext
-from crewgraph.compiler.crew.graph import SHARED_NODE, Granularity, crew_graph, is_linear, merged_graph
-from crewgraph.compiler.crew.inputs import crew_input
-from crewgraph.compiler.crew.metered_graph import MeteredGraph, check_budgets, metered
+from crewgraph.compiler.crew.graph import Granularity, crew_graph
+from crewgraph.compiler.crew.inputs import CrewRunContext, crew_input
+from crewgraph.compiler.crew.metered_graph import check_budgets, metered
 from crewgraph.compiler.crew.needs import Needs, needs_of
 from crewgraph.compiler.crew.planning import crew_plan_key, planning_binding
 from crewgraph.compiler.crew.result import conversation_placeholder, result_channels, write_result
 from crewgraph.compiler.preflight import check_crew
-from crewgraph.compiler.task.binding import TaskBinding, bind_tasks, crew_graph_key
-from crewgraph.compiler.task.lessons import TrainingData, training_data_of
+from crewgraph.compiler.task.binding import TaskBinding, TrainingData, bind_tasks, crew_graph_key, training_data_of
 from crewgraph.compiler.task.training import TRAINING
 from crewgraph.core.pregel import node_name
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -89,29 +86,20 @@ def compile_crew(
     write_result(compiled, tasks, channels, compiled.name)
     run_name = f"Crew: {crew.name}" if name is None else name
     input_form = replace(crew_inputs, channels=frozenset(states), conversed=placeholder)
-
-    @cached
-    def merged() -> MeteredGraph:
-        one_node = merged_graph(tasks, form).compile(store=store, cache=cache, name=compiled.name)
-        write_result(one_node, tasks, channels, compiled.name, SHARED_NODE)
-        return metered(one_node, crew, input_form)
-
-    can_merge = form.granularity == "task" and not crew.planning and is_linear(tasks)
-    return metered(compiled, crew, input_form, run_name, merged if can_merge else None)
+    return metered(compiled, crew, input_form, run_name)
 
 
 def _node_names(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def graph_of(crew: CrewDefinition, checkpointer: Any, granularity: str = "task", *, merged: bool = False) -> CrewGraph:
+def graph_of(crew: CrewDefinition, checkpointer: Any, granularity: str = "task") -> CrewGraph:
     """Return the graph that runs a crew; the crew is checked and compiled again only if it has changed.
 
     Args:
         crew: the crew.
         checkpointer: where its runs are stored.
         granularity: the unit of a node: "task" or "step".
-        merged: whether the tasks of a linear crew may share a node, because the run is neither stored nor observed.
 
     Raises:
         CompileError: the crew cannot become a graph.
@@ -119,10 +107,10 @@ def graph_of(crew: CrewDefinition, checkpointer: Any, granularity: str = "task",
     _refuse_in_training(crew)
     lessons = training_data_of(crew)
     # What is cached holds the crew and the checkpointer, so their ids cannot be reused. A shallow copy shares the cache.
-    form = (id(crew), lessons, id(checkpointer), granularity, merged)
+    form = (id(crew), lessons, id(checkpointer), granularity)
     current: CrewGraph | None = crew.derived.get(form)
     if current is None or not current.revision.is_current():
-        current = _checked(crew, lessons, checkpointer, granularity, merged)
+        current = _checked(crew, lessons, checkpointer, granularity)
         # How applications and MCP servers are found is not in the definitions: such a crew is checked for each run.
         if not any(agent.apps or agent.mcps for agent in current.needs.agents):
             crew.derived.put(form, current)
@@ -130,20 +118,16 @@ def graph_of(crew: CrewDefinition, checkpointer: Any, granularity: str = "task",
     return current
 
 
-def _checked(
-    crew: CrewDefinition, lessons: TrainingData, checkpointer: Any, granularity: str, merged: bool
-) -> CrewGraph:
+def _checked(crew: CrewDefinition, lessons: TrainingData, checkpointer: Any, granularity: str) -> CrewGraph:
     """Check a crew, and compile it unless its graph is the same as that of a former run."""
     check_crew(crew)
     check_budgets(crew)
-    key: Hashable = (crew_graph_key(crew), crew_plan_key(crew), lessons, id(checkpointer), granularity, merged)
+    key: Hashable = (crew_graph_key(crew), crew_plan_key(crew), lessons, id(checkpointer), granularity)
     compiled: tuple[Graph, Sequence[TaskBinding], TaskBinding | None] | None = crew.derived.get(key)
     if compiled is None:
         tasks = _bind_with_lessons(crew, lessons)
         planning = planning_binding(crew, tasks)
-        form = Granularity(
-            granularity=_checked_granularity(granularity), stored=checkpointer is not False, merged=merged
-        )
+        form = Granularity(granularity=_checked_granularity(granularity), stored=checkpointer is not False)
         graph = crew_graph(crew, tasks, form, planning)
         compiled = metered(graph.compile(checkpointer=checkpointer), crew), tasks, planning
         crew.derived.put(key, compiled)

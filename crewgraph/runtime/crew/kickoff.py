@@ -10,10 +10,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import StateSnapshot
 
-from crewgraph.compiler.agent.external_tools import ExternalResourceCheck
+from crewgraph.compiler.agent.binding import ExternalResourceCheck
 from crewgraph.compiler.agent.knowledge import LoadKnowledge
 from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY, check_memories
-from crewgraph.compiler.crew.continuing import check_continues
+from crewgraph.compiler.crew.graph import check_continues
 from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.metered_graph import check_prices
 from crewgraph.compiler.crew.state import INPUTS
@@ -23,8 +23,8 @@ from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
 from crewgraph.core.operations import Program, Saving, UserCall, adrive, drive
+from crewgraph.core.pregel import began
 from crewgraph.core.resources import RunResources
-from crewgraph.core.saving import began
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, set_fields
@@ -55,7 +55,6 @@ from crewgraph.runtime.execution import (
     interruptible,
     interruption,
     is_resumable,
-    is_watched,
     resume_advice,
     with_run_config,
 )
@@ -160,7 +159,7 @@ def _start(
 ) -> Program[CrewOutput]:
     shown: PlainDict = {}
     try:
-        run, prepared = yield from _prepare(crew, inputs, options, resources, shown, is_streamed=audience is not None)
+        run, prepared = yield from _prepare(crew, inputs, options, resources, shown)
     except (GeneratorExit, GraphBubbleUp):
         raise
     except BaseException as error:  # listeners get a start event for every end event
@@ -185,8 +184,6 @@ def _prepare(
     options: RunOptions,
     resources: RunResources,
     shown: PlainDict,
-    *,
-    is_streamed: bool,
 ) -> "Program[tuple[CrewRun, dict[str, object]]]":
     """Return the run, and its inputs after the `before_kickoff` functions and hooks; only those become `shown`."""
     values, files = split_files(validate_inputs(inputs)) if inputs else ({}, None)
@@ -204,7 +201,6 @@ def _prepare(
         run_place(crew, options.thread_id, options.checkpointer),
         options.granularity,
         resources,
-        watched=is_streamed or len(crew.tasks) < 2 or is_watched(),  # one task has one step
     )
     if run.needs.placeholders and not has_inputs:
         names = ", ".join(f"{{{name}}}" for name in sorted(run.needs.placeholders))
@@ -340,15 +336,11 @@ def validate_inputs(inputs: object) -> PlainDict:
 class CrewRun:
     """A run before its start: the graph and where it is stored."""
 
-    def __init__(
-        self, crew: CrewDefinition, place: RunPlace, granularity: str, resources: RunResources, *, watched: bool = True
-    ) -> None:
+    def __init__(self, crew: CrewDefinition, place: RunPlace, granularity: str, resources: RunResources) -> None:
         self.crew, self.granularity, self.resources = crew, granularity, resources
-        self._merged = place.checkpointer is False and granularity == "task" and not watched
-        compiled = graph_of(crew, place.checkpointer, granularity, merged=self._merged)
+        compiled = graph_of(crew, place.checkpointer, granularity)
         self.place = place_to_ask(place, compiled.needs.asking) if compiled.needs.asking else place
         if self.place is not place:
-            self._merged = False
             place, compiled = self.place, graph_of(crew, self.place.checkpointer, granularity)
         self.graph, self.tasks, self.planning = compiled.graph, compiled.tasks, compiled.planning
         self.needs = compiled.needs
@@ -515,7 +507,6 @@ class CrewRun:
                 retention=retention,
                 channels=None if self.planning is None else [self.planning.slug, *self.graph.output_channels],
                 resources=self.resources,
-                merged=self._merged,
             )
             written = run.written
             return run

@@ -29,13 +29,12 @@ from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
 from crewgraph.compiler.flow.saving import backend_of_states, backends_of, load_state
 from crewgraph.compiler.flow.scheduler import GRACE
-from crewgraph.compiler.flow.single_node import WHOLE
 from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.core.cancellation import RunAbandoned
 from crewgraph.core.claims import CLAIM, ThreadClaim, holding_claim
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.operations import Program, Saving, adrive, drive
-from crewgraph.core.saving import began
+from crewgraph.core.pregel import began
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow, output_value
 from crewgraph.definitions.flow.flow import FlowDefinition
@@ -58,7 +57,7 @@ from crewgraph.runtime.execution import (
 )
 from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_failure_hooks, with_run_hooks
 from crewgraph.runtime.run_target import own_saver
-from crewgraph.runtime.runs.metadata import FLOW_GRANULARITY, FLOW_NAME, has_single_node
+from crewgraph.runtime.runs.metadata import FLOW_NAME
 from crewgraph.runtime.runs.retention import Retention
 from crewgraph.runtime.runs.storage import checkpointer_for, checkpointer_of_graph
 from crewgraph.schema import PlainDict
@@ -84,7 +83,6 @@ __all__ = [
     "rewind",
     "run_of",
     "run_or_resume_flow",
-    "state_of_enclosing_run",
     "stored_flow_result",
     "stored_values",
     "unknown_run",
@@ -93,29 +91,23 @@ __all__ = [
 
 
 _T = TypeVar("_T")
-_GRANULARITIES = ("method", "flow")
 
 
-def form_of(flow: "FlowDefinition | type[FlowDefinition]", granularity: str = "method") -> FlowForm:
-    """Return the form of a flow's class in a granularity, cached.
+def form_of(flow: "FlowDefinition | type[FlowDefinition]") -> FlowForm:
+    """Return the form of a flow's class, cached.
 
     Raises:
         DefinitionError: it has faults.
-        CompileError: there is no such granularity.
     """
-    if granularity not in _GRANULARITIES:
-        raise CompileError(
-            f'`granularity` is {granularity!r}; pass "method" (a node for each method) or "flow" (one node for all).'
-        )
     definition = flow.topology()
-    form: FlowForm | None = definition.derived.get(granularity)
+    form: FlowForm | None = definition.derived.get(FlowForm)
     if form is None:
         if definition.faults:
             raise DefinitionError("\n".join(definition.faults))
         for doubt in definition.warnings:
             warnings.warn(doubt, stacklevel=user_stacklevel())
-        form = FlowForm.of(definition, granularity)
-        definition.derived.put(granularity, form)
+        form = FlowForm.of(definition)
+        definition.derived.put(FlowForm, form)
     return form
 
 
@@ -202,7 +194,7 @@ def _run_or_resume(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> Prog
 
 
 def _begin_or_resume(graph: FlowGraph, run: FlowRun, flow_id: str) -> Program[Any]:
-    graph, values = yield from stored_values(graph, run, flow_id)
+    values = yield from stored_values(graph, run, flow_id)
     if values:
         return (yield from resume_flow_program(run.flow, flow_id, None, run.claim))
     run.inputs = dict((yield from run_entry_hooks(run.flow, run.inputs)))
@@ -262,22 +254,20 @@ def flow_questions(run: FlowRun, questions: Mapping[str, PlainDict]) -> PendingF
     )
 
 
-def compile_flow(
-    flow: "FlowDefinition", granularity: str | None = None, *, checkpointer: Any = None, **options: Any
-) -> FlowGraph:
+def compile_flow(flow: "FlowDefinition", *, checkpointer: Any = None, **options: Any) -> FlowGraph:
     """Compile a flow to a graph; see `Flow.compile`."""
-    return _graph_on(flow, checkpointer_of_graph(checkpointer), granularity, **options)
+    return _graph_on(flow, checkpointer_of_graph(checkpointer), **options)
 
 
-def _graph_on(flow: "FlowDefinition", saver: Any, granularity: str | None = None, **options: Any) -> FlowGraph:
+def _graph_on(flow: "FlowDefinition", saver: Any, **options: Any) -> FlowGraph:
     """Compile a flow to a graph with a checkpointer that is checked, or is that of a server around it."""
-    return form_of(flow, granularity or flow.granularity).graph(flow, checkpointer=saver, **options)
-
-
-def state_of_enclosing_run(flow: "FlowDefinition", default: Any) -> Any:
-    """Return the state of the enclosing run, if it is one of this flow."""
-    running = RUNNING.get()
-    return running.run.state if running is not None and running.run.flow is flow else default
+    granularity = options.pop("granularity", None) or flow.granularity
+    if granularity != "method":
+        raise CompileError(
+            f"`granularity` of flow `{flow.flow_name}` is {granularity!r}, but each method is a node: leave it out. For loops of "
+            'tens of thousands of rounds, set `keep_history = "latest"`, or write the loop inside one method.'
+        )
+    return form_of(flow).graph(flow, checkpointer=saver, **options)
 
 
 def _saver(flow: "FlowDefinition") -> object:
@@ -293,7 +283,7 @@ def load_flow_state(flow: "FlowDefinition", flow_id: str) -> bool:
     if saver is not None:
         graph = compile_flow(flow, checkpointer=saver)
         run = FlowRun(flow, graph.plan, None, {}, stored=True)
-        _, values = drive(stored_values(graph, run, flow_id))
+        values = drive(stored_values(graph, run, flow_id))
         if "progress" in values:
             run.read({**values, **(_saved_values(values) or {})})
         if values:
@@ -341,7 +331,7 @@ def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[
     flow, thread_id, extra = run.flow, str(inputs["id"]), run_extension(inputs)
     values: Mapping[str, object] = {}
     if run.stored:
-        graph, values = yield from stored_values(graph, run, thread_id)
+        values = yield from stored_values(graph, run, thread_id)
     if _is_open(values) and (extra is None or not extra.replaces(run, values)):
         return (yield from _continue(graph, run, thread_id, values))
     if "progress" in values:
@@ -402,7 +392,7 @@ def _run_in_method(flow: "FlowDefinition", inputs: Inputs, method: Running) -> P
     run.claim = method.run.claim
     values: Mapping[str, object] = {}
     if method.run.again:
-        graph, values = yield from stored_values(graph, run, thread_id)
+        values = yield from stored_values(graph, run, thread_id)
         yield from _check_continues(graph, run, thread_id, values)
     if _is_open(values):
         return (yield from execute_flow(graph, run, None, thread_id))
@@ -435,7 +425,7 @@ def resume_flow_program(
 
 def _resume(graph: FlowGraph, run: FlowRun, flow_id: str, feedback: object) -> Program[Any]:
     flow = run.flow
-    graph, values = yield from stored_values(graph, run, flow_id)
+    values = yield from stored_values(graph, run, flow_id)
     if not values:
         raise unknown_run(flow, flow_id)
     yield from _check_continues(graph, run, flow_id, values)
@@ -461,7 +451,7 @@ def stored_flow_result(flow: "FlowDefinition", flow_id: str) -> Program[Any]:
     """
     graph = compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    graph, values = yield from stored_values(graph, run, flow_id)
+    values = yield from stored_values(graph, run, flow_id)
     if not values:
         raise unknown_run(flow, flow_id)
     if questions := values.get("parked"):
@@ -497,12 +487,11 @@ def unknown_run(flow: "FlowDefinition", flow_id: str) -> UnknownRun:
 
 def metadata_of(graph: FlowGraph) -> dict[str, object]:
     """Return the metadata in the checkpoints of a graph."""
-    # Always both: a nested run would inherit missing keys from the enclosing run.
-    return {FLOW_NAME: graph.flow.flow_name, FLOW_GRANULARITY: graph.granularity}
+    return {FLOW_NAME: graph.flow.flow_name}
 
 
-def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tuple[FlowGraph, GraphState]]:
-    """Return the stored state of a thread, and the flow's graph in the granularity it was stored with."""
+def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[GraphState]:
+    """Return the stored state of a thread."""
     state = yield ReadState(graph, _config(graph, run, thread_id))
     metadata: Mapping[str, object] = state.metadata or {}
     name = metadata.get(FLOW_NAME, graph.flow.flow_name)
@@ -510,12 +499,8 @@ def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[tup
         raise RunError(
             f"`{thread_id}` is an unfinished run of flow `{name}`, which flow `{graph.flow.flow_name}` cannot resume"
         )
-    granularity = "flow" if has_single_node(state.metadata) else "method"
-    if state.values and granularity != graph.granularity:
-        graph = _graph_on(run.flow, graph.checkpointer, granularity)
-        state = yield ReadState(graph, _config(graph, run, thread_id))
     values: GraphState = state.values or {}
-    return graph, values
+    return values
 
 
 def _check_continues(
@@ -591,7 +576,7 @@ def _execute(
     run.thread_id, run.saver = thread_id, graph.checkpointer
     around = var_child_runnable_config.get()
     run.is_in_node = around is not None and RUNNING.get() is None and is_node(around)
-    retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, graph)
+    retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, of_flow=True)
     if is_resumed:  # left by an earlier process
         yield retention.trim(shrink=False)
     config = _config(graph, run, thread_id)
@@ -628,7 +613,7 @@ def _execute(
 def _without_machinery(error: BaseException) -> BaseException:
     """Remove the notes of an exception that name nodes other than methods."""
     if notes := getattr(error, "__notes__", None):
-        notes[:] = [note for note in notes if f"name '{WAIT}'" not in note and f"name '{WHOLE}'" not in note]
+        notes[:] = [note for note in notes if f"name '{WAIT}'" not in note]
     return error
 
 
@@ -686,7 +671,7 @@ def waiting_flow_runs(flow: "FlowDefinition", flow_id: str) -> PendingFlow:
     if saver is not None and not is_answered:
         graph = compile_flow(flow, checkpointer=saver)
         run = FlowRun(flow, graph.plan, None, {}, stored=True)
-        _, values = drive(stored_values(graph, run, flow_id))
+        values = drive(stored_values(graph, run, flow_id))
         if values.get("parked"):
             run.read(values)
             return flow_questions(run, values["parked"])

@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate
 from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.compiler.flow.single_node import with_journal
 from crewgraph.core.claims import CLAIM
-from crewgraph.core.journal import Record, appended_in
 from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
 from crewgraph.core.past import checkpoint_id_of, lineage
 from crewgraph.definitions.flow.flow import FlowDefinition
@@ -21,7 +18,6 @@ from crewgraph.errors import RunError
 from crewgraph.runtime.execution import interruptible
 from crewgraph.runtime.flow.kickoff import claimed_run, compile_flow, execute_flow, metadata_of, unknown_run
 from crewgraph.runtime.run_target import own_saver
-from crewgraph.runtime.runs.metadata import has_single_node
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.text import storable_id
 
@@ -74,52 +70,22 @@ def flow_steps(flow: "FlowDefinition[Any]", flow_id: str | None) -> Program[Flow
     if not states:
         raise unknown_run(flow, thread_id)
     run = FlowRun(flow, graph.plan, flow.state, {}, stored=True)
-    moments: list[_Moment] = []
-    past = lineage(states)
-    for state, following in zip_longest(past, past[1:]):
-        moments.append(_Moment(state, 0, state.values))
-        if has_single_node(state.metadata):
-            checkpoint = yield Saving(graph.checkpointer, "get_tuple", state.config)
-            until = _progress_marker(following.values) if following else None
-            moments += _moments_after(graph, moments[-1], appended_in(checkpoint.pending_writes or ()), until)
-    return FlowSteps(_steps(run, thread_id, moments))
-
-
-class _Moment(NamedTuple):
-    """A checkpoint with the state of the graph after some of the executions journaled since."""
-
-    snapshot: Any
-    journaled: int
-    values: GraphState
+    return FlowSteps(_flow_steps(run, thread_id, lineage(states)))
 
 
 def _method(execution: str) -> str:
     return execution.rpartition("#")[0]
 
 
-def _progress_marker(values: GraphState) -> tuple[str | None] | None:
-    """Return the execution that completed last, as a comparable marker of progress."""
-    progress = values.get("progress")
-    return None if progress is None else (progress["last"],)
-
-
-def _moments_after(graph: FlowGraph, moment: _Moment, records: Sequence[Record], until: object) -> Iterator[_Moment]:
-    """Yield the moments journaled after a checkpoint, up to where the next one, possibly a fork's, continues."""
-    for number, record in enumerate(records, 1):
-        if _progress_marker(moment.values) == until:
-            return
-        moment = _Moment(moment.snapshot, number, with_journal(graph.plan, moment.values, [record]))
-        yield moment
-
-
-def _steps(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator[FlowStep]:
-    number, last, previous = 0, None, dict[str, Execution]()
-    for state, journaled, values in moments:
-        marker, progress = _progress_marker(values), values.get("progress")
-        if progress is None or marker == last:
+def _flow_steps(run: FlowRun, thread_id: str, states: Sequence[Any]) -> Iterator[FlowStep]:
+    number, last, previous = 0, (), dict[str, Execution]()
+    for state in states:
+        values: GraphState = state.values
+        progress = values.get("progress")
+        if progress is None or (progress["last"],) == last:
             continue  # a step in which an execution began and none completed
-        last = marker
         done, inflight = progress["last"], progress["inflight"]
+        last = (done,)
         ended = [entry for name, entry in previous.items() if name not in inflight and name != done]
         previous = inflight
         methods = [entry["method"] for entry in ended] + ([] if done is None else [_method(done)])
@@ -127,7 +93,6 @@ def _steps(run: FlowRun, thread_id: str, moments: Sequence[_Moment]) -> Iterator
             number=number,
             flow_id=thread_id,
             checkpoint_id=checkpoint_id_of(state.config),
-            journaled=journaled,
             completed=None if done is None else _method(done),
             output=None if done is None else run.revived(progress["results"].get(done)),
             methods=tuple(methods),
@@ -146,10 +111,10 @@ def fork_program(flow: "FlowDefinition[Any]", step: FlowStep, state: Mapping[str
     """
     graph = _graph(flow)
     run = FlowRun(flow, graph.plan, None, {}, stored=True)
-    return (yield from claimed_run(run, graph.checkpointer, step.flow_id, lambda: _fork(graph, run, step, state)))
+    return (yield from claimed_run(run, graph.checkpointer, step.flow_id, lambda: _forked_run(graph, run, step, state)))
 
 
-def _fork(graph: FlowGraph, run: FlowRun, step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:
+def _forked_run(graph: FlowGraph, run: FlowRun, step: FlowStep, state: Mapping[str, object] | None) -> Program[Any]:
     flow = run.flow
     place = {"thread_id": step.flow_id, "checkpoint_id": step.checkpoint_id, "checkpoint_ns": "", CLAIM: run.claim}
     config: Any = {"configurable": place}
@@ -157,16 +122,12 @@ def _fork(graph: FlowGraph, run: FlowRun, step: FlowStep, state: Mapping[str, ob
     if checkpoint is None:
         raise RunError(f"step {step.number} of run `{step.flow_id}` of flow `{flow.flow_name}` is no longer stored")
     values: GraphUpdate = {}
-    if has_single_node(checkpoint.metadata):
-        graph = compile_flow(flow, "flow", checkpointer=graph.checkpointer)
-        records = appended_in(checkpoint.pending_writes or ())
-        values = with_journal(graph.plan, checkpoint.checkpoint["channel_values"], records[: step.journaled])
     place_of_step = {"thread_id": step.flow_id, "checkpoint_ns": "", "checkpoint_id": step.checkpoint_id}
-    progress = {**checkpoint.checkpoint["channel_values"], **values}["progress"]
-    yield from check_flow_continues(run, graph.checkpointer, place_of_step, progress, journaled=step.journaled)
+    progress = checkpoint.checkpoint["channel_values"]["progress"]
+    yield from check_flow_continues(run, graph.checkpointer, place_of_step, progress)
     if state:
         with_inputs(flow.restored_state(step.state), state, flow.flow_name)  # raises if they do not fit
-        values["state"] = {**values.get("state", {}), **run.recorded(state)}
+        values["state"] = run.recorded(state)
     config["metadata"] = metadata_of(graph)
     edited = yield Saving(graph, "update_state", config, values)
     return (yield from execute_flow(graph, run, None, step.flow_id, edited["configurable"]))

@@ -12,7 +12,7 @@ from langgraph.types import Interrupt
 
 from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.claims import ClaimKeeper
-from crewgraph.core.journal import CHANNEL, appended_in
+from crewgraph.core.journal import CHANNEL
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program, Saving, adrive, drive, require_async_methods
 from crewgraph.core.pregel import ERROR, has_next, leads_on
@@ -21,7 +21,7 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.pending import CrewQuestion, RunFilter, RunInfo, RunStatus
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import UnknownRun
-from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels, has_single_node
+from crewgraph.runtime.runs.metadata import CREW_NAME, FLOW_NAME, crew_labels
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, StoredRun
 from crewgraph.schema import PlainDict, PlainMapping
@@ -31,7 +31,6 @@ from crewgraph.storage.claims.keepers import claim_keeper
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.algebra import GraphState
-    from crewgraph.compiler.flow.plan import TriggerPlan
     from crewgraph.definitions.flow.feedback import PendingFlow, Question
     from crewgraph.definitions.flow.flow import FlowDefinition
 
@@ -154,8 +153,6 @@ async def acrew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: 
 def all_runs(saver: object, run_filter: RunFilter, kind: str | None = None) -> list[RunInfo]:
     """Return the runs of all crews and flows, read without their definitions, most recently written first.
 
-    For a flow with a single node for all methods, the info is as of its latest checkpoint; the journal is not read.
-
     Args:
         saver: the checkpointer; None returns an empty list.
         run_filter: which runs to return.
@@ -167,22 +164,17 @@ def all_runs(saver: object, run_filter: RunFilter, kind: str | None = None) -> l
     return drive(_read(saver, query))
 
 
-def run_of_thread(saver: Any, thread_id: str, flow: "FlowDefinition | None" = None) -> Program[RunInfo | None]:
+def run_of_thread(saver: Any, thread_id: str) -> Program[RunInfo | None]:
     """Return the run that is stored under a name; None if there is none.
 
     Args:
         saver: the checkpointer.
         thread_id: the name.
-        flow: the flow, without which a run with a single node for all methods is shown as of its latest checkpoint.
     """
     stored = yield Saving(saver, "get_tuple", {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
     if stored is None:
         return None
     latest = LatestCheckpoint(stored, None, StoredRun(stored).created_at.timestamp())
-    if flow is not None and FLOW_NAME in stored.metadata:
-        from crewgraph.compiler.flow.plan import TriggerPlan
-
-        return _flow_info(TriggerPlan(flow.topology()), latest)
     return _info_of_any(None, latest)
 
 
@@ -197,10 +189,7 @@ async def apending(flow: "FlowDefinition | type[FlowDefinition]") -> "list[Pendi
 
 
 def pending_runs(saver: object) -> list[RunInfo]:
-    """Return all runs in a checkpointer that wait for an answer, except nested ones, most recently written first.
-
-    For a flow with a single node for all methods it reports only the questions of its first pause; `pending` reports all.
-    """
+    """Return all runs in a checkpointer that wait for an answer, except nested ones, most recently written first."""
     query = _Query(
         labels={},
         to_info=_info_of_either,
@@ -212,7 +201,7 @@ def pending_runs(saver: object) -> list[RunInfo]:
 
 def _info_of_either(latest: LatestCheckpoint) -> RunInfo:
     if FLOW_NAME in latest.checkpoint.metadata:
-        return _flow_info(None, latest)
+        return _flow_info(latest)
     return _crew_info({}, latest)
 
 
@@ -224,11 +213,9 @@ def _pending_flow(run: RunInfo) -> "PendingFlow":
 
 def _list_flow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: RunFilter) -> Program[list[RunInfo]]:
     flow_class, name = flow if isinstance(flow, type) else type(flow), flow.name
-    from crewgraph.compiler.flow.plan import TriggerPlan
-
     query = _Query(
         labels={FLOW_NAME: name if isinstance(name, str) else flow_class.__name__},
-        to_info=partial(_flow_info, TriggerPlan(flow.topology())),
+        to_info=_flow_info,
         run_filter=run_filter,
         reads_channel=_FLOW_CHANNELS.__contains__,
     )
@@ -279,17 +266,13 @@ def _is_status_channel(channel: str) -> bool:
 def _info_of_any(kind: str | None, latest: LatestCheckpoint) -> RunInfo | None:
     metadata: Mapping[str, object] = latest.checkpoint.metadata
     if FLOW_NAME in metadata:
-        return _flow_info(None, latest) if kind != "crew" else None
+        return _flow_info(latest) if kind != "crew" else None
     return _crew_info({}, latest) if CREW_NAME in metadata and kind != "flow" else None
 
 
-def _flow_info(plan: "TriggerPlan | None", latest: LatestCheckpoint) -> RunInfo:
+def _flow_info(latest: LatestCheckpoint) -> RunInfo:
     stored, writes = latest.checkpoint, latest.checkpoint.pending_writes or ()
     values: GraphState = stored.checkpoint["channel_values"]
-    if plan is not None and _PROGRESS in values and has_single_node(stored.metadata):
-        from crewgraph.compiler.flow.single_node import with_journal
-
-        values = with_journal(plan, values, appended_in(writes))
     # Without progress only the inputs are stored, and no method has begun.
     progress: PlainMapping = values.get(_PROGRESS) or {"inflight": True, "last": None}
     parked: Mapping[str, PlainDict] = values.get(_PARKED) or {}

@@ -10,11 +10,9 @@ __all__ = [
     "CREW_GRANULARITY",
     "CREW_NAME",
     "CREW_TASKS",
-    "FLOW_GRANULARITY",
     "FLOW_NAME",
     "FORKED_FROM",
     "crew_labels",
-    "has_single_node",
     "stored_crew_name",
     "without_labels",
 ]
@@ -22,9 +20,6 @@ __all__ = [
 
 FLOW_NAME = "flow_name"
 """The flow's name."""
-
-FLOW_GRANULARITY = "granularity"
-"""The kind of node in the flow's graph: "method" or "flow"."""
 
 CREW_NAME = "crew_name"
 """The crew's name."""
@@ -59,12 +54,7 @@ def stored_crew_name(name: str | None) -> str:
     return "crew" if name is None or name in _NAMELESS else name
 
 
-def has_single_node(metadata: Mapping[str, object] | None) -> bool:
-    """Return whether the checkpoint is of a flow's graph with a single node for all methods."""
-    return (metadata or {}).get(FLOW_GRANULARITY) == "flow"
-
-
 def without_labels(metadata: Mapping[str, object]) -> dict[str, object]:
     """Return metadata without the keys that identify a run, for use by a nested run."""
-    own = (FLOW_NAME, FLOW_GRANULARITY, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, *_NODE_LABELS)
+    own = (FLOW_NAME, CREW_NAME, CREW_TASKS, CREW_GRANULARITY, FORKED_FROM, *_NODE_LABELS)
     return {name: value for name, value in metadata.items() if name not in own}

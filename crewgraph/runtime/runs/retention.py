@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.core.journal import appended_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
 from crewgraph.definitions.crew.process import max_stored_checkpoints
@@ -14,17 +13,13 @@ from crewgraph.deprecations import user_stacklevel
 
 if TYPE_CHECKING:
     from crewgraph.compiler.flow.algebra import GraphState
-    from crewgraph.compiler.flow.graph import FlowGraph
-    from crewgraph.compiler.flow.plan import TriggerPlan
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = ["Retention", "Trim"]
 
 
 _TRIM_INTERVAL = 64
-"""The number of steps between two trims; larger if more checkpoints are kept, so that the cost per step is constant.
-
-In a flow with a single node for all methods, a step is up to a thousand executions, so every step trims."""
+"""The number of steps between two trims; larger if more checkpoints are kept, so that the cost per step is constant."""
 
 
 class Retention:
@@ -35,18 +30,17 @@ class Retention:
         owner: the crew or flow, for messages.
         saver: the checkpointer; None if the run is not stored or its thread belongs to another run.
         thread_id: the run's thread.
-        flow: the flow's graph; None for a crew, which has no nested threads.
+        of_flow: whether the run is a flow's, which may have nested threads.
 
     Raises:
         DefinitionError: `keep_history` is invalid.
     """
 
     def __init__(
-        self, keep_history: object, owner: str, saver: Any, thread_id: str | None, flow: "FlowGraph | None" = None
+        self, keep_history: object, owner: str, saver: Any, thread_id: str | None, *, of_flow: bool = False
     ) -> None:
         count = max_stored_checkpoints(keep_history, owner)
-        self._saver, self._thread_id, self._flow, self._steps = saver, thread_id, flow, 0
-        self._every = 1 if flow is not None and flow.is_single_node else _TRIM_INTERVAL
+        self._saver, self._thread_id, self._of_flow, self._steps = saver, thread_id, of_flow, 0
         self._count = (
             count if saver is not None and thread_id is not None and _is_supported(saver, count, owner) else None
         )
@@ -57,7 +51,7 @@ class Retention:
 
     def due(self) -> "Trim | None":
         """Return the removal to run now; None after most steps."""
-        if self._count is None or self._steps < max(self._every, self._count):
+        if self._count is None or self._steps < max(_TRIM_INTERVAL, self._count):
             return None
         return self.trim(shrink=False)
 
@@ -68,7 +62,7 @@ class Retention:
             shrink: whether to return free pages to the disk; else later steps reuse them.
         """
         self._steps = 0
-        return Trim(self._saver, self._thread_id or "", self._count, self._flow, shrink=shrink)
+        return Trim(self._saver, self._thread_id or "", self._count, of_flow=self._of_flow, shrink=shrink)
 
 
 class Trim(Operation):
@@ -78,10 +72,9 @@ class Trim(Operation):
     the process dies meanwhile, some older checkpoints remain and nothing else is lost.
     """
 
-    def __init__(
-        self, saver: Any, thread_id: str, count: int | None, flow: "FlowGraph | None", *, shrink: bool
-    ) -> None:
-        self.saver, self.thread_id, self.count, self.flow, self.shrink = saver, thread_id, count, flow, shrink
+    def __init__(self, saver: Any, thread_id: str, count: int | None, *, of_flow: bool, shrink: bool) -> None:
+        self.saver, self.thread_id, self.count = saver, thread_id, count
+        self.of_flow, self.shrink = of_flow, shrink
 
     def run(self) -> None:
         if self.count is None:
@@ -105,13 +98,13 @@ class Trim(Operation):
 
     def _trim(self, saver: "SqliteCheckpointer", count: int) -> None:
         saver.prune([self.thread_id], count=count, shrink=self.shrink)
-        if self.flow is not None:
-            self._trim_inside(saver, self.flow.plan)
+        if self.of_flow:
+            self._trim_inside(saver)
 
-    def _trim_inside(self, saver: "SqliteCheckpointer", plan: "TriggerPlan") -> None:
+    def _trim_inside(self, saver: "SqliteCheckpointer") -> None:
         inside = [thread_id for thread_id in saver.threads(f"{self.thread_id}/") if self._is_inside(thread_id)]
         if inside:
-            needed = tuple(self._needed(saver, plan))
+            needed = tuple(self._needed(saver))
             done = [thread_id for thread_id in inside if not thread_id.startswith(needed)]
             saver.prune(done, strategy="delete", shrink=self.shrink)
 
@@ -122,16 +115,15 @@ class Trim(Operation):
         parent = enclosing_thread(thread_id)
         return parent is not None and (parent == self.thread_id or self._is_inside(parent))
 
-    def _needed(self, saver: "SqliteCheckpointer", plan: "TriggerPlan") -> Iterator[str]:
+    def _needed(self, saver: "SqliteCheckpointer") -> Iterator[str]:
         """Yield the name prefixes of the threads that continuing from a remaining checkpoint may need."""
         from crewgraph.compiler.flow.completion import threads_of
-        from crewgraph.compiler.flow.single_node import with_journal
 
         for stored in saver.list({"configurable": {"thread_id": self.thread_id, "checkpoint_ns": ""}}):
             values: GraphState = stored.checkpoint["channel_values"]
             if "progress" in values:
-                progress = with_journal(plan, values, appended_in(stored.pending_writes or ()))["progress"]
-                for execution in {**values["progress"]["inflight"], **progress["inflight"]}:
+                progress = values["progress"]
+                for execution in progress["inflight"]:
                     yield threads_of(self.thread_id, progress["run"], execution)
 
 

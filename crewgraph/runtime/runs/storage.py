@@ -57,12 +57,12 @@ def checkpointer_for(*candidates: object) -> "BaseCheckpointSaver[Any] | None":
         return default_checkpointer()
     if not isinstance(checkpointer, BaseCheckpointSaver):
         raise TypeError(
-            f"{_named(checkpointer)} Give a LangGraph checkpointer, False to store nothing, or None for the default database."
+            f"{_as_given(checkpointer)} Give a LangGraph checkpointer, False to store nothing, or None for the default database."
         )
     return strictly_reading(checkpointer)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _named(value: object) -> str:
+def _as_given(value: object) -> str:
     """Return a sentence on what was given for a checkpointer, and for known mistakes on what to write."""
     if isinstance(value, type):
         return f"`checkpointer` is the class `{value.__name__}`: write `{value.__name__}(...)`."

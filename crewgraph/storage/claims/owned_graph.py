@@ -13,10 +13,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot, StateUpdate
 
-from crewgraph.core.checkpoint_ids import move_past
 from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
 from crewgraph.core.operations import Program, Saving, adrive, drive
-from crewgraph.core.pregel import LENT_SAVER, OWN_KEY, Start, address_of_start, start_of
+from crewgraph.core.pregel import LENT_SAVER, OWN_KEY, Start, address_of_start, move_past, start_of
 from crewgraph.errors import MissingThread
 from crewgraph.formats import FORMAT, FORMAT_KEY, check_format
 from crewgraph.schema import PlainDict, PlainMapping

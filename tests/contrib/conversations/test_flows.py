@@ -32,8 +32,6 @@ from crewgraph.flow import (
     start,
 )
 
-pytestmark = pytest.mark.usefixtures("granularity")
-
 
 def said(flow: Any) -> list[tuple[str, Any]]:
     return [(message["role"], message["content"]) for message in flow.conversation_messages]

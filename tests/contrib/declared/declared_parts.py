@@ -123,7 +123,6 @@ desk = ScriptedLLM(answered)
 def main() -> None:
     mode, path = sys.argv[1:]
     flow = Flow.from_declaration(path=path)
-    flow.granularity = "flow" if os.environ.get("GRANULARITY") == "flow" else "method"
     print(flow.kickoff(id="trip") if mode == "sync" else asyncio.run(flow.akickoff(id="trip")))
 
 

@@ -27,8 +27,6 @@ from crewgraph.storage.checkpoints import SqliteCheckpointer
 from . import declared_parts
 from .declared_parts import Book, Harbor, Verdict, happened
 
-pytestmark = pytest.mark.usefixtures("granularity")
-
 HERE = declared_parts.__name__
 ROOT = Path(__file__).parents[3]
 SAILOR = {"role": "sailor", "goal": "g", "backstory": "b", "settings": {"llm": {"python": f"{HERE}.desk"}}}
@@ -243,7 +241,7 @@ def test_a_killed_run_of_a_file_continues_where_it_stopped(tmp_path: Path, mode_
 def run_program(folder: Path, mode: str, point: str) -> tuple[int, str]:
     own = {"LEDGER": str(folder / "ledger"), "DIE": point, "CREWGRAPH_STORAGE_DIR": str(folder)}
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    env = {**os.environ, **own, "PYTHONPATH": path, "GRANULARITY": Flow.granularity}
+    env = {**os.environ, **own, "PYTHONPATH": path}
     command = [sys.executable, "-W", "ignore", "-m", HERE, mode, str(folder / "trip.json")]
     ran = processes.run(command, capture_output=True, text=True, timeout=250, env=env, cwd=ROOT / "tests")
     return ran.returncode, ran.stdout.strip() or ran.stderr

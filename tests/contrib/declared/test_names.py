@@ -16,8 +16,6 @@ from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow
 
-pytestmark = pytest.mark.usefixtures("granularity")
-
 FILE = "name: Trip\nmethods: {go: {start: true, do: {ref: 'ferry_words:said'}}}\n"
 
 

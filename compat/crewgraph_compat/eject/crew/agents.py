@@ -9,8 +9,7 @@ from pydantic import BaseModel
 from crewgraph.compiler.agent.binding import AgentBinding, bind_agent
 from crewgraph.compiler.agent.cached_tool import CachedTool, with_cache
 from crewgraph.compiler.crew.manager import colleagues
-from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task
-from crewgraph.compiler.task.lessons import training_data_of
+from crewgraph.compiler.task.binding import TaskBinding, bind_delegated_task, training_data_of
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 from crewgraph.definitions.crew.crew import CrewDefinition

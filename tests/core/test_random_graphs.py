@@ -1,11 +1,7 @@
-"""Random graphs run with LangGraph's supersteps and with crewgraph's replacements: the same streams, errors and rows."""
+"""Random graphs run with LangGraph's loop and with the one that saves inline: the same streams, errors and rows."""
 
-import gc
 import operator
-import sys
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from types import FrameType, FunctionType
 from typing import Annotated, Any, TypedDict, cast
 
 import pytest
@@ -14,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
-from langgraph._internal import _constants
 from langgraph.channels.any_value import AnyValue
 from langgraph.channels.delta import DeltaChannel
 from langgraph.channels.topic import Topic
@@ -23,13 +18,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.errors import GraphRecursionError, InvalidUpdateError, ParentCommand
 from langgraph.func import task
-from langgraph.graph import END, START, StateGraph
-from langgraph.pregel import Pregel, _loop, _runner
+from langgraph.graph import START, StateGraph
+from langgraph.pregel import Pregel, _loop
 from langgraph.runtime import Runtime
 from langgraph.types import Command, RetryPolicy, Send, interrupt
 from modes import Mode
 
-from crewgraph.core import saving, supersteps
+from crewgraph.core.pregel import InlineGraph
+from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 
 def _joined(before: list[str], writes: Sequence[list[str]]) -> list[str]:
@@ -126,7 +122,7 @@ def _to(names: list[str]) -> Callable[[State], list[str]]:
     return lambda _: names
 
 
-def _compiled(drawn: Drawn, saver: Any, *, light: bool) -> Any:
+def _compiled(drawn: Drawn, saver: Any, *, inline: bool) -> Any:
     layers, joins, routed = drawn
     builder: Any = StateGraph(State)
     retry = RetryPolicy(initial_interval=0.001, jitter=False, retry_on=ConnectionError)
@@ -152,7 +148,7 @@ def _compiled(drawn: Drawn, saver: Any, *, light: bool) -> Any:
     builder.add_node("last", _at_last, defer=True)
     builder.add_edge(before, "last")
     graph = builder.compile(checkpointer=saver)
-    return saving.InlineGraph(**vars(graph)) if light else graph
+    return InlineGraph(**vars(graph)) if inline else graph
 
 
 def _streamed(mode: Mode, graph: Any, modes: Sequence[str], **options: Any) -> list[str]:
@@ -191,7 +187,8 @@ def _without_ids(part: Any) -> str:
 @given(drawn=_graphs)
 def test_drawn_graphs_stream_and_store_what_langgraph_streams_and_stores(drawn: Drawn, stored: bool):
     for mode in (Mode("sync"), Mode("async")):
-        ours, theirs = (_compiled(drawn, InMemorySaver() if stored else None, light=light) for light in (True, False))
+        ours = _compiled(drawn, SqliteCheckpointer(":memory:") if stored else None, inline=True)
+        theirs = _compiled(drawn, InMemorySaver() if stored else None, inline=False)
         options = {"durability": "sync"} if stored else {}
         modes = ("updates", "values", "custom")
         assert _streamed(mode, ours, modes, **options) == _streamed(mode, theirs, modes, **options)
@@ -214,53 +211,6 @@ def _steps(graph: Any) -> list[Any]:
 CHAIN: Drawn = ((("plain",), ("writes a word",), ("plain",)), False, False)
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
-    """Whether each run that began has handed its input on by itself."""
-    reported: list[bool] = []
-    hand_on = supersteps.LeanLoop.apply_input
-
-    def recorded(loop: supersteps.LeanLoop) -> bool:
-        reported.append(hand_on(loop))
-        return reported[-1]
-
-    monkeypatch.setattr(supersteps.LeanLoop, "apply_input", recorded)
-    yield reported
-
-
-def test_the_input_is_passed_on_without_a_step_of_its_own(mode: Mode, started: list[bool]):
-    _streamed(mode, _compiled(CHAIN, InMemorySaver(), light=True), ["updates"], durability="sync")
-    _streamed(mode, _compiled(CHAIN, None, light=True), ["updates"])
-    assert started == [True] * 4
-
-
-@pytest.mark.parametrize("watching", ["debug", "tasks", "checkpoints"])
-def test_who_watches_steps_sees_that_of_the_input(watching: str, mode: Mode, started: list[bool]):
-    shown = [
-        mode.stream(
-            _compiled(CHAIN, InMemorySaver(), light=light),
-            {"seen": []},
-            {"configurable": {"thread_id": "t"}},
-            stream_mode=watching,
-        )
-        for light in (True, False)
-    ]
-    assert started == [False]
-    assert len(shown[0]) == len(shown[1])
-
-
-def test_a_router_at_the_start_takes_the_input_in_a_step_of_its_own(mode: Mode, started: list[bool]):
-    _streamed(mode, _compiled((CHAIN[0], False, True), None, light=True), ["updates"])
-    assert started == [False, False]
-
-
-def test_an_input_that_does_not_fit_is_refused_as_langgraph_refuses_it(mode: Mode):
-    for light in (True, False):
-        with pytest.raises(InvalidUpdateError, match="Expected dict, got text") as refused:
-            mode.invoke(_compiled(CHAIN, None, light=light), "text")
-        assert "During task with name '__start__'" in refused.value.__notes__[0]
-
-
 def test_a_command_to_the_graph_around_it_leaves_a_node(mode: Mode):
     def leave(state: State) -> Any:
         raise ParentCommand(Command(graph=Command.PARENT, goto="after", update={"seen": ["left"]}))
@@ -268,43 +218,13 @@ def test_a_command_to_the_graph_around_it_leaves_a_node(mode: Mode):
     inner: Any = StateGraph(State)
     inner.add_node("leave", leave)
     inner.add_edge(START, "leave")
-    light = saving.InlineGraph(**vars(inner.compile()))
+    within = InlineGraph(**vars(inner.compile()))
     outer: Any = StateGraph(State)
-    outer.add_node("inner", light)
+    outer.add_node("inner", within)
     outer.add_node("after", _at_last)
     outer.add_edge(START, "inner")
-    graph = saving.InlineGraph(**vars(outer.compile()))
+    graph = InlineGraph(**vars(outer.compile()))
     assert mode.invoke(graph, {"seen": []})["seen"] == ["left", "last"]
-
-
-def test_an_error_of_a_node_holds_no_frame_that_holds_it(mode: Mode):
-    class Held:
-        pass
-
-    left: list[weakref.ref[Held]] = []
-
-    def fail(state: State) -> State:
-        held = Held()
-        left.append(weakref.ref(held))
-        raise ValueError("does not work")
-
-    builder: Any = StateGraph(State)
-    builder.add_node("fail", fail)
-    builder.add_edge(START, "fail")
-    graph = saving.InlineGraph(**vars(builder.compile()))
-    plain = builder.compile()
-
-    def alive(graph: Any) -> bool:
-        gc.collect()
-        gc.disable()
-        try:
-            with pytest.raises(ValueError, match="does not work"):
-                mode.invoke(graph, {"seen": []})
-            return left.pop()() is not None
-        finally:
-            gc.enable()
-
-    assert alive(graph) == alive(plain)
 
 
 def test_callbacks_see_the_runs_that_they_see_with_langgraphs_own(mode: Mode):
@@ -316,70 +236,13 @@ def test_callbacks_see_the_runs_that_they_see_with_langgraphs_own(mode: Mode):
             self.names.append(str(kwargs.get("name")))
 
     seen: list[list[str]] = []
-    for light in (True, False):
+    for inline in (True, False):
         handler = Runs()
-        mode.invoke(_compiled(CHAIN, None, light=light), {"seen": []}, {"callbacks": [handler]})
+        mode.invoke(_compiled(CHAIN, None, inline=inline), {"seen": []}, {"callbacks": [handler]})
         seen.append(handler.names)
     assert seen[0] == seen[1]
 
 
-def _writing(name: str) -> Callable[[Any], dict[str, str]]:
-    return lambda _: {name: "done"}
-
-
-@pytest.mark.parametrize(
-    ("caller", "method"),
-    [("apply_writes", "is_available"), ("create_checkpoint", "checkpoint")],
-    ids=["to apply writes", "for a checkpoint"],
-)
-def test_a_step_does_not_look_at_channels_that_it_cannot_change(caller: str, method: str):
-    def looks(nodes: int, *, light: bool) -> float:
-        """How many channels are looked at for a step, by LangGraph's function or what stands in its place."""
-        names = [f"n{number}" for number in range(nodes)]
-        builder: Any = StateGraph(cast("Any", TypedDict)("Wide", dict.fromkeys(names, str)))
-        for name, following in zip(names, [*names[1:], END], strict=True):
-            builder.add_node(name, _writing(name))
-            builder.add_edge(name, following)
-        builder.add_edge(START, names[0])
-        compiled = builder.compile(checkpointer=InMemorySaver())
-        graph: Any = saving.InlineGraph(**vars(compiled)) if light else compiled
-        looked = 0
-
-        def count(frame: FrameType, event: str, _: object) -> None:
-            nonlocal looked
-            called_by = frame.f_back
-            if event == "call" and called_by is not None and called_by.f_code.co_name in (caller, "checkpoint"):
-                looked += frame.f_code.co_name == method
-
-        sys.setprofile(count)
-        try:
-            graph.invoke({"n0": ""}, {"recursion_limit": 1000, "configurable": {"thread_id": "wide"}})
-        finally:
-            sys.setprofile(None)
-        return looked / nodes
-
-    assert looks(200, light=True) < 10 < 150 < looks(200, light=False)
-
-
-def test_the_installed_langgraph_is_as_expected():
-    assert supersteps.supports_comparison
-    assert supersteps.supports_direct_input
-    assert supersteps.supports_single_attempts
-    assert supersteps.supports_step_channels
-    assert supersteps.supports_unsaved_steps
-    assert supersteps.supports_value_reuse
-    assert {name: getattr(supersteps, name) for name in ("_PULL", "_RUNTIME", "_SEND")} == {
-        "_PULL": _constants.PULL,
-        "_RUNTIME": _constants.CONFIG_KEY_RUNTIME,
-        "_SEND": _constants.CONFIG_KEY_SEND,
-    }
-
-
 def test_langgraphs_own_methods_are_untouched():
-    own: list[FunctionType] = [
-        _loop.PregelLoop.after_tick,
-        _runner.PregelRunner.tick,
-        _runner.PregelRunner.atick,
-        cast("Any", Pregel).stream,
-    ]
-    assert [method.__globals__ is vars(sys.modules[method.__module__]) for method in own] == [True] * 4
+    assert cast("Any", Pregel).stream.__globals__["SyncPregelLoop"] is _loop.SyncPregelLoop
+    assert cast("Any", Pregel).astream.__globals__["AsyncPregelLoop"] is _loop.AsyncPregelLoop
