@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -9,7 +9,7 @@ from types import FrameType, FunctionType
 from typing import Annotated, Any, TypedDict, cast
 
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.callbacks import BaseCallbackHandler

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from extent import CREW_MODES
+from combinations import CREW_MODES
 from langchain_core.documents import Document
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode

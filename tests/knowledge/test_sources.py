@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

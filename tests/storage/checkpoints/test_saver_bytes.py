@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from extent import of
+from combinations import of
 from langgraph.checkpoint.sqlite import SqliteSaver
 from storage.checkpoints.saver_graphs import chain, on, run
 
