@@ -14,14 +14,9 @@ from crewgraph.tools.failure import (
     ToolFailurePolicy,
     ToolFailureReason,
     ToolFailureRecord,
-    active_tool_failures,
-    failure_from_exception,
-    handle_tool_failure,
-    merge_tool_failures,
     resolve_tool_failure_policy,
-    tool_failure_collector,
 )
-from hooks.sample_crew import TideTable, act, crew_of, fin
+from hooks.sample_crew import act, crew_of, fin
 
 
 class Gauge(BaseTool):
@@ -100,19 +95,6 @@ def test_a_task_that_a_failure_ended_tries_the_tool_again_when_it_is_resumed(mod
     assert "Observation: 3 m" in llm.requests[-1].text
 
 
-def test_failures_are_ignored_where_the_policy_says_so(mode: Mode):
-    _, crew = read(Gauge(given=REPORTED), tool_failure_policy=ToolFailurePolicy.IGNORE)
-    assert (mode.kickoff(crew).tool_failures, crew.agents[0].last_tool_failures) == ([], [])
-
-
-def test_failures_are_kept_with_a_run_that_continues(mode: Mode):
-    llm = ScriptedLLM([act("gauge", place="Brest"), *[ConnectionError("gone")] * 3])
-    with pytest.raises(ConnectionError):
-        mode.kickoff(crew_of(llm, Gauge(given=REPORTED)), thread_id="t")
-    result = mode.resume(crew_of(ScriptedLLM([fin("six")]), Gauge(given="unused")), "t")
-    assert [one.failure for one in result.tool_failures] == [REPORTED]
-
-
 def test_an_agent_on_its_own_lists_its_failures():
     llm = ScriptedLLM([act("gauge", place="Brest"), fin("six")])
     agent = Agent(role="Pilot", goal="Bring in", backstory="At sea.", llm=llm, tools=[Gauge(given=REPORTED)])
@@ -120,11 +102,6 @@ def test_an_agent_on_its_own_lists_its_failures():
     assert (output.has_tool_failures, output.tool_failures) == (True, agent.last_tool_failures)
     agent.reset_tool_failures()
     assert agent.last_tool_failures == []
-
-
-def test_what_works_leaves_no_failures():
-    result = crew_of(ScriptedLLM([act("Tide_table", harbour="Brest"), fin("six")]), TideTable()).kickoff()
-    assert (result.tool_failures, result.has_tool_failures) == ([], False)
 
 
 class Says:
@@ -139,19 +116,3 @@ def test_the_policy_of_the_tool_counts_before_task_agent_and_crew():
     assert resolve(None, Says("raise"), None, Says("ignore")) == "raise"
     assert resolve(None, None, None, Says("ignore")) == "ignore"
     assert resolve() == "warn"
-
-
-def test_failures_handled_by_hand_are_collected():
-    with tool_failure_collector() as found:
-        record = handle_tool_failure(REPORTED, tool_name="gauge", tool_args={"place": "Brest"})
-        assert handle_tool_failure(REPORTED, tool_name="gauge", crew=Says("ignore")) is None
-        with pytest.raises(ToolExecutionFailedError):
-            handle_tool_failure(REPORTED, tool_name="other", crew=Says("raise"))
-        assert active_tool_failures() is found
-    assert [one.tool_name for one in found] == ["gauge", "other"]
-    assert merge_tool_failures([record], found) == found  # type: ignore[list-item]
-    assert active_tool_failures() is None
-
-
-def test_an_exception_without_words_is_reported_by_its_name():
-    assert failure_from_exception(TimeoutError()).message == "TimeoutError"

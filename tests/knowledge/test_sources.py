@@ -27,11 +27,6 @@ def test_a_text_is_cut_and_keeps_its_metadata():
     assert source.passages() == [Passage("One two. ", {"by": "Bo"}), Passage(" Six ten.", {"by": "Bo"})]
 
 
-def test_a_text_of_blanks_holds_nothing():
-    with pytest.raises(SourceError, match="knowledge source `StringKnowledgeSource` contains no text"):
-        StringKnowledgeSource(content=" ").passages()
-
-
 def test_tables_say_what_each_value_is(folder: Path):
     (folder / "crew.csv").write_text("name;age\nBo;5\n", "utf-8")
     [passage] = CSVKnowledgeSource(file_paths=["crew.csv"]).passages()
@@ -91,12 +86,6 @@ def test_all_sheets_of_an_excel_file_are_read(folder: Path):
     ]
 
 
-def test_an_excel_file_that_is_none_is_reported(folder: Path):
-    (folder / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0 old")
-    with pytest.raises(SourceError, match="`old.xls` is not a readable Excel file"):
-        ExcelKnowledgeSource(file_paths=["old.xls"])
-
-
 @pytest.mark.parametrize(
     ("kind", "module", "extra"),
     [
@@ -127,15 +116,6 @@ def test_a_file_that_has_changed_is_read_again(folder: Path):
     file.unlink()
     with pytest.raises(FileNotFoundError):
         source.refresh()
-
-
-def test_a_class_of_files_may_load_its_content_in_a_way_of_its_own(folder: Path):
-    class Upper(BaseFileKnowledgeSource):
-        def load_content(self) -> dict[Path, Any]:
-            return {file: file.read_text().upper() for file in self.safe_file_paths}
-
-    (folder / "a.txt").write_text("at noon")
-    assert Upper(file_paths=["a.txt"]).passages() == [Passage("AT NOON", {"source": "a.txt"})]
 
 
 def test_what_stands_for_a_source_becomes_one(folder: Path):

@@ -9,15 +9,13 @@ from typing import Any
 import processes
 import pytest
 from langgraph.store.base import IndexConfig
-from langgraph.store.memory import InMemoryStore
 from modes import Mode
 
 import crewgraph
-from crewgraph.errors import StorageError
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import SearchResult
-from crewgraph.knowledge.source.base import StringKnowledgeSource, TextFileKnowledgeSource
-from crewgraph.knowledge.storage import BaseKnowledgeStorage, KnowledgeStorage
+from crewgraph.knowledge.source.base import TextFileKnowledgeSource
+from crewgraph.knowledge.storage import BaseKnowledgeStorage
 from crewgraph.storage.store import FaissStore
 
 from .parts import Counting
@@ -77,13 +75,6 @@ def test_what_is_in_no_source_any_more_is_not_found(mode: Mode):
     assert len(found(mode, Knowledge("mill", storage=store), "mill")) == 2  # without sources: what is in the collection
 
 
-def test_many_others_in_a_collection_do_not_hide_what_is_meant(mode: Mode):
-    store = store_of(Counting())
-    Knowledge("shared", [f"The mill number {n} closes at noon." for n in range(150)], storage=store).load()
-    mine = Knowledge("shared", ["Tides of the mill."], storage=store)
-    assert found(mode, mine, "The mill number closes at noon.") == ["Tides of the mill."]
-
-
 def test_collections_and_projects_are_apart(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     store = store_of(Counting())
     Knowledge("a", ["The mill closes at noon."], storage=store).load()
@@ -91,40 +82,6 @@ def test_collections_and_projects_are_apart(mode: Mode, tmp_path: Path, monkeypa
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     assert found(mode, Knowledge("a", storage=store), "mill") == []
-
-
-def test_what_was_reset_by_anybody_is_read_again(mode: Mode):
-    store = store_of(Counting())
-    knowledge, other = (Knowledge("mill", ["The mill closes at noon."], storage=store) for _ in range(2))
-    knowledge.load()
-    mode.run(other.reset, other.areset)
-    assert found(mode, Knowledge("mill", storage=store), "mill") == []
-    knowledge.load()
-    assert found(mode, knowledge, "mill") == ["The mill closes at noon."]
-
-
-def test_two_sources_of_the_same_form_are_both_kept(mode: Mode):
-    texts = [StringKnowledgeSource(content=text, chunk_size=500) for text in ("The mill.", "The harbour.")]
-    assert sorted(found(mode, Knowledge("mill", texts), "where")) == ["The harbour.", "The mill."]
-
-
-def test_the_storage_is_a_place_for_texts_of_its_own(mode: Mode):
-    storage = KnowledgeStorage(collection_name="notes")
-    mode.run(storage.save, storage.asave, ["The mill closes at noon.", "Tides."])
-    mode.run(storage.save, storage.asave, ["The mill closes at noon."])
-    [best, *_] = mode.run(storage.search, storage.asearch, ["mill", "noon"], 5, None, 0.0)
-    assert best["content"] == "The mill closes at noon."
-    mode.run(storage.reset, storage.areset)
-    assert mode.run(storage.search, storage.asearch, ["mill"], 5, None, 0.0) == []
-
-
-def test_any_langgraph_store_with_an_index_will_do(mode: Mode):
-    store = InMemoryStore(index=IndexConfig(dims=64, embed=Counting(), fields=["text"]))
-    assert found(mode, Knowledge("mill", ["The mill closes at noon."], storage=store), "mill") == [
-        "The mill closes at noon."
-    ]
-    with pytest.raises(StorageError, match="does not support semantic search"):
-        Knowledge("mill", ["x"], storage=InMemoryStore()).query("x")
 
 
 class Listed(BaseKnowledgeStorage):
@@ -190,12 +147,3 @@ def test_several_processes_may_read_the_same_at_once(folder: Path):
     outputs = [process.communicate(timeout=250) for process in running]
     assert [out.strip() for out, _ in outputs] == ["40"] * 3, outputs
     assert len(Knowledge("mill").query("mill", 100, 0.0)) == 40
-
-
-def test_as_a_langchain_retriever_and_tool(mode: Mode):
-    knowledge = Knowledge("mill", [StringKnowledgeSource(content="The mill closes at noon.", metadata={"by": "Bo"})])
-    retriever, tool = knowledge.as_retriever(score_threshold=0.0), knowledge.as_tool("look", "Look it up.")
-    [document] = mode.run(retriever.invoke, retriever.ainvoke, "mill")
-    assert document.page_content == "The mill closes at noon." and document.metadata["by"] == "Bo"
-    assert mode.run(tool.invoke, tool.ainvoke, "the mill closes") == "The mill closes at noon."
-    assert (tool.name, tool.description) == ("look", "Look it up.")

@@ -6,7 +6,6 @@ import pytest
 from langchain_core.language_models import FakeListChatModel
 from pydantic import Field
 
-from crewgraph.errors import ModelError
 from crewgraph.llm import connection
 from crewgraph.llm.llm import LLM
 
@@ -89,16 +88,6 @@ def test_unknown_keywords_are_sent_where_the_provider_takes_them(built: Any):
     assert built("mistral/x", mystery=1).model_kwargs == {"mystery": 1}
 
 
-def test_a_keyword_that_gemini_would_lose_is_named(built: Any, caplog: pytest.LogCaptureFixture):
-    assert built("gemini/gemini-x", mystery=1).model_kwargs == {}
-    assert "`mystery` is left out, because `ChatGoogleGenerativeAI` does not send it" in caplog.text
-
-
-def test_mistral_has_penalties_without_a_field_and_another_name_for_the_seed(built: Any):
-    model = built("mistral/x", seed=7, presence_penalty=0.1, logprobs=True)
-    assert (model.random_seed, model.model_kwargs) == (7, {"presence_penalty": 0.1})
-
-
 @pytest.mark.parametrize(
     ("name", "effort", "budget"), [("gemini-2.5-flash", None, 1024), ("gemini-3-pro-preview", "low", None)]
 )
@@ -115,18 +104,8 @@ def test_stop_words_of_white_space_are_kept_from_providers_that_reject_them(buil
     assert llm.call("x") == "first"
 
 
-def test_bedrock_streams_if_the_model_is_to(built: Any):
-    assert built("bedrock/x", stream=True).streaming is True
-
-
 @pytest.mark.parametrize("name", ["anthropic/claude-x", "bedrock/us.anthropic.claude-x"])
 def test_a_format_of_any_json_is_left_out_where_there_is_none(built: Any, name: str, caplog: pytest.LogCaptureFixture):
     llm = LLM(name, api_key="k", response_format={"type": "json_object"})
     assert llm.call("x") == "x"
     assert "`response_format={'type': 'json_object'}` is left out" in caplog.text
-
-
-def test_a_class_that_takes_no_other_parameters_rejects_them(built: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(CLASSES, "mistral", Chat)
-    with pytest.raises(ModelError, match="does not accept `mystery`"):
-        built("mistral/x", mystery=1)

@@ -1,7 +1,6 @@
 """Models that use OpenAI's Responses API."""
 
 import asyncio
-import logging
 from typing import Any
 
 import pytest
@@ -47,18 +46,6 @@ def test_settings_of_the_api_are_sent(mode: Mode, stream: bool):
     sent = {name: body.get(name) for name in ("instructions", "store", "include", "max_output_tokens", "temperature")}
     assert list(sent.values()) == ["be brief", False, ["file_search_call.results"], 7, 0.1]
     assert (body["previous_response_id"], contents(body)) == ("resp_0", ["hi"])
-
-
-def test_builtin_tools_are_combined_with_functions(mode: Mode):
-    files = {"type": "file_search", "vector_store_ids": ["vs_1"]}
-    with responses_api([SEARCH, message("found")], [message("done")]) as server:
-        llm = llm_of(server, builtin_tools=["web_search", "code_interpreter", files])
-        assert answer_of(mode, llm, "look") == "found"
-        assert answer_of(mode, llm, "look", tools=[FUNCTION]) == "done"
-    alone, combined = ([item["type"] for item in body["tools"]] for body in server.bodies)
-    assert alone == ["web_search_preview", "code_interpreter", "file_search"]
-    assert combined == [*alone, "function"]
-    assert server.bodies[0]["tools"][1:] == [{"type": "code_interpreter", "container": {"type": "auto"}}, files]
 
 
 def test_each_request_continues_the_previous_response(mode: Mode):
@@ -160,45 +147,6 @@ def test_an_agent_uses_it(mode: Mode):
         ("function_call_output", "call_1"),
     ]
     assert settings[1]["output"] == "12 m at Brest"
-
-
-def test_unsupported_settings_are_dropped_with_a_warning(mode: Mode, caplog: pytest.LogCaptureFixture):
-    with responses_api([message("one END two")]) as server:
-        llm = llm_of(server, stop=["END"], seed=3, frequency_penalty=0.5)
-        assert answer_of(mode, llm, "count").strip() == "one"
-    assert not {"stop", "seed", "frequency_penalty"} & set(server.bodies[0])
-    assert "`frequency_penalty`, `seed` has no effect: the Responses API does not support it" in caplog.text
-
-
-def test_its_settings_warn_with_another_api(caplog: pytest.LogCaptureFixture):
-    with OpenAIServer(["hello"]) as server, caplog.at_level(logging.WARNING):
-        llm = LLM("openai/gpt-4o", api_key="key", base_url=server.url, builtin_tools=["web_search"], auto_chain=True)
-        assert llm.call("hi") == "hello"
-        assert (llm.last_response_id, llm.last_reasoning_items) == (None, None)
-        llm.reset_chain()
-        llm.reset_reasoning_chain()
-    assert not {"builtin_tools", "auto_chain"} & set(server.bodies[0])
-    assert '`builtin_tools`, `auto_chain` has no effect: it needs api="responses"' in caplog.text
-
-
-def test_its_settings_are_mutable_attributes(mode: Mode):
-    with responses_api([SEARCH, message("found")], [message("said")]) as server:
-        llm = llm_of(server, builtin_tools=["web_search"])
-        assert (llm.api, llm.builtin_tools, llm.auto_chain, llm.store) == ("responses", ["web_search"], False, None)
-        answer_of(mode, llm, "look")
-        llm.builtin_tools, llm.store = None, True
-        answer_of(mode, llm, "say")
-    assert ["tools" in body for body in server.bodies] == [True, False]
-    assert [body.get("store") for body in server.bodies] == [None, True]
-
-
-def test_client_settings_reach_the_client():
-    with OpenAIServer(["hello"]) as server:
-        settings = {"default_headers": {"x-team": "harbour"}, "organization": "pilots"}
-        assert LLM("openai/gpt-4o", base_url=server.url, api_key="key", client_params=settings).call("hi") == "hello"
-    headers = server.requests[0].headers
-    assert (headers["x-team"], headers["openai-organization"]) == ("harbour", "pilots")
-    assert "client_params" not in server.bodies[0]
 
 
 def test_a_fallback_does_not_return_a_previous_answer(mode: Mode):

@@ -1,13 +1,11 @@
 """Runs that are resumed after their crew or flow was edited."""
 
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import pytest
 from core.parts import at
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
-from langgraph.types import Command
 from modes import Mode
 from waiting import wait_until
 
@@ -182,25 +180,6 @@ def test_a_compiled_graph_of_an_edited_crew_is_refused(mode: Mode):
         assert saver.get_tuple(at("t")) == before
 
 
-def test_a_compiled_graph_of_an_edited_crew_is_refused_as_a_node(mode: Mode):
-    saver, failing = InMemorySaver(), shaped(PARALLEL)
-    failing.agents[1].llm = ScriptedLLM([ConnectionError("down")])
-
-    def around(team: Crew) -> Any:
-        graph = StateGraph(TypedDict("Around", {"inputs": dict[str, Any], "write": dict[str, Any]}))
-        graph.add_node("team", team.compile())
-        graph.add_edge(START, "team")
-        return graph.compile(checkpointer=saver)
-
-    with pytest.raises(ConnectionError):
-        mode.invoke(around(failing), {"inputs": {}}, at("t"))
-    with pytest.raises(
-        DefinitionChanged, match=r"continues with task `\w+`, and has no output of task `ask` before it"
-    ):
-        mode.invoke(around(shaped([("ask", True), *PARALLEL])), None, at("t"))
-    assert mode.invoke(around(shaped(PARALLEL)), None, at("t"))["write"]["raw"] == "write done"
-
-
 def test_a_task_that_was_left_out_of_a_compiled_graph_by_hand_is_not_missed(mode: Mode):
     saver = InMemorySaver()
     graph = stopped(LINEAR, "check", saver).compile(checkpointer=saver)
@@ -209,14 +188,6 @@ def test_a_task_that_was_left_out_of_a_compiled_graph_by_hand_is_not_missed(mode
     mode.run(graph.update_state, graph.aupdate_state, at("t"), None, as_node="check")
     assert mode.invoke(graph, None, at("t"))["write"]["raw"] == "write done"
     assert mode.invoke(graph, None, at("t"))["write"]["raw"] == "write done"
-
-
-def test_the_caller_of_a_compiled_graph_may_say_where_it_continues(mode: Mode):
-    saver = InMemorySaver()
-    mode.invoke(shaped(LINEAR[:2]).compile(checkpointer=saver), {}, at("t"))
-    with pytest.raises(DefinitionChanged, match="is done, and has no output of task `check`"):
-        mode.invoke(shaped(LINEAR).compile(checkpointer=saver), None, at("t"))
-    assert mode.invoke(shaped(LINEAR).compile(checkpointer=saver), Command(goto="check"), at("t"))["write"]
 
 
 def test_later_tasks_may_be_added_and_left_out(mode: Mode):
