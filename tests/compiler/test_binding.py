@@ -151,3 +151,11 @@ def test_a_task_of_another_crew_provides_its_last_output():
     made = bound(before, here)[1]
     assert made.sources == ("before",)
     assert context_outputs(made, {"before": {"raw": "from before"}}) == "from there\n\n----------\n\nfrom before"
+
+
+def test_a_task_of_another_crew_that_has_not_been_run_causes_a_warning():
+    made = bound(step("here", context=[step("there")]))[0]
+    with pytest.warns(
+        UserWarning, match="task `there` is used as context, but belongs to another crew that has not been run"
+    ):
+        assert context_outputs(made, {}) == ""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from compiler.body_runner import BodyRun, agent, run_task, task
 from modes import Mode
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, RootModel
 
 from crewgraph import Crew, ScriptedLLM, Task
 from crewgraph.events.bus import crewai_event_bus
@@ -103,6 +103,17 @@ def test_output_json_gives_the_fields_as_a_dict_checked_by_the_model():
     assert run.result["output_format"] == "json"
 
 
+class Numbers(RootModel[list[int]]):
+    pass
+
+
+def test_a_model_that_is_a_list_is_an_output_pydantic_and_no_output_json(caplog: pytest.LogCaptureFixture):
+    assert run_task(reporting("[1, 2]", output_pydantic=Numbers)).result["pydantic"] == [1, 2]
+    run = run_task(reporting("[1, 2]", output_pydantic=None, output_json=Numbers))
+    assert (run.result["raw"], run.result["json_dict"]) == ("[1, 2]", None)
+    assert "`output_json` returns dicts, but `Numbers` is not one; use `output_pydantic`" in caplog.text
+
+
 def test_function_calling_llm_converts_the_output_if_given():
     helper = ScriptedLLM([GOOD])
     main = agent("no json", function_calling_llm=helper)
@@ -112,3 +123,8 @@ def test_function_calling_llm_converts_the_output_if_given():
     run = run_task(reporting("no json"), function_calling_llm=crews)
     assert run.result["pydantic"] == {"title": "Rain", "pages": 3}
     assert len(crews.requests) == 1
+
+
+def test_json_that_is_nested_without_end_does_not_stop_the_task():
+    run = run_task(reporting("[" * 100_000, GOOD))
+    assert run.result["pydantic"] == {"title": "Rain", "pages": 3}

@@ -1,6 +1,7 @@
 """The graphs of sequential crews: their shapes, and how they run."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -294,6 +295,21 @@ def test_a_failing_condition_fails_the_run_and_is_named(mode: Mode):
 def test_a_conditional_task_without_a_condition_is_an_error_that_names_it(mode: Mode):
     with pytest.raises(ValueError, match="the conditional task `b` has no condition"):
         mode.kickoff(crew(step("a"), perhaps("b", None)))
+
+
+def first_time_only() -> Callable[[TaskOutput], bool]:
+    answers = iter((True, False))
+    return lambda _: next(answers)
+
+
+def test_a_task_that_is_skipped_shows_no_output_of_an_earlier_run(mode: Mode):
+    conditional = perhaps("b", first_time_only())
+    made = crew(step("a"), conditional)
+    mode.kickoff(made)
+    assert conditional.output is not None
+    assert conditional.output.raw == "done"
+    mode.kickoff(made)
+    assert conditional.output is None or conditional.output.raw == ""
 
 
 # -------------------------------------------------------------------------------------------------------- size

@@ -179,6 +179,13 @@ def test_an_answer_without_its_structure_is_a_refused_attempt():
     assert "it does not fit the structure asked for: it holds no JSON" in run.messages()[-1][1]
 
 
+def test_a_replacement_without_structure_keeps_its_text_with_a_warning(caplog: pytest.LogCaptureFixture):
+    replaced: Judge = lambda output: (True, "no json")  # noqa: E731
+    run = run_task(guarded('{"x": 1}', *["no json"] * 3, guardrail=replaced, output_pydantic=Point))
+    assert (run.result["raw"], run.result["pydantic"]) == ("no json", None)
+    assert "no structured output, the text is kept: it holds no JSON" in caplog.text
+
+
 # ------------------------------------------------------------------------------------------------- events
 def test_every_verdict_emits_events(mode: Mode):
     messages: list[tuple[Any, ...]] = []

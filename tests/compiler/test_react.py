@@ -172,6 +172,11 @@ def test_a_tools_result_can_be_the_answer():
     assert run.effects == ["scope", "model", "tools"]
 
 
+def test_a_failed_tool_is_never_the_answer():
+    run = run_task(clerk_task(ToolUse("final", {"value": "bad"}), "Final Answer: sorry"))
+    assert answered(run) == "sorry"
+
+
 # ------------------------------------------------------------------------------------------------------ bounds
 def test_after_max_iter_requests_the_model_must_answer_without_tools():
     use = ToolUse("count", {"folder": "/a"})

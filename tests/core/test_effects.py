@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core.parts import Counting, ask, at, chain, use
+from core.parts import Counting, ask, at, chain, said, use
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, RetryPolicy, interrupt
 from modes import Mode
 
-from crewgraph.core.effects import Ask, Body, Call, EffectFailed, Notify, Scope, Together
+from crewgraph.core.effects import Ask, Body, Call, EffectFailed, ModelCall, Notify, Scope, Together
 from crewgraph.core.plain import NotPlain
 from crewgraph.errors import CompileError
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -396,3 +396,17 @@ def test_a_graph_that_keeps_nothing_is_refused_inside_one_that_does(mode: Mode):
     outer.add_edge(START, "inner")
     with pytest.raises(CompileError, match="`checkpointer=False` runs inside a graph that has a checkpointer"):
         mode.invoke(outer.compile(checkpointer=InMemorySaver()), {"outputs": {}}, at())
+
+
+def test_the_digest_of_a_model_call_covers_model_tools_and_every_message():
+    counting = Counting()
+    spec = counting.tool("t").spec
+    calls = [
+        ModelCall(model=counting.model(), transcript=said("a")),
+        ModelCall(model=counting.model(), transcript=said("b")),
+        ModelCall(model=counting.model("other"), transcript=said("a")),
+        ModelCall(model=counting.model(), transcript=said("a"), tools=(spec,)),
+        ModelCall(model=counting.model(), transcript=said("a"), stop=("x",)),
+    ]
+    assert len({call.key() for call in calls}) == len(calls)
+    assert calls[0].key() == ModelCall(model=counting.model(), transcript=said("a")).key()

@@ -116,6 +116,15 @@ def test_a_crew_is_copied_with_agents_and_tasks_of_its_own(mode: Mode):
         assert mode.resume(crew, str(result.thread_id)).raw == "done"
 
 
+def test_agents_of_the_same_role_and_tasks_of_the_same_text_are_not_mixed_up():
+    first, second = (Agent(role="r", goal=goal, backstory="b") for goal in "ab")
+    one, two = (Task(description="d", expected_output="e", agent=agent) for agent in (first, second))
+    three = Task(description="t", expected_output="e", agent=first, context=[one])
+    copied = Crew(agents=[first, second], tasks=[one, two, three]).copy()
+    assert [task.agent and task.agent.goal for task in copied.tasks] == ["a", "b", "a"]
+    assert copied.tasks[2].context == [copied.tasks[0]]
+
+
 def test_a_task_of_another_crew_stays_in_the_context():
     outside = Task(description="o", expected_output="e")
     agent = Agent(role="r", goal="g", backstory="b")

@@ -41,6 +41,11 @@ def test_the_line_is_that_of_the_program_for_every_kind_of_definition():
     ]
 
 
+def test_an_unknown_name_in_config_is_reported_too():
+    with pytest.warns(UnknownKeyword, match="`Task` has no keyword `descripton`.*`description`"):
+        Task(config={**TASK, "descripton": "x"})  # pyright: ignore[reportCallIssue]
+
+
 # --------------------------------------------------------------------------------------------------- identity
 def test_keys_are_those_of_crewai_and_the_same_in_every_process():
     agent = Agent(role="r", goal="g", backstory="b")

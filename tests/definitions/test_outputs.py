@@ -144,3 +144,11 @@ def test_plain_data_is_checked_when_it_is_read():
         TaskOutput.from_plain({"description": "d", "agent": 5})
     with pytest.raises(ValidationError):
         TaskOutput.from_plain({**output(pydantic=Point(x=1)).to_plain(), "pydantic": {"x": "no number"}}, Point)
+
+
+def test_numbers_that_json_does_not_know_come_back():
+    class Ratio(BaseModel):
+        value: float
+
+    back = TaskOutput.from_plain(output(pydantic=Ratio(value=float("inf"))).to_plain(), Ratio)
+    assert back.pydantic == Ratio(value=float("inf"))

@@ -4,10 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from crewgraph import Agent, ConditionalTask, Crew, Process, Task
 from crewgraph.tools import BaseTool
+
+
+class Answer(BaseModel):
+    value: int
 
 
 def agent(role: str = "Writer", **fields: Any) -> Agent:
@@ -69,6 +73,11 @@ def test_a_hierarchical_task_needs_no_agent_but_its_crew_needs_a_manager():
     assert make(manager_agent=boss).manager_agent is boss
 
 
+def test_the_manager_is_none_of_the_agents():
+    made = lambda: crew(task(), process=Process.hierarchical, manager_agent=WRITER)  # noqa: E731
+    assert refused(made) == [("manager_agent_in_agents", ())]
+
+
 def test_two_asynchronous_tasks_at_the_end_are_refused_for_neither_is_the_result():
     make = lambda: crew(task("a", async_execution=True), task("b", async_execution=True))  # noqa: E731
     assert refused(make) == [("async_task_count", ())]
@@ -84,6 +93,11 @@ def test_a_conditional_task_needs_a_task_before_it():
     assert refused(lambda: crew(conditional(), task())) == [("invalid_first_task", ())]
     assert refused(lambda: crew(conditional())) == [("only_conditional_tasks", ())]
     assert refused(lambda: crew(conditional("a"), conditional("b"))) == [("only_conditional_tasks", ())]
+
+
+def test_a_conditional_task_is_never_asynchronous():
+    make = lambda: crew(task(), conditional(async_execution=True), task())  # noqa: E731
+    assert refused(make) == [("invalid_async_conditional_task", ())]
 
 
 def test_a_context_names_only_tasks_that_stand_before():
@@ -130,6 +144,11 @@ def test_several_faults_are_reported_at_once_each_with_its_code_and_a_remedy():
         "invalid_async_conditional_task",
     ]
     assert all(text.count(". ") >= 1 and text.endswith(".") for text in messages(make))
+
+
+def test_a_task_has_one_structure():
+    make = lambda: task(output_json=Answer, output_pydantic=Answer)  # noqa: E731
+    assert refused(make) == [("output_type", ())]
 
 
 @pytest.mark.parametrize(

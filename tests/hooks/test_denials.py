@@ -166,6 +166,16 @@ def test_a_deny_ends_the_kickoff_of_an_agent(point: InterceptionPoint, asynchron
     assert denied(error) == DENIED
 
 
+@pytest.mark.parametrize("point", [POINT.PRE_STEP, POINT.PRE_MODEL_CALL, POINT.POST_TOOL_CALL, POINT.POST_STEP])
+def test_a_deny_ends_the_invocation_of_a_compiled_crew(point: InterceptionPoint):
+    llm = ScriptedLLM([act("tide_table", harbour="Brest"), fin("done")])
+    graph = crew_of(llm, TideTable()).compile()
+    deny(point)
+    with pytest.raises(TooDear) as error:
+        graph.invoke({})
+    assert denied(error) == DENIED
+
+
 def test_a_deny_in_a_memory_or_a_planner_is_not_worked_around(mode: Mode):
     crew = crew_of(ScriptedLLM([fin("six")]))
     crew.planning, crew.planning_llm = True, ScriptedLLM([fin("plan")])

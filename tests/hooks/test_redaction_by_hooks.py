@@ -188,6 +188,26 @@ def test_redacted_arguments_and_results_of_a_method(seen: Seen, asynchronous: bo
     assert seen.leaks() == []
 
 
+def test_redacted_arguments_of_a_method_are_all_that_its_event_and_its_trace_show(seen: Seen):
+    register_hook(POINT.PRE_STEP, replacing("payload"))
+
+    class Tides(Flow[Any]):
+        @start()
+        def first(self, key: str) -> str:
+            return f"low {key}"
+
+    flow = Tides()
+    with crewai_event_bus.scoped_handlers():
+        assert flow.kickoff({"key": KEY}) == "low [key]"
+
+    def shown(config: Any) -> object:
+        return flow.kickoff({"key": KEY}, config=config)
+
+    seen.of(shown)
+    method = [text for text in seen.traces.texts if " first:" in text]
+    assert method and not any(KEY in text.split("first:")[1].split("state")[0] for text in method)
+
+
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("fails", [False, True])
 def test_redacted_results_of_a_tool(mode: Mode, seen: Seen, native: bool, fails: bool):

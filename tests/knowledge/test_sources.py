@@ -86,6 +86,12 @@ def test_all_sheets_of_an_excel_file_are_read(folder: Path):
     ]
 
 
+def test_an_excel_file_that_is_none_is_reported(folder: Path):
+    (folder / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0 old")
+    with pytest.raises(SourceError, match="`old.xls` is not a readable Excel file"):
+        ExcelKnowledgeSource(file_paths=["old.xls"])
+
+
 @pytest.mark.parametrize(
     ("kind", "module", "extra"),
     [

@@ -14,7 +14,7 @@ from modes import Mode
 import crewgraph
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import SearchResult
-from crewgraph.knowledge.source.base import TextFileKnowledgeSource
+from crewgraph.knowledge.source.base import StringKnowledgeSource, TextFileKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage
 from crewgraph.storage.store import FaissStore
 
@@ -75,6 +75,13 @@ def test_what_is_in_no_source_any_more_is_not_found(mode: Mode):
     assert len(found(mode, Knowledge("mill", storage=store), "mill")) == 2  # without sources: what is in the collection
 
 
+def test_many_others_in_a_collection_do_not_hide_what_is_meant(mode: Mode):
+    store = store_of(Counting())
+    Knowledge("shared", [f"The mill number {n} closes at noon." for n in range(150)], storage=store).load()
+    mine = Knowledge("shared", ["Tides of the mill."], storage=store)
+    assert found(mode, mine, "The mill number closes at noon.") == ["Tides of the mill."]
+
+
 def test_collections_and_projects_are_apart(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     store = store_of(Counting())
     Knowledge("a", ["The mill closes at noon."], storage=store).load()
@@ -82,6 +89,11 @@ def test_collections_and_projects_are_apart(mode: Mode, tmp_path: Path, monkeypa
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     assert found(mode, Knowledge("a", storage=store), "mill") == []
+
+
+def test_two_sources_of_the_same_form_are_both_kept(mode: Mode):
+    texts = [StringKnowledgeSource(content=text, chunk_size=500) for text in ("The mill.", "The harbour.")]
+    assert sorted(found(mode, Knowledge("mill", texts), "where")) == ["The harbour.", "The mill."]
 
 
 class Listed(BaseKnowledgeStorage):

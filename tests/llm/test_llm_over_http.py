@@ -231,6 +231,20 @@ def test_a_conversation_that_is_too_long_has_its_own_error(serve: Serve, mode: s
         ask(mode, model)
 
 
+def test_callbacks_of_other_libraries_are_left_out_with_a_warning(
+    serve: Serve, mode: str, caplog: pytest.LogCaptureFixture
+):
+    class Counter:
+        def log_success_event(self, *_: object) -> None:
+            raise AssertionError("not called")
+
+    llm = LLM("openai/test", base_url=serve(lambda request: "high").url, api_key="k")
+    callbacks = [Counter()]
+    said = llm.call("?", callbacks=callbacks) if mode == "sync" else asyncio.run(llm.acall("?", callbacks=callbacks))
+    assert said == "high"
+    assert "ignoring a callback of type `Counter`, which is not a LangChain callback handler" in caplog.text
+
+
 def test_stop_words_are_sent_and_added_to_the_models_own(serve: Serve, mode: str):
     server = serve(lambda request: "x")
     ask(mode, model_at(server, stop=["END"]), stop=["\nObservation:"])
@@ -264,6 +278,16 @@ def test_unknown_keywords_go_into_the_request(serve: Serve, mode: str):
     sent = server.bodies[0]
     assert (sent["foo"], sent["temperature"], sent["max_tokens"], sent["seed"]) == ({"bar": 1}, 0.5, 7, 3)
     assert server.requests[0].headers["x-team"] == "a"
+
+
+def test_zero_counts_as_a_setting(serve: Serve):
+    server = serve(["x"])
+    LLM("openai/test", base_url=server.url, temperature=0, seed=0, top_p=0.0).call("hi")
+    assert {name: server.bodies[0][name] for name in ("temperature", "seed", "top_p")} == {
+        "temperature": 0,
+        "seed": 0,
+        "top_p": 0,
+    }
 
 
 class Dog(BaseModel):

@@ -60,6 +60,14 @@ def test_an_unknown_model_has_no_price(name: str):
     assert cost({name: used(1, 1)}) is None
 
 
+def test_several_models_add_up_and_one_unknown_makes_the_sum_unknown():
+    register("dear", input=10, output=10)
+    register("cheap", input=1, output=1)
+    assert cost({"dear": used(100_000), "cheap": used(100_000)}) == pytest.approx(1.1)
+    assert cost({"dear": used(100_000), "other": used(1)}) is None
+    assert cost({}) == 0
+
+
 def test_registered_prices_precede_the_file_and_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "prices.json"
     path.write_text('{"gpt-4o": {"input": 1, "output": 2}, "mine": {"input": 3, "output": 4}}', "utf-8")

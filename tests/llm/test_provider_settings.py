@@ -88,6 +88,16 @@ def test_unknown_keywords_are_sent_where_the_provider_takes_them(built: Any):
     assert built("mistral/x", mystery=1).model_kwargs == {"mystery": 1}
 
 
+def test_a_keyword_that_gemini_would_lose_is_named(built: Any, caplog: pytest.LogCaptureFixture):
+    assert built("gemini/gemini-x", mystery=1).model_kwargs == {}
+    assert "`mystery` is left out, because `ChatGoogleGenerativeAI` does not send it" in caplog.text
+
+
+def test_mistral_has_penalties_without_a_field_and_another_name_for_the_seed(built: Any):
+    model = built("mistral/x", seed=7, presence_penalty=0.1, logprobs=True)
+    assert (model.random_seed, model.model_kwargs) == (7, {"presence_penalty": 0.1})
+
+
 @pytest.mark.parametrize(
     ("name", "effort", "budget"), [("gemini-2.5-flash", None, 1024), ("gemini-3-pro-preview", "low", None)]
 )

@@ -1,6 +1,7 @@
 """Models that use OpenAI's Responses API."""
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
@@ -147,6 +148,25 @@ def test_an_agent_uses_it(mode: Mode):
         ("function_call_output", "call_1"),
     ]
     assert settings[1]["output"] == "12 m at Brest"
+
+
+def test_unsupported_settings_are_dropped_with_a_warning(mode: Mode, caplog: pytest.LogCaptureFixture):
+    with responses_api([message("one END two")]) as server:
+        llm = llm_of(server, stop=["END"], seed=3, frequency_penalty=0.5)
+        assert answer_of(mode, llm, "count").strip() == "one"
+    assert not {"stop", "seed", "frequency_penalty"} & set(server.bodies[0])
+    assert "`frequency_penalty`, `seed` has no effect: the Responses API does not support it" in caplog.text
+
+
+def test_its_settings_warn_with_another_api(caplog: pytest.LogCaptureFixture):
+    with OpenAIServer(["hello"]) as server, caplog.at_level(logging.WARNING):
+        llm = LLM("openai/gpt-4o", api_key="key", base_url=server.url, builtin_tools=["web_search"], auto_chain=True)
+        assert llm.call("hi") == "hello"
+        assert (llm.last_response_id, llm.last_reasoning_items) == (None, None)
+        llm.reset_chain()
+        llm.reset_reasoning_chain()
+    assert not {"builtin_tools", "auto_chain"} & set(server.bodies[0])
+    assert '`builtin_tools`, `auto_chain` has no effect: it needs api="responses"' in caplog.text
 
 
 def test_a_fallback_does_not_return_a_previous_answer(mode: Mode):

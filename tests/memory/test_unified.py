@@ -83,6 +83,14 @@ def test_the_same_words_are_one_record(memory: Memory, mode: Mode):
     assert memory.list_records() == [again]
 
 
+def test_the_same_words_elsewhere_or_of_somebody_else_are_another_record(memory: Memory):
+    memory.remember("nine", scope="/a")
+    memory.remember("nine", scope="/b")
+    memory.remember("nine", scope="/a", source="Ines")
+    memory.remember("nine", scope="/a", source="Ines", private=True)
+    assert memory.info().record_count == 4
+
+
 @pytest.mark.parametrize(
     ("said", "error", "reported"),
     [
@@ -117,6 +125,13 @@ def test_what_is_private_is_recalled_by_its_source_alone(memory: Memory, mode: M
     assert contents(memory.recall("news", source="Marc")) == ["open news"]
     assert len(memory.recall("news", source="Ines")) == 2
     assert len(memory.recall("news", include_private=True)) == 2
+
+
+def test_many_private_records_do_not_hide_the_others(memory: Memory):
+    for number in range(200):
+        memory.remember(f"news {number}", source="Ines", private=True)
+    memory.remember("old news of others")
+    assert contents(memory.recall("news")) == ["old news of others"]
 
 
 def test_scores_weigh_nearness_age_and_importance():
@@ -212,6 +227,15 @@ def test_a_storage_that_fails_is_reported_and_raised(mode: Mode, tmp_path: Path)
             with pytest.raises(StorageError):
                 mode.run(method, async_method, "ferry")
     assert [event.type for event in events][1::2] == ["memory_save_failed", "memory_query_failed"]
+
+
+def test_an_embedder_that_fails_is_reported(mode: Mode):
+    def broken(texts: list[str]) -> list[list[float]]:
+        raise ConnectionError("the line is cut")
+
+    memory = Memory(embedder=broken)
+    with pytest.raises(StorageError, match="the line is cut"):
+        mode.run(memory.remember, memory.aremember, "ferry")
 
 
 def test_it_is_a_langchain_retriever_and_tool(memory: Memory, mode: Mode):

@@ -90,6 +90,28 @@ def test_a_failing_asynchronous_task_ends_the_run_and_a_resume_does_not_repeat_i
     assert len(llm.requests) == 4
 
 
+def test_a_failing_asynchronous_task_ends_an_async_run_and_a_resume_ends_it_well():
+    ill = [True]
+
+    def reply(messages: list[dict[str, Any]]) -> str:
+        if "do ill" in str(messages) and ill:
+            raise ConnectionError("down")
+        return "fine"
+
+    worker = agent(ScriptedLLM(reply))
+    made = crew(
+        task("ill", worker, async_execution=True), task("well", worker, async_execution=True), task("last", worker)
+    )
+
+    async def runs() -> list[str]:
+        with pytest.raises(ConnectionError):
+            await made.akickoff(thread_id="t")
+        ill.clear()
+        return [one.raw for one in (await made.aresume("t")).tasks_output]
+
+    assert asyncio.run(runs()) == ["fine", "fine", "fine"]
+
+
 def maybe(name: str, by: Any, condition: Any) -> ConditionalTask:
     return ConditionalTask(name=name, description=f"do {name}", expected_output="a text", agent=by, condition=condition)
 

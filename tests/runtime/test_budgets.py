@@ -21,6 +21,7 @@ from servers.openai_api import OpenAIServer, text
 from waiting import LIMITS, LONG, BlockedCall, wait_until
 
 from crewgraph import Agent, Crew, LLMGuardrail, Process, ScriptedLLM, ToolUse
+from crewgraph.definitions.task.conversion import Converter
 from crewgraph.errors import BudgetExceeded, UnknownPrice
 from crewgraph.flow import Flow, persist, start
 from crewgraph.llm import prices
@@ -381,6 +382,17 @@ def test_the_models_of_an_executor_count_and_are_stopped():
         with pytest.raises(BudgetExceeded) as stopped:
             made.kickoff()
         assert len(server.requests) == 3 and stopped.value.used["chief"]["test"].total_tokens == 33
+
+
+def test_a_custom_converter_counts(mode: Mode):
+    class Own(Converter):
+        pass
+
+    llm = counted("it is three", '{"n": 3}', "end")
+    made = crew(task("a", agent(llm), output_pydantic=Number, converter_cls=Own), task("b", agent(llm)), max_tokens=22)
+    with pytest.raises(BudgetExceeded) as stopped:
+        mode.kickoff(made)
+    assert stopped.value.spent == 22 and len(llm.requests) == 2
 
 
 @pytest.mark.parametrize("field", ["max_tokens", "max_cost", "max_seconds"])

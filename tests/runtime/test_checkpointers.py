@@ -66,6 +66,12 @@ def test_runs_are_stored_in_and_read_from_a_given_sqlite_file(mode: Mode, storag
     assert not (storage / "checkpoints.db").exists()
 
 
+def test_the_crews_own_checkpointer_counts_where_none_is_passed(mode: Mode, storage: Path):
+    llm = script()
+    check_resumed(mode, llm, failing(llm, checkpointer=InMemorySaver()))
+    assert not (storage / "checkpoints.db").exists()
+
+
 def test_runs_are_stored_in_postgres(postgres: "Postgres"):
     from langgraph.checkpoint.postgres import PostgresSaver
 
@@ -132,6 +138,13 @@ def test_an_asynchronous_checkpointer_in_a_sync_run_is_reported_with_what_to_do(
         asyncio.run(run())
     (note,) = error.value.__notes__
     assert "use `await crew.akickoff()`, or a synchronous checkpointer" in note
+
+
+def test_checkpointer_false_stores_nothing(mode: Mode, storage: Path):
+    result = mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"])))), checkpointer=False)
+    assert (result.raw, result.thread_id) == ("done", None)
+    assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"]))), checkpointer=False)).thread_id is None
+    assert list(storage.iterdir()) == []
 
 
 @pytest.mark.parametrize("wish", ["checkpoints.db", 5, 0, InMemorySaver, {}])

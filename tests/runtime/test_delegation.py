@@ -82,6 +82,13 @@ def test_roles_are_called_as_they_are_in_the_run(mode: Mode):
     assert crew.tasks[0].processed_by_agents == {"Lead", "Expert on rain"}
 
 
+def test_who_is_not_allowed_to_cannot(mode: Mode):
+    lead = ScriptedLLM(["done"])
+    boss = agent(lead, "Lead")
+    mode.kickoff(Crew(agents=[boss, agent(ScriptedLLM([]), "Other")], tasks=[task("t", boss)]))
+    assert NAMED not in lead.requests[0].text
+
+
 def test_a_coworker_uses_their_own_tools(mode: Mode):
     @tool
     def measure(what: str) -> str:
@@ -126,6 +133,13 @@ def test_an_agent_may_be_allowed_to_ask_some_alone(mode: Mode, by_role: bool):
     boss = agent(lead, "Lead", allow_delegation=True, allowed_agents=["Three" if by_role else three])
     assert mode.kickoff(Crew(agents=[boss, two, three], tasks=[task("t", boss)])).raw == "done"
     assert "- Three" in asked(lead)[1] and "- Two" not in asked(lead)[1]
+
+
+def test_a_role_that_yaml_ends_with_a_line_break_is_allowed_without_it(mode: Mode):
+    lead = ScriptedLLM([handed("x", "Three"), "done"])
+    three = agent(ScriptedLLM(["three"]), "Three\n")
+    boss = agent(lead, "Lead", allow_delegation=True, allowed_agents=["Three"])
+    assert mode.kickoff(Crew(agents=[boss, three], tasks=[task("t", boss)])).raw == "done"
 
 
 @pytest.mark.parametrize("saver", ["sqlite", "memory"])

@@ -1,11 +1,12 @@
 """Runs that are resumed after their crew or flow was edited."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from core.parts import at
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 from modes import Mode
 from waiting import wait_until
 
@@ -178,6 +179,25 @@ def test_a_compiled_graph_of_an_edited_crew_is_refused(mode: Mode):
             mode.invoke(shaped(edited).compile(checkpointer=saver), None, at("t"))
         assert problem.rpartition("task")[2] in str(error.value), change
         assert saver.get_tuple(at("t")) == before
+
+
+def test_a_compiled_graph_of_an_edited_crew_is_refused_as_a_node(mode: Mode):
+    saver, failing = InMemorySaver(), shaped(PARALLEL)
+    failing.agents[1].llm = ScriptedLLM([ConnectionError("down")])
+
+    def around(team: Crew) -> Any:
+        graph = StateGraph(TypedDict("Around", {"inputs": dict[str, Any], "write": dict[str, Any]}))
+        graph.add_node("team", team.compile())
+        graph.add_edge(START, "team")
+        return graph.compile(checkpointer=saver)
+
+    with pytest.raises(ConnectionError):
+        mode.invoke(around(failing), {"inputs": {}}, at("t"))
+    with pytest.raises(
+        DefinitionChanged, match=r"continues with task `\w+`, and has no output of task `ask` before it"
+    ):
+        mode.invoke(around(shaped([("ask", True), *PARALLEL])), None, at("t"))
+    assert mode.invoke(around(shaped(PARALLEL)), None, at("t"))["write"]["raw"] == "write done"
 
 
 def test_a_task_that_was_left_out_of_a_compiled_graph_by_hand_is_not_missed(mode: Mode):

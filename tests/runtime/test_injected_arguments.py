@@ -108,3 +108,10 @@ def test_a_missing_part_of_the_state_ends_the_task_and_names_what_there_is(mode:
 
     with pytest.raises(InjectionFailed, match="asks for `user` of the state, which has `topic`, `inputs`, `messages`"):
         mode.kickoff(crew_with(other, {}), {"topic": "x"})
+
+
+def test_results_of_a_tool_that_reads_the_state_are_not_cached(mode: Mode):
+    model = ScriptedLLM([ToolUse("whole", {"word": "a"}), ToolUse("whole", {"word": "a"}), "Final Answer: done"])
+    work = task("work", agent(model, tools=[whole]), description="Read about {topic}")
+    mode.kickoff(crew(work), {"topic": "x"})
+    assert [len(state["messages"]) for state in SEEN] == [2, 4]

@@ -73,6 +73,15 @@ def test_a_second_kickoff_on_a_thread_runs_all_tasks_with_the_new_inputs(mode: M
     assert mode.resume(made, "t").raw == "d"
 
 
+def test_a_second_kickoff_after_a_failed_one_on_a_thread_starts_over(mode: Mode):
+    llm = ScriptedLLM(["a", RuntimeError("model down"), "c", "d"])
+    made = two_tasks(llm)
+    with pytest.raises(RuntimeError, match="model down"):
+        mode.kickoff(made, {"topic": "rain"}, thread_id="t")
+    second = mode.kickoff(made, {"topic": "snow"}, thread_id="t")
+    assert [one.raw for one in second.tasks_output] == ["c", "d"]
+
+
 def test_a_run_without_a_thread_name_gets_one_that_resumes_it(mode: Mode):
     made = two_tasks(ScriptedLLM(["facts", "report"]))
     first = mode.kickoff(made, {"topic": "rain"})

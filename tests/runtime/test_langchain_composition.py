@@ -285,6 +285,13 @@ def test_a_graph_that_takes_part_in_a_conversation_answers_its_last_message(mode
     assert done["output"] == "about snow?"
 
 
+def test_an_agent_hands_its_whole_state_to_a_crew_as_deep_agents_do(mode: Mode):
+    state: dict[str, Any] = {"messages": [HumanMessage("rain?")], "files": {"a.txt": "A"}, "todos": []}
+    done = mode.invoke(mode.compile(helper(), messages=True), state)
+    assert done["messages"][-1].content == "about rain?"
+    assert "files" not in done
+
+
 @pytest.mark.parametrize(
     ("description", "messages", "says"),
     [

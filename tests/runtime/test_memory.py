@@ -9,6 +9,7 @@ from modes import Mode
 
 from crewgraph import ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.compiler.agent.memory import MemoryFailed
+from crewgraph.errors import BudgetExceeded
 from crewgraph.events import BaseEvent
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
@@ -190,6 +191,17 @@ def test_a_request_for_an_assessment_that_fails_is_no_failure(mode: Mode):
     made = crew(task("one", agent(ScriptedLLM(reply))), entity_memory=EntityMemory(storage=entities))
     assert mode.kickoff(made).raw == "We met Ada Lovelace."
     assert len(entities.stored) == 1
+
+
+def test_a_budget_counts_the_request_for_an_assessment(mode: Mode):
+    model = assessing("x", FOUND)
+    made = crew(task("one", agent(model)), task("two", agent(model)), memory=True, max_tokens=1)
+    with pytest.raises(BudgetExceeded) as stopped:
+        mode.kickoff(made)
+    assert assessments(model) == 0  # the answer used up the budget
+    made.max_tokens = 100_000
+    assert mode.resume(made, str(stopped.value.thread_id)).raw == "x"
+    assert assessments(model) == 2
 
 
 def test_an_answer_that_a_guardrail_refuses_is_not_kept(mode: Mode):

@@ -132,6 +132,14 @@ def test_a_cache_function_asks_for_results_of_other_runs(mode: Mode):
     assert depth.used == ["Brest"]
 
 
+def test_crews_do_not_share_results_even_of_the_same_agent(mode: Mode):
+    depth = Depth()
+    one = agent(ScriptedLLM([BREST, "a", BREST, "b"]), tools=[depth])
+    mode.kickoff(caching(task("a", one)))
+    mode.kickoff(caching(task("b", one)))
+    assert depth.used == ["Brest", "Brest"]
+
+
 def test_other_arguments_are_another_call_in_whatever_order_they_are_written(mode: Mode):
     depth = Depth()
     calls = [

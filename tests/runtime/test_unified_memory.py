@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from modes import Mode
 
-from crewgraph import Agent, ScriptedLLM
+from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.compiler.agent.memory import MemoryFailed
 from crewgraph.memory.memory import Memory
 from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.tools.memory import create_memory_tools
 
 from .parts import agent, crew, task
 from .test_memory import Shelf, prompts
@@ -42,6 +43,18 @@ def test_a_crew_recalls_what_its_model_found_worth_remembering(mode: Mode):
     extraction = next(str(one.messages[-1]["content"]) for one in model.requests if is_extraction(one.messages))
     assert all(text in extraction for text in ("count the boats", "worker", "a text", "there are three"))
     assert [one.content for one in memory.list_records()] == ["The harbour of Bonn has three boats."]
+
+
+def test_what_comes_out_of_a_memory_does_not_go_into_another(mode: Mode):
+    memory, shelf = Memory(), Shelf()
+    memory.remember("Bonn has boats.")
+    tools = create_memory_tools(memory)
+    script = [ToolUse(tools[0].name.lower().replace(" ", "_"), {"queries": ["boats"]}), "done"]
+    model = ScriptedLLM(script)
+    worker = agent(model, tools=tools)
+    mode.kickoff(crew(task("one", worker), short_term_memory=ShortTermMemory(storage=shelf)))
+    assert "Bonn has boats." in model.requests[1].text
+    assert [text for text, _ in shelf.stored] == ["done"]
 
 
 def test_a_memory_of_its_own_is_an_agents_alone(mode: Mode):
@@ -123,6 +136,12 @@ def test_what_no_model_takes_apart_is_remembered_as_it_is(mode: Mode, llm: Any):
     )
     (record,) = memory.list_records()
     assert "the answer" in record.content and "do one" in record.content
+
+
+def test_a_memory_that_is_only_read_costs_no_request(mode: Mode):
+    model = ScriptedLLM(["x"])
+    mode.kickoff(crew(task("one", agent(model)), memory=Memory(llm=False, read_only=True)))
+    assert len(model.requests) == 1
 
 
 def test_one_that_fails_is_reported_and_the_run_continues(mode: Mode):

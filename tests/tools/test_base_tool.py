@@ -1,6 +1,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any, Type  # noqa: UP035  (as users write it)
 
@@ -153,6 +154,27 @@ def test_the_usage_limit_holds_and_can_be_reset():
     assert search.current_usage_count == 2
     search.reset_usage_count()
     assert search.run("a") == "a 3"
+
+
+def test_the_usage_limit_holds_across_threads():
+    search = Search(max_usage_count=50)
+    done: list[bool] = []
+
+    def use() -> None:
+        for _ in range(20):
+            try:
+                search.run("a")
+                done.append(True)
+            except LimitReached:
+                pass
+
+    threads = [threading.Thread(target=use) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(done) == 50
+    assert search.current_usage_count == 50
 
 
 # ---------------------------------------------------------------- @tool
