@@ -30,10 +30,10 @@ def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     groups: dict[str, list[pytest.Item]] = {}
     for item in items:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
-            parameters = item.callspec.params
-            if parameters.get("mode") in CREW_MODES:
-                others = {name: at for name, at in item.callspec.indices.items() if name != "mode"}
-                groups.setdefault(f"{item.nodeid.partition('[')[0]} {others}", []).append(item)
+            mode = item.callspec.params.get("mode")
+            if mode in CREW_MODES:
+                name = f"{item.nodeid.removesuffix(']').replace('[', '-', 1)}-".replace(f"-{mode}-", "-", 1)
+                groups.setdefault(name, []).append(item)
     return [
         item
         for name, modes in groups.items()

@@ -53,7 +53,10 @@ class Limit:
             signal.raise_signal(signal.SIGUSR1)
 
 
-@pytest.fixture(params=["a method", "an object", "a partial function"])
+KINDS = ["a method", "an object", "a partial function"]
+
+
+@pytest.fixture
 def limit(request: pytest.FixtureRequest) -> Iterator[Limit]:
     limit = Limit()
     handlers: dict[str, Callable[[int, FrameType | None], None]] = {
@@ -61,7 +64,7 @@ def limit(request: pytest.FixtureRequest) -> Iterator[Limit]:
         "an object": limit,
         "a partial function": partial(limit.handle),
     }
-    before = signal.signal(signal.SIGUSR1, handlers[request.param])
+    before = signal.signal(signal.SIGUSR1, handlers[getattr(request, "param", "a method")])
     yield limit
     signal.signal(signal.SIGUSR1, before)
 
@@ -106,6 +109,7 @@ def test_the_run_ends_with_it_and_continues_when_resumed(mode: Mode, limit: Limi
         assert mode.resume(looking, "job", checkpointer=saver).raw == "looked"
 
 
+@pytest.mark.parametrize("limit", KINDS, indirect=True)
 def test_a_client_that_wraps_it_in_an_error_of_its_own_does_not_hide_it(mode: Mode, limit: Limit) -> None:
     def reply(_: object) -> str:
         try:
