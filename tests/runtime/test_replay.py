@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import processes
 import pytest
+from combinations import of
 from modes import Mode
 from waiting import wait_until
 
@@ -214,7 +215,7 @@ def test_another_process_finds_a_task_by_the_id_that_it_had(program: Any):
     assert program("replay", "fifth", task_id=first["ids"][2], thread_id="t")["raws"][1] == "two by first"
 
 
-@pytest.mark.parametrize("point", ["two", "three"])
+@pytest.mark.parametrize("point", ["three", "two"][: of(1, 2)])
 def test_killed_replay_can_be_resumed(program: Any, tmp_path: Path, point: str):
     program("kickoff", "first", inputs={"topic": "rain"}, thread_id="t")
     program("replay", "second", killed=True, kill=point, task_id="two", new_thread_id="again")
