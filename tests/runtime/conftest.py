@@ -1,4 +1,4 @@
-"""Runs every test of crews in both granularities."""
+"""The modes in which crews run."""
 
 import pytest
 from combinations import CREW_MODES

@@ -1,4 +1,4 @@
-"""Runs every test of remote agents in all run modes."""
+"""The modes in which remote agents are asked."""
 
 import pytest
 from combinations import CREW_MODES
