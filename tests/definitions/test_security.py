@@ -67,3 +67,8 @@ def test_metadata_that_are_too_deep_or_too_large_are_refused(metadata: Any, prob
             ValidationError, match=re.escape(f"the metadata of a fingerprint cannot be used: {problem}")
         ):
             make()
+
+
+def test_fingerprints_are_equal_by_identity_and_can_be_kept_in_sets():
+    assert len({Fingerprint.generate("a"), Fingerprint.generate("a"), Fingerprint.generate("b")}) == 2
+    assert Fingerprint.generate("a") != "a"

@@ -127,6 +127,10 @@ def test_an_unknown_process_is_refused_with_the_choices():
     assert messages(lambda: crew(task(), process="parallel")) == ["Input should be 'sequential' or 'hierarchical'"]
 
 
+def test_a_prompt_file_has_to_be_a_file():
+    assert refused(lambda: crew(task(), prompt_file="nowhere.json")) == [("value_error", ("prompt_file",))]
+
+
 def test_several_faults_are_reported_at_once_each_with_its_code_and_a_remedy():
     def make() -> Crew:
         return crew(
@@ -149,6 +153,11 @@ def test_several_faults_are_reported_at_once_each_with_its_code_and_a_remedy():
 def test_a_task_has_one_structure():
     make = lambda: task(output_json=Answer, output_pydantic=Answer)  # noqa: E731
     assert refused(make) == [("output_type", ())]
+
+
+@pytest.mark.parametrize("make", [lambda: task(id="x"), lambda: agent(id="x"), lambda: crew(task(), id="x")])
+def test_an_id_is_made_not_given(make: Callable[[], Any]):
+    assert refused(make) == [("may_not_set_field", ("id",))]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Runs as frames."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -34,6 +35,22 @@ def test_a_flow_is_reported_event_by_event():
     assert frames[1].parent_id == frames[0].id and frames[1].event is frames[1].data
 
 
+def test_a_flow_is_reported_on_an_event_loop():
+    async def reported() -> tuple[list[str], Any]:
+        async with Talk().astream_events() as session:
+            pieces = [frame.content async for frame in session.llm if frame.content]
+        return pieces, session.result
+
+    assert asyncio.run(reported()) == (["Final", " Answer:", " high"], "high")
+
+
+def test_a_session_can_be_closed_early():
+    session = Talk().stream_events()
+    assert next(session.events).type == "flow_started"
+    session.close()
+    assert (session.is_cancelled, session.is_completed, session.is_exhausted) == (True, True, False)
+
+
 def test_what_a_flow_raises_is_raised_behind_its_frames():
     class Broken(Flow[Any]):
         @start()
@@ -46,3 +63,14 @@ def test_what_a_flow_raises_is_raised_behind_its_frames():
     assert session.frames[-1].type == "flow_failed"
     with pytest.raises(KeyError):
         _ = session.result
+
+
+def test_a_request_to_a_model_is_told_piece_by_piece():
+    session = ScriptedLLM(["one two"], stream=True).stream_events("How?")
+    assert [(frame.type, frame.content) for frame in session] == [
+        ("llm_call_started", ""),
+        ("llm_stream_chunk", "one"),
+        ("llm_stream_chunk", " two"),
+        ("llm_call_completed", ""),
+    ]
+    assert session.result == "one two"

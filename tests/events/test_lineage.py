@@ -10,6 +10,14 @@ from modes import Mode
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.events import BaseEvent, CrewKickoffCompletedEvent, TaskCompletedEvent, crewai_event_bus, lineage
+from crewgraph.events.lineage import (
+    PAIRING,
+    EmptyStackError,
+    EventContextConfig,
+    EventPairingError,
+    MismatchBehavior,
+    StackDepthExceededError,
+)
 from crewgraph.flow import Flow, listen, router, start
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
@@ -170,6 +178,58 @@ def test_two_runs_at_once_count_for_themselves():
         for one in threads:
             one.join()
     assert sorted(one.emission_sequence or 0 for one in events) == sorted([*range(1, 18)] * 3)
+
+
+def test_scopes_are_kept_by_hand():
+    lineage.push_scope("a", "task_started")
+    lineage.push_scope("b", "agent_execution_started")
+    assert (lineage.scope_event(), lineage.enclosing_event()) == ("b", "a")
+    with lineage.event_scope("c", "llm_call_started"), lineage.triggered_by("t"):
+        assert (lineage.scope_event(), lineage.trigger()) == ("c", "t")
+    assert [lineage.pop_scope() for _ in range(3)] == [
+        ("b", "agent_execution_started"),
+        ("a", "task_started"),
+        None,
+    ]
+    assert lineage.trigger() is None
+
+
+def test_what_is_done_about_scopes_that_do_not_fit_can_be_said(caplog: pytest.LogCaptureFixture):
+    def ended() -> None:
+        crewai_event_bus.emit(None, CrewKickoffCompletedEvent(crew_name="c", output=1))
+
+    ended()
+    assert caplog.records == []
+    token = PAIRING.set(EventContextConfig())
+    ended()
+    assert "none is open: its start event is missing" in caplog.text
+    PAIRING.set(EventContextConfig(1, MismatchBehavior.RAISE, MismatchBehavior.RAISE))
+    with pytest.raises(EmptyStackError):
+        ended()
+    lineage.restore_scopes((("k", "crew_kickoff_started"),))
+    with pytest.raises(StackDepthExceededError, match="max_stack_depth"):
+        lineage.push_scope("more")
+    lineage.restore_scopes((("k", "crew_kickoff_started"), ("m", "llm_call_started")))
+    with pytest.raises(EventPairingError):
+        ended()
+    PAIRING.reset(token)
+    lineage.restore_scopes(())
+
+
+def test_an_event_that_is_replayed_stays_where_it_was():
+    from_replay: list[Any] = []
+    event = TaskCompletedEvent(output=None, event_id="mine", parent_event_id="p", emission_sequence=7)
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(TaskCompletedEvent)
+        def _(source: Any, event: Any) -> None:
+            from crewgraph.events.bus import is_replaying
+
+            from_replay.append((event.emission_sequence, event.parent_event_id, is_replaying()))
+
+        crewai_event_bus.replay(None, event)
+        crewai_event_bus.emit(None, event)
+    assert from_replay == [(7, "p", True), (7, "p", False)]
 
 
 def test_the_task_and_the_run_around_a_tool_are_known():

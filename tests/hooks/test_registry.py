@@ -7,7 +7,13 @@ import pytest
 
 from crewgraph import hooks
 from crewgraph.hooks import HookAborted, InterceptionPoint, before_llm_call, before_tool_call, dispatch, on
+from crewgraph.hooks.llm_hooks import LLMCallHookContext
 from crewgraph.hooks.registry import get_scoped_hooks, register_scoped, scoped_hooks, source_name
+from crewgraph.hooks.tool_hooks import (
+    ToolCallHookContext,
+    run_after_tool_call_hooks,
+    run_before_tool_call_hooks,
+)
 
 POINT = InterceptionPoint.INPUT
 
@@ -55,6 +61,14 @@ def test_who_aborts_is_the_hook_unless_it_says_otherwise():
     assert source_name(Context()) == "Context"
 
 
+def test_hooks_are_counted_when_they_are_cleared():
+    hooks.register_before_llm_call_hook(lambda _: None)
+    hooks.register_after_tool_call_hook(lambda _: None)
+    hooks.register_after_tool_call_hook(lambda _: None)
+    assert hooks.clear_all_global_hooks() == {"llm_hooks": (1, 0), "tool_hooks": (0, 2), "total": (1, 2)}
+    assert hooks.clear_all_llm_call_hooks() == (0, 0)
+
+
 def test_a_decorated_function_stays_callable_and_can_be_taken_away():
     @before_llm_call
     def plain(_: Any) -> None: ...
@@ -95,3 +109,33 @@ def test_filters_read_tools_loosely_and_roles_exactly(tool: str, role: str, is_c
 
     dispatch(POINT, Context(tool_name=tool, agent_role=role))
     assert bool(called) is is_called
+
+
+def test_the_hooks_of_a_tool_may_be_called_by_hand():
+    context = ToolCallHookContext("search", {"q": "x"}, None, tool_result="old")
+    assert run_before_tool_call_hooks(context) is False
+    hooks.register_before_tool_call_hook(lambda _: False)
+    hooks.register_after_tool_call_hook(lambda _: "new")
+    assert run_before_tool_call_hooks(context) is True
+    assert run_after_tool_call_hooks(context) == "new"
+
+
+def test_a_context_asks_at_the_terminal(monkeypatch: pytest.MonkeyPatch):
+    shown: list[str] = []
+
+    def typed(text: str) -> str:
+        shown.append(text)
+        return "  go on "
+
+    monkeypatch.setattr("builtins.input", typed)
+    assert LLMCallHookContext().request_human_input("Really?") == "go on"
+    assert "Really?" in shown[0]
+
+
+def test_where_nobody_is_at_the_terminal_that_is_reported(monkeypatch: pytest.MonkeyPatch):
+    def nobody(_: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", nobody)
+    with pytest.raises(HookAborted, match="cannot get an answer"):
+        ToolCallHookContext("search", {}, None).request_human_input("Really?")

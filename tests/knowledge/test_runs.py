@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
-from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.events.knowledge import KnowledgeEventBase, KnowledgeRetrievalCompletedEvent
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import SearchResult
@@ -146,5 +146,12 @@ def test_runs_for_each_of_several_inputs_read_their_sources_once(mode: Mode):
 
 def test_a_langchain_retriever_is_knowledge(mode: Mode):
     worker = clerk(WORDS, "noon", knowledge_sources=[Fixed(found=[Document(MILL)])])
+    mode.kickoff(asking(worker), INPUTS)
+    assert MILL in describe(worker)[1]
+
+
+def test_the_search_as_a_tool_of_an_agent(mode: Mode):
+    knowledge = Knowledge("mill", [MILL])
+    worker = clerk(ToolUse("search_knowledge", {"query": "mill closes"}), "noon", tools=[knowledge.as_tool()])
     mode.kickoff(asking(worker), INPUTS)
     assert MILL in describe(worker)[1]

@@ -15,7 +15,7 @@ import crewgraph
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import SearchResult
 from crewgraph.knowledge.source.base import StringKnowledgeSource, TextFileKnowledgeSource
-from crewgraph.knowledge.storage import BaseKnowledgeStorage
+from crewgraph.knowledge.storage import BaseKnowledgeStorage, KnowledgeStorage
 from crewgraph.storage.store import FaissStore
 
 from .parts import Counting
@@ -96,6 +96,16 @@ def test_two_sources_of_the_same_form_are_both_kept(mode: Mode):
     assert sorted(found(mode, Knowledge("mill", texts), "where")) == ["The harbour.", "The mill."]
 
 
+def test_the_storage_is_a_place_for_texts_of_its_own(mode: Mode):
+    storage = KnowledgeStorage(collection_name="notes")
+    mode.run(storage.save, storage.asave, ["The mill closes at noon.", "Tides."])
+    mode.run(storage.save, storage.asave, ["The mill closes at noon."])
+    [best, *_] = mode.run(storage.search, storage.asearch, ["mill", "noon"], 5, None, 0.0)
+    assert best["content"] == "The mill closes at noon."
+    mode.run(storage.reset, storage.areset)
+    assert mode.run(storage.search, storage.asearch, ["mill"], 5, None, 0.0) == []
+
+
 class Listed(BaseKnowledgeStorage):
     """A storage as CrewAI 1.2.1 has them: it sets attributes, and its base knows nothing of it."""
 
@@ -159,3 +169,12 @@ def test_several_processes_may_read_the_same_at_once(folder: Path):
     outputs = [process.communicate(timeout=250) for process in running]
     assert [out.strip() for out, _ in outputs] == ["40"] * 3, outputs
     assert len(Knowledge("mill").query("mill", 100, 0.0)) == 40
+
+
+def test_as_a_langchain_retriever_and_tool(mode: Mode):
+    knowledge = Knowledge("mill", [StringKnowledgeSource(content="The mill closes at noon.", metadata={"by": "Bo"})])
+    retriever, tool = knowledge.as_retriever(score_threshold=0.0), knowledge.as_tool("look", "Look it up.")
+    [document] = mode.run(retriever.invoke, retriever.ainvoke, "mill")
+    assert document.page_content == "The mill closes at noon." and document.metadata["by"] == "Bo"
+    assert mode.run(tool.invoke, tool.ainvoke, "the mill closes") == "The mill closes at noon."
+    assert (tool.name, tool.description) == ("look", "Look it up.")

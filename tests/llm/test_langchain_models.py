@@ -12,7 +12,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, StateGraph
-from servers.openai_api import OpenAIServer, Script, calls, error
+from pydantic import BaseModel
+from servers.openai_api import OpenAIServer, Script, calls, error, text
 from typing_extensions import TypedDict
 
 from crewgraph import Agent, Crew, Task
@@ -130,6 +131,18 @@ def test_retry_and_fallbacks_keep_working_with_tools(chat: MakeChat, mode: str):
     assert fallback.native_tools is True
     assert ask(mode, fallback, [ADD])["tool_calls"][0]["args"] == {"a": 9}
     assert "tools" in other.bodies[0]
+
+
+class Place(BaseModel):
+    river: str
+
+
+def test_fallbacks_answer_in_a_structure(chat: MakeChat, mode: str):
+    model, server = chat(lambda request: error(500))
+    other, _ = chat(lambda request: text('{"river": "Rhine"}'))
+    whole: Any = as_model(model.with_fallbacks([other]))
+    assert Place.model_validate_json(str(ask(mode, whole.for_structure(Place))["content"])).river == "Rhine"
+    assert server.bodies[0]["response_format"]["type"] == "json_schema"
 
 
 @pytest.mark.parametrize("retried", [False, True])

@@ -1,6 +1,7 @@
 """Rate limiting on threads and on event loops."""
 
 import asyncio
+import copy
 import random
 import signal
 import threading
@@ -221,6 +222,20 @@ def test_nothing_waits_without_a_limit(mode: Mode):
 def test_an_invalid_limit_is_rejected(fields: dict[str, Any]):
     with pytest.raises(ValidationError):
         RPMController(**fields)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, RPMController.model_copy])
+def test_a_deep_copy_starts_at_zero_and_a_shallow_one_continues(copied: Callable[[RPMController], RPMController]):
+    controller = RPMController(max_rpm=1, seconds=600)
+    controller.check_or_wait()
+    other, waits_seen = copied(controller), list[float]()
+
+    def waits(seconds: float, max_rpm: int) -> None:
+        waits_seen.append(seconds)
+        other.reset_counter()
+
+    wait_for_slot([other], waits)
+    assert len(waits_seen) == (0 if copied is copy.deepcopy else 1)
 
 
 class Own:

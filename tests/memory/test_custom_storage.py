@@ -9,6 +9,7 @@ from modes import Mode
 from crewgraph import Memory
 from crewgraph.errors import StorageError
 from crewgraph.memory.backend import EmbeddingDimensionMismatchError, StorageBackend
+from crewgraph.memory.custom_storage import embed_text, embed_texts
 from crewgraph.memory.records import MemoryRecord, ScopeInfo
 
 from .unified_parts import words
@@ -111,6 +112,18 @@ def test_records_that_are_there_are_updated_and_not_saved_again(mode: Mode):
     assert storage.records == {}
 
 
+def test_it_hears_of_what_was_recalled():
+    class Counting(Notebook):
+        def touch_records(self, record_ids: list[str]) -> None:
+            self.called.append(f"touched {len(record_ids)}")
+
+    storage = Counting()
+    memory = Memory(storage=storage, embedder=words)
+    memory.remember("cats")
+    memory.recall("cats")
+    assert storage.called[-1] == "touched 1"
+
+
 def test_what_it_raises_is_a_storage_error(mode: Mode):
     class Full(Notebook):
         def save(self, records: list[MemoryRecord]) -> None:
@@ -121,3 +134,10 @@ def test_what_it_raises_is_a_storage_error(mode: Mode):
         StorageError, match="`save` for the storage `Full` failed: .*stored vectors have 256 dimensions"
     ):
         mode.run(memory.remember, memory.aremember, "cats")
+
+
+def test_texts_become_vectors():
+    assert embed_text(words, "cats") == words(["cats"])[0]
+    assert embed_texts(words, ["", "cats", " "]) == [[], words(["cats"])[0], []]
+    assert embed_texts(None, []) == []
+    assert len(embed_text(None, "cats")) == 256

@@ -142,6 +142,26 @@ def test_scores_weigh_nearness_age_and_importance():
     assert reasons == ["semantic", "importance"]
 
 
+# ------------------------------------------------------------------------------------------------- looking, changing, forgetting
+def test_what_there_is_is_reported(memory: Memory, mode: Mode):
+    memory.remember("a", scope="/ports/brest", categories=["sea"])
+    memory.remember("b", scope="/ports/brest/pier", categories=["sea", "stone"])
+    memory.remember("c", scope="/people")
+    assert mode.run(memory.tree, memory.atree) == (
+        "/ (3 records)\n  /people (1 record)\n  /ports (2 records)\n"
+        "    /ports/brest (2 records)\n      /ports/brest/pier (1 record)"
+    )
+    assert memory.tree("/ports", max_depth=1) == "/ports (2 records)\n  /ports/brest (2 records)"
+    assert mode.run(memory.list_scopes, memory.alist_scopes, "/ports") == ["/ports/brest"]
+    assert mode.run(memory.list_categories, memory.alist_categories) == {"sea": 2, "stone": 1}
+    info = mode.run(memory.info, memory.ainfo, "/ports")
+    assert (info.path, info.record_count, info.categories) == ("/ports", 2, ["sea", "stone"])
+    assert info.child_scopes == ["/ports/brest"] and info.oldest_record <= info.newest_record
+    listed = mode.run(memory.list_records, memory.alist_records, None, 2, 1)
+    assert [record.content for record in listed] == ["b", "a"]
+    assert memory.info("/nowhere").record_count == 0
+
+
 def test_records_are_changed(memory: Memory, mode: Mode):
     record = memory.remember("The ferry leaves at nine", scope="/ports", metadata={"k": 1})
     assert record is not None

@@ -179,6 +179,15 @@ def test_a_guardrail_that_refuses_every_attempt(mode: Mode):
         replied(mode, strict, "go")
 
 
+def test_a_guardrail_may_be_a_text(mode: Mode):
+    script = ["no", '{"valid": false, "feedback": "be polite"}', "no, please", '{"valid": true}']
+    model = ScriptedLLM(script)
+    output = replied(mode, agent(model, guardrail="Be polite"), "will it rain?")
+    assert output.raw == "no, please" and output.token_usage.successful_requests == 4
+    assert "Be polite" in model.requests[1].text and "will it rain?" in model.requests[1].text
+    assert "be polite" in asked(model)[2]
+
+
 # --------------------------------------------------------------------------------------------- in another's graph
 class State(TypedDict, total=False):
     text: str

@@ -9,7 +9,12 @@ from pydantic import BaseModel, Field
 
 from crewgraph import Converter, CrewOutput, ScriptedLLM, TaskOutput
 from crewgraph.definitions.task.conversion import (
+    convert_to_model,
     create_converter,
+    generate_model_description,
+    get_conversion_instructions,
+    handle_partial_json,
+    validate_model,
 )
 from crewgraph.errors import ConverterError
 from crewgraph.testing import record_events
@@ -148,3 +153,28 @@ def test_it_asks_again_with_what_was_wrong_as_often_as_it_may():
     with pytest.raises(ConverterError):
         converter.to_pydantic(current_attempt=2)
     assert len(llm.requests) == 3
+
+
+def test_the_steps_of_a_conversion_are_functions():
+    worker = agent(ScriptedLLM(['{"x": 9}'], repeat_last=True))
+    assert validate_model('{"x": 1}', Point, False) == Point(x=1)
+    assert validate_model('{"x": 1}', Point, True) == {"x": 1}
+    assert convert_to_model('{"x": 1}', Point, None) == Point(x=1)
+    assert convert_to_model('so: {"x": 1}.', None, Point) == {"x": 1}
+    assert convert_to_model("words", Point, None, worker) == Point(x=9)
+    assert convert_to_model("words", None, Point, worker) == {"x": 9}
+    assert convert_to_model("words", None, None) == "words"
+    assert convert_to_model("words", Point, None, worker, Own) == Point(x=5)
+    assert handle_partial_json("words", Point, False, worker) == Point(x=9)
+    assert create_converter(worker, llm=worker.llm, text="t", model=Point, instructions="i").to_pydantic() == Point(x=9)
+    assert '"x": integer' in generate_model_description(Point)
+    assert '"x": integer' in get_conversion_instructions(Point, worker.llm)
+
+
+def test_what_cannot_be_converted_stays_a_text_and_nobody_to_ask_is_an_error():
+    silent = agent(ScriptedLLM(["no"], repeat_last=True))
+    assert convert_to_model("words", Point, None, silent) == "words"
+    with pytest.raises(TypeError, match="pass `agent=`"):
+        convert_to_model("words", Point, None)
+    with pytest.raises(ValueError, match="`agent=` or `converter_cls=`"):
+        create_converter()

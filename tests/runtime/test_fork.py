@@ -202,6 +202,15 @@ def test_outputs_are_texts_objects_and_fields(mode: Mode):
     assert [output.name for output in outputs[:4]] == ["town"] * 4
 
 
+def test_a_task_that_was_never_done_may_be_given(mode: Mode):
+    team = three(ScriptedLLM(["a", ConnectionError("down"), "c"]))
+    with pytest.raises(ConnectionError):
+        mode.kickoff(team, {"topic": "rain"})
+    other = forked(mode, team, "two", {"two": "by hand"})
+    assert raws(other) == ["a", "by hand", "c"]
+    assert other.tasks_output[1].description == "do two on rain" and other.tasks_output[1].agent == "worker"
+
+
 def test_fork_runs_the_changed_later_tasks_of_the_crew(mode: Mode):
     llm = counting()
     team = three(llm, name="ours")

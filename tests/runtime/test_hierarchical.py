@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from modes import Mode
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from crewgraph import BaseAgent, Crew, Process, ScriptedLLM, Task, ToolUse
 from crewgraph.compiler import preflight
@@ -56,6 +56,22 @@ def test_a_custom_manager(mode: Mode):
     assert (result.raw, result.tasks_output[0].agent) == ("led", "Boss")
     assert "strict" in llm.requests[0].text
     assert crew.manager_agent is boss
+
+
+def test_a_manager_by_role_does_not_work_any_more(mode: Mode):
+    boss, worker = agent(ScriptedLLM([handed("x", "Worker"), "led"]), "Boss"), agent(ScriptedLLM(["worked"]), "Worker")
+    crew = Crew.model_validate(
+        {"agents": [boss, worker], "tasks": [todo("one")], "process": "hierarchical", "manager_agent": "Boss"}
+    )
+    assert (crew.manager_agent, crew.agents) == (boss, [worker])
+    assert mode.kickoff(crew).raw == "led"
+
+
+def test_the_role_of_nobody_is_no_manager():
+    with pytest.raises(ValidationError, match="the role of none of its agents; there are 'Worker'"):
+        Crew.model_validate(
+            {"agents": [agent(ScriptedLLM([]), "Worker")], "tasks": [todo("one")], "manager_agent": "Boss"}
+        )
 
 
 def test_a_manager_with_tools_is_refused(mode: Mode):

@@ -182,6 +182,28 @@ def test_an_agent_shows_what_it_was_told_and_knew(mode: Mode):
     assert tool.spec["name"] == "add_image_to_content"
 
 
+class Loud:
+    """Does the work of an agent that names this class."""
+
+    def __init__(self, *, agent: Agent, tools: list[Any], **given: Any) -> None:
+        self.agent, self.tools = agent, tools
+
+    def invoke(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        return {"output": f"{self.agent.role} with {len(self.tools)}, asked for {inputs['input'][-4:]}"}
+
+
+def test_a_class_executes_for_its_agent(mode: Mode):
+    worker = agent(ScriptedLLM([]), tools=[look], executor_class=Loud)
+    made = crew(task("one", worker, description="the boats"), checkpointer=False)
+    assert mode.kickoff(made).raw.startswith("worker with 1")
+
+
+def test_an_agent_is_asked_without_a_crew(mode: Mode):
+    worker = agent(ScriptedLLM(["nine", "ten"]))
+    assert worker.message("How many?") == "nine"
+    assert mode.run(worker.kickoff, worker.kickoff_async, "And now?").raw == "ten"
+
+
 def test_definitions_have_identities():
     worker, one = agent(ScriptedLLM([])), Fingerprint.generate("seed")
     worker.set_fingerprint(one)
@@ -227,7 +249,9 @@ def test_knowledge_and_memory_of_a_crew_are_used_by_hand(mode: Mode):
 def test_what_runs_used_is_added_and_subtracted(mode: Mode):
     made = crew(task("one", agent(ScriptedLLM(["x"], usage={"total_tokens": 30}))), checkpointer=False)
     assert made.calculate_usage_metrics() == UsageMetrics()
-    used = mode.kickoff(made).token_usage
+    output = mode.kickoff(made)
+    used = output.token_usage
+    assert output.usage_metrics["total_tokens"] == 30
     assert made.calculate_usage_metrics() == made.usage_metrics == used and used.total_tokens == 30
     both = UsageMetrics(total_tokens=1, reasoning_tokens=2)
     both.add_usage_metrics(used)

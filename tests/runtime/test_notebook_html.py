@@ -104,6 +104,12 @@ def test_a_run_that_waits_shows_what_it_asks():
     assert "Crew desk waits for an answer" in html and "a &lt;draft&gt;" in html
 
 
+def test_costs_are_a_table_at_the_prompt_and_in_print():
+    costs = brief().kickoff({"topic": "tides"}).costs
+    assert repr(costs) == str(costs)
+    assert str(costs).startswith("task ") and "\ntotal " in str(costs)
+
+
 def test_a_crew_that_cannot_be_compiled_shows_why():
     made = crew(task("one", agent(ScriptedLLM([]))))
     made.tasks = []

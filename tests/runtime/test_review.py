@@ -9,6 +9,7 @@ from modes import Mode
 
 from crewgraph import CrewOutput, ScriptedLLM
 from crewgraph.compiler.agent.human_review import (
+    SyncHumanInputProvider,
     set_provider,
 )
 from crewgraph.definitions.agent.last_run import AgentFinish
@@ -79,6 +80,19 @@ def test_what_it_said_is_a_part_of_the_run(mode: Mode, tmp_path: Any):
         looking(editor, lambda: mode.kickoff(made, thread_id="t"))
     assert looking(editor, lambda: mode.resume(made, "t")).raw == "short"
     assert len(llm.requests) == 2 and editor.seen.count("long") == 1
+
+
+def test_the_provider_that_is_there_already_asks_at_the_terminal(mode: Mode, monkeypatch: pytest.MonkeyPatch):
+    said = iter(["shorter", ""])
+
+    def typed(prompt: str) -> str:
+        return next(said)
+
+    monkeypatch.setattr("builtins.input", typed)
+    llm = ScriptedLLM(["long", "short"])
+    made = crew(task("draft", agent(llm), human_input=True))
+    assert looking(SyncHumanInputProvider(), lambda: mode.kickoff(made, checkpointer=False)).raw == "short"
+    assert len(llm.requests) == 2
 
 
 class Loud:

@@ -8,6 +8,8 @@ from modes import Mode
 
 from crewgraph import Agent, Crew, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.errors import CompileError
+from crewgraph.events import TaskStartedEvent
+from crewgraph.testing import record_events
 from crewgraph.tools import BaseTool, tool
 
 from .parts import agent, crew, task
@@ -149,6 +151,16 @@ def test_an_edited_result_of_a_tool_is_what_the_task_continues_with(mode: Mode):
     graph.update_state(state.config, {"steps": [used]}, as_node="tools")
     mode.invoke(graph, None, AT)
     assert model.requests[1].messages[-1]["content"] == "4" and done == [(1, 2)]
+
+
+def test_a_long_task_is_begun_once_however_many_steps_it_has(mode: Mode):
+    done: list[tuple[int, int]] = []
+    calls = [ToolUse("add", {"a": n, "b": 1}) for n in range(40)]
+    made, _ = adding(*calls, "3", done=done)
+    made.tasks[0].agent.max_iter = 100  # pyright: ignore[reportOptionalMemberAccess]
+    with record_events() as events:
+        assert mode.kickoff(made).raw == "3"
+    assert len(done) == 40 and sum(isinstance(event, TaskStartedEvent) for event in events) == 1
 
 
 def test_a_run_in_steps_is_resumed_in_steps(mode: Mode):

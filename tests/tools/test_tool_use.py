@@ -102,6 +102,14 @@ class Dictated(LangChainBaseTool):
         return f"dictated {text}"
 
 
+class Configured(LangChainBaseTool):
+    name: str = "configured"
+    description: str = "Reads the run's config."
+
+    def _run(self, text: str, config: RunnableConfig) -> str:
+        return f"{text} of {config.get('configurable', {})['user']}"
+
+
 def shouted(text: str) -> str:
     return text.upper()
 
@@ -136,6 +144,16 @@ def test_every_kind_of_tool_works_sync_and_async(source: Any, result: str, mode:
     assert adapted.prepare("ab") == {"text": "ab"}
     assert mode(adapted, {"text": "ab"}, {}) == result
     assert mode(GuardedTool(adapted), {"text": "ab"}, {}) == {"ok": True, "result": result}
+
+
+def test_a_langchain_tool_takes_no_config_from_the_model(mode: Mode):
+    adapted = as_tool(Configured())
+    assert adapted.spec["parameters"] == {
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+    }
+    assert mode(adapted, {"text": "ab"}, {"configurable": {"user": "Ada"}}) == "ab of Ada"
 
 
 def test_two_tools_with_one_name_are_refused_and_one_given_twice_is_not():
