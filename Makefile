@@ -33,7 +33,7 @@ test: $(VENV)/.installed  ## run the tests (minutes)
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal $(ARGS)
 
 test-all: export ALL = 1
-test-all: test  ## run the tests with every mode in every granularity, more random examples and more kills
+test-all: test  ## run the tests in all of their modes, with more random examples and more kills
 
 installations:  ## install each page's packages in an empty environment and run a program there: make installations [ARGS=mcp] (minutes)
 	$(PYTHON) .ci/installations.py $(ARGS)

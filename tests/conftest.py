@@ -15,7 +15,7 @@ from typing import Any
 
 import certifi
 import pytest
-from extent import of
+from combinations import left_out, of
 from hypothesis import HealthCheck, settings
 from modes import Mode
 from servers.fixtures import serve
@@ -153,6 +153,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
         copy_context().run(test, **fixtures)
 
     pyfuncitem.obj = in_own_context
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run each test in one of its modes, unless all are asked for."""
+    others = set(left_out(items))
+    config.hook.pytest_deselected(items=list(others))
+    items[:] = [item for item in items if item not in others]
 
 
 def pytest_collection_finish() -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import crewgraph_compat
 import pytest
+from combinations import of
 from crewgraph_compat.moving.dependencies.requirements import (
     environment_places,
     pipfile_lines,
@@ -25,7 +26,6 @@ from crewgraph_compat.moving.dependencies.requirements import (
     setup_cfg_places,
 )
 from crewgraph_compat.stand_ins.tools import sanitize_tool_name
-from extent import of
 
 import crewgraph
 from crewgraph.compiler.agent.plan import _parse_plan  # pyright: ignore[reportPrivateUsage]

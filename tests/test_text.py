@@ -4,7 +4,7 @@ from decimal import Decimal
 from enum import Enum
 
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import given
 from hypothesis import strategies as st
 

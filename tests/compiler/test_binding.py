@@ -38,15 +38,6 @@ def test_names_are_unique_and_none_is_that_of_the_inputs():
     assert [one.slug for one in bound(*tasks)] == ["inputs_2", "a", "a_2", "a_2_2", "task", "count_the_files"]
 
 
-def test_a_task_may_be_listed_twice():
-    again = step("again")
-    assert sources(again, again) == {"again": (), "again_2": ("again",)}
-
-
-def test_names_may_be_of_any_script():
-    assert [one.slug for one in bound(step("研究 报告"), step("Straße"))] == ["研究_报告", "straße"]
-
-
 # ---------------------------------------------------------------------------------------------------- contexts
 def test_a_task_without_context_gets_all_earlier_outputs():
     assert sources(step("a"), step("b"), step("c")) == {"a": (), "b": ("a",), "c": ("a", "b")}
@@ -80,10 +71,6 @@ def test_asynchronous_tasks_do_not_wait_for_their_neighbours():
     }
 
 
-def test_a_conditional_task_is_context_and_has_context_like_any_other():
-    assert sources(step("a"), perhaps("b"), step("c")) == {"a": (), "b": ("a",), "c": ("a", "b")}
-
-
 # ------------------------------------------------------------------------------------------------------- tools
 def search(query: str) -> str:
     """Search."""
@@ -105,17 +92,6 @@ def test_a_tasks_tools_replace_its_agents():
     worker = agent("x", tools=[search])
     own, given = task(worker, name="own"), task(worker, name="given", tools=[count])
     assert [list(one.tools) for one in bound(own, given)] == [["search"], ["count"]]
-
-
-def test_a_tool_is_adapted_once_for_all_tasks():
-    worker = agent("x", tools=[search])
-    first, second = bound(task(worker), task(worker))
-    assert first.tools["search"] is second.tools["search"]
-
-
-def test_the_same_tool_twice_is_one():
-    (one,) = bound(task(agent("x", tools=[search, search])))
-    assert list(one.tools) == ["search"]
 
 
 def test_the_second_of_two_tools_with_the_same_name_gets_a_number():
@@ -161,15 +137,6 @@ AGENT: dict[str, Any] = {
 def test_unsupported_agent_settings_are_refused_by_name(name: str):
     worker = agent("x", **{name: AGENT[name]})
     assert f"`{name}` of agent `Clerk`" in refused(Crew(agents=[worker], tasks=[task(worker)]))
-
-
-def test_all_unsupported_settings_are_named_in_one_error():
-    one, other = agent("x", from_repository="x"), agent("x", role="Guest", from_repository="y")
-    text = refused(Crew(agents=[one, other], tasks=[task(one, name="a")]))
-    assert text == (
-        "crewgraph does not offer `from_repository` of agent `Clerk`, `from_repository` of agent `Guest`: agents of CrewAI's "
-        "hosted repository can only be loaded by CrewAI. Give the agent its role, goal and backstory instead."
-    )
 
 
 def test_an_agent_that_only_a_task_refers_to_is_checked_too():

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from compiler.body_runner import BodyRun, agent, run_task, task
 from modes import Mode
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import BaseModel, Field, RootModel
 
 from crewgraph import Crew, ScriptedLLM, Task
 from crewgraph.events.bus import crewai_event_bus
@@ -97,11 +97,6 @@ def test_after_that_the_task_continues_with_the_text_a_warning_and_an_event(
     assert "task `Count the files` of agent `Clerk`: no structured output, the text is kept" in caplog.text
 
 
-def test_a_model_that_fails_during_conversion_costs_the_structure_not_the_text():
-    run = run_task(reporting("no json", ConnectionError("no line")))
-    assert (run.result["raw"], run.result["pydantic"]) == ("no json", None)
-
-
 def test_output_json_gives_the_fields_as_a_dict_checked_by_the_model():
     run = run_task(reporting('{"title": "Rain", "pages": "3"}', output_pydantic=None, output_json=Report))
     assert (run.result["json_dict"], run.result["pydantic"]) == ({"title": "Rain", "pages": 3}, None)
@@ -128,45 +123,6 @@ def test_function_calling_llm_converts_the_output_if_given():
     run = run_task(reporting("no json"), function_calling_llm=crews)
     assert run.result["pydantic"] == {"title": "Rain", "pages": 3}
     assert len(crews.requests) == 1
-
-
-def test_the_requests_of_a_conversion_are_in_the_usage():
-    run = run_task(reporting("no json", "no", GOOD))
-    assert run.result["usage"]["successful_requests"] == 3
-
-
-def test_the_schema_is_part_of_the_first_prompt():
-    user = run_task(reporting(GOOD)).messages(0)[1][1]
-    assert BOOK.slice("formatted_task_instructions", output_format=model_outline(Report)) in user
-
-
-class Aliased(BaseModel):
-    pages: int = Field(alias="pageCount")
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(strict=True)
-    pair: tuple[int, str]
-    unique: set[int]
-
-
-@pytest.mark.parametrize(
-    ("model", "text", "plain"),
-    [
-        (Aliased, '{"pageCount": 3}', {"pages": 3}),
-        (Strict, '{"pair": [1, "a"], "unique": [1]}', {"pair": [1, "a"], "unique": [1]}),
-    ],
-)
-def test_models_with_aliases_and_strict_models_are_validated_as_json(
-    mode: Mode, model: type[BaseModel], text: str, plain: dict[str, Any]
-):
-    run = run_task(reporting(text, output_pydantic=model))
-    assert run.result["pydantic"] == plain
-    assert requests(run) == 1
-    worked_on = reporting(text, output_pydantic=model)
-    assert worked_on.agent is not None
-    output = mode.kickoff(Crew(agents=[worked_on.agent], tasks=[worked_on], checkpointer=False))
-    assert output.pydantic == model.model_validate_json(text)
 
 
 def test_json_that_is_nested_without_end_does_not_stop_the_task():

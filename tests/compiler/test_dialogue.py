@@ -1,11 +1,10 @@
 """Conversations that are too long for their model."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from compiler.body_runner import BodyRun, agent, bound, run_body, run_task, task
+from compiler.body_runner import agent, bound, run_body, run_task, task
 
 from crewgraph import ScriptedLLM, Task, ToolUse
 from crewgraph.compiler.task.body import task_body
@@ -84,22 +83,6 @@ def test_no_call_is_separated_from_its_result():
         assert [message["tool_call_id"] for message in messages if "tool_call_id" in message] == expected
 
 
-def test_it_is_condensed_again_together_with_the_previous_summary():
-    model = Small([use("a"), use("b"), "Final Answer: wet"], characters=4000, shorter="it rains")
-    run = run_task(fetching(model))
-    assert run.result["raw"] == "wet"
-    assert model.refused == 2
-    assert "it rains" in model.parts[3]
-    assert len(run.messages()) == 2
-
-
-def test_a_part_that_is_itself_too_long_is_halved():
-    model = Small([use("a"), "Final Answer: wet"], characters=1200, window=100_000)
-    run = run_task(fetching(model, goal="g", backstory="b"))
-    assert run.result["raw"] == "wet"
-    assert max(map(len, model.parts)) <= 1200
-
-
 def test_a_summary_that_is_not_shorter_is_cut():
     model = Small([use("a"), "Final Answer: wet"], characters=2500, shorter="long " * 1000)
     run = run_task(fetching(model))
@@ -117,19 +100,6 @@ def test_the_context_is_condensed_if_it_is_the_longer_part():
     assert run.result["after"]["raw"] == "wet"
     assert "Results of earlier tasks:\nshort\nshort" in run.messages()[-1][1]
     assert "Count the files" in run.messages()[-1][1]
-
-
-def test_a_forced_answer_stays_forced_after_condensing():
-    model = Small([use("a"), "wet"], characters=4000, native_tools=True)
-    run = run_task(fetching(model, max_iter=1))
-    assert run.result["raw"] == "wet"
-    assert run.messages()[-1] == ("user", BOOK.error("force_final_answer"))
-    assert len(run.messages()) == 3
-
-
-def test_requests_for_condensing_are_counted():
-    model = Small([use("a"), "Final Answer: wet"], characters=4000)
-    assert run_task(fetching(model)).result["usage"]["successful_requests"] == 2 + len(model.parts)
 
 
 # ------------------------------------------------------------------------------------------------------- bounds
@@ -175,31 +145,3 @@ def test_without_respect_context_window_the_error_is_raised_at_once(where: str):
     with pytest.raises(ContextLengthExceeded, match="maximum context length is 100 tokens"):
         run_task(fetching(model, **own), **crews)
     assert model.parts == []
-
-
-def test_other_failures_while_condensing_are_raised():
-    with pytest.raises(ConnectionError, match="no line"):
-        run_task(fetching(Small([use("a")], characters=4000, shorter=ConnectionError("no line"))))
-
-
-def test_condensing_is_logged_and_emits_events(caplog: pytest.LogCaptureFixture):
-    run_task(fetching(Small([use("a"), "Final Answer: wet"], characters=4000)))
-    messages = [record.getMessage() for record in caplog.records if "condensed" in record.getMessage()]
-    assert len(messages) == 1
-    assert re.match(
-        r"task `Count the files` of agent `Clerk`: the conversation was too long and was condensed: ", messages[0]
-    )
-
-
-def test_templates_apply_to_the_condensed_conversation_too():
-    model = Small([use("a"), "Final Answer: wet"], characters=4000)
-    run: BodyRun = run_task(fetching(model, prompt_template="<{{ .Prompt }}>"))
-    assert run.messages()[-1][1].endswith("short>")
-
-
-def test_the_context_window_is_only_looked_up_when_needed():
-    class Unsure(ScriptedLLM):
-        def get_context_window_size(self) -> int:
-            raise NotImplementedError
-
-    assert run_task(task(agent("x", llm=Unsure(["42"])))).result["raw"] == "42"

@@ -2,22 +2,17 @@
 
 import threading
 from collections.abc import Callable
-from datetime import date
-from decimal import Decimal
 from typing import Any
 
 import pytest
 from compiler.body_runner import agent, always, task
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command
 from modes import Mode
 from typing_extensions import TypedDict
 
 import crewgraph.compiler.crew.graph as sequential
 from crewgraph import Agent, ConditionalTask, Crew, CrewOutput, ScriptedLLM, Task, TaskOutput
 from crewgraph.compiler.crew.state import schema
-from crewgraph.core.plain import NotPlain
 from crewgraph.errors import MissingInput, RunError
 
 
@@ -81,17 +76,6 @@ def test_asynchronous_tasks_run_in_parallel_and_the_next_waits_for_all():
     ]
 
 
-def test_a_crew_may_begin_with_asynchronous_tasks_and_end_with_one():
-    assert drawn(beside("a"), beside("b"), step("c"), beside("d")) == [
-        "__start__ --> a",
-        "__start__ --> b",
-        "a --> c",
-        "b --> c",
-        "c --> d",
-        "d --> __end__",
-    ]
-
-
 def test_a_conditional_task_is_a_conditional_edge_to_it_or_past_it():
     assert drawn(step("a"), perhaps("b"), step("c")) == [
         "__start__ --> a",
@@ -100,49 +84,6 @@ def test_a_conditional_task_is_a_conditional_edge_to_it_or_past_it():
         "b --> c",
         "skip\\20b --> c",
         "c --> __end__",
-    ]
-
-
-def test_two_conditional_tasks_in_a_row():
-    assert drawn(step("a"), perhaps("b"), perhaps("c")) == [
-        "__start__ --> a",
-        "a -.-> b",
-        "a -.-> skip\\20b",
-        "b -.-> c",
-        "b -.-> skip\\20c",
-        "skip\\20b -.-> c",
-        "skip\\20b -.-> skip\\20c",
-        "c --> __end__",
-        "skip\\20c --> __end__",
-    ]
-
-
-def test_asynchronous_tasks_join_before_a_conditional_one():
-    assert drawn(beside("a"), beside("b"), perhaps("c"), step("d")) == [
-        "__start__ --> a",
-        "__start__ --> b",
-        "a --> before\\20c",
-        "b --> before\\20c",
-        "before\\20c -.-> c",
-        "before\\20c -.-> skip\\20c",
-        "c --> d",
-        "skip\\20c --> d",
-        "d --> __end__",
-    ]
-
-
-def test_asynchronous_tasks_after_a_conditional_one():
-    assert drawn(step("a"), perhaps("b"), beside("c"), beside("d"), step("e")) == [
-        "__start__ --> a",
-        "a -.-> b",
-        "a -.-> skip\\20b",
-        "b --> c",
-        "b --> d",
-        "c --> e",
-        "d --> e",
-        "skip\\20b --> c",
-        "skip\\20b --> d",
-        "e --> __end__",
     ]
 
 
@@ -244,51 +185,6 @@ def test_a_node_of_a_larger_graph_takes_its_inputs_from_the_state_of_that_graph(
     assert mode.invoke(graph, state)["write"]["raw"] == "saw rain"
 
 
-def test_inputs_that_are_not_text_are_told_as_by_kickoff(mode: Mode):
-    class Larger(TypedDict, total=False):
-        topic: Any
-        place: str
-        write: dict[str, Any]
-
-    graph = about_topics().compile()
-    outer: Any = StateGraph(Larger)
-    outer.add_node("crew", graph)
-    outer.add_edge(START, "crew")
-    given: list[tuple[Any, str]] = [
-        (date(2026, 11, 27), "2026-11-27"),
-        ({1}, "[1]"),
-        (Decimal("2"), "2"),
-        (1 << 80, str(1 << 80)),
-    ]
-    for value, told in given:
-        inputs = {"topic": value, "place": "Brest"}
-        begun: Any = Command(update={"inputs": inputs})
-        for used, passed in ((graph, inputs), (outer.compile(), inputs), (graph, begun)):
-            assert mode.invoke(used, passed)["write"]["raw"] == f"saw {told}"
-    with pytest.raises(NotPlain, match="the input `topic` is an object of type `object`, which is neither data"):
-        mode.invoke(graph, {"topic": object(), "place": "Brest"})
-
-
-def test_inputs_are_edited_with_what_a_run_takes(mode: Mode):
-    graph = about_topics().compile(checkpointer=InMemorySaver(), interrupt_before="*")
-    at: Any = {"configurable": {"thread_id": "t"}}
-    mode.invoke(graph, {"topic": "rain", "place": "Brest"}, at)
-    with pytest.raises(NotPlain, match="the input `topic` is an object of type `object`"):
-        mode.run(graph.update_state, graph.aupdate_state, at, {"inputs": {"topic": object()}})
-    mode.run(graph.update_state, graph.aupdate_state, at, {"inputs": {"topic": date(2026, 11, 27), "place": "Brest"}})
-    assert mode.invoke(graph, None, at)["write"]["raw"] == "saw 2026-11-27"
-
-
-@pytest.mark.parametrize("placeholder", ["write", "output", "inputs"])
-def test_a_placeholder_may_be_named_like_a_key_of_the_state(mode: Mode, placeholder: str):
-    seen = ScriptedLLM(lambda messages: "rain" if "of rain" in str(messages) else "none", repeat_last=True)
-    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=seen)
-    text = Task(name="write", description=f"Write of {{{placeholder}}}.", expected_output="A text", agent=clerk)
-    graph = Crew(agents=[clerk], tasks=[text]).compile(checkpointer=False)
-    for given in ({placeholder: "rain"}, {"inputs": {placeholder: "rain"}}):
-        assert mode.invoke(graph, given)["write"]["raw"] == "rain"
-
-
 def test_a_state_around_a_crew_that_has_its_input_where_the_crew_writes_is_refused_with_what_to_do(mode: Mode):
     class Larger(TypedDict, total=False):
         write: Any
@@ -300,16 +196,6 @@ def test_a_state_around_a_crew_that_has_its_input_where_the_crew_writes_is_refus
     outer.add_edge(START, "crew")
     with pytest.raises(MissingInput, match="The crew writes its own result to `write`: give the state `inputs`"):
         mode.invoke(outer.compile(), {"write": "rain"})
-
-
-def test_the_description_of_an_unnamed_task_names_its_node_before_and_after_a_run(mode: Mode):
-    worker = agent(always("done"))
-    about = Task(description="Write about {topic}", expected_output="x", agent=worker)
-    made = crew(about)
-    nodes = [list(made.compile().get_graph().nodes)]
-    mode.kickoff(made, {"topic": "rain"})
-    nodes.append(list(made.compile().get_graph().nodes))
-    assert nodes == [["__start__", "write_about_topic", "__end__"]] * 2
 
 
 # ------------------------------------------------------------------------------------------------------- order
@@ -342,14 +228,6 @@ def test_a_listed_context_is_reported_in_its_own_order(mode: Mode):
     a, b = step("a", agent("a")), step("b", agent("b"))
     output = mode.kickoff(crew(a, b, step("c", reader, context=[b, a])))
     assert output.raw == "<b\n\n----------\n\na>"
-
-
-def test_a_task_reads_the_right_outputs_among_very_many(mode: Mode):
-    worker = agent(echo)
-    tasks = [step(f"s{n}", WORKER, context=None) for n in range(30)]
-    chosen = [tasks[n] for n in (29, 0, 17, 3, 4, 5, 6, 7, 8, 9)]
-    output = mode.kickoff(crew(*tasks, step("last", worker, context=chosen)))
-    assert output.raw.count("done") == 10
 
 
 def test_asynchronous_tasks_really_run_at_the_same_time(mode: Mode):
@@ -422,14 +300,6 @@ def test_a_conditional_task_without_a_condition_is_an_error_that_names_it(mode: 
 def first_time_only() -> Callable[[TaskOutput], bool]:
     answers = iter((True, False))
     return lambda _: next(answers)
-
-
-def test_the_output_of_a_skipped_task_shows_the_filled_texts_of_this_run(mode: Mode):
-    made = crew(step("a"), perhaps("b", first_time_only(), description="About {topic}", expected_output="{topic}!"))
-    for topic in ("rain", "snow"):
-        _, output = mode.kickoff(made, {"topic": topic}).tasks_output
-        assert (output.description, output.expected_output, output.agent) == (f"About {topic}", f"{topic}!", "Clerk")
-    assert output.raw == ""
 
 
 def test_a_task_that_is_skipped_shows_no_output_of_an_earlier_run(mode: Mode):

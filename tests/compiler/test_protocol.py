@@ -1,11 +1,10 @@
 """Parsing replies, in whatever form models write them."""
 
 import json
-import time
 from typing import Any
 
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +15,6 @@ from crewgraph.compiler.agent.protocol import (
     Malformed,
     final_text,
     parse_reply,
-    reply_text,
 )
 from crewgraph.core.messages import Content, Reply, ToolRequest
 
@@ -61,12 +59,6 @@ def test_native_calls_win_over_whatever_the_text_says():
     assert found.actions[0].tool == "search"
 
 
-def test_text_is_read_out_of_the_blocks_of_a_provider():
-    blocks: Content = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Final "}, "Answer: 4"]
-    assert reply_text(blocks) == "Final Answer: 4"
-    assert parse_reply(reply(blocks), tools_offered=True) == FinalAnswer(output="4", thought="", text="Final Answer: 4")
-
-
 # ------------------------------------------------------------------------------------------------ the protocol
 def test_a_thought_an_action_and_its_input():
     found = parsed('Thought: I look it up.\nAction: search\nAction Input: {"q": "rain"}')
@@ -75,20 +67,6 @@ def test_a_thought_an_action_and_its_input():
         thought="I look it up.",
         text='Thought: I look it up.\nAction: search\nAction Input: {"q": "rain"}',
     )
-
-
-def test_several_actions_in_one_reply():
-    assert actions(
-        'Thought: both\nAction: search\nAction Input: {"q": 1}\nAction: add\nAction Input: {"a": 2}\nThought: then\n'
-        'Action: search\nAction Input: {"q": 3}'
-    ) == [("search", '{"q": 1}'), ("add", '{"a": 2}'), ("search", '{"q": 3}')]
-
-
-def test_numbered_actions():
-    assert actions('Action 1: a\nAction 1 Input: {"x": 1}\nAction 2: b\nAction Input 2: {"x": 2}') == [
-        ("a", '{"x": 1}'),
-        ("b", '{"x": 2}'),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -165,16 +143,6 @@ def test_input_over_several_lines_stays_whole():
     ]
 
 
-def test_an_action_without_input_has_none():
-    assert actions("Thought: now\nAction: clock") == [("clock", "")]
-    assert actions("Action: clock\nAction Input:") == [("clock", "")]
-
-
-def test_an_action_without_a_name_is_malformed():
-    assert parsed("Action:\nAction Input: {}") == Malformed(error="no_action_name", text="Action:\nAction Input: {}")
-    assert isinstance(parsed("Action: a\nAction Input: {}\nAction: **\nAction Input: {}"), Malformed)
-
-
 def test_text_invented_after_a_request_is_cut_off():
     found = parsed(
         'Thought: look\nAction: search\nAction Input: {"q": 1}\nObservation: it rains\nThought: so\nFinal Answer: rain'
@@ -186,22 +154,12 @@ def test_text_invented_after_a_request_is_cut_off():
     )
 
 
-def test_actions_after_an_invented_observation_are_ignored():
-    text = "Action: a\nAction Input: {}\n**Observation:** fine\nAction: b\nAction Input: {}"
-    assert actions(text) == [("a", "{}")]
-
-
 def test_an_answer_after_an_action_waits_for_the_actions_result():
     assert actions('Action: search\nAction Input: {"q": 1}\nFinal Answer: made up') == [("search", '{"q": 1}')]
 
 
 def test_an_answer_before_an_action_is_the_answer():
     assert answer("Final Answer: 42\nAction: search\nAction Input: {}") == "42\nAction: search\nAction Input: {}"
-
-
-def test_the_thought_before_an_answer_is_kept_apart():
-    found = parsed("Thought: I know.\nFinal Answer: 42")
-    assert found == FinalAnswer(output="42", thought="I know.", text="Thought: I know.\nFinal Answer: 42")
 
 
 @pytest.mark.parametrize(
@@ -237,11 +195,6 @@ def test_an_empty_reply_is_malformed(text: str):
     assert parsed(text, tools=False) == Malformed(error="empty_reply", text=text)
 
 
-def test_other_scripts_are_left_as_they_are():
-    assert answer("Final Answer: 雨が降る ☔ 𝔘𝔫𝔦") == "雨が降る ☔ 𝔘𝔫𝔦"
-    assert actions('Action: 検索\nAction Input: {"q": "雨"}') == [("検索", '{"q": "雨"}')]
-
-
 def test_code_in_an_answer_stays_code():
     code = "```python\nprint('Action: none')\n```"
     assert answer(f"Final Answer: {code}") == code
@@ -271,14 +224,6 @@ def test_code_in_an_answer_stays_code():
 )
 def test_markup_of_the_label_goes_and_that_of_the_answer_stays(text: str, expected: str):
     assert answer(text) == expected
-
-
-def test_markup_of_the_other_labels_goes_and_that_of_their_texts_stays():
-    found = parsed("**Thought:** *why* not\n**Action:** `look`\n**Action Input:** __init__.py")
-    assert isinstance(found, Actions)
-    assert (found.thought, found.actions) == ("*why* not", (Action(tool="look", args="__init__.py"),))
-    assert actions("Action: **look**\nAction Input: **bold** _words_") == [("look", "**bold** _words_")]
-    assert actions("Action: __look__\nAction Input: {}") == [("__look__", "{}")]
 
 
 PROSE = st.text("ab .,-1é", min_size=1, max_size=12).map(lambda text: f"w{text.strip()}")
@@ -333,41 +278,6 @@ LABELS = st.sampled_from(
 @given(LABELS, st.lists(BLOCKS, min_size=1, max_size=4).map("\n\n".join), st.booleans())
 def test_an_answer_is_what_the_model_wrote(label: str, written: str, tools: bool):
     assert answer(label.format(written), tools=tools) == written.strip()
-
-
-# --------------------------------------------------------------------------------------------- the forced end
-def test_the_last_reply_is_taken_whatever_its_form():
-    assert final_text(reply("Thought: a\nFinal Answer: 42")) == "42"
-    assert final_text(reply("Just text")) == "Just text"
-    assert final_text(reply("What I have", call())) == "What I have"
-    assert final_text(reply("")) == ""
-
-
-# ------------------------------------------------------------------------------------------------ hostile text
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Action: a" + " " * 50_000 + "b",
-        "Action: " + "* _" * 20_000 + "x",
-        "Action" + " " * 50_000 + "x",
-        "Action" + "1" * 50_000 + "x",
-        "Action" + "\t" * 50_000 + "Input" + " " * 50_000 + "x",
-        "Final Answer" + "_" * 50_000 + "x",
-        "*" * 50_000 + "\n" + ">" * 50_000,
-        "Thought:\n" * 10_000,
-        "Action: a\nAction Input: {}\n" * 5_000,
-        "Action:\n" * 10_000,
-        "Observation:\n" * 10_000 + "Action: a",
-        "Action: a\nAction Input: " + "`" * 100_000,
-        "x" * 1_000_000,
-    ],
-    ids=lambda text: text[:16] + "...",
-)
-def test_huge_replies_are_read_in_linear_time(text: str):
-    started = time.thread_time()
-    parsed(text)
-    parsed(text, tools=False)
-    assert time.thread_time() - started < 10, "some 50 ms are usual; what is quadratic takes minutes"
 
 
 PIECES = st.sampled_from(

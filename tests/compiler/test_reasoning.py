@@ -1,14 +1,12 @@
 """Plans before the work, and the date."""
 
-import json
-import logging
 from datetime import date
 from typing import Any
 
 import pytest
 from compiler.body_runner import BodyRun, agent, run_task, task
 
-from crewgraph import ScriptedLLM, Task, ToolUse
+from crewgraph import Task, ToolUse
 from crewgraph.prompts.book import default_book
 
 BOOK = default_book()
@@ -96,11 +94,6 @@ def test_forms_of_a_plan_that_is_not(reply: str):
     assert run_task(planning(reply, READY, "7")).effects.count("model") == 3
 
 
-def test_a_reply_without_any_text_is_no_plan():
-    run = run_task(planning("", "7", max_reasoning_attempts=1))
-    assert note("") not in user_prompt(run, 1)
-
-
 def test_models_with_native_calls_hand_the_plan_in():
     use = ToolUse("create_reasoning_plan", {"plan": "Do it.", "ready": True})
     run = run_task(planning([use], "7", native=True))
@@ -109,25 +102,11 @@ def test_models_with_native_calls_hand_the_plan_in():
     assert note("Do it.") in user_prompt(run, 1)
 
 
-def test_models_with_native_calls_may_write_the_plan_all_the_same():
-    assert note("Do it.") in user_prompt(run_task(planning("Do it.\nREADY", "7", native=True)), 1)
-
-
-def test_a_call_without_a_plan_in_it_is_none():
-    uses: list[Any] = [[ToolUse("create_reasoning_plan", {"ready": True})], [ToolUse("other")], READY]
-    assert run_task(planning(*uses, "7", native=True)).effects.count("model") == 4
-
-
 def test_a_failing_request_is_logged_and_the_work_starts_without_a_plan(caplog: pytest.LogCaptureFixture):
     run = run_task(planning(ConnectionError("no line"), "7"))
     assert run.result["raw"] == "7"
     assert "Your task:\nCount the files\n\nExpected result" in user_prompt(run, 1)
     assert "planning failed, the agent starts without a new plan: ConnectionError: no line" in caplog.text
-
-
-def test_a_request_that_fails_later_leaves_the_plan_before():
-    run = run_task(planning(UNREADY, ConnectionError("no line"), "7"))
-    assert note(UNREADY) in user_prompt(run, 2)
 
 
 def test_tools_are_known_to_the_plan():
@@ -140,47 +119,9 @@ def test_tools_are_known_to_the_plan():
     assert "Your tools: none" in user_prompt(run_task(planning(READY, "7")), 0)
 
 
-def test_a_retry_makes_a_new_plan_given_the_reason():
-    judged = iter([(False, "too few"), (True, "8")])
-
-    def judge(output: Any) -> Any:
-        return next(judged)
-
-    worked_on = planning(READY, "7", "Count twice.\nREADY", "8")
-    worked_on.guardrail = judge
-    run = run_task(worked_on)
-    assert run.result["raw"] == "8"
-    assert "too few" in user_prompt(run, 2)
-    assert note("Count twice.") in user_prompt(run, 3)
-
-
-def test_usage_includes_the_planning_requests():
-    model = ScriptedLLM([UNREADY, READY, "7"], usage={"prompt_tokens": 10, "completion_tokens": 1})
-    run = run_task(task(agent("x", llm=model, reasoning=True)))
-    assert run.result["usage"] == {**run.result["usage"], "successful_requests": 3, "prompt_tokens": 30}
-
-
-def test_the_plan_is_json_free_text_also_where_it_holds_braces():
-    plan = json.dumps({"plan": "Use {role} and {{ .System }}.", "ready": True})
-    assert note("Use {role} and {{ .System }}.") in user_prompt(run_task(planning(plan, "7")), 1)
-
-
 # -------------------------------------------------------------------------------------------------------- dates
 def test_the_date_is_added_to_the_task():
     run = run_task(task(agent("42", inject_date=True)))
     today = BOOK.slice("current_date", date=date.today().isoformat())
     assert f"Count the files\n\n{today}\n\n" in user_prompt(run, 0)
     assert run.effects == ["scope", "call", "model"]
-
-
-def test_the_date_has_its_format_and_comes_before_the_plan():
-    run = run_task(task(agent(READY, "42", inject_date=True, date_format="%Y!", reasoning=True)))
-    assert f"Today's date: {date.today().year}!\n\nYour plan for this task:" in user_prompt(run, 1)
-
-
-def test_max_iter_below_one_means_an_answer_at_once(caplog: pytest.LogCaptureFixture):
-    caplog.set_level(logging.WARNING)
-    for most in (0, -1):
-        run = run_task(task(agent("42", max_iter=most)))
-        assert (run.result["raw"], run.effects.count("model")) == ("42", 1)
-        assert run.messages()[-1] == ("user", BOOK.error("force_final_answer"))

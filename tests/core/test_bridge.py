@@ -3,14 +3,12 @@
 import asyncio
 import contextvars
 import threading
-import time
-from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from waiting import LONG, wait_until
 
-from crewgraph.core.loops.bridge import TimeIsUp, call, in_thread, wait_for, wait_in_thread, wait_on_loop
+from crewgraph.core.loops.bridge import call, in_thread, wait_for
 
 COLOUR = contextvars.ContextVar("colour", default="none")
 
@@ -33,36 +31,11 @@ def test_sync_code_inside_a_running_loop_waits_without_blocking_it_forever():
     assert asyncio.run(cell()) == "blue"
 
 
-def test_async_work_that_runs_sync_code_that_waits_again_gets_another_loop():
-    async def outer() -> str:
-        COLOUR.set("green")
-        return wait_for(colour_later())
-
-    assert wait_for(outer()) == "green"
-
-
 def test_two_waits_run_on_one_loop_so_that_connections_stay_usable():
     async def loop_id() -> int:
         return id(asyncio.get_running_loop())
 
     assert wait_for(loop_id()) == wait_for(loop_id())
-
-
-def test_failures_come_back_as_they_were():
-    async def fails() -> None:
-        raise LookupError("gone")
-
-    with pytest.raises(LookupError, match="gone"):
-        wait_for(fails())
-
-
-def test_many_blocking_calls_run_at_once():
-    barrier = threading.Barrier(40)
-
-    async def all_at_once() -> list[int]:
-        return await asyncio.gather(*(in_thread(barrier.wait, LONG) for _ in range(40)))
-
-    assert sorted(asyncio.run(all_at_once())) == list(range(40))
 
 
 def test_blocking_calls_do_not_stop_the_loop():
@@ -89,48 +62,6 @@ def test_context_variables_travel_into_threads():
         return await in_thread(COLOUR.get)
 
     assert asyncio.run(inside()) == "white"
-
-
-def test_nothing_is_begun_when_the_time_is_up_already():
-    done: list[str] = []
-
-    async def work() -> None:
-        done.append("a coroutine")
-
-    with pytest.raises(TimeIsUp):
-        wait_in_thread(lambda: done.append("a function"), 0)
-    with pytest.raises(TimeIsUp):
-        asyncio.run(wait_on_loop(work(), -1))
-    assert done == []
-
-
-def test_as_many_threads_work_as_there_are_calls_at_once():
-    names: set[str] = set()
-
-    def work(seconds: float) -> None:
-        names.add(threading.current_thread().name)
-        time.sleep(seconds)
-
-    async def run() -> None:
-        for _ in range(300):
-            await asyncio.gather(in_thread(work, 0), in_thread(work, 0.0005))
-
-    asyncio.run(run())
-    assert len(names) == 2
-
-
-def test_what_a_thread_raised_comes_back_as_it_was():
-    def slow() -> None:
-        raise TimeoutError
-
-    def cancelled() -> None:
-        raise futures.CancelledError("the other work")
-
-    with pytest.raises(TimeoutError) as late:
-        asyncio.run(in_thread(slow))
-    assert late.traceback[-1].name == "slow"
-    with pytest.raises(futures.CancelledError, match="the other work"):  # asyncio has one of its own, which ends tasks
-        asyncio.run(in_thread(cancelled))
 
 
 @pytest.mark.parametrize("end", [StopIteration, StopAsyncIteration, GeneratorExit])

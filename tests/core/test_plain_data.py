@@ -8,8 +8,6 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langgraph.types import Command
 from pydantic import BaseModel, SecretStr
 
@@ -111,19 +109,3 @@ def test_models_and_dataclasses_become_dicts_and_keep_secrets():
 def test_what_is_no_data_is_refused_with_what_it_is(value: Any, message: str):
     with pytest.raises(NotPlain, match=message):
         plain(value)
-
-
-def test_what_contains_itself_is_refused():
-    ring: list[Any] = []
-    ring.append(ring)
-    with pytest.raises(NotPlain, match="is nested more than 100 deep, or contains itself"):
-        plain(ring)
-
-
-leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.dates() | st.decimals()
-
-
-@given(st.recursive(leaves, lambda inner: st.lists(inner) | st.tuples(inner) | st.dictionaries(st.text(), inner)))
-def test_plain_data_stays_as_it_is(value: Any):
-    once = plain(value)
-    assert plain(once) == once

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, TypedDict, cast
 
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.callbacks import BaseCallbackHandler

@@ -21,32 +21,6 @@ def test_a_name_is_a_model_whose_attributes_can_be_read_and_changed(kind: type[A
     assert kind(**SELF, llm="openai/gpt-4o").llm.temperature is None  # each has a model of its own
 
 
-def test_the_reader_of_a_whole_crew_is_a_model_too():
-    clerk = Agent(**SELF, llm=ScriptedLLM(["x"]))
-    crew = Crew(
-        agents=[clerk], tasks=[Task(description="d", expected_output="e", agent=clerk)], function_calling_llm="gpt-4o"
-    )
-    assert isinstance(crew.function_calling_llm, LLM) and crew.function_calling_llm.model == "gpt-4o"
-
-
-def test_a_dict_of_keywords_is_a_model():
-    agent = Agent(**SELF, llm={"model": "anthropic/claude-sonnet-4-5", "max_tokens": 7})
-    assert (type(agent.llm), agent.llm.max_tokens) == (LLM, 7)
-
-
-def test_a_custom_model_stays_what_it_is():
-    own = ScriptedLLM(["x"])
-    assert Agent(**SELF, llm=own).llm is own
-
-
-def test_the_environments_model_is_shown(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("MODEL", "ollama/llama3.2")
-    assert (Agent(**SELF).llm.provider, Agent(**SELF).llm.model) == ("ollama", "llama3.2")
-    monkeypatch.delenv("MODEL")
-    monkeypatch.setenv("OPENAI_API_KEY", "a key")
-    assert Agent(**SELF).llm.model == "gpt-4.1-mini"
-
-
 def test_no_model_is_needed_before_there_is_work(monkeypatch: pytest.MonkeyPatch):
     agent = Agent(**SELF)
     assert agent.llm is None
@@ -74,17 +48,6 @@ def test_a_manager_is_made_anew_where_its_model_was_changed_and_only_then():
     assert (crew.kickoff().raw, crew.manager_agent is manager) == ("noon", True)
     crew.manager_llm = answers("midnight")
     assert (crew.kickoff().raw, crew.manager_agent is manager) == ("midnight", False)
-
-
-def test_a_manager_whose_model_is_a_name_is_made_once(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "a key")
-    clerk = Agent(**SELF, llm="gpt-4o")
-    task = Task(description="Tell the tide", expected_output="A time", agent=clerk)
-    crew = Crew(agents=[clerk], tasks=[task], process=Process.hierarchical, manager_llm="gpt-4o")
-    crew.compile()
-    manager = crew.manager_agent
-    crew.compile()
-    assert manager is not None and crew.manager_agent is manager
 
 
 @pytest.mark.parametrize("name", ["", " ", None, 5])

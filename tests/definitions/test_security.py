@@ -36,13 +36,6 @@ def test_a_blank_seed_is_refused(seed: str):
         Fingerprint.generate(seed)
 
 
-def test_a_seed_can_stand_for_the_fingerprint_in_a_security_config():
-    config = SecurityConfig(fingerprint="team a")  # pyright: ignore[reportArgumentType]
-    assert config.fingerprint == Fingerprint.generate("team a")
-    agent = Agent(role="r", goal="g", backstory="b", security_config=config)
-    assert agent.fingerprint.uuid_str == str(Fingerprint.generate("team a"))
-
-
 def test_fingerprints_come_back_from_plain_data():
     made = Fingerprint.generate("team a", {"owner": "x"})
     back = Fingerprint.from_dict(made.to_dict())
@@ -50,15 +43,6 @@ def test_fingerprints_come_back_from_plain_data():
     config = SecurityConfig(fingerprint=made)
     assert SecurityConfig.from_dict(config.to_dict()).fingerprint == made
     assert SecurityConfig.from_dict({}).fingerprint != made
-
-
-def test_any_text_can_be_the_identity_of_a_fingerprint_from_plain_data():
-    made = Fingerprint.from_dict({"uuid_str": "team-a", "created_at": "2024-05-01T12:00:00"})
-    assert (made.uuid_str, str(made), made.created_at) == ("team-a", "team-a", datetime(2024, 5, 1, 12))
-    assert made == Fingerprint.from_dict(made.to_dict())
-    assert made in {made}
-    with pytest.raises(ValueError, match="the identity 'team-a' of the fingerprint is no UUID; read `uuid_str`"):
-        assert made.uuid
 
 
 @pytest.mark.parametrize(
@@ -83,17 +67,6 @@ def test_metadata_that_are_too_deep_or_too_large_are_refused(metadata: Any, prob
             ValidationError, match=re.escape(f"the metadata of a fingerprint cannot be used: {problem}")
         ):
             make()
-
-
-def test_metadata_within_the_limits_stay_as_they_are():
-    for metadata in ({"a": "x" * 9_991}, {"a": {"b": 1}, "c": [{"d": {"e": 2}}]}, {"a": "\u00e9" * 6_000}):
-        assert Fingerprint(metadata=metadata).metadata == metadata
-
-
-def test_the_identity_cannot_be_assigned():
-    made = Fingerprint.generate("team a")
-    with pytest.raises(AttributeError):
-        made.uuid_str = "other"  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_fingerprints_are_equal_by_identity_and_can_be_kept_in_sets():

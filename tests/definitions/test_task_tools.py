@@ -16,10 +16,6 @@ def count(word: str) -> str:
     return str(len(word))
 
 
-def test_no_tools_of_an_agent_are_an_empty_list():
-    assert Agent(role="r", goal="g", backstory="b", tools=None).tools == []
-
-
 def test_a_task_without_tools_shows_those_of_its_agent():
     clerk = Agent(role="Clerk", goal="Know", backstory="Exact.", llm=ScriptedLLM([]), tools=[look_up])
     task = Task(description="Read", expected_output="A word", agent=clerk)
@@ -35,13 +31,6 @@ def test_tools_added_to_those_shown_are_the_tasks_own():
     task.tools.append(count)
     assert task.own_tools == [look_up, count]
     assert clerk.tools == [look_up]
-
-
-def test_a_copy_of_a_task_shows_the_tools_of_its_new_agent():
-    clerk = Agent(role="Clerk", goal="Know", backstory="Exact.", llm=ScriptedLLM([]), tools=[look_up])
-    other = Agent(role="Clerk", goal="Know", backstory="Exact.", llm=ScriptedLLM([]), tools=[count])
-    task = Task(description="Read", expected_output="A word", agent=clerk)
-    assert task.copy([other], {}).tools == [count]
 
 
 def test_a_run_takes_the_tools_that_the_agent_has_then():

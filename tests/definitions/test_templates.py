@@ -6,7 +6,7 @@ from typing import Any
 
 from modes import Mode
 
-from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.events import AgentExecutionCompletedEvent, crewai_event_bus
 
 
@@ -32,32 +32,6 @@ def test_each_run_fills_the_template_anew(mode: Mode):
     assert task.description == "Write about snow"
     assert task.agent is not None
     assert (task.agent.role, task.agent.template("role")) == ("Poet of snow", "Poet of {topic}")
-
-
-def test_assigning_a_text_replaces_the_template(mode: Mode):
-    crew, task = poem()
-    mode.kickoff(crew, {"topic": "rain", "lines": 4})
-    task.description = "Sing of {topic}"
-    assert task.template("description") == "Sing of {topic}"
-    mode.kickoff(crew, {"topic": "snow", "lines": 4})
-    assert task.description == "Sing of snow"
-    assert task.template("expected_output") == "{lines} lines"
-
-
-def test_the_key_does_not_change_with_the_inputs(mode: Mode):
-    crew, task = poem()
-    before = task.key, crew.key
-    mode.kickoff(crew, {"topic": "rain", "lines": 4})
-    assert (task.key, crew.key) == before
-
-
-def test_a_copy_keeps_the_template_too(mode: Mode):
-    crew, task = poem()
-    mode.kickoff(crew, {"topic": "rain", "lines": 4})
-    copied = task.model_copy()
-    copied.description = "Other"
-    assert copied.template("description") == "Other"
-    assert task.template("description") == "Write about {topic}"
 
 
 def test_what_was_filled_in_is_not_filled_again(mode: Mode):
@@ -121,36 +95,3 @@ def test_who_listens_and_who_works_reads_the_filled_role(mode: Mode):
         "works: Poet of rain, Praise rain",
         "told: Poet of rain by Poet of rain",
     ]
-
-
-def test_a_coworker_reads_its_filled_role(mode: Mode):
-    read: list[str] = []
-
-    class Clerk(BaseAgent):
-        def execute_task(self, task: Any, context: str | None = None, tools: Any = None) -> str:
-            read.append(self.role)
-            return "noon"
-
-    asks = ToolUse("Ask question to coworker", {"question": "When?", "context": "c", "coworker": "Clerk of rain"})
-    lead = Agent(role="Lead", goal="g", backstory="b", llm=ScriptedLLM([asks, "at noon"]), allow_delegation=True)
-    clerk = Clerk(role="Clerk of {topic}", goal="g", backstory="b")
-    task = Task(description="When does it begin?", expected_output="a time", agent=lead)
-    crew = Crew(agents=[lead, clerk], tasks=[task], checkpointer=False)
-    assert mode.kickoff(crew, {"topic": "rain"}).raw == "at noon"
-    assert (read, clerk.role) == (["Clerk of rain"], "Clerk of rain")
-
-
-def test_a_run_leaves_nothing_in_copies_names_and_further_runs_of_an_agent(mode: Mode):
-    crew, _ = poem()
-    poet, before = crew.agents[0], crew.fetch_inputs()
-    mode.kickoff(crew, {"topic": "rain", "lines": 4})
-    copied = crew.copy()
-    assert (poet.copy().role, copied.agents[0].role) == ("Poet of {topic}", "Poet of {topic}")
-    assert copied.tasks[0].agent is copied.agents[0]
-    assert crew.fetch_inputs() == before
-    assert isinstance(poet, Agent)
-    assert poet.kickoff("hi").agent_role == "Poet of {topic}"
-    plain = Task(description="Write", expected_output="lines", agent=poet)
-    assert (
-        mode.kickoff(Crew(agents=[poet], tasks=[plain], checkpointer=False)).tasks_output[0].agent == "Poet of {topic}"
-    )

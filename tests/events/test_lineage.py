@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 import pytest
-from extent import CREW_MODES
+from combinations import CREW_MODES
 from modes import Mode
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse

@@ -1,17 +1,11 @@
-"""Runs tests of flows sync and async."""
+"""What tests of flows share."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from modes import Mode
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
-
-
-@pytest.fixture(params=["sync", "async"])
-def mode(request: pytest.FixtureRequest) -> Mode:
-    return Mode(request.param)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import processes
 import pytest
-from extent import of
+from combinations import of
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from modes import Mode

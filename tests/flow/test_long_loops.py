@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from extent import of
+from combinations import of
 from modes import Mode
 
 from crewgraph.errors import FlowLoopError

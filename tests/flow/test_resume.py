@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, cast
 
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver

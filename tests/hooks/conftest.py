@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from extent import CREW_MODES
+from combinations import CREW_MODES
 from modes import Mode
 
 from crewgraph.hooks import clear_all_hooks

@@ -4,15 +4,13 @@ import logging
 
 import pytest
 from modes import Mode
-from servers.openai_api import OpenAIServer
 
-from crewgraph import LLM, Agent, ScriptedLLM
+from crewgraph import ScriptedLLM
 from crewgraph.errors import ModelCallBlocked
 from crewgraph.hooks import (
     LLMCallHookContext,
     after_llm_call,
     before_llm_call,
-    register_after_llm_call_hook,
     register_before_llm_call_hook,
 )
 from hooks.sample_crew import TideTable, act, crew_of, fin
@@ -28,30 +26,6 @@ def test_messages_changed_in_place_are_asked_and_stay_in_the_conversation(mode: 
     first, second = llm.requests
     assert [m["content"] for m in first.messages if "EXTRA" in m["content"]] == ["EXTRA0"]
     assert [m["content"] for m in second.messages if "EXTRA" in m["content"]] == ["EXTRA0", "EXTRA1"]
-
-
-def test_each_hook_after_a_request_sees_the_response_that_those_before_left(mode: Mode):
-    seen: list[str | None] = []
-
-    def replace(ctx: LLMCallHookContext) -> str:
-        assert ctx.response is not None
-        return ctx.response.replace("six", "seven")
-
-    register_after_llm_call_hook(replace)
-    register_after_llm_call_hook(lambda ctx: seen.append(ctx.response))
-    assert mode.kickoff(crew_of(ScriptedLLM([fin("six")]))).raw == "seven"
-    assert seen == [fin("seven")]
-
-
-def test_a_hook_knows_who_asks_what(mode: Mode):
-    asked: list[LLMCallHookContext] = []
-    register_before_llm_call_hook(lambda ctx: asked.append(ctx))
-    llm = ScriptedLLM([fin("six")])
-    crew = crew_of(llm)
-    mode.kickoff(crew)
-    (ctx,) = asked
-    assert (ctx.agent, ctx.task, ctx.crew, ctx.llm) == (crew.agents[0], crew.tasks[0], crew, llm)
-    assert ctx.executor.messages is ctx.messages
 
 
 def test_a_blocked_request_ends_the_task_at_once(mode: Mode):
@@ -98,23 +72,6 @@ def test_a_hook_may_be_for_some_agents_only(mode: Mode):
 
     mode.kickoff(crew_of(ScriptedLLM([fin("six")])))
     assert called == ["pilots"]
-
-
-def test_an_agent_on_its_own_has_hooks():
-    register_after_llm_call_hook(lambda ctx: fin("hooked") if ctx.crew is None else None)
-    agent = Agent(role="Pilot", goal="Bring ships in", backstory="At sea.", llm=ScriptedLLM([fin("six")]))
-    assert agent.kickoff("When?").raw == "hooked"
-
-
-def test_a_model_that_is_asked_directly_has_hooks():
-    with OpenAIServer(["six"]) as server:
-        llm = LLM("openai/gpt-4o", base_url=server.url, api_key="key")
-        seen: list[LLMCallHookContext] = []
-        register_before_llm_call_hook(lambda ctx: seen.append(ctx))
-        register_after_llm_call_hook(lambda ctx: f"{ctx.response}, {len(ctx.messages)}")
-        asked = [{"role": "user", "content": "When?"}]
-        assert llm.call(asked) == "six, 1"
-        assert (seen[0].executor, seen[0].llm, seen[0].agent) == (None, llm, None)
 
 
 def test_what_was_recorded_before_a_crash_is_not_hooked_again(mode: Mode):

@@ -21,7 +21,7 @@ from crewgraph.tools.failure import (
     resolve_tool_failure_policy,
     tool_failure_collector,
 )
-from hooks.sample_crew import TideTable, act, crew_of, fin
+from hooks.sample_crew import act, crew_of, fin
 
 
 class Gauge(BaseTool):
@@ -100,19 +100,6 @@ def test_a_task_that_a_failure_ended_tries_the_tool_again_when_it_is_resumed(mod
     assert "Observation: 3 m" in llm.requests[-1].text
 
 
-def test_failures_are_ignored_where_the_policy_says_so(mode: Mode):
-    _, crew = read(Gauge(given=REPORTED), tool_failure_policy=ToolFailurePolicy.IGNORE)
-    assert (mode.kickoff(crew).tool_failures, crew.agents[0].last_tool_failures) == ([], [])
-
-
-def test_failures_are_kept_with_a_run_that_continues(mode: Mode):
-    llm = ScriptedLLM([act("gauge", place="Brest"), *[ConnectionError("gone")] * 3])
-    with pytest.raises(ConnectionError):
-        mode.kickoff(crew_of(llm, Gauge(given=REPORTED)), thread_id="t")
-    result = mode.resume(crew_of(ScriptedLLM([fin("six")]), Gauge(given="unused")), "t")
-    assert [one.failure for one in result.tool_failures] == [REPORTED]
-
-
 def test_an_agent_on_its_own_lists_its_failures():
     llm = ScriptedLLM([act("gauge", place="Brest"), fin("six")])
     agent = Agent(role="Pilot", goal="Bring in", backstory="At sea.", llm=llm, tools=[Gauge(given=REPORTED)])
@@ -120,11 +107,6 @@ def test_an_agent_on_its_own_lists_its_failures():
     assert (output.has_tool_failures, output.tool_failures) == (True, agent.last_tool_failures)
     agent.reset_tool_failures()
     assert agent.last_tool_failures == []
-
-
-def test_what_works_leaves_no_failures():
-    result = crew_of(ScriptedLLM([act("Tide_table", harbour="Brest"), fin("six")]), TideTable()).kickoff()
-    assert (result.tool_failures, result.has_tool_failures) == ([], False)
 
 
 class Says:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from modes import Mode
 
-from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, ToolUse
+from crewgraph import Agent, Crew, Process, ScriptedLLM, Task
 from crewgraph.events import ToolUsageFinishedEvent, crewai_event_bus
 from crewgraph.hooks import (
     ToolCallHookContext,
@@ -32,13 +32,6 @@ def test_arguments_changed_in_place_are_what_the_tool_gets(mode: Mode):
     assert table.looked_up == ["Calais"]
     assert "06:12 in Calais" in llm.requests[-1].text
     assert '"harbour": "Brest"' in llm.requests[-1].text
-
-
-def test_a_hook_may_give_the_argument_that_the_model_forgot(mode: Mode):
-    register_before_tool_call_hook(lambda ctx: ctx.tool_input.setdefault("harbour", "Brest") and None)
-    crew = crew_of(ScriptedLLM([act("tide_table"), fin("done")]), table := TideTable())
-    mode.kickoff(crew)
-    assert table.looked_up == ["Brest"]
 
 
 def test_arguments_that_a_hook_spoils_are_reported_to_the_model(mode: Mode):
@@ -84,16 +77,6 @@ def test_a_blocked_tool_is_not_called_and_the_model_is_told(mode: Mode):
     assert (result.tool_failures, crew.tasks[0].tools_errors) == ([], 0)
 
 
-def test_tools_that_run_in_parallel_each_have_their_hooks(mode: Mode):
-    seen: list[str] = []
-    register_before_tool_call_hook(lambda ctx: seen.append(ctx.tool_input["harbour"]))
-    llm = ScriptedLLM(
-        [[ToolUse("tide_table", {"harbour": one}) for one in ("Brest", "Calais")], "done"], native_tools=True
-    )
-    mode.kickoff(crew_of(llm, table := TideTable()))
-    assert sorted(seen) == sorted(table.looked_up) == ["Brest", "Calais"]
-
-
 def managed(*hooked: str) -> tuple[ScriptedLLM, ScriptedLLM, Crew]:
     worker = ScriptedLLM([fin("worked")])
     manager = ScriptedLLM(
@@ -103,22 +86,6 @@ def managed(*hooked: str) -> tuple[ScriptedLLM, ScriptedLLM, Crew]:
     ask = Task(name="ask", description="When?", expected_output="A time")
     crew = Crew(agents=[pilot], tasks=[ask], process=Process.hierarchical, manager_llm=manager)
     return worker, manager, crew
-
-
-def test_work_that_is_delegated_is_a_call_of_a_tool(mode: Mode):
-    seen: list[tuple[str, str | None]] = []
-    register_after_tool_call_hook(lambda ctx: seen.append((ctx.tool_name, ctx.tool_result)))
-    _, _, crew = managed()
-    assert mode.kickoff(crew).raw == "managed"
-    assert seen == [("delegate_work_to_coworker", "worked")]
-
-
-def test_work_may_be_kept_from_being_passed_over(mode: Mode):
-    register_before_tool_call_hook(lambda _: False)
-    worker, manager, crew = managed()
-    assert mode.kickoff(crew).raw == "managed"
-    assert worker.requests == []
-    assert "a hook has blocked it" in manager.requests[-1].text
 
 
 def test_an_argument_that_was_hooked_before_a_crash_is_answered_from_the_record(mode: Mode):

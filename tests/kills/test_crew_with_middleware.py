@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from extent import of
+from combinations import of
 
 from kills.run_program import points_of, run_program
 

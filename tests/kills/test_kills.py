@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from extent import of
+from combinations import of
 from servers.postgres import Postgres
 
 from kills.matrix import Kills, ways

@@ -17,7 +17,7 @@ from typing import Any
 
 import processes
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule

@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from crewgraph.knowledge.formats import delimiter_of, json_as_text, rows_as_text, rows_of_csv
 from crewgraph.knowledge.passage import markdown_sections, split_chunks
@@ -21,30 +19,12 @@ def test_a_chunk_ends_at_a_paragraph_a_sentence_or_a_blank_that_is_near():
     assert split_chunks("aaaaaaaa bbbb cccc", 14, 0) == ["aaaaaaaa bbbb ", "cccc"]
 
 
-def test_what_is_short_is_one_chunk_and_blanks_are_none():
-    assert split_chunks("short", 4000, 200) == ["short"]
-    assert split_chunks(" \n ", 4000, 200) == split_chunks("", 4000, 200) == []
-
-
 @pytest.mark.parametrize(("size", "overlap"), [(10, 10), (10, 11), (0, 0), (10, -1)])
 def test_sizes_that_lead_nowhere_are_refused(size: int, overlap: int):
     with pytest.raises(ValueError, match="`chunk_overlap`"):
         split_chunks("text", size, overlap)
     with pytest.raises(ValueError, match="`chunk_overlap`"):
         StringKnowledgeSource(content="text", chunk_size=size, chunk_overlap=overlap)
-
-
-@given(st.text(alphabet="ab.;\u3002", max_size=300), st.integers(1, 40), st.data())
-def test_chunks_without_what_they_have_in_common_are_the_text(text: str, size: int, data: st.DataObject):
-    overlap = data.draw(st.integers(0, size - 1))
-    chunks = split_chunks(text, size, overlap)
-    assert all(len(chunk) <= size for chunk in chunks)
-    assert "".join(chunk[overlap if n else 0 :] for n, chunk in enumerate(chunks)) == text
-
-
-@given(st.text(alphabet="ab .\n", max_size=300), st.integers(1, 40))
-def test_only_blanks_are_lost_between_chunks(text: str, size: int):
-    assert "".join("".join(split_chunks(text, size, 0)).split()) == "".join(text.split())
 
 
 def test_sections_of_markdown_stand_under_their_headings():

@@ -23,12 +23,6 @@ def test_a_text_is_a_path_in_the_folder_for_knowledge(folder: Path):
     assert TextFileKnowledgeSource(file_path="a.txt").content == {Path("knowledge/a.txt"): "at noon"}
 
 
-def test_other_ways_to_name_a_file_in_the_folder_are_taken(folder: Path):
-    (folder / "a.txt").write_text("at noon")
-    for path in ("knowledge/a.txt", Path("knowledge/a.txt"), Path("a.txt"), str(folder / "a.txt"), folder / "a.txt"):
-        assert text_of(path) == ["at noon"]
-
-
 def test_what_lies_outside_is_refused(folder: Path, tmp_path: Path):
     outside = tmp_path / "secret.txt"
     outside.write_text("hidden")
@@ -53,14 +47,6 @@ def test_a_link_that_stays_inside_is_followed(folder: Path):
     (folder / "a.txt").write_text("at noon")
     (folder / "b.txt").symlink_to(folder / "a.txt")
     assert text_of("b.txt") == ["at noon"]
-
-
-def test_another_folder_may_be_named(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "else.txt").write_text("there")
-    assert text_of("else.txt", root=tmp_path) == ["there"]
-    assert text_of(tmp_path / "else.txt", root=tmp_path) == ["there"]
-    monkeypatch.setenv("CREWGRAPH_KNOWLEDGE_DIR", str(tmp_path))
-    assert text_of("else.txt") == ["there"]
 
 
 def test_what_is_missing_is_reported_with_its_name(folder: Path):

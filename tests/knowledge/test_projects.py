@@ -1,18 +1,14 @@
 """Knowledge in the files of projects."""
 
 import json
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from modes import Mode
 
-from crewgraph import Agent, Crew, Knowledge, ScriptedLLM, Task
-from crewgraph.knowledge import KnowledgeStorage, MarkdownKnowledgeSource, StringKnowledgeSource
+from crewgraph import Agent, Crew, ScriptedLLM, Task
+from crewgraph.knowledge import MarkdownKnowledgeSource, StringKnowledgeSource
 from crewgraph.project import CrewBase, agent, crew, load_crew, task
-from crewgraph.storage.store import FaissStore
-
-MODEL = ScriptedLLM(["when the mill closes", "noon"], repeat_last=True)
 
 
 def test_sources_stand_in_the_yaml_file_of_agents(mode: Mode, folder: Path):
@@ -66,12 +62,3 @@ def test_sources_stand_in_json_files(folder: Path):
     assert isinstance(crew.agents[0].knowledge_sources[0], MarkdownKnowledgeSource)
     assert isinstance(crew.knowledge_sources[0], StringKnowledgeSource)
     assert [item["content"] for item in crew.query_knowledge(["bells"]) or ()] == ["Six bells."]
-
-
-def test_knowledge_is_shared_by_copies_of_what_has_it():
-    storage = KnowledgeStorage(store=FaissStore())
-    knowledge = Knowledge("mill", ["It closes at noon."], storage=storage)
-    knowledge.load()
-    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=MODEL, knowledge=knowledge)
-    taught = deepcopy(clerk)
-    assert taught.knowledge is knowledge and deepcopy(knowledge.sources[0]).storage is storage

@@ -1,21 +1,18 @@
 """Knowledge in runs: agents query it for their tasks."""
 
-import json
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from extent import CREW_MODES
+from combinations import CREW_MODES
 from langchain_core.documents import Document
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 
-from crewgraph import Agent, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
-from crewgraph.definitions.agent.delegation_tools import AgentTools
-from crewgraph.errors import SourceError
+from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.events.knowledge import KnowledgeEventBase, KnowledgeRetrievalCompletedEvent
 from crewgraph.knowledge.knowledge import Knowledge
-from crewgraph.knowledge.passage import KnowledgeConfig, SearchResult
+from crewgraph.knowledge.passage import SearchResult
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage
 from crewgraph.testing import record_events
@@ -78,25 +75,6 @@ def test_what_is_found_stands_in_the_prompt_and_is_reported(mode: Mode):
     assert last.retrieved_knowledge == f"{MILL}\n\n{HARBOUR}"
 
 
-def test_the_config_says_how_much_is_reported(mode: Mode):
-    config = KnowledgeConfig(results_limit=1, score_threshold=0)
-    worker = clerk("mill", "x", knowledge_sources=[MILL, HARBOUR], knowledge_config=config)
-    mode.kickoff(asking(worker), INPUTS)
-    assert MILL in describe(worker)[1] and HARBOUR not in describe(worker)[1]
-    strict = clerk("wind", "x", knowledge_sources=[MILL], knowledge_config={"score_threshold": 0.99})
-    mode.kickoff(asking(strict), INPUTS)
-    assert "material" not in describe(strict)[1] and strict.agent_knowledge_context is None
-
-
-@pytest.mark.parametrize("answer", [ConnectionError("down"), " "])
-def test_a_query_that_cannot_be_worded_is_the_task_itself(mode: Mode, answer: Any):
-    worker = clerk(answer, "noon", knowledge_sources=[MILL])
-    with record_events() as events:
-        mode.kickoff(asking(worker), INPUTS)
-    assert "knowledge_query_failed" in [event.type for event in events]
-    assert worker.knowledge_search_query == "When does the mill close?" and MILL in describe(worker)[1]
-
-
 class Shelf(BaseKnowledgeStorage):
     """Counts what it is asked."""
 
@@ -136,28 +114,6 @@ def test_a_resumed_run_asks_nothing_twice(mode: Mode):
     assert describe(worker)[1] == describe(worker)[2] and worker.agent_knowledge_context == MILL
 
 
-def test_a_replayed_task_looks_it_up_anew_and_those_before_do_not(mode: Mode):
-    shelf = Shelf()
-    worker = clerk("a", "b", "c", "d", "e", "f", knowledge=Knowledge("mill", [MILL], storage=shelf))
-    crew = asking(worker, worker, checkpointer=InMemorySaver())
-    mode.kickoff(crew, INPUTS)
-    mode.run(crew.replay, crew.areplay, str(crew.tasks[1].id))
-    assert shelf.asked == ["a", "c", "e"]
-
-
-def _noon(output: TaskOutput) -> tuple[bool, Any]:
-    return (True, output) if output.raw == "noon" else (False, "that is wrong")
-
-
-def test_a_refused_attempt_looks_nothing_up_again(mode: Mode):
-    shelf = Shelf()
-    worker = clerk(WORDS, "late", "noon", knowledge=Knowledge("mill", [MILL], storage=shelf))
-    crew = asking(worker)
-    crew.tasks[0].guardrail = _noon
-    assert mode.kickoff(crew, INPUTS).raw == "noon"
-    assert shelf.asked == [WORDS] and MILL in describe(worker)[2]
-
-
 def test_what_cannot_be_read_is_reported_before_any_model_is_asked(mode: Mode, folder: Path):
     (folder / "hours.txt").write_text(MILL)
     first, second = clerk("x"), clerk("y", "z", role="Second", knowledge_sources=["hours.txt"])
@@ -166,50 +122,6 @@ def test_what_cannot_be_read_is_reported_before_any_model_is_asked(mode: Mode, f
     with pytest.raises(FileNotFoundError, match="hours.txt"):
         mode.kickoff(crew, INPUTS)
     assert describe(first) == describe(second) == []
-
-
-def test_a_compiled_graph_reads_its_sources_before_it_asks(mode: Mode):
-    class Down(BaseKnowledgeSource):
-        def load_content(self) -> str:
-            raise SourceError("the service is down")
-
-    worker = clerk(WORDS, "noon", knowledge_sources=[Down()])
-    graph = mode.compile(asking(worker), checkpointer=False)
-    with pytest.raises(SourceError, match="the service is down"):
-        mode.invoke(graph, {"inputs": INPUTS})
-    assert describe(worker) == []
-    knows = clerk(WORDS, "noon", knowledge_sources=[MILL])
-    assert mode.invoke(mode.compile(asking(knows), checkpointer=False), {"inputs": INPUTS})["ask0"]["raw"] == "noon"
-    assert MILL in describe(knows)[1]
-
-
-def test_an_agent_on_its_own_knows_too(mode: Mode):
-    worker = clerk(WORDS, "noon", knowledge_sources=[MILL])
-    assert mode.run(worker.kickoff, worker.akickoff, "When does the mill close?").raw == "noon"
-    assert MILL in describe(worker)[1] and worker.agent_knowledge_context == MILL
-    alone = clerk(WORDS, "noon", knowledge_sources=[MILL])
-    task = Task(description="When?", expected_output="A time", agent=alone)
-    assert mode.run(task.execute_sync, task.aexecute_sync).raw == "noon" and MILL in describe(alone)[1]
-
-
-def test_a_coworker_knows_what_it_knows(mode: Mode):
-    expert = clerk(WORDS, "noon", role="Miller", knowledge_sources=[MILL])
-    args = {"task": "Say when the mill closes", "context": "none", "coworker": "Miller"}
-    lead = clerk(ToolUse(AgentTools([expert]).tools()[0].name, args), "noon", role="Lead", allow_delegation=True)
-    crew = asking(lead)
-    crew.agents.append(expert)
-    output = mode.kickoff(crew, INPUTS)
-    assert output.raw == "noon" and MILL in describe(expert)[1]
-    assert output.token_usage.successful_requests == 4
-
-
-def test_asynchronous_tasks_know_too(mode: Mode):
-    first, second = (clerk(WORDS, "noon", role=f"Clerk {n}", knowledge_sources=[MILL]) for n in range(2))
-    crew = asking(first, second, clerk("done", role="Last"))
-    for task in crew.tasks[:2]:
-        task.async_execution = True
-    mode.kickoff(crew, INPUTS)
-    assert MILL in describe(first)[1] and MILL in describe(second)[1]
 
 
 class Loads(BaseKnowledgeSource):
@@ -243,40 +155,3 @@ def test_the_search_as_a_tool_of_an_agent(mode: Mode):
     worker = clerk(ToolUse("search_knowledge", {"query": "mill closes"}), "noon", tools=[knowledge.as_tool()])
     mode.kickoff(asking(worker), INPUTS)
     assert MILL in describe(worker)[1]
-
-
-def test_texts_of_the_query_can_be_replaced(mode: Mode, tmp_path: Path):
-    texts = {"slices": {"knowledge_search_query": "ASK {task_prompt}", "knowledge": "KNOWN {knowledge}"}}
-    (tmp_path / "p.json").write_text(json.dumps(texts))
-    worker = clerk(WORDS, "noon", knowledge_sources=[MILL])
-    mode.kickoff(asking(worker, prompt_file=str(tmp_path / "p.json")), INPUTS)
-    assert "ASK When does the mill" in describe(worker)[0] and f"KNOWN {MILL}" in describe(worker)[1]
-
-
-def test_an_agent_whose_work_a_function_does_is_searched_for_in_the_tasks_own_words(mode: Mode):
-    seen: list[Any] = []
-
-    def work(given: Any) -> str:
-        seen.append(given)
-        return "noon"
-
-    worker = Agent(role="Clerk", goal="g", backstory="b", agent_executor=work, knowledge_sources=[MILL])
-    mode.kickoff(asking(worker), INPUTS)
-    assert MILL in str(seen[0]) and worker.knowledge_search_query == "When does the mill close?"
-
-
-def test_copies_of_crews_know_the_same(mode: Mode):
-    worker = clerk(WORDS, "noon", knowledge_sources=[MILL])
-    crew = asking(worker, knowledge_sources=[HARBOUR]).copy()
-    mode.kickoff(crew, INPUTS)
-    assert MILL in describe(worker)[1] and HARBOUR in describe(worker)[1]
-
-
-def test_knowledge_is_reset_by_its_names(mode: Mode):
-    worker = clerk(WORDS, "noon", knowledge_sources=[MILL])
-    crew = asking(worker, knowledge_sources=[HARBOUR])
-    mode.kickoff(crew, INPUTS)
-    for kind, left in (("agent_knowledge", 1), ("knowledge", 0)):
-        crew.reset_memories(kind)
-        matches = [Knowledge(name).query("mill harbour", 5, 0.0) for name in ("Clerk", "crew")]
-        assert sum(map(len, matches)) == left

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,11 +25,6 @@ from .parts import write_pdf
 def test_a_text_is_cut_and_keeps_its_metadata():
     source = StringKnowledgeSource(content="One two. Six ten.", metadata={"by": "Bo"}, chunk_size=10, chunk_overlap=1)
     assert source.passages() == [Passage("One two. ", {"by": "Bo"}), Passage(" Six ten.", {"by": "Bo"})]
-
-
-def test_a_text_of_blanks_holds_nothing():
-    with pytest.raises(SourceError, match="knowledge source `StringKnowledgeSource` contains no text"):
-        StringKnowledgeSource(content=" ").passages()
 
 
 def test_tables_say_what_each_value_is(folder: Path):
@@ -127,15 +122,6 @@ def test_a_file_that_has_changed_is_read_again(folder: Path):
     file.unlink()
     with pytest.raises(FileNotFoundError):
         source.refresh()
-
-
-def test_a_class_of_files_may_load_its_content_in_a_way_of_its_own(folder: Path):
-    class Upper(BaseFileKnowledgeSource):
-        def load_content(self) -> dict[Path, Any]:
-            return {file: file.read_text().upper() for file in self.safe_file_paths}
-
-    (folder / "a.txt").write_text("at noon")
-    assert Upper(file_paths=["a.txt"]).passages() == [Passage("AT NOON", {"source": "a.txt"})]
 
 
 def test_what_stands_for_a_source_becomes_one(folder: Path):

@@ -9,11 +9,9 @@ from typing import Any
 import processes
 import pytest
 from langgraph.store.base import IndexConfig
-from langgraph.store.memory import InMemoryStore
 from modes import Mode
 
 import crewgraph
-from crewgraph.errors import StorageError
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.knowledge.passage import SearchResult
 from crewgraph.knowledge.source.base import StringKnowledgeSource, TextFileKnowledgeSource
@@ -93,16 +91,6 @@ def test_collections_and_projects_are_apart(mode: Mode, tmp_path: Path, monkeypa
     assert found(mode, Knowledge("a", storage=store), "mill") == []
 
 
-def test_what_was_reset_by_anybody_is_read_again(mode: Mode):
-    store = store_of(Counting())
-    knowledge, other = (Knowledge("mill", ["The mill closes at noon."], storage=store) for _ in range(2))
-    knowledge.load()
-    mode.run(other.reset, other.areset)
-    assert found(mode, Knowledge("mill", storage=store), "mill") == []
-    knowledge.load()
-    assert found(mode, knowledge, "mill") == ["The mill closes at noon."]
-
-
 def test_two_sources_of_the_same_form_are_both_kept(mode: Mode):
     texts = [StringKnowledgeSource(content=text, chunk_size=500) for text in ("The mill.", "The harbour.")]
     assert sorted(found(mode, Knowledge("mill", texts), "where")) == ["The harbour.", "The mill."]
@@ -116,15 +104,6 @@ def test_the_storage_is_a_place_for_texts_of_its_own(mode: Mode):
     assert best["content"] == "The mill closes at noon."
     mode.run(storage.reset, storage.areset)
     assert mode.run(storage.search, storage.asearch, ["mill"], 5, None, 0.0) == []
-
-
-def test_any_langgraph_store_with_an_index_will_do(mode: Mode):
-    store = InMemoryStore(index=IndexConfig(dims=64, embed=Counting(), fields=["text"]))
-    assert found(mode, Knowledge("mill", ["The mill closes at noon."], storage=store), "mill") == [
-        "The mill closes at noon."
-    ]
-    with pytest.raises(StorageError, match="does not support semantic search"):
-        Knowledge("mill", ["x"], storage=InMemoryStore()).query("x")
 
 
 class Listed(BaseKnowledgeStorage):

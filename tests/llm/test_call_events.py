@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from servers.openai_api import OpenAIServer, Script, calls, error
 
-from crewgraph import LLM, Agent
+from crewgraph import LLM
 from crewgraph.core.messages import Message, ToolSpec
 from crewgraph.events import (
     LLMCallCompletedEvent,
@@ -55,21 +55,6 @@ def test_a_call_emits_events(serve: Serve, mode: str):
     assert [requested["function"] for requested in tool_call.response] == [{"name": "add", "arguments": '{"a": 1}'}]
 
 
-def test_events_have_conversations_in_openais_format(serve: Serve, mode: str):
-    requested = [{"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}]
-    messages: list[dict[str, Any]] = [
-        {"role": "user", "content": "1 + 0?"},
-        {"role": "assistant", "content": "", "tool_calls": requested},
-        {"role": "tool", "content": "1", "tool_call_id": "c1", "name": "add"},
-    ]
-    with record_events() as events:
-        called(mode, LLM("openai/test", base_url=serve(["1"]).url), messages)
-    assert [event.messages for event in events if isinstance(event, (LLMCallStartedEvent, LLMCallCompletedEvent))] == [
-        messages,
-        messages,
-    ]
-
-
 def test_a_failed_call_emits_events(serve: Serve, mode: str):
     import openai
 
@@ -89,16 +74,3 @@ def test_a_streamed_call_emits_chunks(serve: Serve, mode: str):
     asking, answered = events[0], events[-1]
     assert isinstance(asking, LLMCallStartedEvent) and asking.stream is True
     assert isinstance(answered, LLMCallCompletedEvent) and answered.finish_reason == "stop"
-
-
-def test_a_subclass_that_calls_super_emits_events_once(serve: Serve, mode: str):
-    class Polite(LLM):
-        def call(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-            return super().call([*messages, {"role": "user", "content": "please"}], *args, **kwargs)
-
-    llm = Polite("openai/test", base_url=serve(["yes"]).url)
-    worker = Agent(role="worker", goal="g", backstory="b", llm=llm)
-    with record_events() as events:
-        worker.kickoff("go") if mode == "sync" else asyncio.run(worker.akickoff("go"))
-    started = [event for event in events if isinstance(event, LLMCallStartedEvent)]
-    assert [event.from_agent for event in started] == [worker]

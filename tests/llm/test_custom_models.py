@@ -1,12 +1,8 @@
 """Custom models: `BaseLLM` subclasses and other objects, adapted to `Model`."""
 
 import asyncio
-import copy
-import gc
-import threading
 import time
-import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +10,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer
-from waiting import LONG
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
@@ -86,19 +81,6 @@ class Fixed(BaseLLM):
         return "fixed"
 
 
-class Named(BaseLLM):
-    endpoint: str
-
-    def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
-        return self.endpoint
-
-
-class Asynchronous(Bare):
-    async def acall(self, messages: Any) -> str:  # type: ignore[override]
-        await asyncio.sleep(0)
-        return "asynchronous"
-
-
 class Duck:
     model_name = "duck"
 
@@ -121,23 +103,6 @@ def test_a_call_gets_only_the_arguments_it_takes(mode: str):
     assert returning.asked == [([{"role": "user", "content": "hello there"}], None, {})]
 
 
-def test_the_object_may_have_its_own_acall():
-    assert ask("async", as_model(Asynchronous("a")))["content"] == "asynchronous"
-    assert ask("sync", as_model(Asynchronous("a")))["content"] == "bare hello there"
-
-
-def test_declared_attributes_are_set_and_other_keywords_stored():
-    named = Named("n", endpoint="http://x", mystery=1, stop="S")
-    assert (named.endpoint, named.additional_params, named.stop, named.provider) == (
-        "http://x",
-        {"mystery": 1},
-        ["S"],
-        "openai",
-    )
-    assert Named("n").additional_params is not Named("n").additional_params
-    assert (Fixed().stop, Demanding().get_context_window_size()) == (["X"], 4096)
-
-
 @pytest.mark.parametrize("name", ["", None])
 def test_a_model_without_a_name_is_refused(name: Any):
     class Silent(BaseLLM):
@@ -146,11 +111,6 @@ def test_a_model_without_a_name_is_refused(name: Any):
 
     with pytest.raises(DefinitionError, match="takes the name of a model"):
         Silent(name)
-
-
-def test_the_base_class_is_abstract():
-    with pytest.raises(TypeError, match="abstract"):
-        BaseLLM("x")  # type: ignore[abstract]
 
 
 class Animal(BaseModel):
@@ -187,14 +147,6 @@ ADDED = [{"id": "c7", "name": "add", "args": {"a": 1}}]
 def test_return_values_of_all_kinds_are_parsed(mode: str, returned: Any, content: str, requests: list[Any]):
     reply = ask(mode, as_model(Returning(returned)))
     assert reply == {"content": content, "tool_calls": requests, "usage": None, "extra": {}}
-
-
-def test_a_langchain_message_is_read(mode: str):
-    from langchain_core.messages import AIMessage
-
-    calls: list[Any] = [{"name": "add", "args": {"a": 1}, "id": "c7"}]
-    reply = ask(mode, as_model(Returning(AIMessage("so", tool_calls=calls))))
-    assert (reply["content"], reply["tool_calls"]) == ("so", ADDED)
 
 
 HISTORY: list[Message] = [
@@ -236,15 +188,6 @@ def test_the_answer_ends_at_a_stop_word_and_the_model_is_not_changed(mode: str):
     }
 
 
-def test_identity_and_name():
-    model = as_model(Returning())
-    assert (model.name, model.identity) == (
-        "returning",
-        {"temperature": 0.3, "class": "Returning", "model": "returning"},
-    )
-    assert as_model(Duck()).name == "duck"
-
-
 class Counting(BaseLLM):
     """Reports the tokens that the message asks for."""
 
@@ -282,22 +225,6 @@ def test_usage_is_that_of_the_call_even_when_fifty_run_at_once():
     )
 
 
-def test_async_calls_of_a_blocking_model_run_all_at_once():
-    gate = threading.Barrier(64, timeout=LONG)
-
-    class Waiting(BaseLLM):
-        def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
-            gate.wait()
-            return "through"
-
-    model = as_model(Waiting("w"))
-
-    async def all_at_once() -> list[Reply]:
-        return await asyncio.gather(*[model.acomplete(ASK, [], [], {}) for _ in range(64)])
-
-    assert len(asyncio.run(all_at_once())) == 64
-
-
 def test_exceptions_pass_unchanged_and_a_full_context_has_its_own_error(mode: str):
     class Failing(BaseLLM):
         def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
@@ -324,53 +251,7 @@ def test_an_overridden_call_of_llm_is_honoured(mode: str):
         assert asyncio.run(llm.acall("hi")) == "ECHO: HI"
 
 
-def test_a_subclass_of_llm_need_not_call_its_constructor(mode: str):
-    class Own(LLM):
-        def __init__(self) -> None:
-            self.model = "nobody-knows-me"
-
-        def call(self, messages: Any, **kwargs: Any) -> str:  # type: ignore[override]
-            return "own"
-
-    model = as_model(Own())
-    assert (ask(mode, model)["content"], model.native_tools, model.name) == ("own", False, "nobody-knows-me")
-    assert Own().get_token_usage_summary().total_tokens == 0
-
-
-def test_adapters_are_cached_while_referenced():
-    duck = Duck()
-    model = as_model(duck)
-    assert as_model(duck) is model
-    alive = weakref.ref(duck)
-    del duck, model
-    gc.collect()
-    assert alive() is None
-
-
-def test_models_can_be_copied():
-    with OpenAIServer() as server:
-        llm = LLM("openai/test", base_url=server.url)
-        llm.call("x")
-        twin = copy.deepcopy(llm)
-        assert twin.call("y") == "echo: y"
-        assert (
-            llm.get_token_usage_summary().successful_requests,
-            twin.get_token_usage_summary().successful_requests,
-        ) == (
-            1,
-            2,
-        )
-
-
 @pytest.mark.parametrize("value", [3, object(), [], {"temperature": 1}, SimpleNamespace(model_name=None)])
 def test_other_values_are_rejected_with_the_choices(value: object):
     with pytest.raises(ModelError, match="openai/gpt-4o"):
         as_model(value)
-
-
-def test_a_dict_and_an_old_object_name_a_model(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    words: Mapping[str, Any] = {"model": "openai/gpt-4o", "temperature": 0.2}
-    assert as_model(words).identity["temperature"] == 0.2
-    assert as_model(SimpleNamespace(model_name="gpt-4o", temperature=0.7)).identity["temperature"] == 0.7
-    assert as_model(SimpleNamespace(deployment_name="gpt-4o")).name == "gpt-4o"

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import BaseChatModel, FakeListChatModel, FakeListLLM, FakeMessagesListChatModel
+from langchain_core.language_models import BaseChatModel, FakeListChatModel, FakeMessagesListChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-from langchain_core.runnables import ConfigurableField, Runnable, RunnableConfig, RunnableLambda, RunnableParallel
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel
@@ -20,11 +19,8 @@ from typing_extensions import TypedDict
 from crewgraph import Agent, Crew, Task
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
-from crewgraph.errors import ModelError
-from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.scripted import ScriptedLLM, ToolUse
 from crewgraph.tools import tool
 
 Serve = Callable[[Script | None], OpenAIServer]
@@ -137,18 +133,6 @@ def test_retry_and_fallbacks_keep_working_with_tools(chat: MakeChat, mode: str):
     assert "tools" in other.bodies[0]
 
 
-def test_sequences_and_configurable_models_are_adapted(chat: MakeChat, mode: str):
-    model, server = chat(lambda request: "x")
-    prompt: Any = ChatPromptTemplate.from_messages([("system", "s"), MessagesPlaceholder("history")])
-    sequence: Runnable[Any, Any] = prompt | model
-    assert ask(mode, as_model(sequence), [ADD])["content"] == "x"
-    assert [entry["role"] for entry in server.bodies[0]["messages"]] == ["system", "user"]
-    assert "tools" in server.bodies[0]
-    configurable = as_model(model.configurable_fields(temperature=ConfigurableField(id="t")))
-    ask(mode, configurable, config={"configurable": {"t": 0.25}})
-    assert server.bodies[1]["temperature"] == 0.25
-
-
 class Place(BaseModel):
     river: str
 
@@ -159,44 +143,6 @@ def test_fallbacks_answer_in_a_structure(chat: MakeChat, mode: str):
     whole: Any = as_model(model.with_fallbacks([other]))
     assert Place.model_validate_json(str(ask(mode, whole.for_structure(Place))["content"])).river == "Rhine"
     assert server.bodies[0]["response_format"]["type"] == "json_schema"
-
-
-class Branch(BaseModel):
-    river: str
-    into: list["Branch"] = []
-
-
-def test_a_structure_that_contains_itself_is_asked_for(chat: MakeChat, mode: str):
-    model, server = chat(lambda request: text('{"river": "Mosel", "into": [{"river": "Rhine"}]}'))
-    adapted: Any = as_model(model)
-    answer = Branch.model_validate_json(str(ask(mode, adapted.for_structure(Branch))["content"]))
-    assert answer.into[0].river == "Rhine"
-    schema = server.bodies[0]["response_format"]["json_schema"]["schema"]
-    assert schema["properties"]["into"]["items"] == {"$ref": "#/$defs/Branch"}
-
-
-class Thinking(FakeMessagesListChatModel):
-    """A model that cannot be made to call a tool; LangChain fails if it answers with text, as for Claude with `thinking`."""
-
-    def with_structured_output(self, schema: Any, *, include_raw: bool = False, **kwargs: Any) -> Any:
-        def refuse(message: Any) -> Any:
-            raise ValueError("no tool call")
-
-        answered: Any = self.bind(structure=schema) | RunnableLambda(refuse)
-        return RunnableParallel(raw=answered) | RunnableLambda(refuse)
-
-
-def test_a_model_that_thinks_may_write_the_structure_as_text(mode: str):
-    model: Any = as_model(Thinking(responses=[AIMessage('{"river": "Rhine"}')]))
-    assert ask(mode, model.for_structure(Place))["content"] == '{"river":"Rhine"}'
-
-
-def test_fallbacks_whose_models_only_inherit_structures_are_asked_for_text(mode: str):
-    spoken: list[BaseMessage] = [AIMessage('{"river": "Rhine"}')]
-    fake = FakeMessagesListChatModel(responses=spoken)
-    chain: Any = as_model(fake.with_fallbacks([fake]))
-    assert chain.for_structure(Place) is None
-    assert ask(mode, chain)["content"] == '{"river": "Rhine"}'
 
 
 @pytest.mark.parametrize("retried", [False, True])
@@ -237,12 +183,6 @@ def test_a_model_without_tool_support_is_detected(mode: str):
         assert adapted.native_tools is False
         assert ask(mode, adapted)["content"] == "fake"
         assert ask(mode, adapted)["usage"] is None
-
-
-def test_a_text_completion_model_is_adapted(mode: str):
-    adapted = as_model(FakeListLLM(responses=["completed"]))
-    assert adapted.native_tools is False
-    assert ask(mode, adapted)["content"] == "completed"
 
 
 class Rich(BaseChatModel):
@@ -296,11 +236,6 @@ def test_content_blocks_and_provider_data_become_plain_data():
     assert adapted.name == "rich"
 
 
-def test_an_unknown_role_is_rejected():
-    with pytest.raises(ModelError, match="role `moderator`"):
-        as_model(Rich()).complete([{"role": "moderator", "content": "x"}], (), (), {})
-
-
 class Recorder(BaseCallbackHandler):
     def __init__(self) -> None:
         self.seen: list[Any] = []
@@ -323,40 +258,6 @@ def test_callbacks_and_tags_reach_a_langchain_model(chat: MakeChat, mode: str):
     model, _ = chat(["hi"])
     ask(mode, as_model(model), config={"callbacks": [recorder], "tags": ["team"]})
     assert recorder.seen == [("start", "test", ["team"]), ("end", "hi")]
-
-
-def test_a_model_outside_langchain_is_traced_as_one_run(mode: str):
-    recorder = Recorder()
-    model = as_model(ScriptedLLM(["one two", ValueError("no")], stream=True, model="mine"))
-    ask(mode, model, config={"callbacks": [recorder], "tags": ["team"]})
-    assert recorder.seen == [
-        ("start", "mine", ["team"]),
-        ("token", "one"),
-        ("token", " two"),
-        ("end", "one two"),
-    ]
-    with pytest.raises(ValueError, match="no"):
-        ask(mode, model, config={"callbacks": [recorder]})
-    assert recorder.seen[-1] == ("error", "ValueError")
-
-
-def test_an_overridden_call_of_llm_makes_no_second_run(serve: Serve, mode: str):
-    class Shouting(LLM):
-        def call(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-            return str(super().call(messages, *args, **kwargs)).upper()
-
-    recorder = Recorder()
-    llm = Shouting("openai/test", base_url=serve(None).url)
-    assert ask(mode, as_model(llm), config={"callbacks": [recorder]})["content"] == "ECHO: TWO WORDS"
-    assert recorder.seen == [("start", "test", []), ("end", "echo: two words")]
-
-
-def test_callbacks_of_a_call_are_notified(serve: Serve):
-    recorder, own = Recorder(), Recorder()
-    llm = LLM("openai/test", base_url=serve(None).url, callbacks=[own])
-    llm.call("x", callbacks=[recorder])
-    asyncio.run(llm.acall("x", callbacks=[recorder]))
-    assert len(recorder.seen) == len(own.seen) == 4
 
 
 class State(TypedDict, total=False):
@@ -391,55 +292,6 @@ def test_tokens_stream_out_of_a_graph(serve: Serve, mode: str):
     pieces = [piece for piece in streamed(graph_of(as_model(llm), mode), mode) if piece]
     assert pieces == ["one", " two", " three"]
     assert llm.get_token_usage_summary().completion_tokens == 3
-
-
-def test_a_scripted_model_streams_out_of_a_graph(mode: str):
-    assert streamed(graph_of(as_model(ScriptedLLM(["one two"], stream=True)), mode), mode) == ["one", " two"]
-    assert streamed(graph_of(as_model(ScriptedLLM(["one two"])), mode), mode) == ["one two"]
-
-
-def test_events_of_a_graph_show_the_models_run():
-    graph = graph_of(as_model(ScriptedLLM(["one two"], stream=True, model="mine")), "async")
-
-    async def collect() -> list[tuple[str, str]]:
-        return [(event["event"], event["name"]) async for event in graph.astream_events({}, version="v2")]
-
-    events = asyncio.run(collect())
-    assert [event for event in events if event[1] == "mine"] == [
-        ("on_chat_model_start", "mine"),
-        ("on_chat_model_stream", "mine"),
-        ("on_chat_model_stream", "mine"),
-        ("on_chat_model_end", "mine"),
-    ]
-
-
-def test_a_langchain_model_inside_a_custom_model_is_a_child_run(mode: str):
-    class Below(BaseCallbackHandler):
-        def __init__(self) -> None:
-            self.parents: dict[str, Any] = {}
-
-        def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
-            self.parents[kwargs.get("name") or "inner"] = (kwargs["run_id"], kwargs["parent_run_id"])
-
-    class Wrapping(BaseLLM):
-        def call(self, messages: Any, **kwargs: Any) -> Any:  # type: ignore[override]
-            return FakeListChatModel(responses=["inner"]).invoke(messages).content
-
-    below = Below()
-    ask(mode, as_model(Wrapping("outer")), config={"callbacks": [below]})
-    assert below.parents["inner"][1] == below.parents["outer"][0]
-
-
-def test_usage_of_tool_calls_in_the_text_protocol_is_counted(mode: str):
-    llm = ScriptedLLM([ToolUse("add", {"a": 1})])
-    reply = ask(mode, as_model(llm))
-    assert reply["content"] == 'Thought: I should use a tool.\nAction: add\nAction Input: {"a": 1}'
-    assert reply["usage"] is not None
-    assert (reply["usage"]["prompt_tokens"], reply["usage"]["completion_tokens"]) == (2, 12)
-
-
-def test_text_is_text():
-    assert text("a").message["content"] == "a"
 
 
 class Sealed(FakeMessagesListChatModel):

@@ -232,15 +232,6 @@ def test_the_environment_names_the_default_model(monkeypatch: pytest.MonkeyPatch
         as_model(None)
 
 
-def test_a_changed_environment_is_seen_by_a_name(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "one")
-    first: Any = as_model("openai/gpt-4o")
-    assert as_model("openai/gpt-4o") is first
-    monkeypatch.setenv("OPENAI_API_KEY", "two")
-    second: Any = as_model("openai/gpt-4o")
-    assert second.source.openai_api_key.get_secret_value() == "two"
-
-
 @pytest.mark.parametrize(
     ("name", "shown", "provider"),
     [
@@ -288,19 +279,6 @@ def test_capabilities_of_well_known_models(name: str, functions: bool, stop: boo
     assert llm.supports_function_calling() is functions
     assert llm.supports_stop_words() is stop
     assert llm.get_context_window_size() == window
-
-
-def test_a_keyword_that_a_class_does_not_accept_is_rejected(monkeypatch: pytest.MonkeyPatch):
-    from langchain_core.language_models import FakeListChatModel
-
-    from crewgraph.llm import connection
-
-    def fake(provider: object) -> type[FakeListChatModel]:
-        return FakeListChatModel
-
-    monkeypatch.setattr(connection, "_class_of", fake)
-    with pytest.raises(ModelError, match="does not accept .*`mystery_word`"):
-        LLM("anthropic/claude-x", api_key="k", mystery_word=1).chat_model()
 
 
 def test_importing_models_imports_no_client():

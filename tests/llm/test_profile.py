@@ -4,23 +4,7 @@ from typing import Any
 
 import pytest
 
-from crewgraph import LLM, BaseLLM, ScriptedLLM
-
-
-class Parrot(BaseLLM):
-    def call(self, messages: Any, *others: Any, **named: Any) -> str:
-        return messages[-1]["content"]
-
-
-def test_settings_exclude_the_key():
-    llm = LLM("gpt-4o", temperature=0.2, max_tokens=5, stop="x", stream=True, api_key="secret")
-    assert llm.to_config_dict() == {"model": "openai/gpt-4o", "temperature": 0.2, "max_tokens": 5, "stop": ["x"]}
-    assert Parrot("parrot").to_config_dict() == {"model": "openai/parrot"}
-
-
-def test_a_custom_model_accepts_the_common_settings():
-    parrot = Parrot("parrot", top_p=0.3, other=1)
-    assert (parrot.top_p, parrot.seed, parrot.llm_type, parrot.additional_params) == (0.3, None, "base", {"other": 1})
+from crewgraph import LLM, ScriptedLLM
 
 
 def test_properties_derived_from_the_name():
@@ -34,11 +18,6 @@ def test_properties_derived_from_the_name():
     )
     assert claude.get_file_uploader() is None
     assert claude.format_text_content("hello") == {"type": "text", "text": "hello"}
-
-
-def test_the_context_window_can_be_overridden():
-    assert LLM("gpt-4o").get_context_window_size() == 128_000
-    assert LLM("gpt-4o", context_window_size=1000).get_context_window_size() == 1000
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """What a provider wants back with a model's message goes back: reasoning, its details, and signatures."""
 
 import asyncio
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,13 +9,11 @@ from typing import Any
 import processes
 import pytest
 from langchain_openai import ChatOpenAI
-from langchain_openai.chat_models.base import BaseChatOpenAI
 from servers.answers import Answer, calls, error
 from servers.openai_api import OpenAIServer, Request
 
 from crewgraph import LLM, Agent, Crew, Task
-from crewgraph.hooks import before_llm_call, clear_all_llm_call_hooks
-from crewgraph.llm.provider_fields import KEY, add_fields, join_parts, read_part
+from crewgraph.llm.provider_fields import join_parts, read_part
 from crewgraph.tools import tool
 
 Serve = Callable[[Any], OpenAIServer]
@@ -57,16 +54,6 @@ def thinking(fields: dict[str, Any], *names: str, **of_calls: Any) -> Answer:
     for call in answer.message["tool_calls"]:
         call.update({name: {**value, "of": call["id"]} for name, value in of_calls.items()})
     return Answer(message={**answer.message, **fields})
-
-
-def in_turn(*verdicts: tuple[bool, str]) -> Callable[[Any], tuple[bool, str]]:
-    """A guardrail that gives these verdicts."""
-    left = iter(verdicts)
-
-    def judge(output: Any) -> tuple[bool, str]:
-        return next(left)
-
-    return judge
 
 
 def assistants(server: OpenAIServer) -> list[dict[str, Any]]:
@@ -129,45 +116,6 @@ def test_models_of_langchain_get_their_fields_back(serve: Serve, mode: str):
         assert type(model) is kind
 
 
-def test_an_agents_own_kickoff_and_a_coworker_send_reasoning_back(serve: Serve, mode: str):
-    server = serve(refusing_what_lacks_reasoning)
-    llm = LLM("deepseek/deepseek-v4-pro", base_url=server.url, api_key="k")
-    clerk = Agent(role="Clerk", goal="g", backstory="b", llm=llm, tools=[stock])
-    assert clerk.kickoff("How many lamps?").raw == "12 lamps"
-    asks = calls(("ask_question_to_coworker", {"question": "How many?", "context": "c", "coworker": "Clerk"}))
-    boss = serve([Answer(message={**asks.message, "reasoning_content": "Clerk knows"}), "It is 12"])
-    chief = Agent(
-        role="Chief", goal="g", backstory="b", allow_delegation=True,
-        llm=LLM("deepseek/boss", base_url=boss.url, api_key="k"),
-    )  # fmt: skip
-    task = Task(description="How many lamps?", expected_output="A number", agent=chief)
-    assert kicked_off(Crew(agents=[chief, clerk], tasks=[task]), mode) == "It is 12"
-    assert assistants(boss)[0]["reasoning_content"] == "Clerk knows"
-    assert assistants(server)[0]["reasoning_content"] == "I must look it up"
-
-
-def test_the_answer_keeps_its_reasoning_when_the_conversation_goes_on(serve: Serve, mode: str):
-    fields = {"reasoning_content": "I must look it up"}
-    last = {"role": "assistant", "content": "none", "reasoning_content": "So none"}
-    server = serve([thinking(fields), Answer(message=last), "12 lamps"])
-    agent = Agent(
-        role="Clerk", goal="g", backstory="b", llm=LLM("openai/m", base_url=server.url, api_key="k"), tools=[stock],
-        guardrail=in_turn((False, "wrong"), (True, "12 lamps")),
-    )  # fmt: skip
-    ran = agent.kickoff("How many?") if mode == "sync" else asyncio.run(agent.kickoff_async("How many?"))
-    assert ran.raw == "12 lamps"
-    assert [message.get("reasoning_content") for message in assistants(server)] == ["I must look it up", "So none"]
-
-
-def test_without_tool_calls_no_reasoning_is_sent(serve: Serve):
-    first = {"role": "assistant", "content": "none", "reasoning_content": "So none"}
-    server = serve([Answer(message=first), "12"])
-    llm = LLM("deepseek/deepseek-reasoner", base_url=server.url, api_key="k")
-    agent = Agent(role="Clerk", goal="g", backstory="b", llm=llm, guardrail=in_turn((False, "wrong"), (True, "12")))
-    assert agent.kickoff("How many?").raw == "12"
-    assert assistants(server) == [{"role": "assistant", "content": "none"}]
-
-
 def test_another_provider_gets_no_foreign_fields_and_the_first_misses_none(serve: Serve, mode: str):
     answers = iter([thinking({"reasoning_content": "I look"}), error(503, retry_after=99999), "12 lamps"])
 
@@ -185,38 +133,6 @@ def test_another_provider_gets_no_foreign_fields_and_the_first_misses_none(serve
     own, foreign = assistants(first)
     assert own["reasoning_content"] == "I look"
     assert "reasoning" not in foreign and foreign["reasoning_content"].startswith("The reasoning before")
-
-
-def test_groq_gets_no_reasoning():
-    entries: list[dict[str, Any]] = [{"role": "assistant", "content": "", "tool_calls": [{"id": "1"}]}]
-    fields = {"from": ["qwen", "api.groq.com"], "message": {"reasoning": "hm"}, "calls": {}}
-    add_fields(entries, [{KEY: fields}], "qwen", lambda: ("qwen", "api.groq.com"))
-    assert entries == [{"role": "assistant", "content": "", "tool_calls": [{"id": "1"}]}]
-
-
-def test_hooks_that_change_the_conversation_leave_the_fields_of_other_messages(serve: Serve, mode: str):
-    server = serve(refusing_what_lacks_reasoning)
-
-    @before_llm_call
-    def polite(context: Any) -> None:
-        context.messages[0]["content"] += " Please."
-
-    try:
-        llm = LLM("openai/m", base_url=server.url, api_key="k")
-        assert kicked_off(crew_of(llm), mode) == "12 lamps"
-    finally:
-        clear_all_llm_call_hooks()
-
-
-def test_a_condensed_conversation_keeps_no_call_without_its_result(serve: Serve):
-    too_long = "This model's maximum context length is 10 tokens, your messages have more"
-    opened = thinking({"reasoning_content": "I must look it up"}, "list_stock")
-    server = serve([opened, error(400, too_long, code="context_length_exceeded"), "A summary: 12.", opened, "12 lamps"])
-    assert kicked_off(crew_of(LLM("deepseek/deepseek-v4", base_url=server.url, api_key="k")), "sync") == "12 lamps"
-    assert "I must look it up" not in json.dumps(server.bodies[2])
-    after = [message["role"] for message in server.bodies[4]["messages"]]
-    assert after[-2:] == ["assistant", "tool"] and after.count("assistant") == 1
-    assert assistants(server)[0]["reasoning_content"] == "I must look it up"
 
 
 PROGRAM = """
@@ -298,11 +214,3 @@ def test_pieces_of_a_list_without_indices_are_joined_up_to_a_signature():
         {"type": "thinking", "thinking": "then"},
         {"type": "redacted_thinking", "data": "D"},
     ]
-
-
-def test_the_methods_of_langchain_that_we_extend_exist():
-    names = ("_get_request_payload", "_create_chat_result", "_convert_chunk_to_generation_chunk")
-    assert [name for name in names if not callable(getattr(BaseChatOpenAI, name, None))] == []
-    model: Any = ChatOpenAI(model="m", api_key="k")  # pyright: ignore[reportArgumentType]
-    payload = model._get_request_payload([("user", "hi")])
-    assert payload["messages"] == [{"role": "user", "content": "hi"}]

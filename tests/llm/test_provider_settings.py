@@ -6,7 +6,6 @@ import pytest
 from langchain_core.language_models import FakeListChatModel
 from pydantic import Field
 
-from crewgraph.errors import ModelError
 from crewgraph.llm import connection
 from crewgraph.llm.llm import LLM
 
@@ -115,18 +114,8 @@ def test_stop_words_of_white_space_are_kept_from_providers_that_reject_them(buil
     assert llm.call("x") == "first"
 
 
-def test_bedrock_streams_if_the_model_is_to(built: Any):
-    assert built("bedrock/x", stream=True).streaming is True
-
-
 @pytest.mark.parametrize("name", ["anthropic/claude-x", "bedrock/us.anthropic.claude-x"])
 def test_a_format_of_any_json_is_left_out_where_there_is_none(built: Any, name: str, caplog: pytest.LogCaptureFixture):
     llm = LLM(name, api_key="k", response_format={"type": "json_object"})
     assert llm.call("x") == "x"
     assert "`response_format={'type': 'json_object'}` is left out" in caplog.text
-
-
-def test_a_class_that_takes_no_other_parameters_rejects_them(built: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(CLASSES, "mistral", Chat)
-    with pytest.raises(ModelError, match="does not accept `mystery`"):
-        built("mistral/x", mystery=1)

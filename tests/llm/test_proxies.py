@@ -1,30 +1,17 @@
 """Models and embedders reach their servers through the proxy that the environment names."""
 
-import asyncio
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 from modes import Mode
 from servers.embeddings import vector_of
 from servers.openai_api import OpenAIServer, Script
 
 from crewgraph import LLM
-from crewgraph.llm.connection import BaseInterceptor
 from crewgraph.storage.vectors.resolve import embedder_of
 
 Serve = Callable[[Script | None], OpenAIServer]
-
-
-class Tagging(BaseInterceptor[httpx.Request, httpx.Response]):
-    def on_outbound(self, message: httpx.Request) -> httpx.Request:
-        message.headers["x-tag"] = "seen"
-        return message
-
-    def on_inbound(self, message: httpx.Response) -> httpx.Response:
-        return message
 
 
 @pytest.fixture(params=["http_proxy", "HTTP_PROXY", "OPENAI_PROXY"])
@@ -48,24 +35,11 @@ def test_a_model_is_asked_through_the_proxy(proxy: OpenAIServer, mode: Mode):
     assert [one.path for one in proxy.requests] == [f"{address}/chat/completions"]
 
 
-def test_an_interceptor_and_a_proxy_work_together(proxy: OpenAIServer, mode: Mode):
-    options: dict[str, Any] = {"api_key": "k", "max_retries": 0, "interceptor": Tagging()}
-    assert call(mode, LLM("openai/test", base_url="http://models.invalid/v1", **options)) == "echo: hello"
-    assert proxy.requests[0].headers["x-tag"] == "seen"
-
-
 def test_texts_are_embedded_through_the_proxy(proxy: OpenAIServer, mode: Mode):
     config = {"api_key": "k", "api_base": "http://vectors.invalid/v1", "model_name": "test"}
     embeddings = embedder_of({"provider": "openai", "config": config}).embeddings
     assert mode.run(embeddings.embed_query, embeddings.aembed_query, "red fox") == pytest.approx(vector_of("red fox"))
     assert proxy.requests[0].path == "http://vectors.invalid/v1/embeddings"
-
-
-def test_the_proxy_of_one_model_is_its_own(serve: Serve, mode: Mode):
-    server = serve(None)
-    llm = LLM("openai/test", base_url="http://models.invalid/v1", api_key="k", max_retries=0, openai_proxy=server.root)
-    assert call(mode, llm) == "echo: hello"
-    assert asyncio.run(llm.acall("again")) == "echo: again"
 
 
 def test_a_proxy_that_cannot_be_reached_is_named_without_its_password(

@@ -49,18 +49,6 @@ def test_settings_of_the_api_are_sent(mode: Mode, stream: bool):
     assert (body["previous_response_id"], contents(body)) == ("resp_0", ["hi"])
 
 
-def test_builtin_tools_are_combined_with_functions(mode: Mode):
-    files = {"type": "file_search", "vector_store_ids": ["vs_1"]}
-    with responses_api([SEARCH, message("found")], [message("done")]) as server:
-        llm = llm_of(server, builtin_tools=["web_search", "code_interpreter", files])
-        assert answer_of(mode, llm, "look") == "found"
-        assert answer_of(mode, llm, "look", tools=[FUNCTION]) == "done"
-    alone, combined = ([item["type"] for item in body["tools"]] for body in server.bodies)
-    assert alone == ["web_search_preview", "code_interpreter", "file_search"]
-    assert combined == [*alone, "function"]
-    assert server.bodies[0]["tools"][1:] == [{"type": "code_interpreter", "container": {"type": "auto"}}, files]
-
-
 def test_each_request_continues_the_previous_response(mode: Mode):
     with responses_api(*([message("yes")] for _ in range(4))) as server:
         llm = llm_of(server, auto_chain=True)
@@ -179,26 +167,6 @@ def test_its_settings_warn_with_another_api(caplog: pytest.LogCaptureFixture):
         llm.reset_reasoning_chain()
     assert not {"builtin_tools", "auto_chain"} & set(server.bodies[0])
     assert '`builtin_tools`, `auto_chain` has no effect: it needs api="responses"' in caplog.text
-
-
-def test_its_settings_are_mutable_attributes(mode: Mode):
-    with responses_api([SEARCH, message("found")], [message("said")]) as server:
-        llm = llm_of(server, builtin_tools=["web_search"])
-        assert (llm.api, llm.builtin_tools, llm.auto_chain, llm.store) == ("responses", ["web_search"], False, None)
-        answer_of(mode, llm, "look")
-        llm.builtin_tools, llm.store = None, True
-        answer_of(mode, llm, "say")
-    assert ["tools" in body for body in server.bodies] == [True, False]
-    assert [body.get("store") for body in server.bodies] == [None, True]
-
-
-def test_client_settings_reach_the_client():
-    with OpenAIServer(["hello"]) as server:
-        settings = {"default_headers": {"x-team": "harbour"}, "organization": "pilots"}
-        assert LLM("openai/gpt-4o", base_url=server.url, api_key="key", client_params=settings).call("hi") == "hello"
-    headers = server.requests[0].headers
-    assert (headers["x-team"], headers["openai-organization"]) == ("harbour", "pilots")
-    assert "client_params" not in server.bodies[0]
 
 
 def test_a_fallback_does_not_return_a_previous_answer(mode: Mode):

@@ -12,7 +12,7 @@ from crewgraph.memory.backend import EmbeddingDimensionMismatchError, StorageBac
 from crewgraph.memory.custom_storage import embed_text, embed_texts
 from crewgraph.memory.records import MemoryRecord, ScopeInfo
 
-from .unified_parts import knowing, words
+from .unified_parts import words
 
 
 class Notebook:
@@ -83,18 +83,6 @@ class Notebook:
         raise NotImplementedError
 
 
-class LoopNotebook(Notebook):
-    """The same, with faces for event loops."""
-
-    async def asave(self, records: list[MemoryRecord]) -> None:
-        self.called.append("asave")
-        self.save(records)
-
-    async def asearch(self, *given: Any, **words_given: Any) -> list[tuple[MemoryRecord, float]]:
-        self.called.append("asearch")
-        return self.search(*given, **words_given)
-
-
 def test_a_storage_keeps_what_is_remembered_with_its_vectors(mode: Mode):
     storage = Notebook()
     assert isinstance(storage, StorageBackend)
@@ -122,31 +110,6 @@ def test_records_that_are_there_are_updated_and_not_saved_again(mode: Mode):
     assert [call for call in storage.called if call != "search"] == ["save", "update", "update"]
     assert mode.run(memory.forget, memory.aforget, "/b") == 1
     assert storage.records == {}
-
-
-def test_faces_for_event_loops_are_used_on_them(mode: Mode):
-    storage = LoopNotebook()
-    memory = Memory(storage=storage, embedder=words)
-    mode.run(memory.remember, memory.aremember, "cats like fish")
-    mode.run(memory.recall, memory.arecall, "fish")
-    used = ["asave", "save", "asearch", "search"] if mode.asynchronous else ["save", "search"]
-    assert storage.called == used
-
-
-def test_a_model_merges_in_it(mode: Mode):
-    storage = Notebook()
-
-    def merge(asked: str) -> dict[str, Any]:
-        first = next(iter(storage.records))
-        return {"actions": [{"action": "delete", "record_id": first}], "insert_new": True}
-
-    memory = Memory(storage=storage, embedder=words, llm=knowing(merge=merge))
-    options: dict[str, Any] = {"scope": "/", "categories": [], "importance": 0.5}
-    memory.remember("cats like fish", **options)
-    mode.run(
-        lambda: memory.remember("fish like cats", **options), lambda: memory.aremember("fish like cats", **options)
-    )
-    assert [record.content for record in storage.records.values()] == ["fish like cats"]
 
 
 def test_it_hears_of_what_was_recalled():

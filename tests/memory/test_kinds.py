@@ -2,19 +2,17 @@
 
 import asyncio
 import sqlite3
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.store.memory import InMemoryStore
 
 from crewgraph.errors import StorageError
 from crewgraph.events import BaseEvent
 from crewgraph.memory.contextual import ContextualMemory
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
-from crewgraph.memory.items import EntityMemoryItem, ExternalMemoryItem, LongTermMemoryItem, ShortTermMemoryItem
+from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem
 from crewgraph.memory.long_term import LongTermMemory
 from crewgraph.memory.short_term import ShortTermMemory, StoredMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, RAGStorage, Storage
@@ -101,29 +99,6 @@ def test_the_verbs_for_event_loops_do_the_same(kind: type[StoredMemory]):
     assert storage.calls == [("save", "v", {"a": 1}), ("search", "q", 2, 0.5), "reset"]
 
 
-def test_an_overridden_verb_is_overridden_for_event_loops_too():
-    class Shouting(ShortTermMemory):
-        def save(self, value: Any, metadata: dict[str, Any] | None = None) -> None:
-            super().save(str(value).upper(), metadata)
-
-    storage = Noted()
-    asyncio.run(Shouting(storage=storage).asave("quiet"))
-    assert storage.calls == [("save", "QUIET", {})]
-
-
-def test_entities_are_kept_one_by_one():
-    storage = Noted()
-    memory = EntityMemory(storage=storage)
-    memory.save(EntityMemoryItem("Ada", "person", "wrote it", "- in London"))
-    memory.save([EntityMemoryItem("Bonn", "town", "on the Rhine", ""), EntityMemoryItem("Kiel", "town", "at sea", "")])
-    memory.save([])
-    assert storage.calls == [
-        ("save", "Ada(person): wrote it", {"relationships": "- in London"}),
-        ("save", "Bonn(town): on the Rhine", {"relationships": ""}),
-        ("save", "Kiel(town): at sea", {"relationships": ""}),
-    ]
-
-
 def test_an_entity_that_cannot_be_kept_does_not_keep_the_others_away():
     class Picky(Noted):
         def save(self, value: Any, metadata: dict[str, Any]) -> None:
@@ -140,41 +115,6 @@ def test_an_entity_that_cannot_be_kept_does_not_keep_the_others_away():
         EntityMemory(storage=storage).save(items)
     assert storage.calls == [("save", "Ada(t): d", {"relationships": ""})]
     assert describe(events) == [("memory_save_started", "entity_memory"), ("memory_save_failed", "entity_memory")]
-
-
-def test_how_many_entities_were_kept_is_reported():
-    items = [EntityMemoryItem(name, "t", "d", "") for name in ("Bonn", "Ada")]
-    with record_events() as events:
-        EntityMemory(storage=Noted()).save(items)
-        EntityMemory(storage=Noted()).save(items[0])
-    saved: list[Any] = [event for event in events if event.type == "memory_save_completed"]
-    assert [(record.value, record.metadata) for record in saved] == [
-        ("2 entities", {"entity_count": 2}),
-        ("Bonn(t): d", {"entity_count": 1}),
-    ]
-
-
-def test_events_report_everything_with_how_long_it_took():
-    memory: Any = ShortTermMemory(storage=Noted({"content": "tea"}))
-    memory.agent, memory.task = "an agent", "a task"
-    began = time.perf_counter()
-    with record_events() as events:
-        memory.save("v", {"a": 1})
-        memory.search("q", 2)
-    took = (time.perf_counter() - began) * 1000
-    kind = "short_term_memory"
-    assert describe(events) == [
-        ("memory_save_started", kind),
-        ("memory_save_completed", kind),
-        ("memory_query_started", kind),
-        ("memory_query_completed", kind),
-    ]
-    saved, searched = events[1], events[3]
-    assert (saved.value, saved.metadata, saved.from_agent) == ("v", {"a": 1}, "an agent")  # pyright: ignore[reportAttributeAccessIssue]
-    assert 0 <= saved.save_time_ms <= took  # pyright: ignore[reportAttributeAccessIssue]
-    assert (searched.query, searched.limit, searched.score_threshold) == ("q", 2, 0.6)  # pyright: ignore[reportAttributeAccessIssue]
-    assert searched.results == [{"content": "tea"}]  # pyright: ignore[reportAttributeAccessIssue]
-    assert 0 <= searched.query_time_ms <= took  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_what_a_storage_raises_is_reported_and_raised():
@@ -209,15 +149,6 @@ def test_what_is_near_is_found_with_its_score_and_metadata(storage: Path):
     assert stored.search("boats", limit=0) == stored.search("  ") == []
 
 
-def test_the_same_text_with_the_same_metadata_is_one_entry():
-    storage = RAGStorage(type="short_term")
-    for _ in range(3):
-        storage.save("three boats", {"a": 1})
-    storage.save("three boats", {"a": 2})
-    storage.save("", {})
-    assert len(storage.search("three boats", score_threshold=0)) == 2
-
-
 def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from .parts import crew_of
 
@@ -241,37 +172,6 @@ def test_kinds_crews_and_projects_do_not_see_each_others_entries(tmp_path: Path,
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert shelves[0].search("boats", score_threshold=0) == []
-
-
-def test_a_custom_path_is_where_entries_are(tmp_path: Path, storage: Path):
-    ShortTermMemory(storage=RAGStorage(type="short_term", path=str(tmp_path / "memory"))).save("three boats")
-    EntityMemory(path=tmp_path / "memory").save(EntityMemoryItem("boat", "thing", "one of three", ""))
-    assert (tmp_path / "memory" / "memory.db").is_file()
-    again = ShortTermMemory(path=tmp_path / "memory")
-    assert [record["content"] for record in again.search("three boats")] == ["three boats"]
-    assert not (storage / "memory.db").exists()
-
-
-def test_a_langgraph_store_is_a_storage():
-    store = InMemoryStore(index={"dims": 2, "embed": lambda texts: [[1.0, len(text) % 2] for text in texts]})
-    short, long = ShortTermMemory(storage=store), LongTermMemory(storage=store)
-    short.save("boats")
-    long.save(LongTermMemoryItem("a", "look", "e", "1.5", 3))
-    assert [record["content"] for record in short.search("boats")] == ["boats"]
-    assert [record["score"] for record in long.search("look")] == [3]
-    assert {namespace[0] for namespace in store.list_namespaces()} == {"memories"}
-
-
-def test_a_store_without_an_index_is_reported():
-    with pytest.raises(StorageError, match="does not support semantic search"):
-        memory = ShortTermMemory(storage=InMemoryStore())
-        memory.save("boats")
-        memory.search("boats")
-
-
-def test_a_storage_may_be_kept_from_forgetting():
-    with pytest.raises(StorageError, match="`allow_reset=False`"):
-        RAGStorage(type="short_term", allow_reset=False).reset()
 
 
 # ------------------------------------------------------------------------------------------------------- long term
@@ -309,32 +209,6 @@ def test_how_a_task_was_done_is_found_by_its_description_the_latest_first(long_t
     assert long_term.search("look") == []
 
 
-def test_the_same_item_saved_again_is_kept_once(long_term: LongTermMemory):
-    for _ in range(2):
-        long_term.save(item("look", "1700000001.5", 5))
-    assert len(long_term.search("look")) == 1
-
-
-def test_it_takes_the_words_of_the_other_memories(long_term: LongTermMemory):
-    long_term.save("three boats", metadata={"task": "look", "agent": "Clerk", "quality": 8})
-    (match,) = long_term.search(query="look", limit=1, score_threshold=7)
-    assert (match["score"], match["metadata"]["output"]) == (8, "three boats")
-    assert asyncio.run(long_term.asearch("look", score_threshold=9)) == []
-
-
-def test_events_of_the_long_term_memory(long_term: LongTermMemory):
-    with record_events() as events:
-        asyncio.run(long_term.asave(item("look", "1.5", 5)))
-        long_term.search("look", latest_n=2)
-    assert describe(events) == [
-        ("memory_save_started", "long_term_memory"),
-        ("memory_save_completed", "long_term_memory"),
-        ("memory_query_started", "long_term_memory"),
-        ("memory_query_completed", "long_term_memory"),
-    ]
-    assert (events[1].value, events[2].limit, events[2].score_threshold) == ("look", 2, None)  # pyright: ignore[reportAttributeAccessIssue]
-
-
 def test_an_sqlite_file_is_read_by_anybody(tmp_path: Path):
     path = tmp_path / "long.db"
     LTMSQLiteStorage(db_path=str(path)).save("look", {"suggestions": ["x"]}, "1.5", 5)
@@ -343,13 +217,6 @@ def test_an_sqlite_file_is_read_by_anybody(tmp_path: Path):
     database.close()
     assert rows == [("look", '{"suggestions": ["x"]}', "1.5", 5.0)]
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_file_that_is_no_database_is_reported(tmp_path: Path):
-    path = tmp_path / "long.db"
-    path.write_text("no database at all, but a text that is long enough to be looked at")
-    with pytest.raises(StorageError, match=r"long\.db` could not be read: file is not a database"):
-        LongTermMemory(path=str(path)).search("look")
 
 
 # -------------------------------------------------------------------------------------------------------- together
@@ -378,25 +245,6 @@ def test_what_all_know_is_one_text_in_the_order_of_their_weight():
     assert [storage.calls for storage in storages] == [[("search", "look in Bonn", 5, 0.6)]] * 3
 
 
-def test_long_entries_are_reported_in_part():
-    text = ContextualMemory(ShortTermMemory(storage=Noted("a" * 100_000))).build_context_for_task(_Task())
-    assert text.endswith("… [98026 characters more]") and len(text) < 2100
-
-
 def test_nothing_known_is_an_empty_text():
     assert ContextualMemory(ShortTermMemory(storage=Noted())).build_context_for_task(_Task(), "") == ""
     assert ContextualMemory().build_context_for_task(_Task()) == ""
-
-
-def test_items_hold_what_they_are_given():
-    assert vars(ShortTermMemoryItem("d", "a")) == {"data": "d", "agent": "a", "metadata": {}}
-    assert vars(ExternalMemoryItem("v")) == {"value": "v", "metadata": None, "agent": None}
-    assert EntityMemoryItem("n", "t", "d", "r").metadata == {"relationships": "r"}
-    assert vars(LongTermMemoryItem("a", "t", "e", "1")) == {
-        "agent": "a",
-        "task": "t",
-        "expected_output": "e",
-        "datetime": "1",
-        "quality": None,
-        "metadata": {},
-    }

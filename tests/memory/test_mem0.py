@@ -10,10 +10,7 @@ import pytest
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import MissingExtra
-from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
-from crewgraph.memory.items import EntityMemoryItem
-from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.memory.storage import Mem0Storage
 
 STAND_IN = '''
@@ -107,22 +104,6 @@ def test_a_custom_memory_configuration(calls: list[Any]):
     ]
 
 
-def test_on_its_platform(calls: list[Any]):
-    memory = of_mem0(api_key="key", user_id="john", includes="drinks", custom_categories=[{"drinks": "hot"}])
-    memory.save("likes coffee")
-    assert memory.search("drinks")[0]["content"] == "likes coffee"
-    assert calls[:2] == [("client", "key"), ("project", {"custom_categories": [{"drinks": "hot"}]})]
-    assert calls[2][2] == {"metadata": {"type": "external"}, "infer": True, "user_id": "john", "includes": "drinks"}
-    assert calls[3][2] == {"top_k": 5, "threshold": 0.6, "filters": {"user_id": "john"}}
-
-
-def test_other_kinds_may_be_kept_there_too(calls: list[Any]):
-    config = {"provider": "mem0", "config": {"user_id": "john"}}
-    ShortTermMemory(embedder_config=config).save("three boats")
-    EntityMemory(embedder_config=config).save(EntityMemoryItem("Ada", "boat", "red", ""))
-    assert [call[4]["type"] for call in calls] == ["short_term", "entities"]
-
-
 def test_a_crew_makes_it_of_its_memory_config(calls: list[Any]):
     worker = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM([]))
     config = {"provider": "mem0", "config": {"user_id": "john"}}
@@ -134,12 +115,3 @@ def test_where_it_is_not_installed_the_pip_line_is_reported():
     worker = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM([]))
     with pytest.raises(MissingExtra, match=r'pip install "crewgraph\[mem0\]"'):
         Crew(agents=[worker], external_memory=of_mem0(user_id="john"))
-
-
-def test_other_providers_are_refused():
-    with pytest.raises(ValueError, match="names the provider 'sponge'; there is 'mem0'"):
-        ExternalMemory(embedder_config={"provider": "sponge"}).set_crew(None)
-    with pytest.raises(ValueError, match="needs a `storage`"):
-        ExternalMemory().set_crew(None)
-    with pytest.raises(Exception, match="has no storage"):
-        ExternalMemory().save("x")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from modes import Mode
 
-from crewgraph import LLM, Memory, ScriptedLLM
+from crewgraph import Memory, ScriptedLLM
 from crewgraph.memory.analyze import (
     analyze_for_consolidation,
     analyze_for_save,
@@ -41,45 +41,6 @@ def test_what_is_not_said_says_the_model(mode: Mode):
     assert "The tide of Brest" in llm.requests[0].text
 
 
-def test_what_is_said_counts_more_than_the_model(mode: Mode):
-    memory = memory_of(knowing(place=PLACE))
-    options: dict[str, Any] = {"categories": ["mine"], "importance": 0.1, "metadata": {"entities": ["Marc"]}}
-    record = memory.remember("The tide of Brest", scope="/x", source="Ines") and memory.remember("Another", **options)
-    assert record is not None
-    assert (record.scope, record.categories, record.importance) == ("/ports/brest", ["mine"], 0.1)
-    assert record.metadata == {"entities": ["Marc"], "dates": [], "topics": ["tide"]}
-
-
-def test_a_model_is_not_asked_where_all_is_said():
-    llm = knowing()
-    memory_of(llm).remember("x", scope="/", categories=[], importance=0.5)
-    assert llm.requests == []
-
-
-def test_the_model_is_shown_what_there_is_below_the_root():
-    llm = knowing(place={**PLACE, "suggested_scope": "/new"}, merge=KEEP)
-    memory = memory_of(llm, root_scope="/team")
-    memory.remember("a", scope="/ports", categories=["sea"], importance=0.5)
-    memory_of(llm).remember("b", scope="/secret", categories=["hidden"], importance=0.5)
-    record = memory.remember("c")
-    assert record is not None and record.scope == "/team/new"
-    prompt = llm.requests[-1].text
-    assert (
-        "/ports" in prompt
-        and "sea" in prompt
-        and "secret" not in prompt
-        and "hidden" not in prompt
-        and "/team" not in prompt
-    )
-
-
-def test_several_texts_are_placed_at_once(mode: Mode):
-    llm = knowing(place=lambda asked: {**PLACE, "suggested_scope": "/one" if "first" in asked else "/two"})
-    memory = memory_of(llm)
-    records = mode.run(memory.remember_many, memory.aremember_many, ["the first", "the second"])
-    assert [record.scope for record in records] == ["/one", "/two"]
-
-
 @pytest.mark.parametrize("answer", ["I would put it with the others.", ConnectionError("the line is cut")])
 def test_a_model_that_does_not_say_is_reported_and_the_text_is_kept(
     answer: Any, mode: Mode, caplog: pytest.LogCaptureFixture
@@ -90,20 +51,6 @@ def test_a_model_that_does_not_say_is_reported_and_the_text_is_kept(
         assert mode.run(memory.extract_memories, memory.aextract_memories, "A text") == ["A text"]
     assert record is not None and (record.scope, record.importance) == ("/", 0.5)
     assert "returned no `MemoryAnalysis`" in caplog.text and "returned no `ExtractedMemories`" in caplog.text
-
-
-def test_an_answer_that_cannot_be_read_is_asked_for_once_more():
-    answers = ["no idea", '{"suggested_scope": "/x", "importance": 12}']
-    record = memory_of(ScriptedLLM(answers)).remember("The tide")
-    assert record is not None and (record.scope, record.importance) == ("/x", 1.0)
-
-
-def test_the_environment_names_the_model_and_false_is_none(monkeypatch: pytest.MonkeyPatch):
-    assert Memory().model is None
-    monkeypatch.setenv("OPENAI_MODEL_NAME", "openai/gpt-4o-mini")
-    model = Memory().model
-    assert isinstance(model, LLM) and model.model == "gpt-4o-mini"
-    assert Memory(llm=False).model is None
 
 
 # ------------------------------------------------------------------------------------------------- records that are alike
@@ -131,11 +78,6 @@ def remembered_twice(mode: Mode, merge: Any) -> tuple[Memory, MemoryRecord, Memo
     )
     assert first is not None and second is not None
     return memory, first, second
-
-
-def test_both_are_kept(mode: Mode):
-    memory, first, second = remembered_twice(mode, KEEP)
-    assert {record.id for record in memory.list_records()} == {first.id, second.id}
 
 
 def test_the_new_one_takes_the_place_of_the_old(mode: Mode):
@@ -177,35 +119,6 @@ def test_texts_of_one_batch_do_not_take_each_others_record(mode: Mode):
     assert {record.content for record in memory.list_records()} == {"cats like fish", "fish like cats"}
 
 
-def test_one_record_takes_up_one_text_of_a_batch(mode: Mode):
-    def merge(asked: str) -> dict[str, Any]:
-        new = "of the first" if "fish like cats" in asked.partition("The others:")[0] else "of the second"
-        return {
-            "actions": [{"action": "update", "record_id": ids_in(asked)[0], "new_content": new}],
-            "insert_new": False,
-        }
-
-    memory = memory_of(knowing(merge=merge))
-    options: dict[str, Any] = {"scope": "/p", "categories": [], "importance": 0.5}
-    memory.remember("cats like fish", **options)
-    texts = ["fish like cats", "like cats fish"]
-    mode.run(lambda: memory.remember_many(texts, **options), lambda: memory.aremember_many(texts, **options))
-    assert {record.content for record in memory.list_records()} == {"of the first", "like cats fish"}
-
-
-def test_only_what_is_alike_in_the_same_scope_is_shown_to_the_model():
-    llm = knowing(merge=KEEP)
-    memory = memory_of(llm)
-    options: dict[str, Any] = {"categories": [], "importance": 0.5}
-    for text, scope in (("cats like fish", "/p"), ("the tide is low", "/p"), ("fish like cats", "/q")):
-        memory.remember(text, scope=scope, **options)
-    memory.remember("fish cats like", scope="/p", private=True, source="Ines", **options)
-    assert llm.requests == []
-    memory.remember("like cats fish", scope="/p", **options)
-    assert len(llm.requests) == 1
-    assert "cats like fish" in llm.requests[0].text and "tide" not in llm.requests[0].text
-
-
 # ------------------------------------------------------------------------------------------------- recalling
 QUERY = {"recall_queries": ["cats", "fish"], "suggested_scopes": ["/p"], "complexity": "simple", "keywords": []}
 
@@ -223,13 +136,6 @@ def test_a_long_query_is_taken_apart(mode: Mode):
     matches = mode.run(memory.recall, memory.arecall, "Tell me everything there is. " * 10)
     assert {match.record.content for match in matches} == {"fish", "cats"}
     assert len(llm.requests) == 1 and "/other" in llm.requests[0].text
-
-
-def test_short_and_shallow_queries_are_not_taken_apart():
-    llm = knowing()
-    memory = filled(llm)
-    assert len(memory.recall("cats")) == len(memory.recall("cats " * 60, depth="shallow")) == 3
-    assert llm.requests == []
 
 
 @pytest.mark.parametrize(
@@ -260,17 +166,6 @@ def test_where_little_is_found_the_model_says_what_else_to_look_for(mode: Mode):
     assert "The mussels cost nine" in [match.record.content for match in matches]
     assert matches[0].evidence_gaps == ["the price"] and matches[1].evidence_gaps == []
     assert len(llm.requests) == 1
-
-
-def test_it_is_asked_no_oftener_than_it_may_be():
-    llm = knowing(gaps={"missing": ["x"], "queries": ["y"]})
-    memory = memory_of(llm, confidence_threshold_low=1.0, confidence_threshold_high=1.0, exploration_budget=3)
-    memory.remember("z", scope="/", categories=[], importance=0.5)
-    memory.recall("q")
-    assert len(llm.requests) == 3
-    memory.exploration_budget = 0
-    memory.recall("q")
-    assert len(llm.requests) == 3
 
 
 # ------------------------------------------------------------------------------------------------- texts and functions

@@ -1,14 +1,10 @@
 """The tools of agents for a memory."""
 
-from typing import Any
-
 import pytest
 from modes import Mode
 
 from crewgraph import Agent, Crew, Memory, ScriptedLLM, Task, ToolUse
-from crewgraph.prompts.i18n import I18N
-from crewgraph.tools.base import tool
-from crewgraph.tools.memory import RecallMemoryTool, RememberTool, create_memory_tools
+from crewgraph.tools.memory import create_memory_tools
 
 from .unified_parts import words
 
@@ -45,26 +41,6 @@ def test_models_with_native_calls_are_offered_the_tools_of_a_memory(mode: Mode, 
     assert "Marc left" in {record.content for record in memory.list_records()}
 
 
-def test_an_agents_own_tools_keep_their_names(mode: Mode):
-    @tool("search_memory")
-    def own(queries: list[str]) -> str:
-        """Search."""
-        return "of the user's own tool"
-
-    model = ScriptedLLM([ToolUse("search_memory", {"queries": ["x"]}), "done", '{"memories": []}'], native_tools=True)
-    agent = Agent(role="Pilot", goal="g", backstory="b", llm=model, memory=Memory(read_only=True), tools=[own])
-    mode.kickoff(Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)]))
-    assert [tool["function"]["name"] for tool in model.requests[0].tools] == ["search_memory"]
-    assert "of the user's own tool" in model.requests[1].text
-
-
-def test_in_the_text_protocol_they_are_not_offered_by_themselves(mode: Mode):
-    model = ScriptedLLM(["Thought: x\nFinal Answer: done"])
-    agent = Agent(role="Pilot", goal="g", backstory="b", llm=model, memory=Memory(read_only=True))
-    mode.kickoff(Crew(agents=[agent], tasks=[Task(description="d", expected_output="e", agent=agent)]))
-    assert "memory" not in model.requests[0].text.lower()
-
-
 def test_what_is_found_is_reported_once_and_nothing_is_said_so(mode: Mode):
     memory = Memory(embedder=words)
     search, save = create_memory_tools(memory)
@@ -81,28 +57,3 @@ def test_what_cannot_be_written_gets_no_tool_that_writes():
     assert names == ["Search memory", "Save to memory"]
     for closed in (memory.slice(["/a"]), Memory(read_only=True), memory.slice(["/a"], read_only=False)):
         assert [tool.name for tool in create_memory_tools(closed)] == ["Search memory"]
-
-
-def test_a_custom_memory_is_enough(mode: Mode):
-    class Notes:
-        def __init__(self) -> None:
-            self.texts: list[str] = []
-
-        def recall(self, query: str) -> list[str]:
-            return [f"- {text}" for text in self.texts if query in text]
-
-        def remember_many(self, texts: list[str]) -> None:
-            self.texts += texts
-
-    search, save = create_memory_tools(Notes())
-    mode.run(save.run, save.arun, ["a ferry", "a pier"])
-    assert mode.run(search.run, search.arun, ["pier"]) == "- a pier"
-
-
-def test_the_tools_are_worded_by_a_book(tmp_path: Any):
-    path = tmp_path / "prompts.json"
-    path.write_text('{"tools": {"recall_memory": "Look it up.", "save_to_memory": "Note it."}}')
-    tools = create_memory_tools(Memory(), I18N(prompt_file=str(path)).book)
-    assert [tool.description for tool in tools] == ["Look it up.", "Note it."]
-    assert RecallMemoryTool(memory=Memory()).description != "Look it up."
-    assert RememberTool(memory=Memory()).description

@@ -1,7 +1,5 @@
 """The unified memory: remember, recall and forget."""
 
-import asyncio
-import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +12,7 @@ from pydantic import ValidationError
 
 from crewgraph import Memory
 from crewgraph.errors import RunError, StorageError
-from crewgraph.memory import MemoryConfig, MemoryMatch, MemoryRecord, MemoryScope, MemorySlice, compute_composite_score
+from crewgraph.memory import MemoryConfig, MemoryMatch, MemoryRecord, compute_composite_score
 from crewgraph.testing import record_events
 
 from .unified_parts import words
@@ -55,23 +53,10 @@ def test_what_is_said_of_it_is_kept(memory: Memory):
     assert memory.recall("basin")[0].match_reasons == ["semantic", "recency", "importance"]
 
 
-def test_memories_of_a_project_share_their_records(memory: Memory):
-    memory.remember("The ferry leaves at nine")
-    assert contents(Memory(embedder=words).recall("ferry")) == ["The ferry leaves at nine"]
-
-
 def test_projects_do_not_see_each_other(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     memory.remember("The ferry leaves at nine")
     monkeypatch.chdir(tmp_path)
     assert memory.recall("ferry") == []
-
-
-def test_a_memory_at_a_path_is_the_same_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    Memory(storage=tmp_path / "kept").remember("The ferry leaves at nine")
-    assert (tmp_path / "kept" / "memory.db").is_file()
-    monkeypatch.chdir(tmp_path)
-    assert contents(Memory(storage="kept").recall("ferry")) == ["The ferry leaves at nine"]
-    assert contents(Memory(storage="kept/memory.db").recall("ferry")) == ["The ferry leaves at nine"]
 
 
 def test_a_langgraph_store_keeps_it():
@@ -106,19 +91,6 @@ def test_the_same_words_elsewhere_or_of_somebody_else_are_another_record(memory:
     assert memory.info().record_count == 4
 
 
-def test_nearly_the_same_words_are_two_records_where_no_model_says_otherwise(memory: Memory):
-    memory.remember_many(["The door code is 1234", "The door code is 1235"])
-    assert memory.info().record_count == 2
-
-
-def test_several_things_are_kept_when_it_returns(memory: Memory, mode: Mode):
-    records = mode.run(memory.remember_many, memory.aremember_many, ["one", "two", "One"])
-    assert [record.content for record in records] == ["One", "two", "One"]
-    assert records[0] == records[2]
-    assert memory.info().record_count == 2
-    assert memory.remember_many([]) == []
-
-
 @pytest.mark.parametrize(
     ("said", "error", "reported"),
     [
@@ -146,25 +118,6 @@ def test_a_scope_holds_what_is_below_it_and_nothing_alongside_it(memory: Memory,
     assert memory.list_scopes() == ["/ab", "/b"]
 
 
-@pytest.mark.parametrize("scope", ["/x.y/%2E", "/../..", "/a b/Ünï", "/langgraph", "//", "/'; DROP TABLE entries"])
-def test_any_text_is_a_scope(memory: Memory, scope: str):
-    memory.remember("x", scope=scope)
-    memory.remember("beside", scope="/other")
-    record = memory.recall("x", scope=scope)[0].record
-    assert record.content == "x" and record.scope.strip("/") == "/".join(filter(None, scope.split("/")))
-
-
-def test_categories_and_limits_narrow_what_is_recalled(memory: Memory):
-    for number in range(100):
-        memory.remember(f"tide {number}", categories=["odd" if number % 2 else "even", "tide"])
-    memory.remember("tide tables", categories=["rare"])
-    assert contents(memory.recall("tide", categories=["rare"])) == ["tide tables"]
-    assert len(memory.recall("tide", categories=["odd", "rare"], limit=40)) == 40
-    assert len(memory.recall("tide", categories=[], limit=3)) == 3
-    assert memory.recall("tide", categories=["none"]) == []
-    assert memory.recall("tide", limit=0) == memory.recall("  ") == []
-
-
 def test_what_is_private_is_recalled_by_its_source_alone(memory: Memory, mode: Mode):
     memory.remember("open news", source="Ines")
     memory.remember("private news", source="Ines", private=True)
@@ -187,27 +140,6 @@ def test_scores_weigh_nearness_age_and_importance():
     score, reasons = compute_composite_score(month, 0.8, config)
     assert score == pytest.approx(0.5 * 0.8 + 0.3 * 0.5 + 0.2 * 0.9, abs=1e-3)
     assert reasons == ["semantic", "importance"]
-
-
-def test_weights_are_settable():
-    memory = Memory(embedder=words, semantic_weight=0.0, recency_weight=0.0, importance_weight=1.0)
-    memory.remember("sea", importance=0.1)
-    memory.remember("mountain", importance=0.9)
-    assert contents(memory.recall("sea")) == ["mountain", "sea"]
-
-
-def test_nearness_is_that_of_the_vectors(memory: Memory):
-    memory.remember("ferry")
-    memory.semantic_weight, memory.recency_weight, memory.importance_weight = 1.0, 0.0, 0.0
-    assert memory.recall("ferry")[0].score == pytest.approx(1.0, abs=1e-6)
-    assert memory.recall("pier")[0].score == pytest.approx(1 / 3, abs=1e-6)
-
-
-def test_a_match_is_reported_with_what_is_known_of_it():
-    record = MemoryRecord(content="The ferry", categories=["sea", "port"], metadata={"dates": ["May"], "topics": []})
-    assert MemoryMatch(record=record, score=0.6789).format() == (
-        "- The ferry (score 0.68)\n  categories: sea, port\n  dates: May"
-    )
 
 
 # ------------------------------------------------------------------------------------------------- looking, changing, forgetting
@@ -243,14 +175,6 @@ def test_records_are_changed(memory: Memory, mode: Mode):
         memory.update(record.id, importance=2.0)
 
 
-def test_words_that_a_record_had_before_are_remembered_anew(memory: Memory):
-    first = memory.remember("nine")
-    assert first is not None
-    memory.update(first.id, content="ten")
-    memory.remember("nine")
-    assert sorted(record.content for record in memory.list_records()) == ["nine", "ten"]
-
-
 def test_records_are_forgotten_by_what_is_known_of_them(memory: Memory, mode: Mode):
     records = memory.remember_many(["a", "b"], categories=["x"], metadata={"run": 1})
     memory.remember("c", categories=["y"], metadata={"run": 2})
@@ -268,22 +192,6 @@ def test_all_is_forgotten(memory: Memory, mode: Mode):
     assert memory.list_scopes() == ["/y"]
     mode.run(memory.reset, memory.areset)
     assert memory.list_records() == memory.recall("b") == []
-
-
-# ------------------------------------------------------------------------------------------------- parts of a memory
-def test_a_root_is_above_everything(mode: Mode):
-    team = Memory(embedder=words, root_scope="team/x")
-    record = mode.run(team.remember, team.aremember, "a", "/y")
-    assert record is not None and record.scope == "/team/x/y"
-    other = team.remember("b", scope="/y", root_scope="/other")
-    assert other is not None and other.scope == "/other/y"
-    assert contents(team.recall("a")) == contents(team.recall("a", scope="/y")) == ["a"]
-    assert team.tree() == "/team/x (1 record)\n  /team/x/y (1 record)"
-    team.reset()
-    whole = Memory(embedder=words)
-    assert [record.content for record in whole.list_records()] == ["b"]
-    team.reset_all()
-    assert whole.list_records() == []
 
 
 def test_a_scope_reads_and_writes_below_its_root(memory: Memory, mode: Mode):
@@ -313,23 +221,6 @@ def test_a_slice_reads_several_scopes_as_one(memory: Memory, mode: Mode):
     assert memory.slice([]).recall("in") == []
 
 
-def test_a_slice_is_written_only_where_it_may_be_and_looks(memory: Memory, mode: Mode):
-    closed, open_one = memory.slice(["/a"]), memory.slice(["/a"], read_only=False)
-    assert mode.run(closed.remember, closed.aremember, "x", "/a") is None
-    record = mode.run(open_one.remember, open_one.aremember, "x", "/a/n")
-    assert record is not None and record.scope == "/a/n"
-    with pytest.raises(ValueError, match="the scope `/ab` is not part of the slice; its scopes are `/a`"):
-        open_one.remember("x", "/ab")
-
-
-def test_parts_that_are_of_no_memory_say_so(memory: Memory):
-    for part in (MemoryScope(root_path="/a"), MemorySlice(scopes=["/a"])):
-        with pytest.raises(RunError, match="`bind`"):
-            part.recall("x")
-        assert part.bind(memory).recall("x") == []
-        assert type(part).model_validate(part.model_dump()).model_dump() == part.model_dump()
-
-
 def test_a_read_only_memory_is_not_written(memory: Memory, mode: Mode):
     record = memory.remember("a")
     assert record is not None
@@ -346,39 +237,6 @@ def test_a_read_only_memory_is_not_written(memory: Memory, mode: Mode):
         with pytest.raises(RunError, match="read-only memory"):
             change()
     assert memory.list_records() == [record]
-
-
-# ------------------------------------------------------------------------------------------------- the rest
-def test_words_that_a_memory_does_not_know_are_reported():
-    with pytest.warns(UserWarning, match="unknown arguments of `Memory`, without effect: `embeder`"):
-        Memory(embeder=words)  # pyright: ignore[reportCallIssue]
-    with pytest.raises(ValidationError, match="is not a storage; pass a path"):
-        Memory(storage=3)
-    with pytest.raises(ValidationError, match="less than or equal to 1"):
-        Memory(recency_weight=5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert Memory(storage="lancedb").storage is None
-
-
-def test_events_report_saves_and_queries(memory: Memory, mode: Mode):
-    with record_events() as events:
-        mode.run(memory.remember, memory.aremember, "The ferry", None, None, {"k": 1})
-        memory.remember_many(["a", "b"])
-        mode.run(memory.recall, memory.arecall, "ferry")
-    summaries = [(event.type, getattr(event, "value", None), event.source_type) for event in events]
-    assert summaries == [
-        ("memory_save_started", "The ferry", "unified_memory"),
-        ("memory_save_completed", "The ferry", "unified_memory"),
-        ("memory_save_started", "2 memories", "unified_memory"),
-        ("memory_save_completed", "2 memories", "unified_memory"),
-        ("memory_query_started", None, "unified_memory"),
-        ("memory_query_completed", None, "unified_memory"),
-    ]
-    saved: Any = events[1]
-    assert saved.metadata == {"k": 1} and saved.save_time_ms > 0
-    found: Any = events[-1]
-    assert (found.query, found.limit) == ("ferry", 10) and len(found.results) == 3 and found.query_time_ms > 0
 
 
 def test_a_storage_that_fails_is_reported_and_raised(mode: Mode, tmp_path: Path):
@@ -398,14 +256,6 @@ def test_an_embedder_that_fails_is_reported(mode: Mode):
     memory = Memory(embedder=broken)
     with pytest.raises(StorageError, match="the line is cut"):
         mode.run(memory.remember, memory.aremember, "ferry")
-
-
-def test_many_tasks_of_a_loop_use_it_at_once(memory: Memory):
-    async def all_at_once() -> list[MemoryMatch]:
-        await asyncio.gather(*(memory.aremember(f"tide {number % 10}") for number in range(40)))
-        return await memory.arecall("tide", limit=50)
-
-    assert len(asyncio.run(all_at_once())) == 10
 
 
 def test_it_is_a_langchain_retriever_and_tool(memory: Memory, mode: Mode):

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from combinations import of
 from crewgraph_compat.moving.check import check_project
 from crewgraph_compat.moving.migration import plan_migration
 from crewgraph_compat.moving.rewriting.program import UnreadableSource, rewrite_program
-from extent import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

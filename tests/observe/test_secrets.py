@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.tracers.base import BaseTracer

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from extent import CREW_MODES
+from combinations import CREW_MODES
 from modes import Mode
 from waiting import LONG
 

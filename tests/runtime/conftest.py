@@ -1,7 +1,7 @@
-"""Runs every test of crews in both granularities."""
+"""The modes in which crews run."""
 
 import pytest
-from extent import CREW_MODES
+from combinations import CREW_MODES
 from modes import Mode
 
 

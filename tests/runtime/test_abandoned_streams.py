@@ -5,19 +5,15 @@ import gc
 import threading
 import time
 from collections.abc import Callable
-from contextlib import aclosing, closing
+from contextlib import closing
 from typing import Any
 
 import pytest
 from modes import Mode
-from servers.langsmith_api import traced
 from servers.openai_api import Answer, OpenAIServer, Request, text
 from waiting import LONG, wait_until
 
-from crewgraph import BaseLLM, Crew, ModelStarted, ScriptedLLM, Started, TaskFinished, TaskStarted, Token, ToolUse
-from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffFailedEvent
-from crewgraph.events.stream_context import SINKS
-from crewgraph.testing import record_events
+from crewgraph import BaseLLM, Crew, ScriptedLLM, TaskFinished, TaskStarted, Token, ToolUse
 from crewgraph.tools import tool
 
 from .parts import agent, crew, served, task
@@ -94,22 +90,6 @@ def test_running_tool_ends_and_its_result_is_stored(mode: Mode):
     assert len(began) in ((1, 2) if mode.asynchronous else (1,))
 
 
-def test_an_async_run_does_not_wait_for_a_request_under_way(serve: Serve):
-    server = serve(late)
-    team = crew(task("a", agent(served(server.url))))
-
-    async def read() -> float:
-        async with aclosing(team.astream()) as items:
-            async for item in items:
-                if isinstance(item, ModelStarted):
-                    await asyncio.sleep(0.1)
-                    break
-            began = time.monotonic()
-        return time.monotonic() - began
-
-    assert asyncio.run(read()) < LONG
-
-
 def test_a_cancelled_reader_cancels_the_run(serve: Serve):
     server = serve(late)
     team = crew(task("a", agent(served(server.url))))
@@ -170,62 +150,3 @@ def test_unreferenced_stream_ends(mode: Mode):
     gc.collect()
     time.sleep(0.1)
     assert len(llm.requests) == 1
-
-
-def test_unreferenced_async_stream_ends_with_its_loop():
-    llm = ScriptedLLM(["x", "y"])
-    team = two(llm, llm)
-
-    async def read() -> None:
-        async for item in team.astream():
-            if isinstance(item, TaskFinished):
-                break
-        await asyncio.sleep(0.1)
-
-    asyncio.run(read())
-    assert len(llm.requests) == 1
-
-
-def test_leaving_at_the_first_or_the_last_item_is_fine(mode: Mode):
-    llm = ScriptedLLM(["x"], repeat_last=True)
-    team = crew(task("a", agent(llm)))
-    left_at(mode, team, Started)
-    assert llm.requests == []
-    with record_events() as events:
-        items: Any = mode.stream_items(team, thread_id="two")
-        for item in items:
-            if item.kind == "finished":
-                break
-        items.close()
-    assert [event.type for event in events][-1] == "crew_kickoff_completed"
-    assert mode.resume(team, "two").raw == "x"
-
-
-def test_listeners_are_notified_that_the_run_ended_early(mode: Mode):
-    team = two(ScriptedLLM(["x"]), ScriptedLLM(["y"]))
-    with record_events() as events:
-        left_at(mode, team, TaskFinished)
-    assert [type(event) for event in events if "kickoff" in event.type][1:] == [CrewKickoffFailedEvent]
-    assert not any(isinstance(event, CrewKickoffCompletedEvent) for event in events)
-    failed = next(event for event in events if isinstance(event, CrewKickoffFailedEvent))
-    assert (
-        failed.error == "RunAbandoned: the run was abandoned: its stream was closed, or the enclosing run was cancelled"
-    )
-
-
-def test_nothing_of_the_stream_stays_in_the_readers_context(mode: Mode):
-    items: Any = mode.stream_items(two(ScriptedLLM(["x"]), ScriptedLLM(["y"])))
-    for item in items:
-        assert SINKS.get() == ()
-        if isinstance(item, TaskFinished):
-            break
-    items.close()
-    assert SINKS.get() == ()
-
-
-def test_every_run_ends_in_the_trace(mode: Mode, serve: Serve):
-    team = crew(task("a", agent(served(serve([" ".join("word" for _ in range(5_000))]).url))))
-    with traced() as langsmith:
-        left_at(mode, team, Token)
-        tree = langsmith.tree().splitlines()
-    assert [line.strip() for line in tree if "[llm]" in line] == ["test [llm] !"]

@@ -5,42 +5,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from modes import Mode
-from pydantic import BaseModel
 
-from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
+from crewgraph import BaseAgent, ScriptedLLM, Task, ToolUse
 from crewgraph.contrib.adapters import (
     BaseAgentAdapter,
-    BaseConverterAdapter,
-    BaseToolAdapter,
     LangGraphAgentAdapter,
-    LangGraphConverterAdapter,
-    LangGraphToolAdapter,
     OpenAIAgentAdapter,
 )
-from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events import ToolUsageFinishedEvent
-from crewgraph.llm.errors import MissingKey
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.testing import record_events
-from crewgraph.tools import BaseTool, tool
-from crewgraph.tools.structured import CrewStructuredTool
+from crewgraph.tools import tool
 from runtime.parts import agent, asked, crew, task
-from runtime.test_executors import fake
 
 
 @tool
 def look(place: str) -> str:
     """Look at the sea."""
     return f"low water at {place}"
-
-
-class Tide(BaseModel):
-    hour: int
 
 
 # --------------------------------------------------------------------------------------- a graph of model and tools
@@ -66,42 +52,6 @@ def test_a_langgraph_agent_calls_tools_until_it_answers(mode: Mode):
         "look"
     ]
     assert [message["role"] for message in second.messages] == ["system", "user", "assistant", "tool", "tool"]
-
-
-def test_a_tool_that_is_not_there_is_told_to_its_model(mode: Mode):
-    diver = graph_agent(ToolUse("fly"), ToolUse("look", {"where": 1}), "done")
-    assert mode.kickoff(crew(task("dive", diver))).raw == "done"
-    assert "look" in diver.llm.requests[1].text and "place" in diver.llm.requests[2].text
-
-
-def test_after_max_iterations_it_must_answer(mode: Mode):
-    diver = graph_agent(*[ToolUse("look", {"place": "bay"})] * 2, "low", max_iterations=2)
-    assert diver.max_iter == 2
-    assert mode.kickoff(crew(task("dive", diver))).raw == "low" and len(diver.llm.requests) == 3
-
-
-def test_a_tools_result_may_be_its_answer(mode: Mode):
-    @tool(result_as_answer=True)
-    def dive(place: str) -> str:
-        """Dive."""
-        return f"a pearl from the {place}"
-
-    diver = graph_agent(ToolUse("dive", {"place": "bay"}), tools=[dive])
-    assert mode.kickoff(crew(task("dive", diver))).raw == "a pearl from the bay"
-
-
-def test_a_langgraph_agent_gives_structured_outputs(mode: Mode):
-    diver = graph_agent("at seven", function_calling_llm=ScriptedLLM(['{"hour": 7}']))
-    assert mode.kickoff(crew(task("dive", diver, output_pydantic=Tide))).pydantic == Tide(hour=7)
-
-
-def test_a_langgraph_agent_answers_messages(mode: Mode):
-    diver = graph_agent(ToolUse("look", {"place": "bay"}), "low", max_iterations=2)
-    said = [
-        {"role": "user", "content": "one"},
-        *({"role": "assistant", "content": "so far"}, {"role": "user", "content": "and?"}) * 3,
-    ]
-    assert mode.run(diver.kickoff, diver.akickoff, said).raw == "low"
 
 
 def test_what_was_done_is_not_done_again(mode: Mode, tmp_path: Path):
@@ -131,67 +81,6 @@ def test_a_tools_question_is_the_crews(mode: Mode):
     assert "yes" in asked(diver.llm)[1]
 
 
-def test_a_langgraph_agent_needs_a_model_with_tool_calls(mode: Mode):
-    diver = LangGraphAgentAdapter("Diver", "g", "b", tools=[look], llm=ScriptedLLM([]))
-    with pytest.raises(CompileError, match="agent `Diver`: its model `scripted` has no native tool calls"):
-        mode.kickoff(crew(task("dive", diver)))
-    assert mode.kickoff(crew(task("dive", LangGraphAgentAdapter("D", "g", "b", llm=ScriptedLLM(["x"]))))).raw == "x"
-
-
-def test_a_langgraph_agents_model_has_a_default_that_needs_a_key(mode: Mode):
-    with pytest.raises(MissingKey, match="OPENAI_API_KEY"):
-        mode.kickoff(crew(task("dive", LangGraphAgentAdapter("Diver", "g", "b"))))
-
-
-def test_settings_for_langgraphs_own_function_are_refused():
-    with pytest.raises(DefinitionError, match="`agent_config` of agent `Diver` is not supported"):
-        LangGraphAgentAdapter("Diver", "g", "b", agent_config={"debug": True})
-
-
-def test_a_langgraph_agent_can_be_copied():
-    diver = graph_agent("x", max_iterations=3)
-    other = diver.copy()
-    assert other.id != diver.id and (other.role, other.max_iter, other.llm) == ("Diver", 3, diver.llm)
-    diver.configure_tools([])
-    assert diver.tools == [] and other.tools == [look] and diver.adapted_agent
-
-
-def test_tools_become_langchains(mode: Mode):
-    class Deep(BaseTool):
-        name: str = "deep"
-        description: str = "How deep"
-
-        def _run(self, place: str) -> str:
-            return f"{place}: 7 m"
-
-    @langchain_tool
-    def theirs(place: str) -> str:
-        """Theirs."""
-        return place
-
-    def plain(place: str) -> str:
-        """Plain."""
-        return place
-
-    structured = CrewStructuredTool.from_function(plain, name="structured")
-    adapter = LangGraphToolAdapter([Deep(), theirs, plain, structured])
-    assert [one.name for one in adapter.tools()] == ["deep", "theirs", "plain", "structured"]
-    said = [mode.run(one.invoke, one.ainvoke, {"place": "bay"}) for one in adapter.converted_tools]
-    assert said == ["bay: 7 m", "bay", "bay", "bay"]
-    assert BaseToolAdapter.sanitize_tool_name("Search the web") == "search_the_web"
-
-
-def test_a_converter_reports_the_structure():
-    converter = LangGraphConverterAdapter(graph_agent())
-    assert converter.enhance_system_prompt("You dive.") == "You dive."
-    assert converter.post_process_result('so: {"hour": 7}') == 'so: {"hour": 7}'
-    converter.configure_structured_output(Task(description="d", expected_output="e", output_json=Tide))
-    assert converter.enhance_system_prompt("You dive.").startswith("You dive.\n\n")
-    assert "hour" in converter.enhance_system_prompt("You dive.")
-    assert converter.post_process_result('so: {"hour": 7}') == '{"hour": 7}'
-    assert converter.post_process_result("never") == "never"
-
-
 # ----------------------------------------------------------------------------------------- classes of users
 class Chat(BaseAgentAdapter):
     """An adapter as programs write them."""
@@ -213,27 +102,6 @@ def test_an_adapter_of_a_user_works_in_its_own_way(mode: Mode):
     output = mode.kickoff(crew(task("dive {n}", chat, description="dive {n} m")), {"n": 7})
     assert "with ['look']" in output.raw and output.raw.startswith("{'temperature': 0}: dive")
     assert chat.copy()._agent_config == {"temperature": 0}  # pyright: ignore[reportPrivateUsage]
-
-
-def test_an_adapter_without_its_methods_cannot_be_made():
-    class Half(BaseAgentAdapter): ...
-
-    with pytest.raises(TypeError, match="abstract method"):
-        Half(role="r", goal="g", backstory="b")  # pyright: ignore[reportAbstractUsage]
-
-    class Parts(BaseConverterAdapter): ...
-
-    with pytest.raises(TypeError, match="abstract method"):
-        Parts(graph_agent())  # pyright: ignore[reportAbstractUsage]
-
-
-def test_a_class_may_make_its_executor(mode: Mode):
-    class Maker(BaseAgent):
-        def create_agent_executor(self, tools: Sequence[Any] | None = None, task: Any = None) -> None:
-            self.agent_executor = fake("a pearl")
-
-    maker = Maker(role="r", goal="g", backstory="b")
-    assert mode.kickoff(crew(task("dive", maker))).raw == "a pearl" and maker.agent_executor is not None
 
 
 def test_a_class_is_set_up_before_it_works(mode: Mode, tmp_path: Path):
@@ -273,22 +141,6 @@ def test_a_class_is_set_up_before_it_works(mode: Mode, tmp_path: Path):
         mode.run(whole.kickoff, whole.akickoff, "go")
 
 
-def test_tools_that_a_class_grants_are_used_by_the_loop(mode: Mode):
-    class Granted(Agent):
-        def get_delegation_tools(self, agents: Sequence[BaseAgent]) -> list[Any]:
-            def ask(question: str) -> str:
-                """Ask somebody."""
-                return f"{question}: {[one.role for one in agents]}"
-
-            return [ask]
-
-    model = ScriptedLLM([ToolUse("ask", {"question": "who?"}), "done"], native_tools=True)
-    asker = Granted(role="asker", goal="g", backstory="b", llm=model, allow_delegation=True)
-    other = agent(ScriptedLLM([]), "other")
-    assert mode.kickoff(Crew(agents=[asker, other], tasks=[task("t", asker)])).raw == "done"
-    assert asked(model)[1] == "who?: ['other']"
-
-
 def test_tools_of_hosted_applications_are_refused():
     with pytest.raises(CompileError, match="hosted platform, .* or override `get_platform_tools`"):
         agent(ScriptedLLM([])).get_platform_tools(["gmail"])
@@ -304,12 +156,3 @@ def test_our_loop_needs_no_executor():
 def test_openais_agents_are_refused_with_what_does_the_same():
     with pytest.raises(DefinitionError, match="pip install openai-agents.*agent_executor=ask"):
         OpenAIAgentAdapter(role="r", goal="g", backstory="b")
-
-
-def test_a_lite_agent_answers_in_its_format(mode: Mode):
-    lite = LiteAgent(
-        role="r", goal="g", backstory="b", llm=ScriptedLLM(['{"hour": 7}'] * 3), response_format=Tide, max_iterations=7
-    )
-    assert lite.max_iter == 7 and LiteAgent(role="r", goal="g", backstory="b").max_iter == 15
-    assert mode.run(lite.kickoff, lite.akickoff, "when?").pydantic == Tide(hour=7)
-    assert mode.run(lite.kickoff, lite.kickoff_async, "when?").pydantic == Tide(hour=7)

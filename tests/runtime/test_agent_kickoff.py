@@ -1,9 +1,7 @@
 """Agents that answer a conversation, without a task and without a crew."""
 
 import asyncio
-import json
 import logging
-import re
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +16,17 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 from waiting import BlockedCall
 
-from crewgraph import Agent, ScriptedLLM, TaskOutput, ToolUse
+from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.output import LiteAgentOutput
-from crewgraph.errors import CompileError, DefinitionError, GuardrailFailed, OutputInvalid, RunError, TimeLimitReached
+from crewgraph.errors import CompileError, GuardrailFailed, RunError, TimeLimitReached
 from crewgraph.events import (
-    AgentStepEvent,
-    LiteAgentExecutionCompletedEvent,
-    LiteAgentExecutionErrorEvent,
-    LiteAgentExecutionStartedEvent,
-    LLMCallStartedEvent,
     LLMGuardrailCompletedEvent,
-    ToolUsageFinishedEvent,
 )
-from crewgraph.guardrails import HallucinationGuardrail
 from crewgraph.llm.errors import ContextLengthExceeded
-from crewgraph.prompts.i18n import I18N
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
-from runtime.parts import agent, asked, crew, task
-from runtime.test_executors import fake, graph_of, says
+from runtime.parts import agent, asked
 
 
 class Tide(BaseModel):
@@ -90,31 +79,6 @@ def test_messages_may_be_those_of_langchain(mode: Mode):
     ]
 
 
-def test_without_a_system_prompt_the_first_message_says_who_answers(mode: Mode):
-    model = ScriptedLLM(["fine"])
-    replied(mode, agent(model, use_system_prompt=False), "what pulls?")
-    (message,) = model.requests[0].messages
-    assert message["role"] == "user" and "You are worker" in message["content"]
-    assert message["content"].endswith("\n\nwhat pulls?")
-
-
-def test_templates_frame_the_system_message_and_the_last_question(mode: Mode):
-    model = ScriptedLLM(["fine"])
-    framed = agent(model, system_template="<s>{{ .System }}</s>", prompt_template="<p>{{ .Prompt }}</p>")
-    replied(mode, framed, [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}, "three"])
-    first, second, last = model.requests[0].messages
-    assert [first["content"], second["content"]] == ["one", "two"]
-    assert last["content"].startswith("<s>You are worker") and last["content"].endswith("\n<p>three</p>")
-
-
-def test_the_date_and_a_plan_are_reported_with_the_last_question(mode: Mode):
-    model = ScriptedLLM(["look, then speak\nREADY", "fine"])
-    replied(mode, agent(model, reasoning=True, inject_date=True, date_format="day %j"), "how is the sea?")
-    assert "how is the sea?" in asked(model)[0]
-    assert asked(model)[1].startswith("how is the sea?\n\n") and "look, then speak" in asked(model)[1]
-    assert re.search(r"day \d\d\d", asked(model)[1])
-
-
 def test_a_conversation_that_is_too_long_is_condensed(mode: Mode, caplog: pytest.LogCaptureFixture):
     too_long = ContextLengthExceeded("too long")
     script = [ToolUse("look", {"place": "the bay " * 100}), too_long, "saw low water", "low"]
@@ -123,17 +87,6 @@ def test_a_conversation_that_is_too_long_is_condensed(mode: Mode, caplog: pytest
     _, question = model.requests[-1].messages
     assert question["content"].startswith("how is the sea?\n\n") and "saw low water" in question["content"]
     assert "agent `worker`: the conversation was too long and was condensed" in caplog.text
-
-
-def test_its_texts_may_be_worded_anew(mode: Mode, tmp_path: Path):
-    texts = {
-        "slices": {"lite_agent_system_prompt_without_tools": "{role} speaks.", "lite_agent_response_format": "JSON"}
-    }
-    (tmp_path / "prompts.json").write_text(json.dumps(texts))
-    model = ScriptedLLM(['{"hour": 7}'])
-    one = agent(model, i18n=I18N(prompt_file=str(tmp_path / "prompts.json")))
-    assert replied(mode, one, "when?", Tide).pydantic == Tide(hour=7)
-    assert model.requests[0].messages[0]["content"] == "worker speaks.\n\nJSON"
 
 
 @pytest.mark.parametrize("native", [True, False])
@@ -147,25 +100,10 @@ def test_tools_are_used_in_both_protocols(mode: Mode, native: bool):
     assert ("Action:" in str(output.messages[2]["content"])) is not native
 
 
-def test_after_max_iter_it_must_answer(mode: Mode):
-    model = ScriptedLLM([ToolUse("look", {"place": "the bay"})] * 2 + ["low"], native_tools=True)
-    output = replied(mode, agent(model, tools=[look], max_iter=2), "how is the sea?")
-    assert output.raw == "low" and len(model.requests) == 3
-
-
 def test_it_has_its_time(mode: Mode):
     reported = r"agent `worker`: not done after its `max_execution_time` of 0\.05"
     with BlockedCall() as late, pytest.raises(TimeLimitReached, match=reported):
         replied(mode, agent(ScriptedLLM(late), max_execution_time=0.05), "hurry")
-
-
-def test_the_loop_gives_up_on_a_model_that_says_nothing(mode: Mode):
-    with pytest.raises(OutputInvalid, match="agent `worker`: the model `scripted` replied with nothing 3 times"):
-        replied(mode, agent(ScriptedLLM([""] * 3)), "speak")
-
-
-def test_kickoff_async_is_akickoff():
-    assert asyncio.run(agent(ScriptedLLM(["done"])).kickoff_async("go")).raw == "done"
 
 
 def test_it_works_inside_a_running_event_loop():
@@ -173,24 +111,6 @@ def test_it_works_inside_a_running_event_loop():
         return agent(ScriptedLLM(["done"])).kickoff("go").raw
 
     assert asyncio.run(cell()) == "done"
-
-
-def test_many_at_once_on_one_agent():
-    one = agent(ScriptedLLM(lambda messages: f"to {messages[-1]['content']}"))
-
-    async def both() -> list[LiteAgentOutput]:
-        return await asyncio.gather(*(one.akickoff(str(number)) for number in range(20)))
-
-    assert [output.raw for output in asyncio.run(both())] == [f"to {number}" for number in range(20)]
-
-
-def test_its_executor_answers(mode: Mode):
-    diver = Agent(role="Diver", goal="g", backstory="b", agent_executor=fake("a pearl"))
-    output = replied(mode, diver, "dive")
-    assert output.raw == "a pearl" and output.token_usage.total_tokens == 5
-    assert (
-        replied(mode, Agent(role="r", goal="g", backstory="b", agent_executor=graph_of(says("x"))), "dive").raw == "x"
-    )
 
 
 # ----------------------------------------------------------------------------------------------- its structure
@@ -248,34 +168,6 @@ def test_a_refusal_continues_with_the_conversation(mode: Mode):
     assert judged == [False, True] and output.token_usage.successful_requests == 3
 
 
-def test_a_refusal_continues_after_an_answer_that_was_forced_and_may_be_condensed(mode: Mode):
-    def judge(output: Any) -> tuple[bool, str]:
-        return (True, output.raw) if output.raw == "very low" else (False, "too short")
-
-    use = ToolUse("look", {"place": "the bay " * 100})
-    too_long = ContextLengthExceeded("too long")
-    model = ScriptedLLM([use, "low", too_long, "said: low, refused: too short", "very low"], native_tools=True)
-    forced = agent(model, tools=[look], guardrail=judge, max_iter=1)
-    assert replied(mode, forced, "how is the sea?").raw == "very low"
-    (_, question) = model.requests[-1].messages
-    assert "too short" in model.requests[3].text and question["content"].endswith("said: low, refused: too short")
-
-
-def test_a_guardrail_may_give_another_output(mode: Mode):
-    def judge(output: Any) -> tuple[bool, Any]:
-        return True, output.model_copy(update={"raw": "other", "pydantic": Tide(hour=8)})
-
-    output = replied(mode, agent(ScriptedLLM(['{"hour": 7}']), guardrail=judge), "when?", Tide)
-    assert (output.raw, output.pydantic) == ("other", Tide(hour=8))
-
-
-def test_a_guardrails_text_is_read_again(mode: Mode):
-    def judge(output: Any) -> tuple[bool, Any]:
-        return True, '{"hour": 8}'
-
-    assert replied(mode, agent(ScriptedLLM(['{"hour": 7}']), guardrail=judge), "when?", Tide).pydantic == Tide(hour=8)
-
-
 def test_a_guardrail_that_refuses_every_attempt(mode: Mode):
     def judge(output: Any) -> tuple[bool, str]:
         return False, "never"
@@ -294,72 +186,6 @@ def test_a_guardrail_may_be_a_text(mode: Mode):
     assert output.raw == "no, please" and output.token_usage.successful_requests == 4
     assert "Be polite" in model.requests[1].text and "will it rain?" in model.requests[1].text
     assert "be polite" in asked(model)[2]
-
-
-def test_an_answer_is_held_to_its_conversation(mode: Mode):
-    judge = ScriptedLLM(['{"score": 9, "verdict": "FAITHFUL"}'])
-    checked = agent(ScriptedLLM(["wet"]), guardrail=HallucinationGuardrail(llm=judge))
-    assert replied(mode, checked, "It rains. Is it wet?").raw == "wet"
-    assert "It rains. Is it wet?" in asked(judge)[0]
-
-
-def test_a_guardrail_is_not_for_tasks(mode: Mode):
-    def judge(output: TaskOutput) -> tuple[bool, str]:
-        return False, "never"
-
-    assert mode.kickoff(crew(task("t", agent(ScriptedLLM(["done"]), guardrail=judge)))).raw == "done"
-
-
-# ---------------------------------------------------------------------------------------------- events and traces
-def test_events_report_it(mode: Mode):
-    one = agent(ScriptedLLM([ToolUse("look", {"place": "the bay"}), "low"], native_tools=True), tools=[look])
-    with record_events() as events:
-        replied(mode, one, "how is the sea?")
-    started, completed = events[0], events[-1]
-    assert isinstance(started, LiteAgentExecutionStartedEvent) and isinstance(
-        completed, LiteAgentExecutionCompletedEvent
-    )
-    assert started.messages == [{"role": "user", "content": "how is the sea?"}] and started.tools == [look]
-    assert started.agent_info["role"] == "worker" and started.agent_id == str(one.id) == completed.agent_id
-    assert completed.output == "low"
-    between = [
-        event for event in events if isinstance(event, (LLMCallStartedEvent, ToolUsageFinishedEvent, AgentStepEvent))
-    ]
-    assert len(between) == 5 and {event.agent_id for event in between} == {str(one.id)}
-    assert {event.task_id for event in events} == {None}
-
-
-def test_a_failure_is_reported_and_noted(mode: Mode):
-    with record_events() as events, pytest.raises(ConnectionError) as caught:
-        replied(mode, agent(ScriptedLLM([ConnectionError("down")])), "go")
-    assert caught.value.__notes__[0] == "in agent `worker`"
-    (error,) = [event for event in events if isinstance(event, LiteAgentExecutionErrorEvent)]
-    assert error.error == "agent `worker`: ConnectionError: down"
-
-
-def test_a_verbose_agent_is_shown(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    replied(mode, agent(ScriptedLLM(["the moon"]), "Clerk", verbose=True), "go")
-    replied(mode, agent(ScriptedLLM(["the sun"]), "Silent"), "go")
-    shown = capsys.readouterr()
-    assert "the moon" in shown.out + shown.err and "the sun" not in shown.out + shown.err
-
-
-def test_the_trace_has_a_run_named_after_the_agent(mode: Mode):
-    from langchain_core.callbacks import BaseCallbackHandler
-
-    names: list[str] = []
-
-    class Names(BaseCallbackHandler):
-        def on_chain_start(self, serialized: Any, inputs: Any, **more: Any) -> None:
-            names.append(more.get("name", ""))
-
-        def on_chat_model_start(self, serialized: Any, messages: Any, **more: Any) -> None:
-            names.append("model")
-
-    one = agent(ScriptedLLM(["done"]), "Clerk")
-    app = around(lambda: replied_in(one, "go"), None)
-    mode.invoke(app, {}, {"callbacks": [Names()]})
-    assert names[2:] == ["Kickoff: clerk", "clerk", "Agent: Clerk", "model"]
 
 
 # --------------------------------------------------------------------------------------------- in another's graph
@@ -435,13 +261,6 @@ def test_a_question_is_the_surrounding_graphs(mode: Mode):
 def test_a_question_is_needed(mode: Mode, nothing: Any):
     with pytest.raises(RunError, match="agent `worker` got no question; pass `kickoff` a string"):
         replied(mode, agent(ScriptedLLM([])), nothing)
-
-
-def test_a_structure_is_a_pydantic_model(mode: Mode):
-    with pytest.raises(
-        DefinitionError, match="`response_format` of agent `worker` must be a pydantic model, not <class 'dict'>"
-    ):
-        replied(mode, agent(ScriptedLLM([])), "go", dict)
 
 
 @pytest.mark.parametrize("field", [{"from_repository": "x"}])

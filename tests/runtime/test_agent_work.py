@@ -11,10 +11,9 @@ from typing import Any
 import openai
 import pytest
 from modes import Mode
-from servers.openai_api import Answer, OpenAIServer, Request, call, calls, error, text
-from waiting import LIMITS, BlockedCall
+from servers.openai_api import Answer, OpenAIServer, Request, call, calls, error
 
-from crewgraph import LLM, Crew, ScriptedLLM
+from crewgraph import Crew, ScriptedLLM
 from crewgraph.events import (
     AgentReasoningCompletedEvent,
     AgentReasoningFailedEvent,
@@ -146,38 +145,6 @@ def test_a_plan_is_not_made_twice_when_the_run_is_resumed(mode: Mode):
     assert len(made.agents[0].llm.requests) == 3
 
 
-def test_a_plan_that_failed_is_not_asked_for_again_when_the_run_is_resumed(mode: Mode):
-    script: list[Any] = [ConnectionError("no plan"), RuntimeError("down"), "done"]
-    made = crew(task("a", agent(ScriptedLLM(script), reasoning=True)))
-    with pytest.raises(RuntimeError, match="down"):
-        mode.kickoff(made, thread_id="t")
-    assert mode.resume(made, "t").raw == "done"
-
-
-def test_planning_takes_from_the_time_for_the_task(mode: Mode):
-    for seconds in LIMITS:
-        with BlockedCall() as plan:
-            model = ScriptedLLM([plan, "done"])
-            made = crew(task("a", agent(model, reasoning=True, max_execution_time=seconds)))
-            reported = rf"not done after its `max_execution_time` of {seconds:g} seconds"
-            with pytest.raises(TimeoutError, match=reported):
-                mode.kickoff(made)
-        if plan.started.is_set():
-            break
-    else:
-        raise AssertionError("it never began")
-    assert len(model.requests) == 1
-
-
-def test_native_models_hand_their_plan_in_over_http(mode: Mode):
-    plan = call("create_reasoning_plan", {"plan": "Look at home.", "ready": True})
-    with OpenAIServer([plan, "done"]) as server:
-        made = crew(task("a", agent(served(server.url), reasoning=True)))
-        assert mode.kickoff(made).raw == "done"
-        assert [one["function"]["name"] for one in server.bodies[0]["tools"]] == ["create_reasoning_plan"]
-        assert "Look at home." in server.bodies[1]["messages"][1]["content"]
-
-
 def test_a_plan_can_be_made_on_its_own(mode: Mode):
     worker = agent(ScriptedLLM(["Look.\nREADY"] * 3))
     work = task("a", worker)
@@ -229,20 +196,6 @@ def test_a_run_resumed_on_another_day_continues_with_the_one_it_began_on(mode: M
     assert dates == [began, began, began, later]
 
 
-# ---------------------------------------------------------------------------------------------------- templates
-def test_templates_reach_the_provider_and_end_the_answer_there(mode: Mode):
-    with OpenAIServer(["done"]) as server:
-        templates = {
-            "system_template": "<s>{{ .System }}</s>",
-            "prompt_template": "<p>{{ .Prompt }}</p>",
-            "response_template": "<r>{{ .Response }}</r>",
-        }
-        assert mode.kickoff(crew(task("a", agent(served(server.url), **templates)))).raw == "done"
-        (message,) = server.bodies[0]["messages"]
-        assert (message["role"], message["content"][:3], message["content"][-8:]) == ("user", "<s>", "</p>\n<r>")
-        assert server.bodies[0]["stop"] == ["</r>"]
-
-
 # ------------------------------------------------------------------------------------------------------- images
 PIXEL = b"\x89PNG\r\n\x1a\n and more"
 
@@ -275,28 +228,6 @@ def test_images_are_shown_behind_the_results_of_a_native_models_tools(mode: Mode
         ]
 
 
-def test_images_stand_in_the_observation_of_the_text_protocol(mode: Mode, picture: str):
-    model = ScriptedLLM(
-        [{"name": "Add image to content", "args": {"image_url": "a.png", "action": "What?"}}, "Final Answer: blue"]
-    )
-    assert mode.kickoff(crew(task("a", agent(model, multimodal=True)))).raw == "blue"
-    assert model.requests[-1].messages[-1] == {
-        "role": "user",
-        "content": [
-            {"type": "text", "text": "Observation: Here is the image."},
-            {"type": "text", "text": "What?"},
-            {"type": "image_url", "image_url": {"url": picture}},
-        ],
-    }
-
-
-def test_an_image_that_cannot_be_shown_is_reported(mode: Mode):
-    script = [{"name": "Add image to content", "args": {"image_url": "../x.png"}}, "Final Answer: none"]
-    model = ScriptedLLM(script)
-    assert mode.kickoff(crew(task("a", agent(model, multimodal=True)))).raw == "none"
-    assert "Observation: `../x.png` is outside of the working directory" in asked(model)[-1]
-
-
 def test_an_image_is_not_read_again_when_the_run_is_resumed(mode: Mode, picture: str, tmp_path: Path):
     script: list[Any] = [{"name": "Add image to content", "args": {"image_url": "a.png"}}, RuntimeError("down"), "blue"]
     model = ScriptedLLM(script)
@@ -306,46 +237,3 @@ def test_an_image_is_not_read_again_when_the_run_is_resumed(mode: Mode, picture:
     (tmp_path / "a.png").unlink()
     assert mode.resume(made, "t").raw == "blue"
     assert picture in str(model.requests[-1].messages)
-
-
-def test_a_model_that_sees_images_is_offered_no_tool_for_them(mode: Mode):
-    with OpenAIServer(["blue"]) as server:
-        model = LLM("openai/gpt-4o", base_url=server.url, api_key="key")
-        assert mode.kickoff(crew(task("a", agent(model, multimodal=True, tools=[fetch])))).raw == "blue"
-        assert [one["function"]["name"] for one in server.bodies[0]["tools"]] == ["fetch"]
-
-
-def test_the_tool_comes_once_and_goes_with_the_wish_for_it(mode: Mode):
-    model = ScriptedLLM(lambda _: "Final Answer: x")
-    worker = agent(model, multimodal=True)
-    worker.tools = list(worker.get_multimodal_tools())
-    made = crew(task("a", worker))
-    mode.kickoff(made)
-    assert model.requests[-1].text.count("add_image_to_content: ") == 1
-    worker.tools = []
-    mode.kickoff(made)
-    assert "add_image_to_content: " in model.requests[-1].text
-    worker.multimodal = False
-    mode.kickoff(made)
-    assert "add_image_to_content: " not in model.requests[-1].text
-
-
-# ---------------------------------------------------------------------------------------------------- streaming
-def test_usage_of_streams_is_right_with_tool_calls_plans_and_condensing(mode: Mode):
-    used = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
-
-    def answer(request: Request) -> Answer:
-        if request.body["messages"][-1]["role"] == "tool":
-            return text("wet", usage=used)
-        if "tools" in request.body and request.body["tools"][0]["function"]["name"] == "create_reasoning_plan":
-            return text("Fetch it.\nREADY", usage=used)
-        expected = call("fetch", {"name": "a"})
-        return Answer(message=expected.message, usage=used)
-
-    with OpenAIServer(answer) as server:
-        made = crew(task("a", agent(served(server.url, stream=True), tools=[fetch], reasoning=True)))
-        result = mode.kickoff(made)
-        assert result.raw == "wet"
-        assert [body["stream"] for body in server.bodies] == [True] * 3
-        usage = result.token_usage
-        assert (usage.prompt_tokens, usage.completion_tokens, usage.successful_requests) == (30, 6, 3)

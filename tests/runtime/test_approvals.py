@@ -1,7 +1,6 @@
 """Tools whose calls a person has to allow: these arguments, others, or none."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
@@ -13,7 +12,7 @@ from modes import Mode
 from pydantic import BaseModel
 
 from crewgraph import Crew, CrewQuestion, PendingCrew, ScriptedLLM, ToolUse
-from crewgraph.errors import CompileError, DefinitionError, RunError
+from crewgraph.errors import CompileError, RunError
 from crewgraph.events import ToolUsageErrorEvent
 from crewgraph.testing import record_events
 from crewgraph.tools import BaseTool, tool
@@ -235,17 +234,6 @@ def test_tools_of_every_kind_may_need_approval(mode: Mode, kind: str):
     assert sent == [("anna", 1)]
 
 
-def test_tools_of_langchain_without_the_word_need_none(mode: Mode):
-    made, _ = mailing(ANNA, tools=[of_langchain(other=1)])
-    assert mode.kickoff(made).raw == "done"
-
-
-def test_a_wish_that_is_none_is_refused(mode: Mode):
-    made, _ = mailing(ANNA, tools=[of_langchain(require_approval="sometimes")])
-    with pytest.raises(DefinitionError, match="`require_approval` of the tool `send_mail` is 'sometimes'"):
-        mode.kickoff(made)
-
-
 def test_who_works_in_a_way_of_their_own_cannot_be_given_such_a_tool(mode: Mode):
     def does(given: dict[str, Any]) -> str:
         return "x"
@@ -286,17 +274,6 @@ def test_an_agent_on_its_own_asks_the_graph_around_it(mode: Mode):
     assert (sent, len(llm.requests)) == ([("anna", 1)], 2)
 
 
-def test_a_coworkers_call_is_asked_for_in_its_name(mode: Mode):
-    hand = ToolUse("Delegate work to coworker", {"task": "post", "context": "x", "coworker": "Postman"})
-    postman = agent(ScriptedLLM([ANNA, "posted"]), "Postman", tools=[mailer()])
-    boss = agent(ScriptedLLM([hand, "all done"]), "Boss", allow_delegation=True)
-    made = Crew(agents=[boss, postman], tasks=[task("post", boss)], name="desk")
-    question = asked(mode.kickoff(made, thread_id="t"))
-    assert (question.agent, question.args) == ("Postman", {"to": "anna", "copies": 1})
-    assert mode.resume(made, "t", answer="yes").raw == "all done"
-    assert sent == [("anna", 1)]
-
-
 @pytest.mark.parametrize("mode", ["sync-step", "async-step"], indirect=True)
 def test_among_the_steps_of_a_task_it_waits_before_its_tools(mode: Mode):
     made, _ = mailing(ANNA)
@@ -330,16 +307,3 @@ def test_an_answer_is_never_used_for_other_arguments_than_it_was_given_for(mode:
     assert (second.value["args"], sent) == ({"to": "bert", "copies": 1}, [])
     assert mode.invoke(edited, Command(resume={second.id: "no"}), AT)["post"]["raw"] == "done"
     assert sent == []
-
-
-def test_the_same_with_an_answer_given_to_the_crew(mode: Mode, storage: Path):
-    def post(to: str, backstory: str) -> Crew:
-        llm = ScriptedLLM([ToolUse("send_mail", {"to": to}), "done"])
-        return crew(task("post", agent(llm, tools=[mailer()], backstory=backstory)), name="desk")
-
-    mode.kickoff(post("anna", "kind"), thread_id="t")
-    edited = post("bert", "cruel")
-    assert asked(mode.resume(edited, "t", answer=True)).args == {"to": "bert", "copies": 1}
-    assert sent == []
-    assert mode.resume(edited, "t", answer=True).raw == "done"
-    assert sent == [("bert", 1)]

@@ -139,17 +139,6 @@ def test_hooks_run_before_the_question_and_the_tool_gets_what_was_shown(mode: Mo
     assert (done, seen) == ([("7", 1800)], [{"order": "7", "euros": 900}])
 
 
-def test_hooks_without_approvals_get_the_same_arguments(mode: Mode):
-    seen: list[Any] = []
-
-    @before_tool_call
-    def look(context: Any) -> None:
-        seen.append(dict(context.tool_input))
-
-    assert mode.kickoff(desk(refund(False), {"order": 7, "euros": "80"})).raw == "done"
-    assert (done, seen) == ([("7", 80)], [{"order": "7", "euros": 80}])
-
-
 def test_nobody_is_asked_about_a_call_that_a_hook_blocks(mode: Mode):
     @before_tool_call
     def never(context: Any) -> bool:
@@ -186,13 +175,6 @@ def test_a_default_that_nobody_saw_is_asked_about(mode: Mode):
     assert done == []
     mode.resume(made, "t", answer=True)
     assert done == [("8", 900)]
-
-
-def test_other_names_than_those_of_the_question_are_known(mode: Mode):
-    made = desk(WipeTool(), {})
-    mode.kickoff(made, thread_id="t")
-    assert mode.resume(made, "t", answer={"args": {"dry_run": True, "mode": "soft"}}).raw == "done"
-    assert done == [(True, "soft")]
 
 
 def test_a_new_default_after_a_deployment_is_asked_about(mode: Mode):

@@ -13,7 +13,7 @@ from waiting import LONG
 from crewgraph import ConditionalTask, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.tools import tool
 
-from .parts import agent, by_prompt, crew, task
+from .parts import agent, crew, task
 
 
 def meeting(count: int, mode: Mode) -> Any:
@@ -53,46 +53,6 @@ def test_asynchronous_tasks_run_at_the_same_time(mode: Mode, count: int):
     assert [one.raw for one in result.tasks_output] == [f"m{n} is done" for n in range(count)] + ["all are done"]
 
 
-def test_asynchronous_tasks_run_at_the_same_time_in_the_compiled_graph_too(mode: Mode):
-    graph = mode.compile(meeting_crew(4, meeting(4, mode)))
-    state = mode.invoke(graph, {"inputs": {}})
-    assert state.pop("output") == "all are done"
-    assert [one["raw"] for one in state.values()] == [
-        "m0 is done",
-        "m1 is done",
-        "m2 is done",
-        "m3 is done",
-        "all are done",
-    ]
-
-
-def test_twelve_asynchronous_tasks_with_blocking_tools_meet_in_an_async_run():
-    barrier = threading.Barrier(12, timeout=LONG)
-
-    @tool
-    def meet(who: str) -> str:
-        """Meet the others."""
-        barrier.wait()
-        return who
-
-    assert asyncio.run(meeting_crew(12, meet).akickoff()).raw == "all are done"
-
-
-def test_the_task_after_asynchronous_ones_is_given_all_of_their_outputs(mode: Mode):
-    llm = ScriptedLLM(by_prompt)
-    worker = agent(llm)
-    last = ScriptedLLM(["end"])
-    mode.kickoff(
-        crew(
-            task("zero", worker, description="say zero"),
-            task("one", worker, description="say one", async_execution=True),
-            task("two", worker, description="say two", async_execution=True),
-            task("last", agent(last, role="last")),
-        )
-    )
-    assert "zero\n\n----------\n\none\n\n----------\n\ntwo" in last.requests[0].text
-
-
 def test_an_asynchronous_task_is_given_what_was_finished_before_it_and_not_its_neighbours(mode: Mode):
     one, two = ScriptedLLM(["from one"]), ScriptedLLM(["from two"], delay=0.05)
     mode.kickoff(
@@ -105,11 +65,6 @@ def test_an_asynchronous_task_is_given_what_was_finished_before_it_and_not_its_n
     )
     assert "from zero" in two.requests[0].text
     assert "from one" not in two.requests[0].text
-
-
-def test_one_asynchronous_task_at_the_end_is_the_result(mode: Mode):
-    worker = agent(ScriptedLLM(["a", "b"]))
-    assert mode.kickoff(crew(task("a", worker), task("b", worker, async_execution=True))).raw == "b"
 
 
 def test_a_failing_asynchronous_task_ends_the_run_and_a_resume_does_not_repeat_its_finished_neighbour():
@@ -173,64 +128,6 @@ def test_a_conditional_task_is_done_or_skipped_by_the_output_before_it(mode: Mod
     assert [one.name for one in result.tasks_output] == ["first", "maybe", "last"]
 
 
-def test_the_result_is_the_last_output_that_is_not_empty(mode: Mode):
-    worker = agent(ScriptedLLM(["short", "b"]))
-    result = mode.kickoff(crew(task("first", worker), maybe("maybe", worker, is_long)))
-    assert (result.raw, [one.raw for one in result.tasks_output]) == ("short", ["short", ""])
-
-
-def test_a_conditional_task_waits_for_asynchronous_ones_and_judges_the_last(mode: Mode):
-    seen: list[str] = []
-
-    def judge(output: TaskOutput) -> bool:
-        seen.append(output.raw)
-        return True
-
-    slow, fast = agent(ScriptedLLM(["slow"], delay=0.05), role="slow"), agent(ScriptedLLM(["fast"]), role="fast")
-    last = ScriptedLLM(["end"])
-    result = mode.kickoff(
-        crew(
-            task("slow", slow, async_execution=True),
-            task("fast", fast, async_execution=True),
-            maybe("maybe", agent(last, role="last"), judge),
-        )
-    )
-    assert (result.raw, seen) == ("end", ["fast"])
-    assert "slow" in last.requests[0].text
-
-
-def test_conditional_tasks_in_a_row_judge_each_other_also_where_one_was_skipped(mode: Mode):
-    seen: list[str] = []
-
-    def never(output: TaskOutput) -> bool:
-        seen.append(output.raw)
-        return False
-
-    def always(output: TaskOutput) -> bool:
-        seen.append(output.raw)
-        return True
-
-    worker = agent(ScriptedLLM(["a", "b"]))
-    result = mode.kickoff(crew(task("first", worker), maybe("one", worker, never), maybe("two", worker, always)))
-    assert [one.raw for one in result.tasks_output] == ["a", "", "b"]
-    assert seen == ["a", ""]
-
-
-def test_a_condition_may_be_a_coroutine_function(mode: Mode):
-    async def judge(output: TaskOutput) -> bool:
-        await asyncio.sleep(0)
-        return False
-
-    worker = agent(ScriptedLLM(["a"]))
-    assert mode.kickoff(crew(task("first", worker), maybe("maybe", worker, judge))).tasks_output[1].raw == ""
-
-
-def test_a_conditional_task_without_a_condition_is_named(mode: Mode):
-    worker = agent(ScriptedLLM(["a"]))
-    with pytest.raises(ValueError, match="`maybe` has no condition"):
-        mode.kickoff(crew(task("first", worker), maybe("maybe", worker, None)))
-
-
 def test_a_condition_is_judged_once_also_when_a_later_task_fails_and_the_run_is_resumed(mode: Mode):
     judged: list[str] = []
 
@@ -271,7 +168,3 @@ def test_the_text_of_the_last_task_is_the_crews_also_where_it_is_empty(mode: Mod
         assert mode.run(made.replay, made.areplay, made.tasks[1], thread_id=thread).raw == ""
         each = mode.run(made.kickoff_for_each, made.akickoff_for_each, [{}])
         assert [output.raw for output in each] == [""]
-
-
-def test_a_crew_whose_only_text_is_empty_has_an_empty_output(mode: Mode):
-    assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), guardrail=blank))).raw == ""

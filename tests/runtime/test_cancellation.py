@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -218,28 +217,6 @@ def test_async_tools_and_runs_that_are_not_kept_are_cancelled_at_once(saver: Any
         slow.free.set()
 
 
-def test_an_effect_whose_time_is_up_is_not_waited_for(saver: Any):
-    work = Work()
-    made = crew(task("a", agent(ScriptedLLM(said), tools=[work.tool], max_execution_time=1)), name="desk")
-    started = time.monotonic()
-
-    async def runs() -> None:
-        running = asyncio.ensure_future(made.akickoff(thread_id="t", checkpointer=saver))
-        await asyncio.to_thread(work.going.wait, 60)
-        running.cancel()
-        await asyncio.sleep(0.1)
-        assert not running.done()
-        await asyncio.wait([running], timeout=40)
-        assert running.done()
-
-    try:
-        asyncio.run(runs())
-    finally:
-        work.free.set()
-    assert time.monotonic() - started < 30
-    assert work.recorded_lines[0] == "work begins"
-
-
 class Journey(Flow[dict[str, Any]]):
     work: Any = None
     desk: Any = None
@@ -292,14 +269,6 @@ def test_a_method_in_a_thread_ends_and_is_not_called_again(saver: Any, kind: typ
         assert waited == ["idle", "idle"]
 
 
-def test_a_flow_that_is_cancelled_as_its_methods_begin_waits_for_those_in_threads(saver: Any):
-    work = Work()
-    flow: Any = Parallel(checkpointer=saver)
-    flow.work, flow.waited = work, []
-    asyncio.run(cancelled(flow.kickoff_async(), work))
-    assert work.recorded_lines == ["first begins", "first ends"]
-
-
 class Office(Flow[dict[str, Any]]):
     desk: Any = None
     called: Any = None
@@ -323,21 +292,6 @@ def test_a_crew_in_a_methods_thread_stops_after_its_tool_and_continues_there(sav
 
     assert asyncio.run(runs()) == "end"
     assert (work.recorded_lines, flow.called, len(llm.requests)) == (["work begins", "work ends"], ["work", "work"], 2)
-
-
-def test_wait_for_and_timeout_raise_what_they_always_raise(saver: Any):
-    work = Work()
-    made = crew(task("a", agent(ScriptedLLM(said), tools=[work.tool])), name="desk")
-
-    async def runs() -> None:
-        asyncio.get_running_loop().call_later(0.6, work.free.set)
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(made.akickoff(thread_id="t", checkpointer=saver), 0.3)
-        assert (await made.aresume("t", checkpointer=saver)).raw == "end"
-
-    crew(task("warm", agent(ScriptedLLM(["up"])))).kickoff(checkpointer=False)
-    asyncio.run(runs())
-    assert work.recorded_lines in (["work begins", "work ends"], [])
 
 
 def test_a_sync_run_in_a_thread_that_nobody_awaits_continues_and_holds_its_thread(saver: Any):

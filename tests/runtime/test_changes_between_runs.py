@@ -61,32 +61,12 @@ def a_tool(lake: Lake) -> None:
     lake.agent.tools = [sound]
 
 
-def a_tool_of_the_task(lake: Lake) -> None:
-    lake.task.tools = [sound]
-
-
 def a_callback(lake: Lake) -> None:
     lake.task.callback = lake.recorded.append
 
 
-def a_callback_of_the_crew(lake: Lake) -> None:
-    lake.crew.task_callback = lake.recorded.append
-
-
 def a_step_callback(lake: Lake) -> None:
     lake.agent.step_callback = lake.recorded.append
-
-
-def a_template(lake: Lake) -> None:
-    lake.agent.system_template = "Templated: {{ .System }}"
-
-
-def a_date(lake: Lake) -> None:
-    lake.agent.inject_date, lake.agent.date_format = True, "on %Y"
-
-
-def markdown(lake: Lake) -> None:
-    lake.task.markdown = True
 
 
 def another_text(lake: Lake) -> None:
@@ -95,10 +75,6 @@ def another_text(lake: Lake) -> None:
 
 def another_model(lake: Lake) -> None:
     lake.agent.llm = ScriptedLLM(lambda messages: lake.recorded.append(messages) or "Final Answer: 8")
-
-
-def a_limit(lake: Lake) -> None:
-    lake.agent.max_execution_time = 60
 
 
 def training_data(lake: Lake) -> None:
@@ -180,10 +156,6 @@ def is_written(lake: Lake) -> bool:
     return (lake.folder / "depth.txt").read_text() == '{"metres": 7}'
 
 
-def is_answered(lake: Lake) -> bool:
-    return lake.task.output.raw == '{"metres": 7}'
-
-
 def asked(text: str) -> Callable[[Lake], bool]:
     def is_asked(lake: Lake) -> bool:
         return text in lake.asked[-1]
@@ -198,21 +170,15 @@ def asked(text: str) -> Callable[[Lake], bool]:
         (a_structure, is_structured),
         (a_file, is_written),
         (a_tool, asked("sound")),
-        (a_tool_of_the_task, asked("sound")),
         (a_tool_that_is_appended, asked("sound")),
         (a_guardrail_that_is_appended, asked("measure once more")),
         (a_task_that_is_appended, asked("Write it down")),
         (knowledge, asked("The lake is deep.")),
         (a_log, is_logged),
         (a_callback, is_noted),
-        (a_callback_of_the_crew, is_noted),
         (a_step_callback, is_noted),
-        (a_template, asked("Templated: ")),
-        (a_date, asked("on 20")),
-        (markdown, asked("Markdown")),
         (another_text, asked("Measure the pond")),
         (another_model, is_noted),
-        (a_limit, is_answered),
         (training_data, asked("Use a line.")),
         (an_override, is_noted),
         (an_executor, is_noted),
@@ -249,18 +215,6 @@ def test_a_hook_and_a_listener_that_come_later_are_called(mode: Mode, tmp_path: 
     assert len(lake.recorded) == 4
 
 
-def test_a_console_that_is_turned_on_shows_the_next_run(mode: Mode, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    lake = Lake(tmp_path)
-    mode.kickoff(lake.crew)
-    assert not capsys.readouterr().out
-    lake.agent.verbose = True
-    mode.kickoff(lake.crew)
-    assert "Measure the lake" in capsys.readouterr().out
-    lake.agent.verbose = False
-    mode.kickoff(lake.crew)
-    assert not capsys.readouterr().out
-
-
 def test_a_budget_and_a_setting_that_become_invalid_are_refused_before_the_next_run(mode: Mode, tmp_path: Path):
     lake = Lake(tmp_path)
     mode.kickoff(lake.crew)
@@ -272,11 +226,3 @@ def test_a_budget_and_a_setting_that_become_invalid_are_refused_before_the_next_
     with pytest.raises(CompileError, match="from_repository"):
         mode.kickoff(lake.crew)
     assert len(lake.asked) == 1
-
-
-def test_texts_with_placeholders_that_come_later_are_warned_of(mode: Mode, tmp_path: Path):
-    lake = Lake(tmp_path)
-    mode.kickoff(lake.crew)
-    lake.task.description = "Measure {place}"
-    with pytest.warns(UserWarning, match=r"the tasks hold \{place\}"):
-        mode.kickoff(lake.crew)

@@ -66,11 +66,6 @@ def test_runs_are_stored_in_and_read_from_a_given_sqlite_file(mode: Mode, storag
     assert not (storage / "checkpoints.db").exists()
 
 
-def test_runs_are_stored_in_memory(mode: Mode):
-    llm = script()
-    check_resumed(mode, llm, failing(llm), checkpointer=InMemorySaver())
-
-
 def test_the_crews_own_checkpointer_counts_where_none_is_passed(mode: Mode, storage: Path):
     llm = script()
     check_resumed(mode, llm, failing(llm, checkpointer=InMemorySaver()))
@@ -130,15 +125,6 @@ def test_a_database_without_tables_is_reported_with_what_creates_them(postgres: 
             assert error.value.__notes__ == [
                 "the database has no tables for checkpoints: call `setup()` of the checkpointer once"
             ]
-
-
-def test_a_missing_table_of_the_users_own_is_not_taken_for_the_checkpointers(mode: Mode, tmp_path: Path):
-    from psycopg.errors import UndefinedTable
-
-    failure = UndefinedTable('relation "orders" does not exist')
-    with pytest.raises(UndefinedTable, match="orders") as error:
-        mode.kickoff(failing(ScriptedLLM([failure])), checkpointer=SqliteCheckpointer(tmp_path / "runs.db"))
-    assert not any("setup()" in note for note in error.value.__notes__)
 
 
 def test_an_asynchronous_checkpointer_in_a_sync_run_is_reported_with_what_to_do(tmp_path: Path):
@@ -269,18 +255,6 @@ def test_a_changed_output_in_the_graphs_own_state_is_refused_by_the_task_that_re
     with pytest.raises(StorageError, match="`first` in the state is not the output of a task"):
         mode.invoke(graph, None, config)
     assert len(llm.requests) == 2
-
-
-def test_a_resume_without_a_name_is_refused(mode: Mode):
-    with pytest.raises(RuntimeError, match="`resume` needs the name"):
-        mode.resume(failing(script()), "")
-
-
-def test_threads_may_be_named_by_numbers(mode: Mode):
-    team = crew(task("a", agent(ScriptedLLM(["done"]))))
-    number: Any = 7
-    assert mode.kickoff(team, thread_id=number).thread_id == "7"
-    assert mode.resume(team, "7").raw == "done"
 
 
 def test_the_database_holds_a_bounded_number_of_bytes_for_each_task(mode: Mode, tmp_path: Path):

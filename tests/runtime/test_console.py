@@ -2,7 +2,6 @@
 
 import os
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import processes
@@ -10,7 +9,6 @@ import pytest
 from modes import Mode
 
 from crewgraph import Crew, ScriptedLLM, ToolUse
-from crewgraph.deprecations import Outdated
 
 from .parts import agent, crew, task
 
@@ -53,20 +51,6 @@ def test_a_verbose_run_into_a_pipe_is_plain_text():
 
 def test_a_run_that_is_not_verbose_shows_nothing():
     assert shown(PROGRAM.replace("verbose=True", "verbose=False")) == ""
-
-
-@pytest.mark.parametrize("verbose", [0, False])
-def test_a_quiet_run_prints_nothing(mode: Mode, capsys: pytest.CaptureFixture[str], verbose: bool):
-    mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), verbose=verbose))
-    assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("verbose", [1, 2, True])
-def test_numbers_are_taken_as_former_levels(mode: Mode, capsys: pytest.CaptureFixture[str], verbose: bool | int):
-    reported = pytest.warns(Outdated, match="write `verbose=True`") if verbose == 2 else nullcontext()
-    with reported:
-        mode.kickoff(crew(task("explore", agent(ScriptedLLM(["x"]))), verbose=verbose))
-    assert "explore" in capsys.readouterr().out
 
 
 def test_a_verbose_agent_in_a_quiet_crew_shows_its_own_tasks_alone(mode: Mode, capsys: pytest.CaptureFixture[str]):

@@ -13,8 +13,7 @@ from servers.openai_api import OpenAIServer
 from typing_extensions import TypedDict
 
 from crewgraph import Crew, ScriptedLLM, ToolUse
-from crewgraph.compiler.crew.inputs import CrewRunContext
-from crewgraph.errors import BudgetExceeded, RunError
+from crewgraph.errors import RunError
 from crewgraph.flow import Flow, start
 
 from .parts import agent, crew, task
@@ -53,15 +52,6 @@ def test_the_model_of_the_context_is_that_of_all_agents(mode: Mode, monkeypatch:
         assert (state["output"], server.bodies[0]["model"], own.requests) == ("done", "gpt-4o-mini", [])
 
 
-def test_a_limit_of_the_context_counts_instead_of_the_crews(mode: Mode):
-    model = ScriptedLLM(lambda _: "Final Answer: x", usage={"prompt_tokens": 900, "total_tokens": 900})
-    first, second = task("first", agent(model)), task("second", agent(model))
-    graph = crew(first, second, max_tokens=100_000).compile()
-    with pytest.raises(BudgetExceeded, match="900 tokens are spent, and its `max_tokens` is 500 tokens"):
-        mode.invoke(graph, {}, context={"max_tokens": 500})
-    mode.invoke(graph, {}, context={"max_seconds": 60})
-
-
 def test_an_unknown_key_or_value_is_refused_by_name(mode: Mode):
     graph = report(ScriptedLLM([])).compile()
     for context, message in (
@@ -71,13 +61,6 @@ def test_an_unknown_key_or_value_is_refused_by_name(mode: Mode):
     ):
         with pytest.raises(RunError, match=re.escape(message)):
             mode.invoke(graph, {"topic": "rain", "tone": "dry"}, context=context)
-
-
-def test_the_schema_says_what_an_assistant_may_choose():
-    schema = report(ScriptedLLM([])).compile().get_context_jsonschema()
-    assert schema is not None
-    assert list(schema["properties"]) == list(CrewRunContext.model_fields)
-    assert all("description" in field for field in schema["properties"].values())
 
 
 def test_a_crew_within_another_graph_leaves_that_graphs_context_alone(mode: Mode):

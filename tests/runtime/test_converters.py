@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel, Field
@@ -41,20 +40,6 @@ class Own(Converter):
     def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
         made.append({"text": self.text, "llm": self.llm, "model": self.model, "instructions": self.instructions})
         return self.model(x=5)
-
-
-class Asking(Converter):
-    """Asks the model that it is given."""
-
-    def to_json(self, current_attempt: int = 1) -> Any:
-        return self.llm.call([{"role": "user", "content": "as JSON: " + self.text}])
-
-
-class OnlyConvert(Converter):
-    """As the interface is often told: one method."""
-
-    def convert(self) -> BaseModel:
-        return self.model(x=6)
 
 
 class Late(Converter):
@@ -97,37 +82,8 @@ def test_a_custom_class_is_given_everything_and_makes_the_structure(mode: Mode):
     assert '"x": integer' in given["instructions"]
 
 
-def test_for_json_its_own_way_of_asking_counts_with_the_task(mode: Mode):
-    llm = ScriptedLLM(["nine", '{"x": 9}'])
-    output = ran(mode, llm, output_json=Point, converter_cls=Asking)
-    assert output.json_dict == {"x": 9}
-    assert output.token_usage.successful_requests == 2
-
-
-def test_a_class_that_has_only_convert_is_called_by_that(mode: Mode):
-    assert ran(mode, ScriptedLLM(["six"]), output_pydantic=Point, converter_cls=OnlyConvert).pydantic == Point(x=6)
-
-
 def test_an_async_converter_is_awaited(mode: Mode):
     assert ran(mode, ScriptedLLM(["seven"]), output_pydantic=Point, converter_cls=Late).pydantic == Point(x=7)
-
-
-def test_it_is_not_asked_where_the_answer_is_the_structure_already(mode: Mode):
-    assert ran(mode, ScriptedLLM(['{"x": 1}']), output_pydantic=Point, converter_cls=Own).pydantic == Point(x=1)
-    assert made == []
-
-
-def test_it_is_asked_where_the_answer_is_json_of_another_kind(mode: Mode):
-    assert ran(mode, ScriptedLLM(['{"y": 1}']), output_pydantic=Point, converter_cls=Own).pydantic == Point(x=5)
-
-
-def test_names_and_aliases_are_kept_apart(mode: Mode):
-    class Towns(Converter):
-        def to_pydantic(self, current_attempt: int = 1) -> BaseModel:
-            return Town(name="Köln", inhabitants=7)
-
-    output = ran(mode, ScriptedLLM(["words"]), output_pydantic=Town, converter_cls=Towns)
-    assert isinstance(output.pydantic, Town) and output.pydantic.people == 7
 
 
 @pytest.mark.parametrize(
@@ -147,25 +103,6 @@ def test_what_it_raises_or_makes_wrong_is_a_conversion_that_failed(
     assert (output.raw, output.pydantic, output.json_dict) == ("words", None, None)
     assert problem in caplog.text
     assert "TaskOutputUnstructuredEvent" in [type(event).__name__ for event in events]
-
-
-def test_with_a_guardrail_that_is_a_refused_attempt(mode: Mode):
-    def keep(output: TaskOutput) -> tuple[bool, Any]:
-        return True, output
-
-    llm = ScriptedLLM(["words", '{"x": 1}'])
-    output = ran(mode, llm, output_pydantic=Point, converter_cls=Broken, guardrail=keep)
-    assert output.pydantic == Point(x=1)
-
-
-def test_of_an_answer_that_a_guardrail_emptied_no_structure_is_made(mode: Mode, caplog: pytest.LogCaptureFixture):
-    def redact(output: TaskOutput) -> tuple[bool, str]:
-        return True, ""
-
-    llm = ScriptedLLM(['{"x": 1}', '{"x": 2}'])
-    output = ran(mode, llm, output_pydantic=Point, guardrail=redact)
-    assert (output.raw, output.pydantic, len(llm.requests)) == ("", None, 1)
-    assert "no structured output" in caplog.text
 
 
 def test_what_it_made_is_kept_and_not_made_again(mode: Mode):
@@ -216,11 +153,6 @@ def test_it_asks_again_with_what_was_wrong_as_often_as_it_may():
     with pytest.raises(ConverterError):
         converter.to_pydantic(current_attempt=2)
     assert len(llm.requests) == 3
-
-
-def test_it_takes_a_langchain_model():
-    model = FakeListChatModel(responses=['{"x": 3}'])
-    assert Converter(llm=model, text="three", model=Point, instructions="i").to_pydantic() == Point(x=3)
 
 
 def test_the_steps_of_a_conversion_are_functions():

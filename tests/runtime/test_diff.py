@@ -4,17 +4,11 @@ from typing import Any
 
 import pytest
 from modes import Mode
-from pydantic import BaseModel
 
 from crewgraph import Crew, RunDiff, ScriptedLLM
 from crewgraph.errors import RunError
 
 from .parts import agent, crew, task
-
-
-class Town(BaseModel):
-    name: str
-    people: int
 
 
 def three(llm: ScriptedLLM, **more: Any) -> Crew:
@@ -60,44 +54,6 @@ def test_diff_lists_the_differences_by_task(mode: Mode):
     assert lines[:2] == ["first -> second", "input topic: 'rain' -> 'snow'"]
     assert lines[2].startswith("one: same (-") and lines[3].startswith("two: changed")
     assert lines[4:6] == ["  - b", "  + another b"]
-
-
-def test_diff_lists_tasks_of_only_one_run(mode: Mode):
-    team = three(ScriptedLLM(["a", "b", "c", "a", ConnectionError("down")]), name="ours")
-    mode.kickoff(team, {"topic": "rain"}, thread_id="whole")
-    with pytest.raises(ConnectionError):
-        mode.kickoff(team, {"topic": "rain"}, thread_id="part")
-    diff = between(mode, team, "whole", "part")
-    assert [entry.status for entry in diff.tasks] == ["same", "only a", "only a"]
-    assert [entry.status for entry in between(mode, team, "part", "whole").tasks] == ["same", "only b", "only b"]
-    assert "three: only a (-" in str(diff) and diff.tasks[1].differs == ()
-
-
-def test_diff_reports_another_agent(mode: Mode):
-    team = three(ScriptedLLM(["a", "b", "c"] * 2))
-    mode.kickoff(team, {"topic": "rain"}, thread_id="first")
-    team.tasks[1].agent = agent(team.agents[0].llm, role="somebody else")
-    team.agents.append(team.tasks[1].agent)
-    mode.kickoff(team, {"topic": "rain"}, thread_id="second")
-    diff = between(mode, team, "first", "second")
-    assert [entry.differs for entry in diff.tasks] == [(), ("agent", "usage"), ()]
-    assert "two: same (worker -> somebody else, +" in str(diff)
-
-
-def test_structures_are_compared(mode: Mode):
-    worker = agent(ScriptedLLM(['{"name": "Ulm", "people": 7}', '{"people": 7, "name": "Ulm"}']))
-    team = crew(task("town", worker, output_pydantic=Town))
-    diff = between(mode, team, mode.kickoff(team), mode.kickoff(team))
-    assert diff.tasks[0].a is not None and diff.tasks[0].a.pydantic == Town(name="Ulm", people=7)
-    assert diff.tasks[0].status == "changed"  # by its text
-
-
-def test_outputs_of_runs_that_are_not_stored_are_compared(mode: Mode):
-    team = three(ScriptedLLM(["a", "b", "c", "a", "x", "c"]))
-    first, second = (mode.kickoff(team, {"topic": "rain"}, checkpointer=False) for _ in range(2))
-    diff = between(mode, team, first, second, checkpointer=False)
-    assert [entry.status for entry in diff.tasks] == ["same", "changed", "same"]
-    assert diff.a is diff.b is None and diff.tasks[0].seconds is None
 
 
 def test_values_other_than_runs_are_refused(mode: Mode):

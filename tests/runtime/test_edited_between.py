@@ -7,7 +7,6 @@ import pytest
 from core.parts import at
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command
 from modes import Mode
 from waiting import wait_until
 
@@ -209,14 +208,6 @@ def test_a_task_that_was_left_out_of_a_compiled_graph_by_hand_is_not_missed(mode
     mode.run(graph.update_state, graph.aupdate_state, at("t"), None, as_node="check")
     assert mode.invoke(graph, None, at("t"))["write"]["raw"] == "write done"
     assert mode.invoke(graph, None, at("t"))["write"]["raw"] == "write done"
-
-
-def test_the_caller_of_a_compiled_graph_may_say_where_it_continues(mode: Mode):
-    saver = InMemorySaver()
-    mode.invoke(shaped(LINEAR[:2]).compile(checkpointer=saver), {}, at("t"))
-    with pytest.raises(DefinitionChanged, match="is done, and has no output of task `check`"):
-        mode.invoke(shaped(LINEAR).compile(checkpointer=saver), None, at("t"))
-    assert mode.invoke(shaped(LINEAR).compile(checkpointer=saver), Command(goto="check"), at("t"))["write"]
 
 
 def test_later_tasks_may_be_added_and_left_out(mode: Mode):

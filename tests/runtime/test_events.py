@@ -8,11 +8,7 @@ import pytest
 from modes import Mode
 
 from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.events import (
-    AgentLogsExecutionEvent,
-    AgentLogsStartedEvent,
-    AgentStepEvent,
     BaseEvent,
     CrewKickoffCompletedEvent,
     CrewKickoffStartedEvent,
@@ -86,12 +82,6 @@ def test_a_whole_run_is_reported_in_this_order(mode: Mode):
     assert [event.type for event in events] == WHOLE_RUN
 
 
-def test_the_compiled_graph_tells_the_same_but_the_kickoff(mode: Mode):
-    with record_events() as events:
-        mode.invoke(mode.compile(busy()), {"inputs": {}})
-    assert [event.type for event in events] == WHOLE_RUN[1:-1]
-
-
 def test_events_say_whom_they_are_about(mode: Mode):
     with record_events() as events:
         result = mode.kickoff(busy(), {"topic": "rain"}, thread_id="t")
@@ -112,35 +102,10 @@ def test_events_say_whom_they_are_about(mode: Mode):
     assert all(event.timestamp is not None for event in events)
 
 
-@pytest.mark.parametrize("inputs", [None, {}])
-def test_the_event_of_the_start_says_whether_there_were_inputs(mode: Mode, inputs: dict[str, object] | None):
-    def keep(given: dict[str, Any]) -> dict[str, Any]:
-        return given
-
-    one = crew(task("first", agent(ScriptedLLM(["done"], repeat_last=True))))
-    with record_events() as events:
-        mode.kickoff(one, inputs)
-        one.before_kickoff_callbacks = [keep]
-        mode.kickoff(one, inputs)
-    assert [event.inputs for event in events if isinstance(event, CrewKickoffStartedEvent)] == [inputs, {}]
-
-
 def test_every_event_of_a_run_can_be_written_down(mode: Mode):
     with record_events() as events:
         mode.kickoff(busy())
     assert [BaseEvent.model_validate_json(event.model_dump_json()).type for event in events] == WHOLE_RUN
-
-
-def test_each_step_of_an_agent_is_an_event(mode: Mode):
-    with record_events() as events:
-        mode.kickoff(busy())
-    steps = [event for event in events if isinstance(event, AgentStepEvent)]
-    assert [(type(event.step), event.iteration) for event in steps] == [
-        (AgentAction, 1),
-        (AgentFinish, 2),
-        (AgentFinish, 1),
-        (AgentFinish, 1),
-    ]
 
 
 def test_what_is_answered_from_the_record_is_not_told_again(mode: Mode):
@@ -180,16 +145,6 @@ def test_async_listeners_have_heard_everything_when_a_run_ends(mode: Mode):
     assert sorted(reported) == sorted(WHOLE_RUN)
 
 
-def test_listeners_of_a_scope_hear_only_the_runs_inside_it(mode: Mode):
-    with record_events() as outer:
-        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])))))
-        count = len(outer)
-        with crewai_event_bus.scoped_handlers(), record_events() as inner:
-            mode.kickoff(crew(task("b", agent(ScriptedLLM(["x"])))))
-        assert len(outer) == count
-        assert len(inner) == count
-
-
 def test_the_events_of_runs_at_the_same_time_can_be_distinguished():
     made = [crew(task(f"t{n}", agent(ScriptedLLM(["x"], delay=0.01), role=f"r{n}")), name=f"c{n}") for n in range(8)]
 
@@ -213,41 +168,3 @@ def test_the_events_of_runs_at_the_same_time_can_be_distinguished():
             "task_completed",
             "crew_kickoff_completed",
         ]
-
-
-def test_an_agents_work_is_reported_by_the_agent_and_a_request_by_its_model(mode: Mode):
-    llm, sources = ScriptedLLM(["done"]), dict[str, Any]()
-    worker = agent(llm)
-
-    def note(source: Any, event: BaseEvent) -> None:
-        sources[event.type] = source
-
-    with crewai_event_bus.scoped_handlers():
-        crewai_event_bus.on(BaseEvent)(note)
-        mode.kickoff(made := crew(task("only", worker)))
-        crewai_event_bus.flush()
-    assert sources["agent_execution_started"] is sources["agent_execution_completed"] is worker
-    assert sources["llm_call_started"] is sources["llm_call_completed"] is llm
-    assert sources["task_started"] is sources["task_completed"] is made.tasks[0]
-    assert sources["crew_kickoff_started"] is made
-
-
-def test_the_logs_of_an_agent_without_a_crew_name_it(mode: Mode):
-    alone = agent(ScriptedLLM(["first"]))
-    with record_events() as events:
-        mode.run(alone.kickoff, alone.akickoff, "question")
-    assert "agent_logs_execution" in [event.type for event in events]
-    assert {event.agent_role for event in events} == {"worker"}
-
-
-def test_the_logs_of_an_agent_say_whether_it_is_verbose(mode: Mode):
-    quiet, loud = agent(ScriptedLLM(["first"])), agent(ScriptedLLM(["second"]), role="speaker", verbose=True)
-    with record_events() as events:
-        mode.kickoff(crew(task("one", quiet), task("two", loud)))
-    logs = [event for event in events if isinstance(event, (AgentLogsStartedEvent, AgentLogsExecutionEvent))]
-    assert [(event.type, event.agent_role, event.verbose) for event in logs] == [
-        ("agent_logs_started", quiet.role, False),
-        ("agent_logs_execution", quiet.role, False),
-        ("agent_logs_started", "speaker", True),
-        ("agent_logs_execution", "speaker", True),
-    ]

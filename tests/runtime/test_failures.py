@@ -1,7 +1,6 @@
 """Failures: the exception for the caller, the events, and what a resume repeats."""
 
 import asyncio
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,15 @@ from langchain_core.callbacks import BaseCallbackHandler
 from modes import Mode
 from waiting import LONG
 
-from crewgraph import Agent, BaseLLM, Crew, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.errors import GuardrailFailed, MissingInput, OutputInvalid, OutputNotSaved
+from crewgraph import Crew, ScriptedLLM, TaskOutput, ToolUse
+from crewgraph.errors import OutputNotSaved
 from crewgraph.events import CrewKickoffFailedEvent, TaskFailedEvent, ToolUsageErrorEvent
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.langchain import as_langchain_tool
 
-from .parts import agent, asked, crew, task
+from .parts import agent, crew, task
 
 
 class Broken(Exception):
@@ -54,16 +53,6 @@ def test_the_event_of_a_failed_tool_holds_what_the_tool_raised(mode: Mode, cache
     assert type(failed.error) is Broken
     assert str(failed.error) == "no depth of Brest"
     assert failed.to_json()["error"] == "Broken: no depth of Brest"
-
-
-def test_a_failed_task_has_an_end_and_its_former_output(mode: Mode):
-    made = two(ScriptedLLM(["one", Broken()]))
-    with pytest.raises(Broken):
-        mode.kickoff(made)
-    assert made.tasks[0].output is not None
-    assert made.tasks[1].output is None
-    assert made.tasks[1].start_time is not None
-    assert made.tasks[1].end_time is not None
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
@@ -103,31 +92,6 @@ def test_a_cancelled_run_ends_at_once_and_can_be_resumed():
     assert len(llm.requests) == 1
 
 
-def test_a_timeout_around_a_run_works():
-    made = crew(task("only", agent(ScriptedLLM(["late"], delay=100))))
-
-    async def bounded() -> None:
-        async with asyncio.timeout(0.1):
-            await made.akickoff()
-
-    with pytest.raises(TimeoutError):
-        asyncio.run(bounded())
-
-
-def test_a_tool_that_fails_is_shown_to_the_model_and_does_not_end_the_run(mode: Mode, caplog: pytest.LogCaptureFixture):
-    @tool
-    def fragile(x: str) -> str:
-        """Break."""
-        raise Broken(f"cannot do {x}")
-
-    llm = ScriptedLLM([ToolUse("fragile", {"x": "this"}), "without it"])
-    made = crew(task("a", agent(llm, tools=[fragile])))
-    with caplog.at_level(logging.CRITICAL):
-        assert mode.kickoff(made).raw == "without it"
-    assert "Observation: `fragile` failed: Broken: cannot do this" in asked(llm)[1]
-    assert (made.tasks[0].used_tools, made.tasks[0].tools_errors) == (1, 1)
-
-
 def test_a_failing_callback_ends_the_run_and_a_resume_does_only_what_is_left(mode: Mode):
     reported: list[str] = []
     broken = [True]
@@ -163,91 +127,6 @@ def test_a_failing_guardrail_ends_the_run_and_a_resume_asks_it_again(mode: Mode)
         mode.kickoff(made, thread_id="t")
     assert mode.resume(made, "t").raw == "one"
     assert len(llm.requests) == 1
-
-
-def test_a_failing_step_callback_names_the_task(mode: Mode):
-    def callback(step: Any) -> None:
-        raise Broken("the step callback broke")
-
-    with pytest.raises(Broken) as caught:
-        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), step_callback=callback))
-    assert caught.value.__notes__[0] == "in task `a` of agent `worker`"
-
-
-def test_a_failing_condition_names_the_task(mode: Mode):
-    from crewgraph import ConditionalTask
-
-    def condition(output: TaskOutput) -> bool:
-        raise Broken("cannot judge")
-
-    worker = agent(ScriptedLLM(["one", "two"]))
-    maybe = ConditionalTask(name="maybe", description="x", expected_output="y", agent=worker, condition=condition)
-    with pytest.raises(Broken, match="cannot judge") as caught:
-        mode.kickoff(crew(task("first", worker), maybe))
-    assert "in the condition of task `maybe`" in caught.value.__notes__
-
-
-@pytest.mark.parametrize("when", ["before_kickoff_callbacks", "after_kickoff_callbacks"])
-def test_a_failing_kickoff_callback_reaches_the_caller(mode: Mode, when: str):
-    def callback(given: Any) -> None:
-        raise Broken(when)
-
-    with pytest.raises(Broken, match=when):
-        mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))), **{when: [callback]}))
-
-
-def test_a_guardrail_that_refuses_every_attempt_ends_the_run_with_its_last_reason(mode: Mode):
-    def judge(output: TaskOutput) -> tuple[bool, str]:
-        return False, f"{output.raw} is no good"
-
-    llm = ScriptedLLM(["a", "b", "c"])
-    made = crew(task("write", agent(llm), guardrail=judge, guardrail_max_retries=2))
-    with pytest.raises(GuardrailFailed) as caught:
-        mode.kickoff(made)
-    assert str(caught.value).startswith(
-        "Task failed guardrail validation after 2 retries. Last error: c is no good. In task `write`, the guardrail (`judge`)"
-    )
-    assert len(llm.requests) == 3
-    assert "a is no good" in llm.requests[1].text
-    assert "a\n" in llm.requests[1].text
-
-
-def test_a_missing_input_is_reported_before_the_model_is_asked(mode: Mode):
-    llm = ScriptedLLM(["one"])
-    with pytest.raises(
-        MissingInput, match=r"`description` of task `a` needs the input `topic`, which was not given"
-    ) as caught:
-        mode.kickoff(crew(task("a", agent(llm), description="about {topic}")), {"other": 1})
-    assert isinstance(caught.value, ValueError)
-    assert llm.requests == []
-
-
-class Reading(BaseLLM):
-    """A model that reads its answers from an iterator."""
-
-    answers: Any = iter(())
-
-    def call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
-        return next(self.answers)
-
-
-def test_a_model_whose_iterator_of_answers_ends_fails_with_its_name(mode: Mode):
-    with pytest.raises(RuntimeError, match="StopIteration was raised") as caught:
-        mode.kickoff(crew(task("a", agent(Reading(model="m")))))
-    assert "in task `a`" in caught.value.__notes__[0]
-
-
-def test_a_role_with_a_line_break_as_yaml_folds_it_is_named_on_one_line(mode: Mode):
-    writer = Agent(role="{place}\nWriter\n", goal="g", backstory="knows {topic}", llm=ScriptedLLM([]))
-    with pytest.raises(MissingInput, match="^`backstory` of agent `{place} Writer` needs the input `topic`"):
-        mode.kickoff(crew(task("a", writer)), {"place": "Kiel"})
-
-
-def test_an_input_that_no_text_can_show_is_a_value_error(mode: Mode):
-    llm = ScriptedLLM(["one"])
-    with pytest.raises(ValueError, match="the input `topic` is an object of type `object`"):
-        mode.kickoff(crew(task("a", agent(llm), description="about {topic}")), {"topic": object()})
-    assert llm.requests == []
 
 
 def test_a_failed_save_carries_the_output_and_a_resume_repeats_only_the_save(
@@ -295,19 +174,6 @@ def test_a_retry_policy_of_langgraph_does_not_repeat_what_was_done(mode: Mode):
     graph.set_node_defaults(retry_policy=RetryPolicy(initial_interval=0.01, jitter=False))
     assert mode.invoke(graph.compile(), {"inputs": {}})["a"]["raw"] == "end"
     assert (used, len(llm.requests)) == ([1], 3)
-
-
-def test_a_failure_names_the_agent_by_its_role_in_that_run(mode: Mode):
-    made = crew(task("explore", agent(ScriptedLLM([Broken("no"), "", "", ""]), role="{sea} expert")))
-    with record_events() as events, pytest.raises(Broken) as caught:
-        mode.kickoff(made, {"sea": "Baltic"})
-    assert caught.value.__notes__[0] == "in task `explore` of agent `Baltic expert`"
-    failed = next(event for event in events if isinstance(event, TaskFailedEvent))
-    assert failed.error == "task `explore` of agent `Baltic expert`: Broken: no"
-    with pytest.raises(OutputInvalid) as empty:
-        mode.kickoff(made, {"sea": "Baltic"})
-    assert str(empty.value).startswith("task `explore` of agent `Baltic expert`: the model")
-    assert not [note for note in empty.value.__notes__ if note.startswith("in task")]  # the message says it
 
 
 class Stops(BaseCallbackHandler):

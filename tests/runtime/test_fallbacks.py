@@ -1,21 +1,16 @@
 """Fallback models: which model is asked, which answered, and what is counted and recorded."""
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from modes import Mode
-from pydantic import BaseModel
-from servers.openai_api import OpenAIServer, calls, cut, error, garbage, text
+from servers.openai_api import OpenAIServer, cut, error, garbage
 
 from crewgraph import LLM, Crew, ScriptedLLM, ToolUse
-from crewgraph.errors import ModelError
 from crewgraph.events import LLMCallStartedEvent, LLMFallbackEvent
 from crewgraph.llm import prices
-from crewgraph.llm.errors import ContextLengthExceeded, MissingKey
-from crewgraph.llm.fallback import FallbackModel
-from crewgraph.llm.resolve import as_model
+from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
@@ -139,80 +134,3 @@ def test_a_run_that_failed_for_want_of_a_model_continues_with_one_to_fall_back_o
     made.agents[0].llm = [first, ScriptedLLM(["Final Answer: by another"])]
     assert mode.resume(made, "w").raw == "by another"
     assert looked == ["x"] and len(first.requests) == 3
-
-
-def test_tools_are_offered_natively_where_all_models_take_them(mode: Mode):
-    @tool
-    def add(a: int) -> str:
-        """Add one."""
-        return str(a + 1)
-
-    with OpenAIServer([error(500), calls(("add", {"a": 1})), error(500), "two"]) as server:
-        made = alone([named("gpt-4o", server), named("gpt-4o-mini", server)], tools=[add])
-        assert mode.kickoff(made).raw == "two"
-        assert all(body["tools"] for body in server.bodies)
-    text_alone = as_model([ScriptedLLM([], native_tools=True), ScriptedLLM([])])
-    assert not text_alone.native_tools
-
-
-def test_whatever_may_be_a_model_may_stand_in_for_one(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
-    model = as_model(
-        LLM("openai/a", fallbacks=["openai/b", {"model": "openai/c", "temperature": 0}, LLM("openai/d").chat_model()])
-    )
-    assert isinstance(model, FallbackModel)
-    assert [one.name for one in model.models] == ["a", "b", "c", "d"]
-    flat = as_model(["openai/a", LLM("openai/b", fallbacks=["openai/c"])])
-    assert isinstance(flat, FallbackModel) and [one.name for one in flat.models] == ["a", "b", "c"]
-    assert flat.identity == as_model("openai/a").identity
-
-
-def test_lists_that_mean_nothing_are_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
-    with pytest.raises(ModelError, match="`list` is not a language model"):
-        as_model([])
-    with pytest.raises(ValueError, match="`fallbacks` must be a list of models"):
-        LLM("openai/a", fallbacks="openai/b")
-    with pytest.raises(MissingKey, match="GROQ_API_KEY"):
-        alone(["openai/a", "groq/llama-3.1-8b"]).kickoff()
-    with pytest.raises(ModelError, match="not a language model"):
-        alone(LLM("openai/a", fallbacks=[42])).kickoff()
-
-
-def test_an_llm_that_is_called_by_hand_falls_back_too():
-    class Number(BaseModel):
-        n: int
-
-    with OpenAIServer([error(500), "hello", error(500), '{"n": 3}', error(500), "again"]) as server:
-        llm = named("first", server, fallbacks=[named("second", server)])
-        assert llm.call("hi") == "hello"
-        assert llm.call("hi", response_model=Number) == Number(n=3)
-        assert asyncio.run(llm.acall("hi")) == "again"
-    assert llm.get_token_usage_summary().successful_requests == 0
-
-
-def test_an_answer_through_langchains_own_fallbacks_counts_for_who_gave_it(mode: Mode):
-    with OpenAIServer(lambda asked: error(500) if asked.body["model"] == "gpt-4o" else text("hello")) as server:
-        chain = named("gpt-4o", server).chat_model().with_fallbacks([named("gpt-4o-mini", server).chat_model()])
-        result = mode.kickoff(alone(chain))
-    assert result.raw == "hello" and list(result.usage_by_model) == ["gpt-4o-mini"]
-
-
-def test_each_attempt_counts_as_a_request_of_the_minute(mode: Mode):
-    class Counting:
-        asked = 0
-
-        def check_or_wait(self) -> bool:
-            self.asked += 1
-            return True
-
-    controller = Counting()
-    made = alone([down(), ScriptedLLM(["done"])])
-    made.rpm_controller = controller
-    assert mode.kickoff(made).raw == "done" and controller.asked == 2
-
-
-def test_copies_of_an_agent_share_its_models():
-    first, second = ScriptedLLM(["a"]), ScriptedLLM(["b"])
-    made = alone([first, second]).copy()
-    assert made.agents[0].llm[0] is first and made.agents[0].llm[1] is second

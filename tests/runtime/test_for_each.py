@@ -5,28 +5,16 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import pytest
-from langgraph.graph import END, START, StateGraph
 from modes import Mode
-from pydantic import BaseModel, ValidationError
 from waiting import LONG
 
-from crewgraph import Crew, CrewOutput, ScriptedLLM, UsageMetrics
-from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffStartedEvent
+from crewgraph import Crew, CrewOutput, ScriptedLLM
 from crewgraph.storage.checkpoints import SqliteCheckpointer
-from crewgraph.testing import record_events
 
 from .parts import agent, by_prompt, crew, task
-
-
-class Threads(TypedDict, total=False):
-    out: list[str]
-
-
-class Numbered(BaseModel):
-    n: int
 
 
 def for_each(mode: Mode, made: Crew, inputs: Any, **options: Any) -> list[CrewOutput]:
@@ -73,20 +61,6 @@ def test_each_is_a_run_of_its_own_thread_that_can_be_resumed(mode: Mode, tmp_pat
     assert kept_nowhere[0].thread_id is None
 
 
-def test_usage_is_the_sum_over_all(mode: Mode):
-    made = echo()
-    outputs = for_each(mode, made, [{"x": "one"}, {"x": "two"}])
-    assert [output.token_usage.total_tokens for output in outputs] == [8, 8]
-    expected = UsageMetrics(total_tokens=16, prompt_tokens=12, completion_tokens=4, successful_requests=4)
-    assert made.usage_metrics == made.token_usage == made.calculate_usage_metrics() == expected
-
-
-def test_no_inputs_are_no_runs(mode: Mode):
-    made = echo()
-    assert for_each(mode, made, []) == []
-    assert made.usage_metrics == UsageMetrics()
-
-
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
@@ -102,19 +76,6 @@ def test_no_inputs_are_no_runs(mode: Mode):
 def test_what_is_no_list_of_dicts_is_refused(mode: Mode, inputs: Any, message: str):
     with pytest.raises(TypeError, match=message):
         for_each(mode, echo(), inputs)
-
-
-def test_nothing_is_run_where_one_of_the_inputs_is_no_dict(mode: Mode):
-    made = echo()
-    with pytest.raises(TypeError):
-        for_each(mode, made, [{"x": "one"}, 5])
-    assert made.tasks[0].output is None
-
-
-@pytest.mark.parametrize("wrong", [0, -1])
-def test_a_concurrency_below_one_is_refused(mode: Mode, wrong: int):
-    with pytest.raises(ValueError, match=f"`max_concurrency` is {wrong}; it is the maximum .* at least 1"):
-        for_each(mode, echo(), [{"x": "one"}], max_concurrency=wrong)
 
 
 @pytest.mark.parametrize("together", [None, 2])
@@ -138,39 +99,6 @@ def test_one_that_fails_costs_no_other_and_the_error_carries_what_is_finished(
         thread = notes.partition("`inputs[1]` failed, thread `")[2].partition("`")[0]
         made.tasks[0].agent = agent(ScriptedLLM(["mended"]))
         assert mode.resume(made, thread).raw == "mended"
-
-
-def test_an_error_that_is_not_written_in_python_carries_the_outputs_too(mode: Mode):
-    made = fails()
-
-    def picky(given: dict[str, Any]) -> dict[str, Any]:
-        Numbered.model_validate(given)
-        return {"x": given["n"]}
-
-    made.before_kickoff_callbacks.append(picky)
-    with pytest.raises(ValidationError) as raised:
-        for_each(mode, made, [{"n": 1}, {"n": "many"}])
-    error: Any = raised.value
-    outputs: list[CrewOutput | None] = error.outputs
-    assert [output and output.raw for output in outputs] == ["1", None]
-
-
-def test_callbacks_and_events_are_those_of_each_run(mode: Mode):
-    reported: list[str] = []
-
-    def before(given: dict[str, Any]) -> dict[str, Any]:
-        return {**given, "x": given["x"].upper()}
-
-    def after(output: CrewOutput) -> None:
-        reported.append(output.tasks_output[0].raw)
-
-    made = echo(before_kickoff_callbacks=[before], after_kickoff_callbacks=[after])
-    with record_events() as events:
-        for_each(mode, made, [{"x": "one"}, {"x": "two"}])
-    assert sorted(reported) == ["ONE", "TWO"]
-    assert sum(isinstance(event, CrewKickoffStartedEvent) for event in events) == 2
-    threads = {event.thread_id for event in events if isinstance(event, CrewKickoffCompletedEvent)}
-    assert len(threads) == 2
 
 
 class Crowd:
@@ -200,11 +128,6 @@ def test_so_many_runs_are_under_way_at_a_time(mode: Mode, together: int | None, 
     assert crowd.most == crowd.required
 
 
-def test_akickoff_for_each_is_the_same():
-    outputs = asyncio.run(echo().akickoff_for_each(({"x": "one"},)))
-    assert outputs[0].tasks_output[0].raw == "one"
-
-
 def test_a_cancelled_batch_ends_at_once():
     crowd = Crowd(1)
     made = crew(task("only", agent(ScriptedLLM(crowd)), description="say {x}"), checkpointer=False)
@@ -217,22 +140,3 @@ def test_a_cancelled_batch_ends_at_once():
             await batch
 
     asyncio.run(given_up())
-
-
-def test_inside_a_node_each_is_a_run_of_its_own(mode: Mode, tmp_path: Path):
-    made = echo()
-
-    def node(_: dict[str, Any]) -> dict[str, Any]:
-        return {"out": [output.thread_id for output in made.kickoff_for_each([{"x": "one"}, {"x": "two"}])]}
-
-    async def anode(_: dict[str, Any]) -> dict[str, Any]:
-        return {"out": [output.thread_id for output in await made.akickoff_for_each([{"x": "one"}, {"x": "two"}])]}
-
-    graph: Any = StateGraph(Threads)
-    graph.add_node("n", anode if mode.asynchronous else node)
-    graph.add_edge(START, "n")
-    graph.add_edge("n", END)
-    with SqliteCheckpointer(tmp_path / "outer.db") as saver:
-        app = graph.compile(checkpointer=saver)
-        result = mode.invoke(app, {}, {"configurable": {"thread_id": "outer"}})
-    assert len({*result["out"], "outer"}) == 3

@@ -4,14 +4,12 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from pydantic import BaseModel
 from waiting import wait_until_async
 
 from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.errors import DefinitionError, MissingInput, RunError, UnknownTask
-from crewgraph.flow import Flow, persist, start
+from crewgraph.errors import DefinitionError, RunError, UnknownTask
 from crewgraph.tools import tool
 
 from .parts import agent, asked, crew, task
@@ -64,15 +62,6 @@ def test_fork_continues_from_an_override_and_leaves_the_source_run_unchanged(mod
     ]
 
 
-def test_fork_continues_after_a_step(mode: Mode):
-    team = three(counting())
-    mode.kickoff(team, {"topic": "rain"})
-    steps = team.history()
-    assert raws(forked(mode, team, steps[0])) == ["answer 4", "answer 5", "answer 6"]
-    assert raws(forked(mode, team, steps[2])) == ["answer 1", "answer 2", "answer 7"]
-    assert raws(forked(mode, team, steps[3])) == ["answer 1", "answer 2", "answer 3"]
-
-
 def test_override_of_the_forked_task_replaces_its_work(mode: Mode):
     llm = counting()
     team = three(llm)
@@ -94,15 +83,6 @@ def test_other_inputs_fill_the_texts_of_repeated_tasks(mode: Mode):
     ]
     assert team.inputs == {"topic": "snow", "place": "Ulm"}
     assert team.history()[0].inputs == {"topic": "snow", "place": "Ulm"}
-
-
-def test_the_run_and_the_new_threads_name_may_be_given(mode: Mode):
-    team = three(counting())
-    mode.kickoff(team, {"topic": "rain"}, thread_id="old")
-    mode.kickoff(team, {"topic": "sun"}, thread_id="newer")
-    other = forked(mode, team, "three", thread_id="old", new_thread_id="fork")
-    assert (raws(other), other.thread_id) == (["answer 1", "answer 2", "answer 7"], "fork")
-    assert team.history("fork")[0].forked_from == "old"
 
 
 def test_what_a_fork_costs_is_what_it_did_itself(mode: Mode):
@@ -181,22 +161,6 @@ def test_asynchronous_task_completed_in_parallel_to_a_failed_one_keeps_its_outpu
     assert raws(forked(mode, team, "b")) == ["a1", "b at last", "last1"]
 
 
-def test_the_first_tasks_of_a_crew_may_be_asynchronous(mode: Mode):
-    worker = agent(by_name({}))
-    team = crew(task("a", worker, async_execution=True), task("b", worker, async_execution=True), task("last", worker))
-    mode.kickoff(team)
-    assert raws(forked(mode, team, "b")) == ["a1", "b2", "last2"]
-    assert raws(forked(mode, team, "a")) == ["a2", "b3", "last3"]
-
-
-def test_an_asynchronous_task_at_the_end_may_be_the_point(mode: Mode):
-    worker = agent(by_name({}))
-    team = crew(task("a", worker), task("b", worker, async_execution=True))
-    mode.kickoff(team)
-    assert raws(forked(mode, team, "b")) == ["a1", "b2"]
-    assert raws(forked(mode, team, "b", {"b": "given"})) == ["a1", "given"]
-
-
 def perhaps(llm: ScriptedLLM, judged: list[str], *, together: bool = False) -> Crew:
     worker = agent(llm)
 
@@ -221,15 +185,6 @@ def test_the_condition_of_a_task_behind_the_point_judges_the_other_output(mode: 
     assert judged == ["second1", "long"]
 
 
-@pytest.mark.parametrize("together", [False, True])
-def test_condition_before_the_point_is_not_evaluated_again(mode: Mode, together: bool):
-    judged: list[str] = []
-    team = perhaps(by_name({}), judged, together=together)
-    mode.kickoff(team)
-    assert raws(forked(mode, team, "last", {"second": "long"})) == ["first1", "long", "", "last2"]
-    assert judged == ["second1"]
-
-
 def test_outputs_are_texts_objects_and_fields(mode: Mode):
     worker = agent(ScriptedLLM(['{"name": "Ulm", "people": 7}', "b", "c", *"defgh"]))
     team = crew(task("town", worker, output_pydantic=Town), task("last", worker))
@@ -245,16 +200,6 @@ def test_outputs_are_texts_objects_and_fields(mode: Mode):
     assert [output.pydantic for output in outputs] == [Town(name="Bonn", people=8)] * 5
     assert [output.agent for output in outputs] == ["worker", "worker", "a person", "worker", "x"]
     assert [output.name for output in outputs[:4]] == ["town"] * 4
-
-
-def test_json_is_given_as_its_fields(mode: Mode):
-    worker = agent(ScriptedLLM(['{"name": "Ulm", "people": 7}', "b", "c"]))
-    team = crew(task("town", worker, output_json=Town), task("last", worker))
-    mode.kickoff(team)
-    assert forked(mode, team, "last", {"town": {"name": "Bonn", "people": 8}}).tasks_output[0].json_dict == {
-        "name": "Bonn",
-        "people": 8,
-    }
 
 
 def test_a_task_that_was_never_done_may_be_given(mode: Mode):
@@ -273,34 +218,6 @@ def test_fork_runs_the_changed_later_tasks_of_the_crew(mode: Mode):
     worker = team.agents[0]
     changed = Crew(agents=[worker], tasks=[*team.tasks[:2], task("four", worker), task("five", worker)], name="ours")
     assert raws(forked(mode, changed, "four")) == ["answer 1", "answer 2", "answer 4", "answer 5"]
-
-
-def test_a_task_that_is_to_give_another_structure_now_is_done_again(mode: Mode):
-    class Place(BaseModel):
-        river: str
-
-    worker = agent(ScriptedLLM(['{"name": "Ulm", "people": 7}', '{"river": "Danube"}', "b"]))
-    team = crew(task("town", worker, output_pydantic=Town))
-    mode.kickoff(team)
-    team.tasks[0].output_pydantic = Place
-    assert forked(mode, team, "town").tasks_output[0].pydantic == Place(river="Danube")
-    assert forked(mode, team, "town", {"town": {"river": "Rhine"}}).tasks_output[0].pydantic == Place(river="Rhine")
-
-
-def test_forks_of_forks(mode: Mode):
-    team = three(counting())
-    mode.kickoff(team, {"topic": "rain"})
-    results = [forked(mode, team, "three", {"two": f"two, {number}"}) for number in range(3)]
-    assert raws(results[-1]) == ["answer 1", "two, 2", "answer 6"]
-    assert team.history()[0].forked_from == results[1].thread_id
-
-
-def test_fork_is_stored_in_the_given_checkpointer(mode: Mode):
-    team, saver = three(counting()), InMemorySaver()
-    mode.kickoff(team, {"topic": "rain"}, checkpointer=saver)
-    other = forked(mode, team, "two", checkpointer=saver)
-    assert raws(other) == ["answer 1", "answer 4", "answer 5"]
-    assert len(team.runs(checkpointer=saver)) == 2 and team.runs() == []
 
 
 IN_POSTGRES = {"b": "a1 b2 shorten2 last2", "shorten": "a1 b1 shorten2 last2", "last": "a1 b1 shorten1 last2"}
@@ -329,34 +246,6 @@ def test_forks_in_postgres(postgres: "Postgres", point: str):
     assert list(steps[-1].outputs) == ["a", "b", "shorten", "last"] and steps[0].forked_from is not None
 
 
-@pytest.mark.parametrize("point", list(IN_POSTGRES))
-def test_forks_in_postgres_on_an_event_loop(postgres: "Postgres", point: str):
-    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-
-    team = in_postgres(f"async {point}")
-
-    async def ran() -> list[str]:
-        async with AsyncPostgresSaver.from_conn_string(postgres.dsn) as saver:
-            await team.akickoff(checkpointer=saver)
-            return raws(await team.afork(point, checkpointer=saver))
-
-    assert asyncio.run(ran()) == IN_POSTGRES[point].split()
-
-
-def test_a_saver_for_sync_runs_alone_is_named(postgres: "Postgres"):
-    from langgraph.checkpoint.postgres import PostgresSaver
-
-    team = in_postgres("named")
-    with PostgresSaver.from_conn_string(postgres.dsn) as saver:
-        team.kickoff(checkpointer=saver, thread_id="named")
-        for started in (
-            team.afork("b", thread_id="named", checkpointer=saver),
-            team.ahistory("named", checkpointer=saver),
-        ):
-            with pytest.raises(RunError, match=r"`PostgresSaver` supports sync runs only"):
-                asyncio.run(started)
-
-
 def test_failed_fork_can_be_resumed(mode: Mode):
     team = three(ScriptedLLM(["a", "b", "c", "d", ConnectionError("down"), "e"]))
     mode.kickoff(team, {"topic": "rain"})
@@ -364,33 +253,6 @@ def test_failed_fork_can_be_resumed(mode: Mode):
         forked(mode, team, "two", {"one": "other"}, new_thread_id="fork")
     assert [(run.thread_id, run.status, run.last) for run in team.runs(limit=1)] == [("fork", "failed", "two")]
     assert raws(mode.resume(team, "fork")) == ["other", "d", "e"]
-
-
-def test_fork_failing_in_its_first_task_lists_the_copied_outputs(mode: Mode):
-    team = three(ScriptedLLM(["a", "b", "c", ConnectionError("down"), "d"]))
-    mode.kickoff(team, {"topic": "rain"})
-    with pytest.raises(ConnectionError):
-        forked(mode, team, "three", new_thread_id="fork")
-    assert [(run.thread_id, run.status, run.last) for run in team.runs(limit=1)] == [("fork", "failed", "two")]
-    assert raws(mode.resume(team, "fork")) == ["a", "b", "d"]
-
-
-def test_fork_inside_a_flow_resumes(mode: Mode):
-    llm = ScriptedLLM(["a", "b", "c", "d", ConnectionError("down"), "e"])
-    team = three(llm)
-
-    @persist
-    class Week(Flow[dict[str, Any]]):
-        @start()
-        async def monday(self):
-            await team.akickoff({"topic": "rain"}, granularity=mode.granularity)
-            return raws(await team.afork("two", {"one": "other"}))
-
-    week = Week()
-    with pytest.raises(ConnectionError):
-        mode.run(week.kickoff, week.akickoff)
-    assert mode.run(lambda: Week().resume(week.flow_id), lambda: Week().aresume(week.flow_id)) == ["other", "d", "e"]
-    assert len(llm.requests) == 6
 
 
 def refused(mode: Mode, team: Crew, *args: Any, kind: type[Exception] = RunError, **options: Any) -> str:
@@ -452,24 +314,3 @@ def test_run_with_other_tasks_is_refused(mode: Mode):
     changed = crew(task("zero", worker), *team.tasks, name="ours")
     assert "has no output of `zero`" in refused(mode, changed, "three")
     assert "the crew's tasks are now `zero`, `one`, `two`, `three`" in refused(mode, changed, step)
-
-
-def test_missing_input_is_reported_before_any_task_runs(mode: Mode):
-    llm = counting()
-    worker = agent(llm)
-    team = crew(task("one", worker), task("two", worker, description="do {this}"))
-    mode.kickoff(crew(*team.tasks[:1], name="ours"))
-    changed = Crew(agents=[worker], tasks=team.tasks, name="ours")
-    assert "this" in refused(mode, changed, "two", inputs={"other": 1}, kind=MissingInput)
-    assert len(llm.requests) == 1 and len(changed.runs()) == 1
-
-
-def test_many_forks_at_once(mode: Mode):
-    team = parallel_tasks(by_name({}))
-    mode.kickoff(team, thread_id="t")
-
-    async def all_of_them() -> list[CrewOutput]:
-        return await asyncio.gather(*(team.afork("last", {"c": f"c, {n}"}, thread_id="t") for n in range(8)))
-
-    results = asyncio.run(all_of_them())
-    assert sorted(raws(result)[3] for result in results) == [f"c, {n}" for n in range(8)]

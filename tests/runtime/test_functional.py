@@ -1,14 +1,12 @@
 """Crews in programs of LangGraph's functional API, and in what a node calls with `@task`."""
 
-import asyncio
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
 from langgraph.func import task as step
-from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from modes import Mode
 
@@ -17,10 +15,6 @@ from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
-
-
-class State(TypedDict, total=False):
-    text: str
 
 
 def failing_once() -> tuple[Crew, Agent, Agent]:
@@ -84,27 +78,6 @@ def test_a_crew_in_a_task_continues_where_it_failed(
     assert requests(clerk, writer) == [1, 2]
 
 
-def test_a_crew_in_a_task_of_a_node_continues_where_it_failed():
-    team, clerk, writer = failing_once()
-
-    @step
-    def work(topic: str) -> str:
-        return team.kickoff({"topic": topic}).raw
-
-    def node(state: State) -> State:
-        return {"text": work("tides").result()}
-
-    builder = StateGraph(State)
-    builder.add_node("node", node)
-    builder.add_edge(START, "node")
-    graph: Any = builder.compile(checkpointer=InMemorySaver())
-    config = {"configurable": {"thread_id": "1"}}
-    with pytest.raises(ConnectionError):
-        graph.invoke({"text": ""}, config)
-    assert graph.invoke(None, config)["text"] == "text"
-    assert requests(clerk, writer) == [1, 2]
-
-
 def test_parallel_tasks_keep_their_crews_apart():
     def answer(messages: Any) -> str:
         return f"about {str(messages[-1]['content']).partition('!')[2][:1]}"
@@ -137,23 +110,3 @@ def test_a_question_of_a_crew_in_a_task_interrupts_the_program(mode: Mode):
     assert question.value == "How deep?"
     assert mode.invoke(runs, Command(resume={question.id: "12 m"}), config) == "deep!"
     assert "12 m" in llm.requests[1].text
-
-
-def test_a_compiled_crew_in_a_task_continues_where_it_failed():
-    team, clerk, writer = failing_once()
-    graph = team.compile()
-
-    @step
-    async def work(topic: str) -> str:
-        return (await graph.ainvoke({"inputs": {}}))["output"]
-
-    @entrypoint(checkpointer=InMemorySaver())
-    async def whole(topic: str) -> str:
-        return await work(topic)
-
-    runs = cast("Any", whole)
-    config = {"configurable": {"thread_id": "1"}}
-    with pytest.raises(ConnectionError):
-        asyncio.run(runs.ainvoke("tides", config))
-    assert asyncio.run(runs.ainvoke(None, config)) == "text"
-    assert requests(clerk, writer) == [1, 2]

@@ -3,21 +3,17 @@
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from pydantic import BaseModel, ValidationError
-from typing_extensions import TypedDict
 
-from crewgraph import Agent, BaseAgent, ConditionalTask, Crew, Process, ScriptedLLM, Task, ToolUse
+from crewgraph import BaseAgent, Crew, Process, ScriptedLLM, Task, ToolUse
 from crewgraph.compiler import preflight
-from crewgraph.errors import CompileError, ModelError
+from crewgraph.errors import CompileError
 from crewgraph.tools import tool
 
 from .parts import agent, asked
 
 DELEGATE = "Delegate work to coworker"
-NAMED = "delegate_work_to_coworker"
 
 
 def handed(work: str, coworker: str) -> ToolUse:
@@ -45,61 +41,11 @@ def test_a_manager_works_on_each_task_in_turn(mode: Mode):
     assert "dug" in manager.requests[2].text  # the context of the second task
 
 
-def test_a_manager_who_never_hands_anything_over_still_answers(mode: Mode):
-    crew = led(ScriptedLLM(["my own answer"]), todo("one"), team=[agent(ScriptedLLM([]), "Idle")])
-    assert mode.kickoff(crew).raw == "my own answer"
-
-
-def test_a_manager_may_be_without_a_team(mode: Mode):
-    manager = ScriptedLLM(["alone"])
-    assert mode.kickoff(led(manager, todo("one"), team=[])).raw == "alone"
-    assert NAMED not in manager.requests[0].text
-
-
-def test_the_manager_shows_in_the_crew(mode: Mode):
-    crew = led(ScriptedLLM(["x"]), todo("one"), team=[agent(ScriptedLLM([]), "A")], verbose=True)
-    mode.kickoff(crew)
-    assert type(crew.manager_agent) is Agent  # a program may use it like one of its own
-    assert (crew.manager_agent.role, crew.manager_agent.verbose, crew.manager_agent.allow_delegation) == (
-        "Crew Manager",
-        True,
-        True,
-    )
-    assert crew.copy().manager_agent is None
-    first = crew.manager_agent
-    crew.manager_llm = ScriptedLLM(["y"])
-    assert mode.kickoff(crew).raw == "y" and crew.manager_agent is not first
-
-
 def test_the_agent_of_a_task_narrows_who_gets_it(mode: Mode):
     manager = ScriptedLLM([handed("x", "Digger"), handed("x", "Builder"), "done"])
     digger, builder = agent(ScriptedLLM([]), "Digger"), agent(ScriptedLLM(["built"]), "Builder")
     assert mode.kickoff(led(manager, todo("one", agent=builder), team=[digger, builder])).raw == "done"
     assert "- Builder" in asked(manager)[1] and "- Digger" not in asked(manager)[1]
-
-
-def test_tools_of_a_task_are_the_managers(mode: Mode):
-    @tool
-    def look(what: str) -> str:
-        """Look at something."""
-        return f"saw {what}"
-
-    manager = ScriptedLLM([ToolUse("look", {"what": "sky"}), "blue"])
-    assert mode.kickoff(led(manager, todo("one", tools=[look]), team=[agent(ScriptedLLM([]), "A")])).raw == "blue"
-    assert "saw sky" in asked(manager)[1] and NAMED in manager.requests[0].text
-
-
-def test_a_manager_is_offered_the_tools_of_the_agent_whom_a_task_is_meant_for(mode: Mode):
-    @tool
-    def dig(place: str) -> str:
-        """Dig a hole."""
-        return f"a hole in {place}"
-
-    manager = ScriptedLLM([ToolUse("dig", {"place": "Brest"}), "dug"])
-    digger = agent(ScriptedLLM([]), "Digger", tools=[dig])
-    assert mode.kickoff(led(manager, todo("one", agent=digger), team=[digger])).raw == "dug"
-    assert "a hole in Brest" in asked(manager)[1]
-    assert NAMED in manager.requests[0].text
 
 
 def test_a_custom_manager(mode: Mode):
@@ -140,25 +86,6 @@ def test_a_manager_with_tools_is_refused(mode: Mode):
         mode.kickoff(crew)
 
 
-def test_a_manager_who_is_listed_is_refused():
-    boss = agent(ScriptedLLM([]), "Boss")
-    with pytest.raises(ValidationError, match="its manager is also one of its agents"):
-        Crew(agents=[boss], tasks=[todo("one")], process=Process.hierarchical, manager_agent=boss)
-
-
-def test_a_hierarchy_without_a_manager_is_refused():
-    with pytest.raises(ValidationError, match="hierarchical, but it has no manager"):
-        Crew(agents=[agent(ScriptedLLM([]))], tasks=[todo("one")], process=Process.hierarchical)
-
-
-def test_a_coworker_without_a_model_is_told_before_anything_is_paid_for(mode: Mode):
-    manager = ScriptedLLM(["x"])
-    worker = Agent(role="Worker", goal="g", backstory="b")
-    with pytest.raises(ModelError, match="model"):
-        mode.kickoff(led(manager, todo("one"), team=[worker]))
-    assert manager.requests == []
-
-
 class Report(BaseModel):
     title: str
 
@@ -175,76 +102,6 @@ def test_what_managers_give_is_structured_and_judged(mode: Mode):
         team=[agent(ScriptedLLM(["ok"]), "Worker")],
     )
     assert mode.kickoff(crew).pydantic == Report(title="good")
-
-
-def test_async_and_conditional_tasks_are_led_as_well(mode: Mode):
-    def answer(messages: list[dict[str, Any]]) -> str:
-        return "done: " + str(messages[-1]["content"]).partition("do ")[2][:3]
-
-    crew = led(
-        ScriptedLLM(answer),
-        todo("one", async_execution=True),
-        todo("two", async_execution=True),
-        ConditionalTask(
-            name="six", description="do six", expected_output="e", condition=lambda output: "two" not in output.raw
-        ),
-        todo("ten"),
-        team=[agent(ScriptedLLM([]), "Worker")],
-    )
-    assert [output.raw for output in mode.kickoff(crew).tasks_output] == ["done: one", "done: two", "", "done: ten"]
-
-
-def test_placeholders_are_filled_for_everybody(mode: Mode):
-    manager, worker = ScriptedLLM([handed("x", "rain expert"), "done"]), ScriptedLLM(["known"])
-    crew = led(
-        manager, todo("one {topic}"), team=[agent(worker, "{topic} expert", goal="know {topic}")], name="weather"
-    )
-    assert mode.kickoff(crew, {"topic": "rain"}).raw == "done"
-    assert "know rain" in worker.requests[0].text and "do one rain" in manager.requests[0].text
-
-
-def test_each_of_many_inputs_has_a_run_of_its_own(mode: Mode):
-    def lead(messages: list[dict[str, Any]]) -> Any:
-        last = str(messages[-1]["content"])
-        return f"led {last[-3:]}" if "worked on" in last else handed(last.partition("do ")[2][:3], "Worker")
-
-    def work(messages: list[dict[str, Any]]) -> str:
-        return "worked on " + str(messages[-1]["content"]).partition("Your task:\n")[2][:3]
-
-    crew = led(
-        ScriptedLLM(lead),
-        Task(description="do {what}", expected_output="e"),
-        team=[agent(ScriptedLLM(work), "Worker")],
-    )
-    results = mode.run(crew.kickoff_for_each, crew.akickoff_for_each, [{"what": "one"}, {"what": "two"}])
-    assert [result.raw for result in results] == ["led one", "led two"]
-
-
-class Outer(TypedDict, total=False):
-    inputs: dict[str, Any]
-    one: dict[str, Any]
-
-
-def test_a_hierarchy_is_a_node_like_any_other(mode: Mode):
-    manager = ScriptedLLM([handed("x", "Worker"), "led"])
-    inner = mode.compile(led(manager, todo("one"), team=[agent(ScriptedLLM(["worked"]), "Worker")]))
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(Outer)
-    graph.add_node("crew", inner)
-    graph.add_edge(START, "crew")
-    graph.add_edge("crew", END)
-    compiled = graph.compile(checkpointer=InMemorySaver())
-    assert mode.invoke(compiled, {"inputs": {}}, {"configurable": {"thread_id": "t"}})["one"]["raw"] == "led"
-    assert list(inner.get_graph().nodes) == ["__start__", "one", "__end__"]
-
-
-def test_a_team_that_changes_is_asked_as_it_is_now(mode: Mode):
-    manager = ScriptedLLM([handed("x", "Two"), "first", handed("x", "Two"), "second"])
-    two = agent(ScriptedLLM(["here"]), "Two")
-    crew = led(manager, todo("one"), team=[agent(ScriptedLLM([]), "One")])
-    assert mode.kickoff(crew).raw == "first"
-    crew.agents.append(two)
-    assert mode.kickoff(crew).raw == "second"
-    assert "- One" in asked(manager)[1] and "here" in asked(manager)[3]
 
 
 def test_a_sequential_crew_says_that_it_has_no_use_for_a_manager():

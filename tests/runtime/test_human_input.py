@@ -20,7 +20,7 @@ from modes import Mode
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer
 
-from crewgraph import Agent, ConditionalTask, Crew, Finished, PendingCrew, ScriptedLLM, Task, ToolUse
+from crewgraph import Crew, PendingCrew, ScriptedLLM, ToolUse
 from crewgraph.errors import RunError
 from crewgraph.events import (
     AgentExecutionCompletedEvent,
@@ -119,17 +119,6 @@ def test_without_an_answer_a_run_keeps_waiting_and_is_listed_until_it_is_done(mo
     assert len(llm.requests) == 1
 
 
-def test_what_is_done_so_far_is_in_the_pending_run(mode: Mode):
-    llm = ScriptedLLM(["facts", "draft", "end"])
-    worker = agent(llm)
-    made = crew(task("find", worker), task("write", worker, human_input=True), task("post", worker))
-    waits = pending(mode.kickoff(made, thread_id="t"))
-    assert [output.raw for output in waits.tasks_output] == ["facts"]
-    assert waits.token_usage.successful_requests == 1
-    assert [one.raw for one in mode.run(made.pending, made.apending)[0].tasks_output] == ["facts"]
-    assert [output.raw for output in mode.resume(made, "t", answer="").tasks_output] == ["facts", "draft", "end"]
-
-
 def by_task(messages: Sequence[dict[str, Any]]) -> str:
     text = " ".join(str(message["content"]) for message in messages)
     name = "a" if "do a" in text else "b"
@@ -163,32 +152,6 @@ def test_some_of_several_questions_may_be_answered(mode: Mode):
     assert left.questions == (a,)
     assert [one.questions for one in made.pending()] == [(a,)]
     assert mode.resume(made, "t", answer="").raw == "end"
-
-
-def test_a_conditional_task_asks_only_where_it_is_done(mode: Mode):
-    def made(word: str) -> Crew:
-        more = {"description": "d", "expected_output": "e", "human_input": True, "name": "maybe"}
-        first = agent(ScriptedLLM([word]))
-        second = ConditionalTask(condition=lambda output: output.raw == "go", agent=agent(ScriptedLLM(["x"])), **more)
-        return crew(task("a", first), second)
-
-    assert mode.kickoff(made("stop")).raw == "stop"
-    asked = made("go")
-    mode.kickoff(asked, thread_id="t")
-    assert mode.resume(asked, "t", answer="").raw == "x"
-
-
-def test_a_kickoff_for_each_gives_the_runs_that_wait_in_its_list(mode: Mode):
-    made = crew(task("draft", agent(ScriptedLLM(["x"], repeat_last=True)), human_input=True))
-    both = mode.run(made.kickoff_for_each, made.akickoff_for_each, [{"n": 1}, {"n": 2}])
-    assert [type(one) for one in both] == [PendingCrew, PendingCrew]
-    assert [mode.resume(made, one.thread_id, answer="").raw for one in both] == ["x", "x"]
-
-
-def test_a_stream_ends_with_what_the_run_waits_for(mode: Mode):
-    made, _ = judged("first")
-    *_, last = mode.stream_items(made, thread_id="t")
-    assert isinstance(last, Finished) and pending(last.output).questions[0].answer == "first"
 
 
 def test_the_answer_is_asked_for_and_told_once(mode: Mode):
@@ -339,24 +302,6 @@ def test_in_somebodys_graph_the_question_is_that_graphs(mode: Mode, durability: 
     assert len(llm.requests) == 2
 
 
-def test_a_task_on_its_own_in_a_node_asks_the_graph_around_it(mode: Mode):
-    one = task("a", agent(ScriptedLLM(["first", "second"])), human_input=True)
-
-    def node(_: Outer) -> Outer:
-        return {"answer": one.execute_sync().raw}
-
-    async def anode(_: Outer) -> Outer:
-        return {"answer": (await one.aexecute_sync()).raw}
-
-    graph: Any = StateGraph(Outer)
-    graph.add_node("a", anode if mode.asynchronous else node)
-    graph.add_edge(START, "a")
-    compiled = graph.compile(checkpointer=InMemorySaver())
-    asked = mode.invoke(compiled, {"inputs": {}}, AT)["__interrupt__"][0]
-    asked = mode.invoke(compiled, Command(resume={asked.id: "more"}), AT)["__interrupt__"][0]
-    assert mode.invoke(compiled, Command(resume={asked.id: ""}), AT)["answer"] == "second"
-
-
 def test_in_a_method_of_a_flow_the_flow_asks(mode: Mode):
     made, llm = judged("first", "second")
 
@@ -391,35 +336,6 @@ def test_in_a_method_of_a_flow_that_is_not_kept_nobody_can_answer(mode: Mode):
     flow = Desk()
     with pytest.raises(RunError, match="(?s)method `write` asks .*`@persist`"):
         mode.run(flow.kickoff, flow.akickoff)
-
-
-def test_an_agent_that_works_in_its_own_way_is_judged_too(mode: Mode):
-    said: list[str] = []
-
-    class Own(Agent):
-        def execute_task(self, task: Any, context: str | None = None, tools: Any = None) -> str:
-            said.append(context or "")
-            return f"try {len(said)}"
-
-    worker = Own(role="own", goal="g", backstory="b", llm=ScriptedLLM([]))
-    made = crew(Task(name="a", description="d", expected_output="e", agent=worker, human_input=True))
-    assert pending(mode.kickoff(made, thread_id="t")).questions[0].answer == "try 1"
-    assert pending(mode.resume(made, "t", answer="longer")).questions[0].answer == "try 2"
-    assert "longer" in said[1] and "try 1" in said[1]
-    assert mode.resume(made, "t", answer="").raw == "try 2"
-    assert len(said) == 2
-
-
-def test_an_agent_that_calls_our_way_is_judged_once(mode: Mode):
-    class Own(Agent):
-        def execute_task(self, task: Any, context: str | None = None, tools: Any = None) -> str:
-            return super().execute_task(task, context, tools).upper()
-
-    worker = Own(role="own", goal="g", backstory="b", llm=ScriptedLLM(["first", "second"]))
-    made = crew(Task(name="a", description="d", expected_output="e", agent=worker, human_input=True))
-    assert pending(mode.kickoff(made, thread_id="t")).questions[0].answer == "first"
-    assert pending(mode.resume(made, "t", answer="longer")).questions[0].answer == "second"
-    assert mode.resume(made, "t", answer="").raw == "SECOND"
 
 
 def test_what_a_model_wrote_cannot_play_tricks_on_the_terminal():
@@ -546,19 +462,6 @@ def test_somebody_at_a_terminal_is_asked_there(end: str, retained: str):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_a_task_without_a_name_asks_with_the_beginning_of_its_description():
-    program = """
-writer = Agent(role="writer", goal="g", backstory="b", llm=ScriptedLLM(["done"]))
-task = Task(
-    description="Draft a report about {topic}, with its sources and with\\npictures",
-    expected_output="e", agent=writer, human_input=True,
-)
-Crew(agents=[writer], tasks=[task]).kickoff({"topic": "rain"})
-"""
-    assert "[Draft a report about rain, with its sources and with …] The result so far:" in at_terminal(program, b"\n")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_parallel_tasks_ask_at_a_terminal_one_after_the_other():
     program = """
 from collections import Counter
@@ -576,32 +479,6 @@ print([one.raw for one in Crew(agents=[worker], tasks=tasks).kickoff().tasks_out
     assert at_terminal(program, b"more\n\n\n").endswith("['aa', 'b']\n")
 
 
-def test_where_input_was_replaced_it_is_asked(mode: Mode, monkeypatch: pytest.MonkeyPatch):
-    said = iter(["shorter, please", ""])
-    shown: list[str] = []
-
-    def typed(prompt: str = "") -> str:
-        shown.append(prompt)
-        return next(said)
-
-    monkeypatch.setattr("builtins.input", typed)
-    llm = ScriptedLLM(["a long one", "short"])
-    assert mode.kickoff(crew(task("a", agent(llm), human_input=True)), checkpointer=False).raw == "short"
-    assert "a long one" in shown[0] and "short" in shown[1] and "shorter, please" in llm.requests[1].text
-
-
-def test_a_kernel_without_a_keyboard_is_nobody(mode: Mode, monkeypatch: pytest.MonkeyPatch):
-    class Kernel:
-        _allow_stdin = False
-
-        def raw_input(self, prompt: str = "") -> str:
-            raise AssertionError(prompt)
-
-    monkeypatch.setattr("builtins.input", Kernel().raw_input)
-    waiting = mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"])), human_input=True)))
-    assert isinstance(waiting, PendingCrew)
-
-
 def test_a_stdin_that_can_only_be_read_is_nobody(mode: Mode, monkeypatch: pytest.MonkeyPatch):
     class Lines:
         def readline(self) -> str:
@@ -610,24 +487,3 @@ def test_a_stdin_that_can_only_be_read_is_nobody(mode: Mode, monkeypatch: pytest
     monkeypatch.setattr("sys.stdin", Lines())
     made, _ = judged("first")
     assert pending(mode.kickoff(made)).questions
-
-
-def test_who_answers_at_a_terminal_is_not_told_twice_what_came_before(mode: Mode, monkeypatch: pytest.MonkeyPatch):
-    @tool
-    def look(what: str) -> str:
-        """Look at something."""
-        return "seen"
-
-    said = iter(["shorter", "shorter still", ""])
-    monkeypatch.setattr("builtins.input", lambda prompt="": next(said))
-    helper = agent(ScriptedLLM(["helped"]), "Helper")
-    asks = ToolUse("Ask question to coworker", {"question": "q", "context": "c", "coworker": "Helper"})
-    lead = agent(ScriptedLLM([ToolUse("look", {"what": "sky"}), asks, "long", "short", "tiny"]), tools=[look])
-    lead.allow_delegation = True
-    made = Crew(agents=[lead, helper], tasks=[task("a", lead, human_input=True)])
-    with record_events() as events:
-        assert mode.kickoff(made).raw == "tiny"
-    reported = [event.type for event in events]
-    assert reported.count("task_started") == reported.count("task_completed") == 1
-    assert (reported.count("agent_execution_started"), reported.count("tool_usage_started")) == (2, 2)
-    assert (reported.count("tool_usage_finished"), reported.count("human_input_requested")) == (2, 3)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langchain_core.tools import InjectedToolCallId
 from langchain_core.tools import tool as langchain_tool
 from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
@@ -30,22 +30,6 @@ def whole(word: str, state: Annotated[dict[str, Any], InjectedState]) -> str:
     """Look at the state."""
     SEEN.append(state)
     return f"{word} {len(state['messages'])}"
-
-
-@langchain_tool
-def part(
-    topic: Annotated[str, InjectedState("topic")], messages: Annotated[list[BaseMessage], InjectedState("messages")]
-):
-    """Look at parts of the state."""
-    SEEN.append((topic, messages))
-    return topic
-
-
-@langchain_tool
-async def later(word: str, runtime: ToolRuntime[Any, Any]) -> str:
-    """Look at the runtime, on the event loop."""
-    SEEN.append(runtime)
-    return word
 
 
 @langchain_tool
@@ -79,11 +63,6 @@ def test_a_tool_reads_the_conversation_and_the_inputs(mode: Mode, native: bool):
     assert "Read about the sea" in state["messages"][-1].content
 
 
-def test_a_tool_reads_parts_of_the_state(mode: Mode):
-    mode.kickoff(crew_with(part, {}), {"topic": "the sea"})
-    assert [(topic, len(messages)) for topic, messages in SEEN] == [("the sea", 2)]
-
-
 def test_injected_parameters_are_not_shown_to_the_model():
     made = crew_with(now, {"word": "tide"})
     made.kickoff({"topic": "x"})
@@ -105,11 +84,6 @@ def test_a_tool_gets_context_store_and_writer_of_the_graph_around_it(mode: Mode)
     assert {"word": "tide"} in streamed
     assert not [name for name in runtime.config["configurable"] if "crewgraph" in name]
     assert isinstance(runtime.state["messages"], list) and not isinstance(runtime.state["messages"][0], AIMessage)
-
-
-def test_an_async_tool_gets_the_runtime(mode: Mode):
-    mode.kickoff(crew_with(later, {"word": "tide"}), {"topic": "x"})
-    assert SEEN[0].state["topic"] == "x"
 
 
 def test_a_tool_gets_the_store_of_the_graph(mode: Mode):

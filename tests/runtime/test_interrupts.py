@@ -108,65 +108,10 @@ def test_questions_of_parallel_calls_are_answered_one_after_the_other_each_with_
     assert len(llm.requests) == 2
 
 
-def test_a_question_in_a_callback_stops_the_run_too_and_the_task_is_not_done_again(mode: Mode):
-    said: list[Any] = []
-    llm = ScriptedLLM(["done"])
-
-    def approve(output: Any) -> None:
-        said.append(interrupt(f"is {output.raw!r} good?"))
-
-    graph = mode.compile(crew(task("a", agent(llm), callback=approve)), checkpointer=InMemorySaver())
-    stopped = mode.invoke(graph, {"inputs": {}}, AT)
-    assert [one.value for one in stopped["__interrupt__"]] == ["is 'done' good?"]
-    assert mode.invoke(graph, Command(resume="yes"), AT)["a"]["raw"] == "done"
-    assert (said, len(llm.requests)) == (["yes"], 1)
-
-
-def test_a_question_in_a_guardrail_is_answered_as_well(mode: Mode):
-    llm = ScriptedLLM(["first try", "second try"])
-
-    def judge(output: Any) -> tuple[bool, str]:
-        return (interrupt(output.raw) == "good", "no good")
-
-    graph = mode.compile(crew(task("a", agent(llm), guardrail=judge)), checkpointer=InMemorySaver())
-    assert mode.invoke(graph, {"inputs": {}}, AT)["__interrupt__"][0].value == "first try"
-    assert mode.invoke(graph, Command(resume="bad"), AT)["__interrupt__"][0].value == "second try"
-    assert mode.invoke(graph, Command(resume="good"), AT)["a"]["raw"] == "no good"
-    assert len(llm.requests) == 2
-
-
-def test_a_question_is_no_failure_to_whoever_listens(mode: Mode):
-    made, _ = asking(ToolUse("ask", {"question": "May I?"}), "done")
-    graph = mode.compile(made, checkpointer=InMemorySaver())
-    with record_events() as events:
-        mode.invoke(graph, {"inputs": {}}, AT)
-    assert [event.type for event in events if "fail" in event.type or "error" in event.type] == []
-
-
 def test_a_question_where_nothing_is_kept_is_refused_with_the_reason(mode: Mode):
     made, _ = asking(ToolUse("ask", {"question": "May I?"}), "done")
     with pytest.raises(RunError, match=r"crew `crew` asks a person: May I\?\. .* leave `checkpointer=False` out"):
         mode.kickoff(made, checkpointer=False)
-
-
-def test_the_steps_of_a_run_can_be_stopped_at_by_name(mode: Mode):
-    made, llm = asking("done")
-    graph = mode.compile(made, checkpointer=InMemorySaver())
-    assert mode.invoke(graph, {"inputs": {}}, AT, interrupt_before=["asks"])["before"]["raw"] == "ready"
-    assert llm.requests == []
-    assert mode.invoke(graph, None, AT)["asks"]["raw"] == "done"
-
-
-def test_a_graph_may_stop_at_all_nodes_or_at_a_single_one(mode: Mode):
-    for stops, reached in (("*", ["before", "asks"]), ("asks", ["asks"])):
-        at: Any = {"configurable": {"thread_id": stops}}
-        graph = asking("done")[0].compile(checkpointer=InMemorySaver(), interrupt_before=stops)
-        found: list[str] = []
-        given: Any = {"inputs": {}}
-        while not found or mode.state(graph, at).next:
-            mode.invoke(graph, given, at)
-            given, found = None, [*found, *mode.state(graph, at).next]
-        assert found == reached
 
 
 @pytest.mark.parametrize("command", [Command(resume="yes"), Command(goto="asks"), Command(update={"inputs": None})])

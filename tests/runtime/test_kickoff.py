@@ -1,7 +1,6 @@
 """`kickoff`, `resume` and `compile` of a crew, called from scripts, threads and running event loops."""
 
 import asyncio
-import threading
 from typing import Any
 
 import pytest
@@ -30,32 +29,11 @@ def test_a_kickoff_gives_the_last_tasks_text_and_all_outputs_in_order(mode: Mode
     assert str(result) == "report"
 
 
-def test_kickoff_async_is_akickoff_under_crewais_name():
-    result = asyncio.run(two_tasks(ScriptedLLM(["facts", "report"])).kickoff_async(inputs={"topic": "rain"}))
-    assert result.raw == "report"
-
-
-def test_a_later_task_is_given_the_earlier_ones_text(mode: Mode):
-    llm = ScriptedLLM(["only the model knows this", "report"])
-    mode.kickoff(two_tasks(llm), {"topic": "rain"})
-    assert "only the model knows this" in llm.requests[1].text
-    assert "look at rain" in llm.requests[0].text
-
-
 def test_the_compiled_graph_gives_each_tasks_output_under_its_name(mode: Mode):
     graph = mode.compile(two_tasks(ScriptedLLM(["facts", "report"])))
     state = mode.invoke(graph, {"inputs": {"topic": "rain"}})
     assert state.pop("output") == "report"
     assert {name: output["raw"] for name, output in state.items()} == {"research_task": "facts", "report": "report"}
-
-
-def test_the_compiled_graph_streams_the_tasks_as_they_end(mode: Mode):
-    graph = mode.compile(two_tasks(ScriptedLLM(["facts", "report"])))
-    updates = mode.stream(graph, {"inputs": {"topic": "rain"}}, stream_mode="updates")
-    assert [(name, output[name]["raw"]) for update in updates for name, output in update.items()] == [
-        ("research_task", "facts"),
-        ("report", "report"),
-    ]
 
 
 def test_the_compiled_graph_streams_the_words_of_a_model(mode: Mode):
@@ -64,11 +42,6 @@ def test_the_compiled_graph_streams_the_words_of_a_model(mode: Mode):
     pieces = [piece for _, piece in streamed]
     assert "".join(chunk.content for chunk, _ in pieces) == "one two three"
     assert len(pieces) >= 3
-
-
-def test_a_compiled_graph_is_drawn_with_the_tasks_as_its_nodes():
-    drawn = two_tasks(ScriptedLLM([])).compile().get_graph()
-    assert list(drawn.nodes) == ["__start__", "research_task", "report", "__end__"]
 
 
 def test_a_run_that_has_ended_is_resumed_without_doing_anything(mode: Mode):
@@ -137,15 +110,6 @@ def test_a_sync_kickoff_works_inside_a_running_event_loop_also_with_async_tools_
 
     assert asyncio.run(cell()) == "done"
     assert reported == ["done"]
-
-
-def test_a_kickoff_works_from_a_bare_thread():
-    made = crew(task("a", agent(ScriptedLLM(["done"]))))
-    results: list[str] = []
-    thread = threading.Thread(target=lambda: results.append(made.kickoff().raw))
-    thread.start()
-    thread.join()
-    assert results == ["done"]
 
 
 def test_one_crew_serves_sync_and_async_runs_one_after_the_other():

@@ -17,9 +17,9 @@ from langgraph.types import Command
 from modes import Mode
 from pydantic import BaseModel, ValidationError
 
-from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, ToolUse
+from crewgraph import Crew, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.definitions.agent.output import LiteAgentOutput
-from crewgraph.errors import CompileError, RunError
+from crewgraph.errors import CompileError
 from crewgraph.flow import Flow, human_feedback, listen, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
@@ -151,11 +151,6 @@ def test_a_call_that_leaves_an_argument_out_is_reported_to_the_model_and_runs_no
     assert ledger.paid == []
 
 
-def test_a_tools_name_and_description_are_the_callers(mode: Mode):
-    made = Ledger().crew().as_tool("pay_invoice", "Pays an invoice.")
-    assert (made.name, made.description) == ("pay_invoice", "Pays an invoice.")
-
-
 def test_questions_of_crews_that_are_tools_interrupt_the_graph_around_them(mode: Mode):
     ledger = Ledger()
     made = ledger.crew().as_tool("pay_invoice")
@@ -222,13 +217,6 @@ def test_a_call_is_finished_and_kept_before_the_question_of_another_one_interrup
     assert sorted(ledger.paid) == ["A-1", "B-2"]
 
 
-def test_a_question_that_cannot_interrupt_is_an_error(mode: Mode):
-    made = Ledger().crew().as_tool("pay_invoice")
-    call = {"name": "pay_invoice", "args": {"invoice": "A-1"}, "id": "1"}
-    with pytest.raises(RunError, match="compile its graph with a checkpointer"):
-        mode.invoke(assistant([made], call), ASK)
-
-
 class Request(BaseModel):
     topic: str = ""
     words: int = 100
@@ -240,16 +228,6 @@ class Report(Flow[Request]):
     @start()
     def write(self, tone: str) -> str:
         return f"{tone}: {self.state.topic} in {self.state.words} words"
-
-
-@pytest.mark.parametrize("base", [Flow, Flow[Request]], ids=["plain", "typed"])
-def test_a_flow_without_a_docstring_is_described_by_its_name(base: Any):
-    class Tides(base):
-        @start()
-        def look(self) -> str:
-            return "high"
-
-    assert Tides().as_tool().description == "Run the flow Tides."
 
 
 def test_a_flow_is_a_tool_with_its_state_and_parameters_as_arguments(mode: Mode):
@@ -270,20 +248,6 @@ def test_a_flow_is_a_tool_with_its_state_and_parameters_as_arguments(mode: Mode)
     ]
 
 
-# -------------------------------------------------------------------------------------------------- names
-def test_compiled_crews_and_flows_are_nodes_under_their_own_names(mode: Mode):
-    compiled = [Ledger().crew(approved=False).compile(), Report().compile(), Report().compile(name="weekly")]
-    assert [graph.name for graph in compiled] == ["accounts payable", "Report", "weekly"]
-
-    class Shared(MessagesState, total=False):
-        inputs: dict[str, Any]
-
-    graph = StateGraph(Shared)
-    for one in compiled:
-        graph.add_node(one)
-    assert {"accounts payable", "Report", "weekly"} <= set(graph.nodes)
-
-
 # ------------------------------------------------------------------------------------------------- result
 class Amount(BaseModel):
     euros: int
@@ -297,26 +261,6 @@ def test_the_result_of_a_graph_is_under_one_key(mode: Mode):
     config: RunnableConfig = {"configurable": {"thread_id": "t"}}
     assert mode.invoke(graph, {}, config)["output"] == {"euros": 3}
     assert mode.state(graph, config).values["output"] == {"euros": 3}
-
-
-def test_the_result_of_a_skipped_last_task_is_that_of_the_crew(mode: Mode):
-    clerk = agent(ScriptedLLM(["text"], repeat_last=True))
-    never = ConditionalTask(lambda _: False, name="second", description="d", expected_output="e", agent=clerk)
-    made = crew(task("first", clerk), never)
-    assert mode.invoke(mode.compile(made), {})["output"] == mode.kickoff(made).raw == "text"
-
-
-def test_a_task_that_is_called_output_keeps_its_channel(mode: Mode):
-    graph = mode.compile(crew(task("output", agent(ScriptedLLM(["text"])))))
-    assert mode.invoke(graph, {})["output"]["raw"] == "text"
-
-
-def test_an_edit_of_the_last_task_is_an_edit_of_the_result():
-    graph = crew(task("only", agent(ScriptedLLM(["text"])))).compile(checkpointer=InMemorySaver())
-    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
-    done = graph.invoke({}, config)
-    graph.update_state(config, {"only": {**done["only"], "raw": "edited"}}, as_node="only")
-    assert graph.get_state(config).values["output"] == "edited"
 
 
 # ------------------------------------------------------------------------------------------- conversations
@@ -341,39 +285,11 @@ def test_a_graph_that_takes_part_in_a_conversation_answers_its_last_message(mode
     assert done["output"] == "about snow?"
 
 
-def test_a_supervisor_hands_a_conversation_to_crews(mode: Mode):
-    def route(state: MessagesState) -> Command[Any]:
-        return Command(goto="help desk" if isinstance(state["messages"][-1], HumanMessage) else END)
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("supervisor", route, destinations=("help desk", END))
-    graph.add_node(helper().compile(messages="question"))
-    graph.add_edge(START, "supervisor")
-    graph.add_edge("help desk", "supervisor")
-    done = mode.invoke(graph.compile(), {"messages": [HumanMessage("rain?")]})
-    assert [message.content for message in done["messages"]] == ["rain?", "about rain?"]
-    assert done["messages"][-1].name == "help desk"
-
-
-def test_a_message_may_stand_alone_as_in_any_graph_with_messages(mode: Mode):
-    graph = mode.compile(helper(), messages=True, checkpointer=InMemorySaver())
-    given: list[Any] = ["rain?", ("user", "rain?"), HumanMessage("rain?"), {"role": "user", "content": "rain?"}]
-    for number, message in enumerate([*given, given]):
-        for value in ({"messages": message}, Command(update={"messages": message})):
-            at: RunnableConfig = {"configurable": {"thread_id": f"{number} {type(value).__name__}"}}
-            assert mode.invoke(graph, value, at)["output"] == "about rain?"
-
-
 def test_an_agent_hands_its_whole_state_to_a_crew_as_deep_agents_do(mode: Mode):
     state: dict[str, Any] = {"messages": [HumanMessage("rain?")], "files": {"a.txt": "A"}, "todos": []}
     done = mode.invoke(mode.compile(helper(), messages=True), state)
     assert done["messages"][-1].content == "about rain?"
     assert "files" not in done
-
-
-def test_a_conversation_without_a_question_is_refused(mode: Mode):
-    with pytest.raises(RunError, match="hold none of a person"):
-        mode.invoke(mode.compile(helper(), messages=True), {"messages": [AIMessage("hello")]})
 
 
 @pytest.mark.parametrize(
@@ -430,44 +346,6 @@ def test_a_kickoff_takes_langchains_config(mode: Mode):
     assert asking().history("t-1")
 
 
-def test_a_config_reaches_every_run_of_a_batch_and_of_a_stream(mode: Mode):
-    received = Heard()
-    config: RunnableConfig = {"callbacks": [received], "run_name": "batch", "configurable": {"user_id": "42"}}
-    made = asking()
-    mode.run(made.kickoff_for_each, made.akickoff_for_each, [{}, {}], config=config)
-    list(mode.stream_items(asking(), config=config))
-    assert [name for name, _, _ in received.runs].count("batch") == 3
-
-
-def test_two_threads_for_one_run_are_refused(mode: Mode):
-    with pytest.raises(RunError, match="`thread_id` is 'a', and the `thread_id` in `config` is 'b'"):
-        mode.kickoff(asking(), thread_id="a", config={"configurable": {"thread_id": "b"}})
-
-
-@pytest.mark.parametrize("config", ["nightly", 3, {"configurable": 3}])
-def test_what_is_no_config_is_refused(mode: Mode, config: Any):
-    with pytest.raises(TypeError, match="`config` is .*; pass LangChain's config, a dict"):
-        mode.kickoff(crew(task("a", agent(ScriptedLLM([])))), config=config)
-
-
-def test_the_config_of_a_node_may_be_passed_on(mode: Mode):
-    received = Heard()
-
-    def node(state: MessagesState, config: RunnableConfig) -> dict[str, list[AnyMessage]]:
-        return {"messages": [AIMessage(asking().kickoff(config=config).raw)]}
-
-    async def anode(state: MessagesState, config: RunnableConfig) -> dict[str, list[AnyMessage]]:
-        return {"messages": [AIMessage((await asking().akickoff(config=config)).raw)]}
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("ask", anode if mode.asynchronous else node)
-    graph.add_edge(START, "ask")
-    compiled = graph.compile(checkpointer=InMemorySaver())
-    config: RunnableConfig = {"callbacks": [received], "configurable": {"thread_id": "outer", "user_id": "42"}}
-    assert mode.invoke(compiled, ASK, config)["messages"][-1].content == "user 42"
-    assert [name for name, _, _ in received.runs].count("Crew: desk") == 1
-
-
 class Named(Flow[dict[str, Any]]):
     @start()
     def identify(self) -> str:
@@ -477,19 +355,6 @@ class Named(Flow[dict[str, Any]]):
     @human_feedback("Is that right?", emit=["yes", "no"], llm=None)
     def check(self, answer: str) -> str:
         return answer
-
-
-def test_a_flow_takes_langchains_config(mode: Mode):
-    received = Heard()
-    flow = Report()
-    config: RunnableConfig = {"callbacks": [received], "metadata": {"tenant": "acme"}, "run_name": "weekly"}
-    given = {"topic": "rain", "tone": "dry"}
-    result = (
-        asyncio.run(flow.akickoff(given, config=config)) if mode.asynchronous else flow.kickoff(given, config=config)
-    )
-    assert result == "dry: rain in 100 words"
-    assert received.runs[0][0] == "weekly"
-    assert {tenant for _, _, tenant in received.runs} == {"acme"}
 
 
 def test_a_flow_runs_on_the_thread_of_a_config_and_continues_there(mode: Mode):

@@ -4,24 +4,19 @@ import asyncio
 import json
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypedDict
 
 import processes
 import pytest
-from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from modes import Mode
-from pydantic import BaseModel
 from servers.langsmith_api import LangSmithServer, traced
 from servers.openai_api import OpenAIServer, call, text
-from waiting import LIMITS, LONG, BlockedCall, wait_until
 
-from crewgraph import LLM, BaseLLM, ConditionalTask, Crew, Knowledge, Memory, ScriptedLLM, TaskOutput, ToolUse
-from crewgraph.errors import TimeLimitReached
+from crewgraph import LLM, BaseLLM, Crew, Memory, ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.knowledge.source.base import StringKnowledgeSource
 from crewgraph.tools import tool
 
@@ -112,102 +107,6 @@ def test_a_kickoff_reads_crew_task_agent_model_and_tool(
     assert langsmith.tree() == DESK
 
 
-STEPS = """\
-Crew: desk [chain]
-  mail [chain]
-    Agent: Clerk of {what} [chain]
-      model [chain]
-        gpt-4o-mini [llm]
-      tools [chain]
-        look [tool]
-      model [chain]
-        gpt-4o-mini [llm]
-      guardrail [chain]
-        Guardrail: long_enough [chain]
-      model [chain]
-        gpt-4o-mini [llm]
-      guardrail [chain]
-        Guardrail: long_enough [chain]
-      finish [chain]
-  poem [chain]
-    Agent: Poet [chain]
-      model [chain]
-        scripted [llm]
-      tools [chain]
-        look [tool]
-      model [chain]
-        scripted [llm]
-      finish [chain]"""
-
-
-def test_tasks_as_graphs_show_their_steps(mode: Mode, langsmith: LangSmithServer, serve: Serve):
-    mode.kickoff(desk(serve(script()).url), {"what": "sea"}, granularity="step")
-    assert langsmith.tree() == STEPS
-
-
-def test_parallel_tasks_are_siblings_each_with_what_it_did(mode: Mode, langsmith: LangSmithServer):
-    both = threading.Barrier(2, timeout=LONG)
-
-    @tool
-    def meet(name: str) -> str:
-        """Wait for the other one."""
-        both.wait()
-        return name
-
-    def one(name: str) -> Any:
-        llm = ScriptedLLM([ToolUse("meet", {"name": name}), f"Final Answer: {name}"], model=f"model-{name}")
-        return task(name, agent(llm, name, tools=[meet]), async_execution=True)
-
-    last = task("last", agent(ScriptedLLM(["done"], model="model-last"), "last"))
-    mode.kickoff(crew(one("a"), one("b"), last))
-    root = langsmith.roots[0]
-    trees = [langsmith.tree(run) for run in langsmith.below(root["id"])]
-    assert sorted(trees[:2]) == [
-        f"{name} [chain]\n  Agent: {name} [chain]\n    model-{name} [llm]\n    meet [tool]\n    model-{name} [llm]"
-        for name in ("a", "b")
-    ]
-    assert trees[2:] == ["last [chain]\n  Agent: last [chain]\n    model-last [llm]"]
-
-
-def test_a_task_that_is_skipped_is_a_node_that_says_so(mode: Mode, langsmith: LangSmithServer):
-    worker = agent(ScriptedLLM(["short"]), "w")
-    more = ConditionalTask(
-        name="more", description="d", expected_output="e", agent=worker, condition=lambda output: len(output.raw) > 99
-    )
-    mode.kickoff(crew(task("first", worker), more))
-    assert langsmith.tree().splitlines()[1:] == [
-        "  first [chain]",
-        "    Agent: w [chain]",
-        "      scripted [llm]",
-        "  skip more [chain]",
-    ]
-
-
-def test_a_structured_answer_makes_no_run_but_that_of_the_model(mode: Mode, langsmith: LangSmithServer, serve: Serve):
-    class Tide(BaseModel):
-        height: int
-
-    server = serve(['{"height": 3}', "no structure", '{"height": 4}'])
-    formed = gpt(server.url, response_format=Tide)
-    plain = gpt(server.url)
-    output = mode.kickoff(
-        crew(task("formed", agent(formed, "a")), task("read", agent(plain, "b"), output_pydantic=Tide))
-    )
-    assert output.pydantic == Tide(height=4)
-    assert (
-        langsmith.tree()
-        == """\
-Crew: crew [chain]
-  formed [chain]
-    Agent: a [chain]
-      gpt-4o-mini [llm]
-  read [chain]
-    Agent: b [chain]
-      gpt-4o-mini [llm]
-    gpt-4o-mini [llm]"""
-    )
-
-
 def test_a_resume_shows_what_was_left_to_do(mode: Mode, langsmith: LangSmithServer):
     writer = agent(ScriptedLLM([ToolUse("look", {"what": "sea"}), ConnectionError("down"), "Final Answer: x"]), "w")
     writer.tools = [look]
@@ -247,37 +146,6 @@ def test_searches_in_memory_and_knowledge_are_retriever_runs_with_what_they_foun
     assert "How long do refunds take?" in langsmith.named("Memory: search")[0]["inputs"]["query"]
 
 
-def test_a_search_that_fails_is_a_failed_retriever_run(mode: Mode, langsmith: LangSmithServer):
-    class Broken(Knowledge):
-        def query(self, *args: Any, **more: Any) -> Any:
-            raise ConnectionError("the index is away")
-
-        async def aquery(self, *args: Any, **more: Any) -> Any:
-            raise ConnectionError("the index is away")
-
-    clerk = agent(ScriptedLLM(["news", "Final Answer: x"]), "w")
-    clerk.knowledge = Broken(collection_name="news", sources=[StringKnowledgeSource(content="text")])
-    mode.kickoff(crew(task("mail", clerk)))
-    (search,) = langsmith.named("Knowledge: search")
-    assert "the index is away" in search["error"]
-
-
-def test_runs_below_an_agent_have_its_name_where_langchain_agents_have_it(mode: Mode, langsmith: LangSmithServer):
-    clerk = agent(ScriptedLLM([ToolUse("look", {"what": "sea"}), "Final Answer: x"]), "Clerk", tools=[look])
-    mode.kickoff(crew(task("mail", clerk)))
-    langsmith.flush()
-    names = [run["extra"]["metadata"].get("lc_agent_name") for run in langsmith.runs.values()]
-    assert [name for name in names if name] == ["Clerk"] * 4  # the agent, two requests and the tool
-
-
-def test_a_task_shows_its_output_without_what_is_kept_for_a_resume(mode: Mode, langsmith: LangSmithServer):
-    output = mode.kickoff(crew(task("mail", agent(ScriptedLLM(["Final Answer: done"])))))
-    (shown,) = langsmith.named("mail")
-    assert (shown["outputs"]["mail"]["raw"], shown["outputs"]["mail"]["usage"]["successful_requests"]) == ("done", 1)
-    assert not {"spent", "task", "usage_by_model"} & shown["outputs"]["mail"].keys()
-    assert output.tasks_output[0].usage_by_model["scripted"].successful_requests == 1
-
-
 # ----------------------------------------------------------------------------------------------------- nested
 class Page(TypedDict, total=False):
     inputs: dict[str, Any]
@@ -288,19 +156,6 @@ TEXT_TREE = """\
     text [chain]
       Agent: w [chain]
         scripted [llm]"""
-
-
-def test_a_compiled_crew_is_nested_below_the_node_it_is(mode: Mode, langsmith: LangSmithServer):
-    outer = StateGraph(Page)
-    outer.add_node("team", crew(task("text", agent(ScriptedLLM(["x"]), "w"))).compile())
-    outer.add_edge(START, "team")
-    outer.add_edge("team", END)
-    app = outer.compile(checkpointer=InMemorySaver(), name="pages")
-    mode.invoke(app, {"inputs": {}}, {"configurable": {"thread_id": "t"}})
-    assert langsmith.tree() == f"pages [chain]\n  team [chain]\n    Crew: crew [chain]\n{deeper(TEXT_TREE)}"
-    metadata = langsmith.named("scripted")[0]["extra"]["metadata"]
-    assert (metadata["crew_name"], metadata["task"], metadata["agent_role"]) == ("crew", "text", "w")
-    assert metadata["thread_id"] == "t"
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["a part of it", "apart"])
@@ -322,32 +177,6 @@ def test_a_kickoff_in_a_node_is_nested_below_that_node(mode: Mode, apart: bool, 
 
 def deeper(tree: str) -> str:
     return "\n".join("  " + line for line in tree.splitlines())
-
-
-def test_a_kickoff_in_a_tool_is_nested_below_the_tool(mode: Mode, langsmith: LangSmithServer):
-    team = crew(task("text", agent(ScriptedLLM(["x"]), "w")), name="inner")
-
-    @tool
-    def ask_team() -> str:
-        """Ask the team."""
-        return team.kickoff().raw
-
-    boss = agent(ScriptedLLM([ToolUse("ask_team"), "Final Answer: x"], model="boss"), "boss", tools=[ask_team])
-    mode.kickoff(crew(task("all", boss)))
-    assert (
-        langsmith.tree()
-        == """\
-Crew: crew [chain]
-  all [chain]
-    Agent: boss [chain]
-      boss [llm]
-      ask_team [tool]
-        Crew: inner [chain]
-          text [chain]
-            Agent: w [chain]
-              scripted [llm]
-      boss [llm]"""
-    )
 
 
 # --------------------------------------------------------------------------------------------------- failures
@@ -375,87 +204,6 @@ Crew: crew [chain] !
     assert errors.count("OSError('no such tide')") == 1
 
 
-def test_a_guardrail_that_raises_shows_its_error(mode: Mode, langsmith: LangSmithServer):
-    def judge(output: TaskOutput) -> tuple[bool, str]:
-        raise LookupError("no law")
-
-    with pytest.raises(LookupError):
-        mode.kickoff(crew(task("text", agent(ScriptedLLM(["x"]), "w"), guardrail=judge)))
-    assert "    Guardrail: judge [chain] !" in langsmith.tree().splitlines()
-
-
-class Neighbour:
-    """A parallel task that begins and goes on until it is cancelled, or for a while; the other one fails once it began."""
-
-    def __init__(self, seconds: float = 100) -> None:
-        self.began, self.seconds = threading.Event(), seconds
-
-    def answer(self, request: Any) -> Any:
-        self.began.set()
-        return text("slow", delay=self.seconds)
-
-    async def wait(self) -> str:
-        """Wait."""
-        self.began.set()
-        await asyncio.sleep(self.seconds)
-        return "slow"
-
-    def fail(self, messages: Any) -> str:
-        self.began.wait(LONG)
-        raise ConnectionError("down")
-
-    def at_work(self, kind: str, serve: Serve) -> Any:
-        if kind == "model":
-            return agent(gpt(serve(self.answer).url), "slow")
-        if kind == "own model":
-            neighbour = self
-
-            class Own(BaseLLM):
-                def call(self, messages: Any, *_: Any, **__: Any) -> str:
-                    raise AssertionError("asked without an event loop")
-
-                async def acall(self, messages: Any, *_: Any, **__: Any) -> str:
-                    return await neighbour.wait()
-
-            return agent(Own("gpt-4o-mini"), "slow")
-        waiting = tool("wait")(self.wait) if kind == "tool" else langchain_tool("wait")(self.wait)
-        return agent(ScriptedLLM([ToolUse("wait"), "Final Answer: x"], model="slow"), "slow", tools=[waiting])
-
-
-@pytest.mark.parametrize("kind", ["model", "own model", "tool", "LangChain tool"])
-def test_the_runs_of_a_parallel_task_end_when_its_neighbour_fails(kind: str, langsmith: LangSmithServer, serve: Serve):
-    neighbour = Neighbour()
-    slow = task("slow", neighbour.at_work(kind, serve), async_execution=True)
-    failing = task("failing", agent(ScriptedLLM(neighbour.fail), "failing"), async_execution=True)
-    team = crew(slow, failing, task("last", agent(ScriptedLLM([]), "last")))
-    with pytest.raises(ConnectionError):
-        asyncio.run(team.akickoff())
-    lines = langsmith.tree().splitlines()
-    assert "      scripted [llm] !" in lines
-    assert ("      wait [tool] !" if "tool" in kind else "      gpt-4o-mini [llm] !") in lines
-
-
-def test_a_sync_run_waits_for_the_neighbour_of_a_failed_task(langsmith: LangSmithServer, serve: Serve):
-    neighbour = Neighbour(0.3)
-    slow = task("slow", neighbour.at_work("model", serve), async_execution=True)
-    failing = task("failing", agent(ScriptedLLM(neighbour.fail), "failing"), async_execution=True)
-    with pytest.raises(ConnectionError):
-        crew(slow, failing, task("last", agent(ScriptedLLM([]), "last"))).kickoff()
-    assert "      gpt-4o-mini [llm]" in langsmith.tree().splitlines()
-
-
-def test_the_run_of_a_request_that_takes_too_long_ends(mode: Mode, langsmith: LangSmithServer, serve: Serve):
-    for seconds in LIMITS:
-        with BlockedCall() as late:
-            slow = agent(gpt(serve(late).url), "slow", max_execution_time=seconds)
-            with pytest.raises(TimeLimitReached):
-                mode.kickoff(crew(task("text", slow)))
-        if late.started.is_set():
-            break
-    line = "      gpt-4o-mini [llm]" + (" !" if mode.asynchronous else "")
-    wait_until(lambda: line in langsmith.tree().splitlines())  # nobody waits for the thread that asks
-
-
 # ----------------------------------------------------------------------------------------------- what is shown
 def test_a_run_shows_what_it_was_given_and_what_it_gave(mode: Mode, langsmith: LangSmithServer, serve: Serve):
     mode.kickoff(desk(serve(script()).url), {"what": "sea"})
@@ -474,18 +222,6 @@ def test_a_run_shows_what_it_was_given_and_what_it_gave(mode: Mode, langsmith: L
     assert accepted["outputs"]["accepted"] is True
     looked = langsmith.named("look")[0]
     assert (looked["inputs"], looked["outputs"]) == ({"what": "sea"}, {"output": "the sea is high"})
-
-
-def test_a_run_says_whose_it_is(mode: Mode, langsmith: LangSmithServer, serve: Serve):
-    output = mode.kickoff(desk(serve(script()).url), {"what": "sea"})
-    langsmith.flush()
-    for run in langsmith.runs.values():
-        metadata = run["extra"]["metadata"]
-        assert (metadata["crew_name"], metadata["thread_id"]) == ("desk", output.thread_id)
-        if run["name"] in ("gpt-4o-mini", "look", "scripted"):
-            assert (metadata["task"], metadata["agent_role"]) in (("mail", "Clerk of sea"), ("poem", "Poet"))
-        noise = [tag for tag in run.get("tags") or () if not tag.startswith("graph:step:")]
-        assert noise == []
 
 
 def test_requests_show_provider_model_and_tokens(mode: Mode, langsmith: LangSmithServer, serve: Serve):

@@ -54,27 +54,10 @@ def test_a_slow_tool_is_not_waited_for(mode: Mode):
     assert "a call of the tool `think` was still running" in str(caught.value)
 
 
-def test_a_tasks_bound_counts_more_than_its_agents(mode: Mode):
-    slow = agent(ScriptedLLM(["late"], delay=0.3), max_execution_time=0.01)
-    assert mode.kickoff(crew(task("slow", slow, max_execution_time=100))).raw == "late"
-
-
-def test_work_in_time_is_not_touched(mode: Mode):
-    quick = agent(ScriptedLLM(["quick"]), max_execution_time=100)
-    assert mode.kickoff(crew(task("quick", quick))).raw == "quick"
-
-
 def test_a_failed_request_is_made_again(mode: Mode):
     model = Failing("m", times=2)
     assert mode.kickoff(crew(task("one", agent(model, max_retry_limit=2)))).raw == "at last"
     assert model.asked == 3
-
-
-def test_after_the_retries_the_failure_is_the_runs(mode: Mode):
-    model = Failing("m", times=9)
-    with pytest.raises(ValueError, match="broken"):
-        mode.kickoff(crew(task("one", agent(model, max_retry_limit=1))))
-    assert model.asked == 2
 
 
 def test_each_task_has_its_own_retries(mode: Mode):

@@ -14,9 +14,7 @@ import pytest
 from modes import Mode
 
 import crewgraph
-from crewgraph import Crew, ScriptedLLM, TaskOutput
-from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.task import TaskStartedEvent
+from crewgraph import Crew, ScriptedLLM
 
 from .parts import agent, by_prompt, crew, task
 
@@ -100,35 +98,6 @@ def test_the_name_says_the_form(folder: Path, wish: bool | str, name: str):
     assert [path.name for path in folder.iterdir()] == [name]
 
 
-@pytest.mark.parametrize("wish", [False, None, ""])
-def test_without_a_wish_there_is_no_file_and_nobody_listens(folder: Path, wish: Any):
-    logging_crew(wish).kickoff({"x": "one"})
-    assert list(folder.iterdir()) == []
-
-
-def test_runs_append_and_folders_are_made(folder: Path):
-    with crewai_event_bus.scoped_handlers():  # without those that other tests' imports have registered for good
-        for name in ("deep/er/run.json", "deep/er/run.txt"):
-            made = logging_crew(name)
-            made.kickoff({"x": "one"})
-            made.kickoff({"x": "two"})
-        assert not crewai_event_bus.wants(TaskStartedEvent)
-    assert len(entries(folder / "deep/er/run.json")) == 8
-    assert len((folder / "deep/er/run.txt").read_text("utf-8").splitlines()) == 8
-
-
-def test_a_json_file_is_valid_after_each_entry(folder: Path):
-    path, seen = folder / "run.json", list[int]()
-
-    def count(_: TaskOutput) -> None:
-        seen.append(len(entries(path)))
-
-    made = logging_crew("run.json", task_callback=count)
-    made.kickoff({"x": "one"})
-    assert seen == [1, 3]
-    assert len(entries(path)) == 4
-
-
 def test_parallel_tasks_and_runs_lose_no_entry(mode: Mode, folder: Path):
     worker = agent(ScriptedLLM(by_prompt))
     beside = [task(f"t{n}", worker, description="say {x}", async_execution=True) for n in range(8)]
@@ -159,14 +128,6 @@ def test_processes_may_share_a_file(folder: Path):
     started = [processes.Popen([sys.executable, "-c", PROGRAM], env=surroundings) for _ in range(3)]
     assert [process.wait(250) for process in started] == [0, 0, 0]
     assert len(entries(folder / "shared.json")) == 3 * 20 * 2
-
-
-@pytest.mark.parametrize("has_started", ["[]", " [ ]\n", '[\n    {"a": 1}\n]\n', ""])
-def test_a_file_with_a_list_continues(folder: Path, has_started: str):
-    path = folder / "run.json"
-    path.write_text(has_started, "utf-8")
-    logging_crew("run.json").kickoff({"x": "one"})
-    assert len(entries(path)) == (len(json.loads(has_started)) if has_started else 0) + 4
 
 
 @pytest.mark.parametrize("has_started", ["not json", '{"a": []}', "[1]", '["x"]'])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from modes import Mode
 
-from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, TaskOutput, ToolUse
+from crewgraph import ConditionalTask, Crew, CrewOutput, ScriptedLLM, ToolUse
 from crewgraph.events import CrewKickoffFailedEvent, CrewKickoffStartedEvent
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.testing import record_events
@@ -34,18 +34,6 @@ def test_each_task_of_the_last_run_has_an_entry(mode: Mode):
     assert {(one["was_replayed"], one["inputs"]["x"], len(one["timestamp"])) for one in logs} == {(False, "two", 19)}
 
 
-def test_what_an_earlier_attempt_did_is_logged_as_replayed(mode: Mode, tmp_path: Path):
-    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
-        llm = ScriptedLLM(["one", ConnectionError("down"), "two"])
-        made = crew(task("a", agent(llm)), task("b", agent(llm)), checkpointer=saver)
-        with pytest.raises(ConnectionError):
-            mode.kickoff(made, thread_id="t")
-        assert [(one["task_name"], one["was_replayed"]) for one in made.execution_logs] == [("a", False)]
-        mode.resume(made, "t")
-        logs = [(one["task_name"], one["was_replayed"], one["timestamp"] is None) for one in made.execution_logs]
-        assert logs == [("a", True, True), ("b", False, False)]
-
-
 # ----------------------------------------------------------------------------------------------------- messages
 @tool
 def look(i: int) -> str:
@@ -68,17 +56,6 @@ def test_an_output_tells_its_conversation(mode: Mode):
     assert "messages" not in repr(first)
 
 
-def good(output: TaskOutput) -> tuple[bool, str]:
-    return output.raw == "good", "wrong"
-
-
-def test_a_refused_attempt_is_in_the_conversation_of_the_next(mode: Mode):
-    llm = ScriptedLLM(["bad", "good"])
-    made = crew(task("a", agent(llm), guardrail=good), checkpointer=False)
-    [output] = mode.kickoff(made).tasks_output
-    assert "bad" in output.messages[1]["content"] and "wrong" in output.messages[1]["content"]
-
-
 def test_conversations_are_not_kept_and_a_resumed_task_has_its_own(mode: Mode, tmp_path: Path):
     with SqliteCheckpointer(tmp_path / "runs.db") as saver:
         llm = ScriptedLLM(["one", ToolUse("look", {"i": 1}), ConnectionError("down"), "two"], native_tools=True)
@@ -97,23 +74,6 @@ def test_runs_at_the_same_time_have_conversations_of_their_own():
     outputs = made.kickoff_for_each([{"x": n} for n in range(20)], max_concurrency=10)
     for n, output in enumerate(outputs):
         assert f"say {n}\n" in output.tasks_output[0].messages[1]["content"]
-
-
-def test_a_task_on_its_own_tells_its_conversation(mode: Mode):
-    alone = task("a", agent(ScriptedLLM(["x"])))
-    output = mode.run(alone.execute_sync, alone.aexecute_sync)
-    assert [message["role"] for message in output.messages] == ["system", "user"]
-
-
-# ------------------------------------------------------------------------------------------------ fetch_inputs
-def test_the_names_of_all_placeholders_are_found_before_and_after_a_run():
-    worker = agent(ScriptedLLM(by_prompt), role="{who} {who}")
-    worker.backstory = "from {where.at} {place}"
-    made = crew(task("a", worker, description="say {x}", expected_output="{y} {{z}}"))
-    assert made.fetch_inputs() == {"who", "place", "x", "y", "z"}
-    made.kickoff(dict.fromkeys(("who", "place", "x", "y", "z"), "!"), checkpointer=False)
-    assert made.fetch_inputs() == {"who", "place", "x", "y", "z"}
-    assert crew(task("a", agent(ScriptedLLM([])))).fetch_inputs() == set()
 
 
 # --------------------------------------------------------------------------------------------------- Agent.crew
@@ -136,16 +96,6 @@ def failing(**more: Any) -> Crew:
     return crew(task("a", agent(ScriptedLLM(by_prompt)), description="say {x}"), checkpointer=False, **more)
 
 
-def test_a_before_callback_that_fails_fails_the_kickoff(mode: Mode):
-    made = failing(before_kickoff_callbacks=[_boom])
-    with record_events() as events, pytest.raises(ValueError, match="no"):
-        mode.kickoff(made, {"x": 1})
-    started, failed = events
-    assert isinstance(started, CrewKickoffStartedEvent) and isinstance(failed, CrewKickoffFailedEvent)
-    assert started.inputs is None  # what the function would have taken out of them is not shown
-    assert (failed.crew, failed.crew_name, failed.error) == (made, "crew", "ValueError: no")
-
-
 def test_an_after_callback_that_fails_fails_the_kickoff_and_costs_no_work(mode: Mode, tmp_path: Path):
     with SqliteCheckpointer(tmp_path / "runs.db") as saver:
         made = failing(after_kickoff_callbacks=[_boom])
@@ -156,9 +106,3 @@ def test_an_after_callback_that_fails_fails_the_kickoff_and_costs_no_work(mode: 
         made.after_kickoff_callbacks.clear()
         result: CrewOutput = mode.resume(made, "t", checkpointer=saver)
         assert result.raw == "one"
-
-
-def test_a_missing_input_fails_the_kickoff(mode: Mode):
-    with record_events() as events, pytest.raises(ValueError, match="x"):
-        mode.kickoff(failing(), {"y": 1})
-    assert [type(event) for event in events] == [CrewKickoffStartedEvent, CrewKickoffFailedEvent]

@@ -1,29 +1,23 @@
 """The memory of crews: searched for prompts, and written after tool calls and tasks, even if the run fails."""
 
-import asyncio
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import pytest
-from langgraph.graph import END, START, StateGraph
-from langgraph.store.base import BaseStore
-from langgraph.store.memory import InMemoryStore
 from modes import Mode
 
-from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, TaskOutput, ToolUse
+from crewgraph import ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.compiler.agent.memory import MemoryFailed
 from crewgraph.errors import BudgetExceeded
 from crewgraph.events import BaseEvent
 from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.external import ExternalMemory
-from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem
+from crewgraph.memory.items import LongTermMemoryItem
 from crewgraph.memory.long_term import LongTermMemory
 from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, Storage
 from crewgraph.storage.checkpoints import SqliteCheckpointer
-from crewgraph.storage.store import FaissStore
 from crewgraph.testing import record_events
 
 from .parts import agent, assessing, crew, is_assessment, task
@@ -109,33 +103,6 @@ def test_what_all_kinds_know_is_reported_once_in_the_task(mode: Mode, tmp_path: 
     assert [shelf.queries for shelf in shelves] == [["look at Bonn", "go on"]] * 3
 
 
-def test_what_others_found_out_is_looked_for_too(mode: Mode):
-    shelf = Shelf()
-    model = assessing("three boats")
-    made = crew(
-        task("first", agent(model)), task("second", agent(model)), external_memory=ExternalMemory(storage=shelf)
-    )
-    mode.kickoff(made)
-    assert shelf.queries == ["do first", "do second three boats"]
-
-
-def test_an_empty_memory_adds_nothing_to_the_prompt(mode: Mode):
-    model, plain = assessing("x"), ScriptedLLM(["x"])
-    mode.kickoff(crew(task("one", agent(model)), memory=True))
-    mode.kickoff(crew(task("one", agent(plain))))
-    assert prompts(model) == prompts(plain)
-
-
-def test_the_wording_is_the_users(mode: Mode, tmp_path: Path):
-    texts = {"slices": {"memory": "RECALL: {memory}", "memory_external": "OUT THERE {memories}"}}
-    path = tmp_path / "texts.json"
-    path.write_text(json.dumps(texts), "utf-8")
-    model = assessing("x")
-    made = crew(task("one", agent(model)), external_memory=ExternalMemory(storage=Shelf("tea")), prompt_file=str(path))
-    mode.kickoff(made)
-    assert "RECALL: OUT THERE - tea" in prompts(model)[0]
-
-
 def test_a_later_run_and_another_process_remember(mode: Mode, tmp_path: Path):
     for number in range(2):
         model = assessing("three boats in the harbour of Bonn", FOUND)
@@ -143,29 +110,6 @@ def test_a_later_run_and_another_process_remember(mode: Mode, tmp_path: Path):
         mode.kickoff(made)
         seen = [text in prompts(model)[0] for text in ("three boats in the harbour", "count twice", "Ada(boat): red")]
         assert seen[:2] == [bool(number)] * 2
-
-
-# ---------------------------------------------------------------------------------------------------------- events
-def test_events_report_who_remembers_for_which_task(mode: Mode):
-    model = assessing("done", FOUND)
-    made = crew(task("one", agent(model, "Clerk")), memory=True, external_memory=ExternalMemory(storage=Shelf("tea")))
-    with record_events() as events:
-        mode.kickoff(made)
-    kinds = ("long_term", "short_term", "entity", "external")
-    queries = [(f"query_{what}", kind) for kind in kinds for what in ("started", "completed")]
-    saves = [
-        (f"save_{what}", kind)
-        for kind in ("short_term", "long_term", "entity", "external")
-        for what in ("started", "completed")
-    ]
-    assert describe(events) == [("retrieval_started", "agent"), *queries, ("retrieval_completed", "agent"), *saves]
-    remembered: list[Any] = [one for one in events if one.type.startswith("memory_")]
-    assert {(one.task_name, one.agent_role) for one in remembered} == {("one", "Clerk")}
-    retrieved = next(one for one in remembered if one.type == "memory_retrieval_completed")
-    assert "- tea" in retrieved.memory_content and retrieved.retrieval_time_ms >= 0
-    assert [one.type for one in events].index("memory_retrieval_completed") < [one.type for one in events].index(
-        "agent_execution_started"
-    )
 
 
 # ------------------------------------------------------------------------------------------------- kept after tools
@@ -229,14 +173,6 @@ def test_without_an_assessment_entities_are_found_by_rule(mode: Mode, tmp_path: 
     assert assessments(model) == 1
 
 
-def test_without_a_model_nobody_is_asked(mode: Mode):
-    entities = Shelf()
-    worker = Agent(role="w", goal="g", backstory="b", agent_executor=lambda given: "We met Ada Lovelace.")  # pyright: ignore[reportUnknownLambdaType]
-    made = crew(task("one", worker), entity_memory=EntityMemory(storage=entities))
-    mode.kickoff(made)
-    assert [text for text, _ in entities.stored] == ["Ada Lovelace(name): We met Ada Lovelace."]
-
-
 def test_only_memories_that_need_an_assessment_cost_a_request(mode: Mode):
     model = assessing("x")
     made = crew(
@@ -276,57 +212,6 @@ def test_an_answer_that_a_guardrail_refuses_is_not_kept(mode: Mode):
     worker = agent(ScriptedLLM(["bad", "good"]))
     mode.kickoff(crew(task("one", worker, guardrail=good), short_term_memory=ShortTermMemory(storage=shelf)))
     assert [text for text, _ in shelf.stored] == ["good"]
-
-
-# ------------------------------------------------------------------------------------------------ users' own classes
-def test_overridden_verbs_are_what_the_run_calls_and_their_use_is_reported(mode: Mode):
-    calls: list[Any] = []
-
-    class Short(ShortTermMemory):
-        def save(self, *args: Any, **more: Any) -> Any:
-            calls.append(("short", args, more))
-            return {"id": 7}
-
-        def search(self, *args: Any, **more: Any) -> list[Any]:
-            calls.append(("short?", args, more))
-            return [{"content": "own"}]
-
-    class Long(LongTermMemory):
-        async def save(self, item: Any, metadata: Any = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-            await asyncio.sleep(0)
-            calls.append(("long", item.task, item.quality))
-
-        def search(self, task: str, latest_n: int = 3) -> list[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
-            calls.append(("long?", task, latest_n))
-            return [{"metadata": {"suggestions": ["hear twice"]}}]
-
-    class Entities(EntityMemory):
-        def save(self, value: Any, metadata: Any = None) -> None:
-            calls.append(("entities", [type(one) for one in value], metadata))
-
-    shelf = Shelf()
-    model = assessing("x", FOUND)
-    made = crew(
-        task("one", agent(model, "Clerk")),
-        short_term_memory=Short(storage=shelf),
-        long_term_memory=Long(storage=shelf),
-        entity_memory=Entities(storage=shelf),
-    )
-    with record_events() as events:
-        mode.kickoff(made)
-    assert calls == [
-        ("long?", "do one", 2),
-        ("short?", ("do one",), {}),
-        ("short", (), {"value": "x", "metadata": {"observation": "do one", "agent": "Clerk"}}),
-        ("long", "do one", 7.5),
-        ("entities", [EntityMemoryItem], None),
-    ]
-    assert "- own" in prompts(model)[0] and "- hear twice" in prompts(model)[0]
-    assert (
-        describe(events).count(("save_completed", "short_term"))
-        == describe(events).count(("save_started", "long_term"))
-        == 1
-    )
 
 
 def test_any_object_with_the_verbs_is_a_memory(mode: Mode):
@@ -385,19 +270,6 @@ def test_an_embedder_that_is_none_is_refused_before_anything_is_paid_for(mode: M
     assert model.requests == []
 
 
-def test_a_function_is_an_embedder(mode: Mode):
-    embedded: list[str] = []
-
-    def embed(texts: list[str]) -> list[list[float]]:
-        embedded.extend(texts)
-        return [[1.0, 0.0] for _ in texts]
-
-    made = crew(task("one", agent(assessing("three boats"))), memory=True, embedder=embed)
-    mode.kickoff(made)
-    assert "three boats" in embedded and "do one" in embedded
-    assert [one["score"] for one in made.short_term_memory.search("anything")] == [1.0]
-
-
 # ------------------------------------------------------------------------------------------------------ whose memory
 def test_the_kinds_are_there_before_a_run_and_nothing_is_opened(storage: Path):
     made = crew(task("one", agent(ScriptedLLM([]))), memory=True)
@@ -417,31 +289,6 @@ def test_memory_that_is_switched_off_is_off(mode: Mode):
     assert describe(events) == []
 
 
-def test_a_copy_remembers_the_same(mode: Mode):
-    made = crew(task("one", agent(ScriptedLLM([]))), memory=True)
-    assert made.copy().short_term_memory is made.short_term_memory
-
-
-def test_an_agent_may_be_kept_out(mode: Mode):
-    shelf = Shelf("three boats")
-    quiet, model = ScriptedLLM(["x"]), assessing("y")
-    made = crew(
-        task("one", agent(quiet, "quiet", memory=False)),
-        task("two", agent(model, "loud")),
-        external_memory=ExternalMemory(storage=shelf),
-    )
-    mode.kickoff(made)
-    assert "three boats" not in prompts(quiet)[0] and "three boats" in prompts(model)[0]
-    assert [text for text, _ in shelf.stored] == ["y"]
-
-
-def test_an_agent_with_memory_in_a_crew_with_memory_has_the_crews(mode: Mode):
-    shelf = Shelf("three boats")
-    model = assessing("y")
-    mode.kickoff(crew(task("one", agent(model, memory=True)), external_memory=ExternalMemory(storage=shelf)))
-    assert "three boats" in prompts(model)[0] and len(shelf.stored) == 1
-
-
 def test_kickoff_for_each_resets_nothing(mode: Mode):
     model = assessing(echo, FOUND)
     made = crew(task("one", agent(model), description="boats at {place}"), memory=True)
@@ -450,47 +297,6 @@ def test_kickoff_for_each_resets_nothing(mode: Mode):
     found = made.short_term_memory.search("boats at", score_threshold=0)
     assert sorted(one["content"] for one in found) == ["boats at Bonn", "boats at Kiel"]
     assert len(made.long_term_memory.search("boats at Bonn")) == 1
-
-
-def test_memories_are_searched_and_reset_by_hand(mode: Mode):
-    model = assessing("three boats at Bonn", FOUND)
-    made = crew(task("one", agent(model)), memory=True)
-    mode.kickoff(made)
-    found = made.short_term_memory.search(query="boats at Bonn", limit=5, score_threshold=0.7)
-    assert [one["content"] for one in found] == ["three boats at Bonn"]
-    made.reset_memories("short_term")
-    assert made.short_term_memory.search("boats at Bonn") == []
-    assert made.long_term_memory.search("do one") != []
-    made.reset_memories("all")
-    assert made.long_term_memory.search("do one") == []
-
-
-# ------------------------------------------------------------------------------------------------------- delegation
-def test_the_work_of_coworkers_is_remembered_in_their_name(mode: Mode):
-    shelf, entities = Shelf("known"), Shelf()
-    ask = ToolUse("Delegate work to coworker", {"task": "find boats", "context": "at sea", "coworker": "finder"})
-    finder = assessing("We saw Ada Lovelace.")
-
-    def leads(messages: Sequence[dict[str, Any]]) -> Any:
-        return ask if len(messages) == 2 else "led"
-
-    lead = assessing(leads)
-    made = Crew(
-        agents=[agent(finder, "finder")],
-        tasks=[Task(description="lead", expected_output="e")],
-        process=Process.hierarchical,
-        manager_agent=agent(lead, "boss"),
-        short_term_memory=ShortTermMemory(storage=shelf),
-        entity_memory=EntityMemory(storage=entities),
-    )
-    mode.kickoff(made)
-    assert [(text, recorded["observation"], recorded["agent"]) for text, recorded in shelf.stored] == [
-        ("We saw Ada Lovelace.", "find boats", "finder"),
-        ("led", "lead", "boss"),
-    ]
-    assert shelf.queries == ["lead", "find boats at sea"]
-    assert (assessments(finder), assessments(lead)) == (1, 1)
-    assert "- known" in prompts(finder)[0]
 
 
 # --------------------------------------------------------------------------------------------------- kept and resumed
@@ -518,49 +324,3 @@ def test_a_resumed_run_neither_searches_nor_saves_again(mode: Mode, tmp_path: Pa
     assert describe(events) == []
     assert len(made.long_term_memory.search("do one")) == 1
     made.checkpointer.close()
-
-
-def test_a_replay_saves_only_what_is_done_again(mode: Mode):
-    shelf = Shelf()
-    model = assessing(echo)
-    made = crew(task("one", agent(model)), task("two", agent(model)), external_memory=ExternalMemory(storage=shelf))
-    mode.kickoff(made)
-    mode.run(made.replay, made.areplay, "two")
-    assert [text for text, _ in shelf.stored] == ["do one", "do two", "do two"]
-
-
-class Outer(TypedDict, total=False):
-    inputs: dict[str, Any]
-    one: dict[str, Any]
-
-
-def alike(texts: Sequence[str]) -> list[list[float]]:
-    return [[1.0, 0.5] for _ in texts]
-
-
-def in_memory(folder: Path) -> BaseStore:
-    return InMemoryStore(index={"dims": 2, "embed": alike})
-
-
-def on_disk(folder: Path) -> BaseStore:
-    return FaissStore(folder / "own.db", embedder=alike)
-
-
-@pytest.mark.parametrize("made_store", [in_memory, on_disk])
-def test_in_a_graph_of_somebody_else_the_store_it_was_compiled_with_is_used(
-    mode: Mode, storage: Path, made_store: Callable[[Path], BaseStore]
-):
-    store = made_store(storage)
-    model = assessing("three boats", FOUND)
-    made = crew(task("one", agent(model)), memory=True)
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(Outer)
-    graph.add_node("inner", mode.compile(made))
-    graph.add_edge(START, "inner")
-    graph.add_edge("inner", END)
-    for app in (graph.compile(store=store), mode.compile(made, store=store)):
-        mode.invoke(app, {"inputs": {"x": 1}})
-    assert {one[:2] for one in store.list_namespaces()} == {
-        ("memories", kind) for kind in ("short_term", "long_term", "entities")
-    }
-    assert "- three boats" in prompts(model)[1] and "- count twice" in prompts(model)[1]
-    assert not (storage / "memory.db").exists()

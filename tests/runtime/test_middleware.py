@@ -11,30 +11,22 @@ from langchain.agents.middleware import (
     AgentMiddleware,
     HumanInTheLoopMiddleware,
     ModelCallLimitMiddleware,
-    ModelFallbackMiddleware,
     ModelRequest,
-    ModelRetryMiddleware,
-    PIIMiddleware,
     SummarizationMiddleware,
-    TodoListMiddleware,
     ToolCallLimitMiddleware,
-    ToolRetryMiddleware,
     after_model,
     before_model,
-    dynamic_prompt,
     wrap_model_call,
     wrap_tool_call,
 )
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, SystemMessage
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
 from modes import Mode
-from pydantic import BaseModel, ValidationError
-from servers.openai_api import OpenAIServer, call, calls, error
+from pydantic import ValidationError
+from servers.openai_api import OpenAIServer, call
 
-from crewgraph import Agent, Crew, CrewQuestion, PendingCrew, ScriptedLLM, TaskOutput, ToolUse, extras
-from crewgraph.errors import BudgetExceeded, CompileError, MissingExtra, ModelError, OutputInvalid, RunError
+from crewgraph import Agent, Crew, CrewQuestion, PendingCrew, ScriptedLLM, ToolUse, extras
+from crewgraph.errors import BudgetExceeded, CompileError, MissingExtra, OutputInvalid, RunError
 from crewgraph.events import (
     LLMCallCompletedEvent,
     LLMCallStartedEvent,
@@ -65,7 +57,6 @@ def depth(place: str) -> str:
 
 
 BAY = ToolUse("depth", {"place": "bay"})
-AT: Any = {"configurable": {"thread_id": "1"}}
 
 
 def scripted(*script: Any) -> ScriptedLLM:
@@ -151,16 +142,6 @@ def test_requests_are_wrapped(mode: Mode):
     assert second.messages[0]["content"].endswith("Say please.") and not second.tools
 
 
-def test_a_dynamic_prompt_takes_the_place_of_the_agents(mode: Mode):
-    @dynamic_prompt
-    def short(request: ModelRequest[Any]) -> str:
-        return f"You dive, message {len(request.messages)}."
-
-    one = divers([short], "a pearl")
-    assert mode.kickoff(one).raw == "a pearl"
-    assert llm_of(one).requests[0].messages[0]["content"] == "You dive, message 1."
-
-
 def test_hooks_with_one_face_work_in_both_kinds_of_run(mode: Mode):
     @wrap_model_call
     def blocking(request: Any, handler: Any) -> Any:
@@ -184,65 +165,6 @@ def test_tool_calls_are_wrapped_with_the_arguments_of_the_middleware(mode: Mode)
     assert looked == ["reef"]
 
 
-def test_tools_of_the_middleware_are_offered_alongside_those_of_the_agent(mode: Mode):
-    plan = ToolUse("write_todos", {"todos": [{"content": "dive", "status": "pending"}]})
-    one = divers([TodoListMiddleware()], plan, BAY, "a pearl")
-    assert mode.kickoff(one).raw == "a pearl"
-    assert offered(llm_of(one).requests[0]) == {"depth", "write_todos"}
-    assert "Updated todo list" in str(llm_of(one).requests[1].messages[-1]["content"])
-
-
-# --------------------------------------------------------------------------------------- LangChain's own middleware
-def test_a_limit_of_requests_ends_the_loop(mode: Mode):
-    one = divers([ModelCallLimitMiddleware(run_limit=2)], BAY, BAY, BAY)
-    assert "limit" in mode.kickoff(one).raw.lower()
-    assert len(llm_of(one).requests) == 2
-
-
-def test_a_limit_of_tool_calls_tells_the_model(mode: Mode):
-    reef = ToolUse("depth", {"place": "reef"})
-    one = divers([ToolCallLimitMiddleware(run_limit=1)], BAY, reef, "a pearl")
-    assert mode.kickoff(one).raw == "a pearl" and looked == ["bay"]
-    assert "limit" in str(llm_of(one).requests[-1].messages[-1]["content"]).lower()
-
-
-def test_personal_data_never_reach_the_model(mode: Mode):
-    one = divers([PIIMiddleware("email")], "a pearl", task_fields={"description": "Write to anna@sea.example."})
-    mode.kickoff(one)
-    (request,) = llm_of(one).requests
-    assert "anna@sea.example" not in str(request.messages) and "[REDACTED_EMAIL]" in str(request.messages)
-
-
-def test_a_long_conversation_is_summarized_by_the_model_of_the_middleware(mode: Mode):
-    usage: Any = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
-    summarizer = GenericFakeChatModel(messages=iter([AIMessage("they dived in the bay", usage_metadata=usage)]))
-    reef = ToolUse("depth", {"place": "reef"})
-    middleware = SummarizationMiddleware(summarizer, trigger=("messages", 5), keep=("messages", 2))
-    one = divers([middleware], BAY, reef, "a pearl")
-    output = mode.kickoff(one)
-    assert output.raw == "a pearl" and looked == ["bay", "reef"]
-    last = llm_of(one).requests[-1]
-    assert "they dived in the bay" in str(last.messages) and kinds(last)[-2:] == ["assistant", "tool"]
-    by_model = output.tasks_output[0].usage_by_model
-    assert by_model["scripted"].successful_requests == 3 and by_model["GenericFakeChatModel"].total_tokens == 5
-
-
-def test_a_tool_that_fails_is_called_again(mode: Mode):
-    failing = [True]
-
-    @tool
-    def fish() -> str:
-        """Fish."""
-        if failing:
-            failing.clear()
-            raise ConnectionError("no bite")
-        return "a cod"
-
-    again = ToolRetryMiddleware(max_retries=1, retry_on=(ConnectionError,), initial_delay=0.0, jitter=False)
-    one = divers([again], ToolUse("fish", {}), "done", tools=[fish])
-    assert mode.kickoff(one).raw == "done" and llm_of(one).requests[-1].messages[-1]["content"] == "a cod"
-
-
 def test_a_failure_that_no_middleware_handles_is_shown_to_the_model(mode: Mode):
     @tool
     def fish() -> str:
@@ -258,16 +180,6 @@ def test_a_failure_that_no_middleware_handles_is_shown_to_the_model(mode: Mode):
     assert [failure.tool_name for failure in output.tasks_output[0].tool_failures] == ["fish"]
 
 
-def test_a_request_that_fails_is_made_again_or_by_another_model(mode: Mode):
-    with OpenAIServer([error(500), "a pearl"]) as server:
-        again = ModelRetryMiddleware(max_retries=1, initial_delay=0.0, jitter=False)
-        assert mode.kickoff(divers([again], llm=served(server.url), max_retry_limit=0)).raw == "a pearl"
-    other = GenericFakeChatModel(messages=iter([AIMessage("a shell")]))
-    with OpenAIServer([error(500)]) as server:
-        one = divers([ModelFallbackMiddleware(other)], llm=served(server.url), tools=[], max_retry_limit=0)
-        assert mode.kickoff(one).raw == "a shell"
-
-
 def test_settings_of_requests_reach_the_provider(mode: Mode):
     @wrap_model_call
     def careful(request: Any, handler: Any) -> Any:
@@ -277,15 +189,6 @@ def test_settings_of_requests_reach_the_provider(mode: Mode):
         assert mode.kickoff(divers([careful], llm=served(server.url))).raw == "a pearl"
     asked = [request.body for request in server.requests]
     assert [(body["temperature"], body["tool_choice"]) for body in asked] == [(0.1, "required"), (0.1, "required")]
-
-
-def test_a_model_without_settings_says_so(mode: Mode):
-    @wrap_model_call
-    def careful(request: Any, handler: Any) -> Any:
-        return handler(request.override(model_settings={"temperature": 0.1}))
-
-    with pytest.raises(ModelError, match=r"middleware sets `temperature` for a request, and its model `scripted`"):
-        mode.kickoff(divers([careful], "a pearl"))
 
 
 # -------------------------------------------------------------------------------------------- what the crew has
@@ -305,34 +208,6 @@ def test_events_step_callbacks_and_usage_are_those_of_the_crew(mode: Mode):
     assert output.tasks_output[0].usage.successful_requests == 2
 
 
-def test_guardrails_and_structures_work_as_ever(mode: Mode):
-    class Pearl(BaseModel):
-        size: int
-
-    def judge(output: TaskOutput) -> tuple[bool, Any]:
-        return ("7" in output.raw, output.raw if "7" in output.raw else "too small")
-
-    fields = {"guardrail": judge, "output_pydantic": Pearl}
-    output = mode.kickoff(divers([nothing], '{"size": 5}', '{"size": 7}', task_fields=fields))
-    assert output.pydantic == Pearl(size=7) and len(output.tasks_output) == 1
-
-
-def test_knowledge_is_part_of_the_prompt(mode: Mode):
-    one = divers([nothing], "the bay", "a pearl", knowledge_sources=["The bay is closed on Mondays."])
-    assert mode.kickoff(one).raw == "a pearl"
-    assert "closed on Mondays" in str(llm_of(one).requests[-1].messages)
-
-
-def test_a_coworker_is_asked_within_the_loop(mode: Mode):
-    ask = ToolUse("ask_question_to_coworker", {"question": "How?", "context": "none", "coworker": "Cook"})
-    chief = diver([nothing], ask, "boiled", allow_delegation=True, tools=[])
-    cook = Agent(role="Cook", goal="g", backstory="b", llm=scripted("boil it"))
-    output = mode.kickoff(Crew(agents=[chief, cook], tasks=[task("dive", chief)]))
-    assert output.raw == "boiled"
-    assert isinstance(chief.llm, ScriptedLLM) and chief.llm.requests[-1].messages[-1]["content"] == "boil it"
-    assert output.token_usage.successful_requests == 3
-
-
 def test_max_iter_and_results_as_answers_end_the_loop(mode: Mode):
     one = divers([nothing], BAY, BAY, "a pearl", max_iter=2)
     assert mode.kickoff(one).raw == "a pearl" and len(llm_of(one).requests) == 3
@@ -349,25 +224,6 @@ def test_budgets_stop_the_loop(mode: Mode):
     one = crew(task("dive", diver([nothing], BAY, BAY, BAY, "a pearl")), max_tokens=1)
     with pytest.raises(BudgetExceeded):
         mode.kickoff(one)
-
-
-def test_an_agent_with_middleware_answers_messages(mode: Mode):
-    agent = diver([ModelCallLimitMiddleware(run_limit=3)], BAY, "a pearl")
-    assert mode.run(agent.kickoff, agent.kickoff_async, "Dive!").raw == "a pearl"
-
-
-def test_what_the_model_says_is_streamed_once(mode: Mode):
-    with OpenAIServer([call("depth", {"place": "bay"}), "a big pearl"]) as server:
-        graph = divers([nothing], llm=served(server.url)).compile()
-        pieces = mode.stream(graph, {"inputs": {}}, stream_mode="messages", subgraphs=True)
-    said = [piece.content for _, (piece, _) in pieces if piece.type in ("ai", "AIMessageChunk")]
-    assert "".join(said) == "a big pearl"
-
-
-def test_parallel_tool_calls_are_all_made(mode: Mode):
-    with OpenAIServer([calls(("depth", {"place": "bay"}), ("depth", {"place": "reef"})), "both"]) as server:
-        assert mode.kickoff(divers([nothing], llm=served(server.url))).raw == "both"
-    assert sorted(looked) == ["bay", "reef"]
 
 
 # ------------------------------------------------------------------------------------------------- people
@@ -403,15 +259,6 @@ def test_a_question_of_the_middleware_is_the_crews_question(mode: Mode, tmp_path
     assert output.token_usage.successful_requests == 2 and len(llm_of(one).requests) == 2
     if not places:
         assert "too cold" in str(llm_of(one).requests[-1].messages[-1]["content"])
-
-
-def test_a_compiled_crew_interrupts_with_the_middlewares_payload(mode: Mode):
-    one = divers([HumanInTheLoopMiddleware(interrupt_on={"depth": True})], BAY, "a pearl")
-    graph = mode.compile(one, checkpointer=InMemorySaver())
-    (question,) = mode.invoke(graph, {"inputs": {}}, AT)["__interrupt__"]
-    assert question.value["action_requests"][0]["args"] == {"place": "bay"}
-    done = mode.invoke(graph, Command(resume={"decisions": [{"type": "approve"}]}), AT)
-    assert done["dive"]["raw"] == "a pearl" and looked == ["bay"]
 
 
 def test_a_question_in_a_run_that_is_kept_nowhere_is_an_error(mode: Mode):
@@ -454,29 +301,6 @@ def test_a_resumed_run_repeats_no_request_and_no_tool_call(mode: Mode, tmp_path:
     assert output.token_usage.successful_requests == 2
 
 
-@pytest.mark.parametrize("middleware", [[nothing], []], ids=["middleware", "plain loop"])
-def test_what_coworkers_used_counts_after_a_resume(mode: Mode, tmp_path: Path, middleware: list[Any]):
-    ask = ToolUse("ask_question_to_coworker", {"question": "How?", "context": "none", "coworker": "Cook"})
-    chief = diver(
-        middleware, ask, ConnectionError("down"), "boiled", allow_delegation=True, tools=[], max_retry_limit=0
-    )
-    cook = Agent(role="Cook", goal="g", backstory="b", llm=scripted("boil it"))
-    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
-        one = Crew(agents=[chief, cook], tasks=[task("dive", chief)])
-        with pytest.raises(ConnectionError):
-            mode.kickoff(one, thread_id="1", checkpointer=saver)
-        output = mode.resume(one, "1", checkpointer=saver)
-    assert output.raw == "boiled" and output.token_usage.successful_requests == 3
-    assert {role: sum(used.successful_requests for used in models.values()) for role, models in used_by(output)} == {
-        "Diver": 2,
-        "Cook": 1,
-    }
-
-
-def used_by(output: Any) -> Any:
-    return output.tasks_output[0].usage_by_agent.items()
-
-
 def test_what_the_models_of_the_middleware_used_counts_after_a_resume(mode: Mode, tmp_path: Path):
     summarizer = GenericFakeChatModel(messages=iter([AIMessage("deep")] * 9))
     condense = SummarizationMiddleware(summarizer, trigger=("messages", 3), keep=("messages", 1))
@@ -515,20 +339,6 @@ def heard_hooks(before: Any) -> Generator[None]:
         unregister_before_llm_call_hook(before)
 
 
-def test_hooks_take_messages_away_for_good_and_what_tools_showed_stays(mode: Mode):
-    def forgets(context: LLMCallHookContext) -> None:
-        if len(context.messages) == 4:
-            del context.messages[2:]
-            context.messages.append({"role": "user", "content": "You have looked."})
-
-    one = divers([nothing], BAY, BAY, "a pearl")
-    with heard_hooks(before=forgets):
-        assert mode.kickoff(one).raw == "a pearl"
-    assert kinds(llm_of(one).requests[-1]) == ["system", "user", "user", "assistant", "tool"]
-    last = one.tasks[0].output
-    assert last is not None and "You have looked." in str(last.messages)
-
-
 def test_a_step_that_failed_halfway_repeats_nothing_of_what_it_recorded(mode: Mode, tmp_path: Path):
     broken = [True]
 
@@ -559,17 +369,6 @@ def test_a_step_that_failed_halfway_repeats_nothing_of_what_it_recorded(mode: Mo
             mode.kickoff(one, thread_id="1", checkpointer=saver)
         assert mode.resume(one, "1", checkpointer=saver).raw == "a pearl"
         assert len(llm_of(one).requests) == 2
-
-
-def test_each_attempt_of_a_guardrail_is_a_loop_of_its_own(mode: Mode, tmp_path: Path):
-    def judge(output: TaskOutput) -> tuple[bool, Any]:
-        return (output.raw == "a pearl", output.raw if output.raw == "a pearl" else "again")
-
-    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
-        one = divers(
-            [ModelCallLimitMiddleware(run_limit=2)], BAY, "a shell", BAY, "a pearl", task_fields={"guardrail": judge}
-        )
-        assert mode.kickoff(one, thread_id="1", checkpointer=saver).raw == "a pearl"
 
 
 # ---------------------------------------------------------------------------------------------- refused

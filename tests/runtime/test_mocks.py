@@ -1,16 +1,13 @@
 """Programs that test their crews with `unittest.mock`: agents, models and embedders that are mocks, and patched methods."""
 
-import asyncio
-from functools import partial
 from typing import Any
-from unittest.mock import AsyncMock, MagicMock, Mock, create_autospec, patch
+from unittest.mock import AsyncMock, MagicMock, Mock, patch
 
 import pytest
-from langchain_core.embeddings import Embeddings
 from modes import Mode
 from pydantic import BaseModel
 
-from crewgraph import LLM, Agent, Crew, LLMGuardrail, Memory, Process, ScriptedLLM, Task, TaskOutput, ToolUse
+from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task, TaskOutput, ToolUse
 from crewgraph.llm.base import BaseLLM
 from crewgraph.tools import BaseTool
 
@@ -41,10 +38,6 @@ def test_a_mock_does_a_task(mode: Mode):
     agent.execute_task.assert_called_once_with(task=counting, context=None, tools=[])
 
 
-def test_a_task_run_in_the_background_takes_a_mock():
-    assert task().execute_async(agent=clerk("four")).result().raw == "four"
-
-
 def test_guardrails_callbacks_and_structures_work_with_a_mock(mode: Mode):
     agent, called = clerk("bad", '{"metres": 4}'), Mock()
 
@@ -56,17 +49,6 @@ def test_guardrails_callbacks_and_structures_work_with_a_mock(mode: Mode):
     assert output.pydantic == Depth(metres=4)
     assert [call.kwargs["context"] is None for call in agent.execute_task.call_args_list] == [True, False]
     called.assert_called_once()
-
-
-def test_a_mock_is_an_agent_of_a_crew(mode: Mode):
-    agent: Any = clerk("one", "two", goal="Count", tools=[])
-    first, second = task(agent=agent), task(agent=agent)
-    crew = Crew(agents=[agent], tasks=[first, second])
-    assert mode.kickoff(crew).raw == "two"
-    assert crew.agents[0] == agent and crew.agents[0] is first.agent is second.agent
-    assert [call.kwargs["context"] for call in agent.execute_task.call_args_list] == ["", "one"]
-    agent.execute_task.side_effect = ["a", "b"]
-    assert mode.kickoff(crew.copy()).raw == "b"
 
 
 def test_any_object_with_the_method_is_an_agent(mode: Mode):
@@ -115,61 +97,6 @@ def test_a_mock_is_a_model(mode: Mode, kind: Any):
     assert llm.call.call_count == 2
 
 
-def test_an_autospecced_model_and_its_coroutine_are_called(mode: Mode):
-    llm = create_autospec(LLM, instance=True)
-    llm.call.return_value = "Final Answer: four"
-    llm.acall = AsyncMock(return_value="Final Answer: four, in time")
-    worker = agent(llm)
-    raw = mode.kickoff(Crew(agents=[worker], tasks=[task(agent=worker)])).raw
-    assert raw == ("four, in time" if mode.asynchronous else "four")
-
-
-def test_a_mock_converts_judges_and_manages(mode: Mode):
-    worker = agent(model("Final Answer: deep", '{"metres": 4}'))
-    assert mode.kickoff(Crew(agents=[worker], tasks=[task(agent=worker, output_pydantic=Depth)])).pydantic == Depth(
-        metres=4
-    )
-    judge: Any = LLMGuardrail(description="It is short", llm=model('{"valid": true, "feedback": null}'))
-    assert execute(mode, task(guardrail=judge), clerk("four")).raw == "four"
-    team = Crew(
-        agents=[agent(model())], tasks=[task()], process=Process.hierarchical, manager_llm=model("Final Answer: done")
-    )
-    assert mode.kickoff(team).raw == "done"
-
-
-def vector(text: str) -> list[float]:
-    return [float(len(text)), 1.0]
-
-
-def vectors(texts: list[str]) -> list[list[float]]:
-    return [vector(text) for text in texts]
-
-
-def test_a_mock_embeds(mode: Mode):
-    embedder = MagicMock(side_effect=vectors)
-    memory = Memory(embedder=embedder, llm=ScriptedLLM([]))
-    memory.remember("The tide is high.", scope="/port", categories=["tide"], importance=0.5)
-    found = mode.run(partial(memory.recall, depth="shallow"), partial(memory.arecall, depth="shallow"), "tide")
-    assert [match.record.content for match in found] == ["The tide is high."]
-
-
-@pytest.mark.parametrize("spec", [None, Embeddings], ids=["function", "of a class"])
-def test_a_mock_that_embeds_by_itself_is_asked_once_for_what_is_looked_for_and_saved(mode: Mode, spec: Any):
-    embedder = MagicMock(spec=spec, side_effect=vectors)
-    is_down = ScriptedLLM([ConnectionError("down")], repeat_last=True)
-    if spec is not None:
-        embedder.embed_documents.side_effect = vectors
-        embedder.aembed_query.side_effect = embedder.embed_query.side_effect = vector
-    memory = Memory(embedder=embedder, llm=is_down)
-    for content in ("The tide is high.", "The ship is late today."):
-        memory.remember(content, scope="/port", categories=["tide"], importance=0.5)
-    found = mode.run(partial(memory.recall, depth="shallow"), partial(memory.arecall, depth="shallow"), "tide")
-    assert {match.record.content for match in found} == {"The tide is high.", "The ship is late today."}
-    if spec is None:
-        asked = [text for call in embedder.call_args_list for text in call.args[0] if text != "size"]
-        assert asked == ["The tide is high.", "The ship is late today.", "tide"]
-
-
 # --------------------------------------------------------------------------------------------------- patched methods
 def test_a_patched_method_is_called_where_crewgraph_would_call_its_own(mode: Mode):
     worker = agent(ScriptedLLM([]))
@@ -178,13 +105,6 @@ def test_a_patched_method_is_called_where_crewgraph_would_call_its_own(mode: Mod
         assert mode.kickoff(crew).raw == "patched"
         assert task(agent=worker).execute_sync().raw == "patched"
     assert [call.kwargs["context"] for call in patched.call_args_list] == ["", None]
-
-
-def test_kickoff_async_of_a_crew_calls_a_patched_kickoff():
-    worker = agent(ScriptedLLM([]))
-    with patch.object(Crew, "kickoff", return_value="patched"):
-        result: Any = asyncio.run(Crew(agents=[worker], tasks=[task(agent=worker)]).kickoff_async())
-    assert result == "patched"
 
 
 # --------------------------------------------------------------------------------------------------- mocks as tools

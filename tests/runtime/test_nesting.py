@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, TypedDict, cast
 
 import pytest
-from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
@@ -91,32 +90,6 @@ def test_a_crew_whose_placeholders_the_state_around_it_does_not_hold_is_refused_
     assert llm.requests == []
 
 
-def test_a_key_without_a_value_is_named_as_such(mode: Mode):
-    with pytest.raises(MissingInput, match="lacks `topic`, .* it holds `topic`, which is None, `output`"):
-        mode.invoke(around(Typed, mode.compile(two(ScriptedLLM([])))), {"topic": None, "output": "x"})
-
-
-def test_a_crew_that_the_code_of_a_node_calls_takes_its_input_as_it_does_elsewhere():
-    llm = ScriptedLLM(["one", "two"] * 2)
-    team = two(llm).compile()
-
-    def call(state: Typed) -> Typed:
-        return {"output": team.invoke({"topic": state.get("topic")})["output"]}
-
-    def mistaken(state: Typed) -> Typed:
-        return {"output": team.invoke({"topci": state.get("topic")})["output"]}
-
-    def handed_on(state: Typed, config: RunnableConfig) -> Typed:
-        return {"output": team.invoke({"topic": state.get("topic")}, config)["output"]}
-
-    assert around(Typed, call).invoke({"topic": "rain"})["output"] == "two"
-    assert "look at rain" in asked(llm)[0]
-    with pytest.raises(RunError, match="nothing in the crew reads `topci`"):
-        around(Typed, mistaken).invoke({"topic": "rain"})
-    assert around(Typed, handed_on).invoke({"topic": "snow"})["output"] == "two"
-    assert "look at snow" in asked(llm)[2]
-
-
 class Weather(BaseModel):
     topic: str = "nothing"
     length: int = 0
@@ -141,25 +114,6 @@ def test_a_flow_takes_its_fields_and_parameters_from_the_state_around_it(
 ):
     done = mode.invoke(around(state, flow().compile()), {"topic": "rain"})
     assert done["output"] == f"rain in {length} words"
-
-
-def test_a_flow_that_the_code_of_a_node_calls_takes_its_input_as_it_does_elsewhere():
-    inner = Noted().compile()
-
-    def call(state: Typed) -> Typed:
-        return {"output": inner.invoke({"topic": state.get("topic"), "length": 3})["output"]}
-
-    assert around(Typed, call).invoke({"topic": "rain"})["output"] == "rain in 3 words"
-
-
-def test_a_state_around_a_flow_may_have_a_key_that_the_flows_graph_has_too():
-    class Busy(TypedDict, total=False):
-        topic: str
-        progress: float
-        output: Any
-
-    done = around(Busy, Forecast().compile()).invoke({"topic": "rain", "progress": 0.5})
-    assert done == {"topic": "rain", "progress": 0.5, "output": "rain in 0 words"}
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
@@ -304,29 +258,6 @@ def test_a_sync_kickoff_inside_a_sync_node_of_an_async_run_shares_its_thread_too
 
     assert asyncio.run(runs())["answer"] == "two"
     assert len(llm.requests) == 3
-
-
-def test_a_kickoff_inside_a_node_with_a_thread_of_its_own_is_kept_apart(mode: Mode):
-    llm, calls, own = ScriptedLLM(["one", ConnectionError("down"), "two"]), list[str](), InMemorySaver()
-    made = two(llm)
-    graph = parent(calling(made, mode, calls, thread_id="own", checkpointer=own), checkpointer=InMemorySaver())
-    with pytest.raises(ConnectionError):
-        mode.invoke(graph, {"inputs": {"topic": "rain"}}, AT)
-    assert mode.resume(made, "own", checkpointer=own).raw == "two"
-    assert own.get_tuple(AT) is None
-
-
-def test_a_kickoff_inside_a_node_of_a_graph_that_keeps_nothing_is_kept_by_itself(mode: Mode):
-    calls = list[str]()
-    threads: list[str | None] = []
-
-    def note(output: CrewOutput) -> None:
-        threads.append(output.thread_id)
-
-    made = two(ScriptedLLM(["one", "two"]), after_kickoff_callbacks=[note])
-    assert mode.invoke(parent(calling(made, mode, calls)), {"inputs": {"topic": "rain"}})["answer"] == "one, two"
-    assert threads[0] is not None
-    assert mode.resume(made, threads[0]).raw == "two"
 
 
 def test_a_crew_kicked_off_twice_in_a_node_runs_twice(mode: Mode):

@@ -1,6 +1,5 @@
 """Spans of OpenTelemetry that user code opens below a run: a handler that has the spans of runs, as OpenInference's does."""
 
-import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +13,6 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from crewgraph import ScriptedLLM, ToolUse
-from crewgraph.flow import Flow, start
 from crewgraph.tools import tool
 
 from .parts import agent, crew, task
@@ -86,24 +84,6 @@ def test_spans_in_tools_and_callbacks_nest_below_them(mode: Mode, backend: Backe
     # A span cannot stay open across the steps of a graph.
     assert set(backend.above("stepped")) == {"Agent: Clerk" if mode.granularity == "task" else None}
     assert not trace.get_current_span().get_span_context().is_valid
-
-
-def test_spans_in_methods_of_flows_nest_below_them(mode: Mode, backend: Backend):
-    class Look(Flow[dict[str, Any]]):
-        @start()
-        async def waiting(self) -> str:
-            await asyncio.sleep(0)
-            with backend.tracer.start_as_current_span("in waiting"):
-                return "done"
-
-        @start()
-        def blocking(self) -> str:
-            with backend.tracer.start_as_current_span("in blocking"):
-                return "done"
-
-    flow = Look()
-    mode.run(flow.kickoff, flow.kickoff_async, config={"callbacks": [SpansOfRuns(backend.tracer)]})
-    assert backend.above("in waiting") == ["waiting"] and backend.above("in blocking") == ["blocking"]
 
 
 def test_without_such_a_handler_spans_keep_what_is_around(mode: Mode, backend: Backend):

@@ -1,19 +1,15 @@
 """Crews at an OpenAI-compatible endpoint on loopback: what it answers, how it misbehaves, and what of it reaches the caller."""
 
 import asyncio
-import sys
 import threading
-import time
 from typing import Any
 
 import openai
-import processes
 import pytest
 from langchain.chat_models import init_chat_model
 from langchain_core.runnables import ConfigurableField
 from langchain_openai import ChatOpenAI
 from modes import Mode
-from pydantic import BaseModel
 from servers.openai_api import (
     Answer,
     OpenAIServer,
@@ -39,18 +35,6 @@ from .parts import agent, crew, served, task
 
 def solo(url: str, *, tools: Any = (), **more: Any) -> Crew:
     return crew(task("a", agent(served(url, **more), tools=list(tools), max_retry_limit=2)))
-
-
-def two(url: str, **more: Any) -> Crew:
-    worker = agent(served(url, **more))
-    return crew(task("first", worker), task("second", worker))
-
-
-def test_a_text_comes_back_as_the_result(mode: Mode):
-    with OpenAIServer(["hello"]) as server:
-        assert mode.kickoff(solo(server.url)).raw == "hello"
-        assert [m["role"] for m in server.bodies[0]["messages"]] == ["system", "user"]
-        assert server.bodies[0]["model"] == "test"
 
 
 def test_native_tool_calls_run_at_the_same_time_and_their_results_go_back_by_id(mode: Mode):
@@ -88,11 +72,6 @@ def test_arguments_that_are_no_json_are_reported_to_the_model_which_mends_them(m
         assert (made.tasks[0].used_tools, made.tasks[0].tools_errors) == (3, 2)
 
 
-class Weather(BaseModel):
-    town: str
-    degrees: int
-
-
 @pytest.mark.parametrize("streams", [False, True])
 def test_a_list_in_the_place_of_arguments_is_the_only_argument(mode: Mode, streams: bool):
     seen: list[list[int]] = []
@@ -112,36 +91,6 @@ def test_a_list_in_the_place_of_arguments_is_the_only_argument(mode: Mode, strea
     with OpenAIServer([call("add", "[1, [2]]"), "sorry"]) as server:
         assert mode.kickoff(solo(server.url, tools=[add], stream=streams)).raw == "sorry"
         assert server.bodies[1]["messages"][-1]["content"].startswith("`add` was not used: `numbers.1`")
-
-
-def test_arguments_that_are_empty_or_null_are_none(mode: Mode):
-    @tool
-    def look() -> str:
-        """Look."""
-        return "a reef"
-
-    for written in ("", "null", "{}"):
-        with OpenAIServer([call("look", written), "seen"]) as server:
-            assert mode.kickoff(solo(server.url, tools=[look])).raw == "seen"
-            assert server.bodies[1]["messages"][-1]["content"] == "a reef"
-
-
-def test_a_structured_output_is_read_or_asked_for_again(mode: Mode):
-    with OpenAIServer(["It is 7 degrees in Ulm.", '{"town": "Ulm", "degrees": 7}']) as server:
-        made = crew(task("a", agent(served(server.url)), output_pydantic=Weather))
-        result = mode.kickoff(made)
-        assert result.pydantic == Weather(town="Ulm", degrees=7)
-        assert result.raw == "It is 7 degrees in Ulm."
-        assert result["degrees"] == 7
-        assert len(server.requests) == 2
-
-
-def test_a_full_quota_is_waited_for_as_long_as_the_server_says(mode: Mode):
-    with OpenAIServer([error(429, retry_after=0.3), "hello"]) as server:
-        began = time.monotonic()
-        assert mode.kickoff(solo(server.url, max_retries=2)).raw == "hello"
-        assert time.monotonic() - began >= 0.3
-        assert len(server.requests) == 2
 
 
 FAILURES: list[tuple[str, Answer, type[Exception]]] = [
@@ -165,13 +114,6 @@ def test_a_failure_reaches_the_caller_as_the_provider_raised_it_and_names_task_a
             mode.kickoff(solo(server.url, timeout=0.5 if answer.hangs else LONG))
         assert "in task `a` of agent `worker`" in caught.value.__notes__
         assert len(server.requests) == 1
-
-
-def test_a_server_that_nobody_runs_is_a_connection_error(mode: Mode):
-    with OpenAIServer() as server:
-        url = server.url
-    with pytest.raises(openai.APIConnectionError):
-        mode.kickoff(solo(url))
 
 
 def test_a_null_content_is_requested_again_and_then_reported(mode: Mode):
@@ -242,64 +184,6 @@ def test_a_failed_run_is_resumed_once_the_server_is_well_without_asking_anything
         assert result.token_usage.successful_requests == 3
 
 
-def test_a_run_that_fails_again_when_resumed_can_be_resumed_again(mode: Mode):
-    with OpenAIServer(["first", error(500), error(500), error(500), "second"]) as server:
-        made = two(server.url)
-        with pytest.raises(openai.InternalServerError):
-            mode.kickoff(made, thread_id="t")
-        for _ in range(2):
-            with pytest.raises(openai.InternalServerError):
-                mode.resume(made, "t")
-        assert [one.raw for one in mode.resume(made, "t").tasks_output] == ["first", "second"]
-        assert len(server.requests) == 5
-
-
-def test_a_model_that_streams_gives_the_same_result_and_usage(mode: Mode):
-    with OpenAIServer(["one two three", "one two three"]) as server:
-        whole = mode.kickoff(solo(server.url))
-        streamed = mode.kickoff(solo(server.url, stream=True))
-        assert streamed.raw == whole.raw == "one two three"
-        assert streamed.token_usage == whole.token_usage
-        assert server.bodies[1]["stream"] is True
-
-
-TWO_LOOPS = """
-import asyncio, sys
-import httpx
-from langchain.chat_models import init_chat_model
-from crewgraph import Agent, Crew, Task
-
-def crew_with(**options):
-    where = {"model_provider": "openai", "base_url": sys.argv[1], "api_key": "k"}
-    model = init_chat_model("small", configurable_fields="any", max_retries=0, **where, **options)
-    worker = Agent(role="worker", goal="g", backstory="b", llm=model, max_retry_limit=0)
-    return Crew(agents=[worker], tasks=[Task(description="d", expected_output="e", agent=worker)], checkpointer=False)
-
-team = crew_with(http_async_client=httpx.AsyncClient())
-print(asyncio.run(team.akickoff()).raw)
-try:
-    asyncio.run(team.akickoff())
-except RuntimeError as error:
-    print(error, error.__notes__[0])
-team = crew_with(http_async_client=httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0)))
-print(*[asyncio.run(team.akickoff()).raw for _ in range(2)])
-"""
-
-
-def test_a_client_that_keeps_connections_fails_on_a_second_event_loop_with_advice_that_works():
-    with OpenAIServer(["done"] * 9) as server:
-        ran = processes.run([sys.executable, "-c", TWO_LOOPS, server.url], capture_output=True, text=True, timeout=250)
-    assert ran.returncode == 0, ran.stderr
-    first, failed, others = ran.stdout.splitlines()
-    assert (first, others) == ("done", "done done")
-    assert failed.startswith(
-        "Event loop is closed the model `small` holds a connection of an event loop that has ended"
-    )
-    assert failed.endswith(
-        "keeps no connections: `httpx.AsyncClient(limits=httpx.Limits(max_keepalive_connections=0))`"
-    )
-
-
 def _configurable(kind: str, url: str) -> Any:
     where: Any = {"base_url": url, "api_key": "k", "max_retries": 0}
     make: Any = init_chat_model
@@ -330,31 +214,3 @@ def test_a_configurable_model_works_on_several_event_loops(kind: str):
                 assert asyncio.run(team.akickoff(config=config, checkpointer=False)).raw == "done"
             assert [body["model"] for body in server.bodies] == [name for name in names for _ in answers]
             assert all(("tools" in body) == bool(tools) for body in server.bodies)
-
-
-@pytest.mark.parametrize("kind", ["any", "model", "fields", "alternatives"])
-@pytest.mark.parametrize("choice", ["small", "large"])
-def test_a_configurable_model_gives_structures(mode: Mode, kind: str, choice: str):
-    with OpenAIServer(['{"town": "Ulm", "degrees": 7}']) as server:
-        team = crew(task("a", agent(_configurable(kind, server.url)), output_pydantic=Weather))
-        done = mode.kickoff(team, config={"configurable": {"model": choice}})
-        assert done.pydantic == Weather(town="Ulm", degrees=7)
-        assert [(body["model"], "response_format" in body) for body in server.bodies] == [(choice, True)]
-
-
-@pytest.mark.parametrize("fields", ["any", ("model", "temperature")])
-def test_a_configurable_model_takes_the_settings_of_a_run_and_not_its_place(mode: Mode, fields: Any):
-    @tool
-    def look(town: str) -> str:
-        """Look."""
-        return "rain"
-
-    for given, expected in (({}, ("small", None)), ({"model": "large", "temperature": 0.5}, ("large", 0.5))):
-        with OpenAIServer([call("look", {"town": "Ulm"}), '{"town": "Ulm", "degrees": 7}']) as server:
-            make: Any = init_chat_model
-            model = make("small", model_provider="openai", base_url=server.url, api_key="k", configurable_fields=fields)
-            team = crew(task("a", agent(model, tools=[look]), output_pydantic=Weather))
-            done = mode.kickoff(team, config={"configurable": {**given, "thread_id": "t"}})
-            assert (done.pydantic, done.thread_id) == (Weather(town="Ulm", degrees=7), "t")
-            assert list(done.usage_by_model) == [expected[0]]
-            assert [(body["model"], body.get("temperature")) for body in server.bodies] == [expected] * 2

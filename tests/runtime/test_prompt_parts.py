@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from modes import Mode
 
-from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.errors import DefinitionError, MissingInput
+from crewgraph import Crew, ScriptedLLM, Task
+from crewgraph.errors import DefinitionError
 
 from .parts import agent, asked, crew, task
 
@@ -69,11 +69,6 @@ def test_a_missing_variable_is_named_with_its_field_and_nothing_is_changed(field
     assert (one.description, one.expected_output, one.output_file) == before
 
 
-def test_a_value_that_no_text_can_show_is_refused_by_name():
-    with pytest.raises(ValueError, match="the input `topic` cannot be formatted: `topic` has type object"):
-        poem().interpolate_inputs_and_add_conversation_history({"topic": object(), "count": 1})
-
-
 def test_a_run_without_inputs_works_with_the_texts_filled_by_hand_one_with_inputs_fills_anew(mode: Mode):
     model = ScriptedLLM(["x"], repeat_last=True)
     one = poem(output_file=None, agent=agent(model))
@@ -88,40 +83,6 @@ def test_a_run_without_inputs_works_with_the_texts_filled_by_hand_one_with_input
     assert "Say snow" in mode.kickoff(made, {"topic": "snow", "count": 6}).tasks_output[0].description
 
 
-def test_a_task_executed_alone_works_with_them(mode: Mode):
-    model = ScriptedLLM(["x"])
-    one = poem(output_file=None, agent=agent(model))
-    one.interpolate_inputs_and_add_conversation_history({"topic": "rain", "count": 5})
-    mode.run(one.execute_sync, one.aexecute_sync)
-    assert "Research rain and find 5 insights" in asked(model)[0]
-
-
-def test_an_agent_is_filled_in_the_same_way(mode: Mode):
-    model = ScriptedLLM(["x"], repeat_last=True)
-    worker = Agent(role="Expert in {topic}", goal="Know {topic}", backstory="Read about {topic}", llm=model)
-    key = worker.key
-    worker.interpolate_inputs({"topic": "rain"})
-    assert (worker.role, worker.goal, worker.backstory) == ("Expert in rain", "Know rain", "Read about rain")
-    worker.interpolate_inputs({"topic": "snow"})
-    worker.interpolate_inputs({})
-    assert (worker.role, worker.key) == ("Expert in snow", key)
-    made = crew(task("a", worker), checkpointer=False)
-    assert mode.kickoff(made).tasks_output[0].agent == "Expert in snow"
-    assert mode.kickoff(made, {"topic": "hail"}).tasks_output[0].agent == "Expert in hail"
-    assert worker.role == "Expert in hail"
-    assert mode.kickoff(made).tasks_output[0].agent == "Expert in snow"
-
-
-def test_an_agent_that_misses_a_variable_says_so_as_a_key_and_as_a_value_error():
-    worker = Agent(role="Expert in {topic}", goal="g", backstory="b")
-    with pytest.raises(MissingInput) as caught:
-        worker.interpolate_inputs({"other": 1})
-    assert isinstance(caught.value, KeyError) and isinstance(caught.value, ValueError)
-    assert str(caught.value).startswith(
-        "`role` of agent `Expert in {topic}` needs the input `topic`, which was not given."
-    )
-
-
 # ------------------------------------------------------------------------------------------------------- the prompt
 def test_the_prompt_is_the_text_that_the_graph_sends(mode: Mode):
     model = ScriptedLLM(["x"])
@@ -131,12 +92,6 @@ def test_the_prompt_is_the_text_that_the_graph_sends(mode: Mode):
     mode.kickoff(crew(one, checkpointer=False))
     assert reported in asked(model)[0]
     assert reported.startswith("Write about rain") and "a text" in reported and "Markdown" in reported
-
-
-def test_a_task_nobody_does_yet_has_a_prompt_too():
-    one = Task(description="Write about {topic}", expected_output="A poem")
-    assert one.prompt() == one.prompt()
-    assert one.prompt().startswith("Write about {topic}") and "Markdown" not in one.prompt()
 
 
 # --------------------------------------------------------------------------------------------------- the chat before
@@ -150,16 +105,6 @@ def test_a_chat_among_the_inputs_is_reported_with_every_task(mode: Mode, given: 
     assert all("User: About boats?\nAssistant: Yes, {topic}." in text for text in asked(model))
     assert first.description.startswith("About rain\n\n") and "About boats?" in first.description
     assert first.template("description") == "About {topic}"
-
-
-@pytest.mark.parametrize("given", [CHAT, json.dumps(CHAT)])
-def test_a_chat_is_put_below_a_description_by_hand(given: Any):
-    one = poem()
-    for _ in range(2):
-        description, _, _ = filled(one, {"topic": "rain", "count": 1, "crew_chat_messages": given})
-        assert description.startswith("Research rain and find 1 insights\n\n")
-        assert description.endswith("User: About boats?\nAssistant: Yes, {topic}.")
-        assert description.count("About boats?") == 1
 
 
 @pytest.mark.parametrize(
@@ -206,15 +151,3 @@ def test_the_first_task_is_told_what_triggered_the_run_the_others_if_they_are_to
     assert seen == reported
     assert ["a mail came" in one.prompt() for one in made.tasks] == reported
     assert [one.description for one in made.tasks] == ["do t0", "do t1"]
-
-
-def test_a_payload_that_is_data_is_reported_as_json(mode: Mode):
-    seen, made = triggered(mode, None, crewai_trigger_payload={"what": "a mail came", "from": "Köln"})
-    assert seen == [True]
-    assert '{"what": "a mail came", "from": "Köln"}' in made.tasks[0].prompt()
-
-
-@pytest.mark.parametrize("inputs", [{}, {"crewai_trigger_payload": None}, {"crewai_trigger_payload": ""}])
-def test_where_nothing_triggered_it_nothing_is_reported(mode: Mode, inputs: dict[str, Any]):
-    _, made = triggered(mode, True, **inputs)
-    assert made.tasks[0].prompt() == Task(description="do t0", expected_output="a text").prompt()

@@ -1,8 +1,6 @@
 """`max_rpm` of crews and agents: real requests across tasks, runs, threads and event loops."""
 
 import asyncio
-import copy
-import re
 import signal
 import threading
 import time
@@ -18,7 +16,6 @@ from rpm_window import record_requests
 from waiting import LIMITS, LONG, wait_until_async
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
-from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.errors import TimeLimitReached
 from crewgraph.events import LLMCallCompletedEvent, LLMCallDelayedEvent, LLMCallStartedEvent, crewai_event_bus
 from crewgraph.llm.rate_limit import RPMController
@@ -145,56 +142,6 @@ def test_a_request_that_is_given_up_is_not_made_later_and_leaves_its_place(mode:
     assert len(llm.requests) == 1
 
 
-def test_max_rpm_of_an_agent_holds_over_crews(mode: Mode):
-    made, worker, llm = limited(agent_rpm=2)
-    mode.kickoff(made)
-    mode.kickoff(crew(task("elsewhere", worker)))
-    with waiting(worker):
-        mode.kickoff(made)
-    assert len(llm.requests) == 2
-    worker.max_rpm = None
-    mode.kickoff(made)
-    assert len(llm.requests) == 3
-
-
-def test_an_agents_bound_and_its_crews_hold_both(mode: Mode):
-    made, worker, llm = limited(crew_rpm=100, agent_rpm=1)
-    mode.kickoff(made)
-    with waiting(worker):
-        mode.kickoff(made)
-    mode.kickoff(crew(task("free", agent(llm, role="other")), max_rpm=1))
-    made.max_rpm, worker.max_rpm = 1, 100
-    with waiting(worker):
-        mode.kickoff(made)
-    assert len(llm.requests) == 2
-
-
-def test_agents_and_crews_may_share_a_controller(mode: Mode):
-    controller, (made, worker, _), (other, guest, _) = RPMController(max_rpm=2), limited(), limited()
-    made.rpm_controller = controller
-    guest.set_rpm_controller(controller)
-    assert guest.rpm_controller is controller
-    mode.kickoff(made)
-    mode.kickoff(other)
-    for one, by in ((made, worker), (other, guest)):
-        with waiting(by):
-            mode.kickoff(one)
-    worker.set_rpm_controller(None)
-    with pytest.raises(ValueError, match=r"an object with `check_or_wait\(\)`, not 3"):
-        worker.set_rpm_controller(3)
-
-
-def test_what_runs_on_its_own_keeps_to_the_agents_bound_and_that_of_its_crew(mode: Mode):
-    made, worker, llm = limited(crew_rpm=2)
-    mode.kickoff(made)
-    made.agents[0].crew = made
-    one = task("alone", worker)
-    mode.run(one.execute_sync, one.aexecute_sync)
-    with waiting(worker):
-        mode.run(one.execute_sync, one.aexecute_sync)
-    assert len(llm.requests) == 2
-
-
 def test_every_request_counts_conversions_too_and_what_the_record_answers_does_not(mode: Mode):
     class Tide(BaseModel):
         metres: float
@@ -261,29 +208,6 @@ def test_a_run_that_waits_can_be_interrupted():
     assert len(llm.requests) == 1
 
 
-def test_parallel_runs_that_wait_can_be_interrupted():
-    made, _, llm = limited()
-    made.rpm_controller = full()
-    with interrupted_soon():
-        made.kickoff_for_each([{"n": n} for n in range(3)], max_concurrency=3)
-    assert llm.requests == []
-
-
-def test_a_verbose_crew_says_how_long_it_waits(capsys: pytest.CaptureFixture[str]):
-    worker = agent(ScriptedLLM(["a", "b"]))
-    made = crew(task("a", worker), task("b", worker), verbose=True)
-    made.rpm_controller = controller = RPMController(max_rpm=1)
-    with crewai_event_bus.scoped_handlers():
-
-        @crewai_event_bus.on(LLMCallDelayedEvent)
-        def _(source: Any, event: LLMCallDelayedEvent) -> None:
-            controller.reset_counter()
-
-        made.kickoff()
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if "delayed" in line]
-    assert re.fullmatch(r"\[b\] model call delayed: [1-6]?\d(\.\d)? s, limited by max_rpm=1", line)
-
-
 @pytest.mark.parametrize("wrong", [0, -3])
 def test_a_bound_below_one_is_refused(wrong: int):
     with pytest.raises(ValidationError, match="`max_rpm` must be 1 or more, or None for no bound"):
@@ -295,39 +219,3 @@ def test_a_bound_below_one_is_refused(wrong: int):
 def test_a_controller_that_cannot_be_waited_for_is_refused():
     with pytest.raises(ValidationError, match=r"`rpm_controller` is an `RPMController`, or an object with"):
         crew(task("a", agent(None)), rpm_controller=object())
-
-
-@pytest.mark.parametrize("copied", [Crew.copy, copy.deepcopy])
-def test_copies_share_a_controller_that_was_given_and_count_their_own_max_rpm_anew(copied: Any):
-    made, worker, _ = limited(crew_rpm=1)
-    made.rpm_controller, own = RPMController(max_rpm=3), RPMController(max_rpm=3)
-    worker.set_rpm_controller(own)
-    made.kickoff()
-    other = copied(made)
-    assert other.rpm_controller is made.rpm_controller and other.agents[0].rpm_controller is own
-    other.kickoff()
-    with waiting(worker):
-        made.kickoff()
-
-
-def test_runs_for_many_inputs_share_their_crews_bound(mode: Mode):
-    model = Bounded(2, 0.8)
-    made = crew(task("only", agent(model.llm)), rpm_controller=model.controller)
-    mode.run(made.kickoff_for_each, made.akickoff_for_each, [{"n": n} for n in range(5)])
-    assert model.saw(5)
-
-
-def test_a_streamed_run_keeps_to_the_bound(mode: Mode):
-    model = Bounded(1, 0.3)
-    made = crew(*(task(f"t{n}", agent(model.llm)) for n in range(3)), rpm_controller=model.controller)
-    assert len(list(mode.stream_items(made))) > 3
-    assert model.saw(3)
-
-
-def test_a_lite_agent_keeps_to_its_bound(mode: Mode):
-    model = Bounded(1, 0.3)
-    lite = LiteAgent(role="r", goal="g", backstory="b", llm=model.llm)
-    lite.set_rpm_controller(model.controller)
-    for _ in range(2):
-        mode.run(lite.kickoff, lite.akickoff, "hello")
-    assert model.saw(2)

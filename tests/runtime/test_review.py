@@ -7,12 +7,9 @@ from typing import Any
 import pytest
 from modes import Mode
 
-from crewgraph import CrewOutput, PendingCrew, ScriptedLLM
+from crewgraph import CrewOutput, ScriptedLLM
 from crewgraph.compiler.agent.human_review import (
-    HumanInputProvider,
     SyncHumanInputProvider,
-    get_provider,
-    reset_provider,
     set_provider,
 )
 from crewgraph.definitions.agent.last_run import AgentFinish
@@ -69,25 +66,6 @@ def test_a_provider_looks_at_answers_in_the_place_of_a_person(mode: Mode):
     assert [one["content"] for one in done.tasks_output[0].messages][-2] == "a long answer"
 
 
-class AtOnce(SyncHumanInputProvider):
-    """Says how without an event loop alone."""
-
-    def handle_feedback(self, formatted_answer: AgentFinish, context: Any) -> AgentFinish:
-        context.messages.append(context._format_feedback_message("shorter"))
-        return context._invoke_loop()
-
-
-def test_a_provider_that_knows_no_event_loop_looks_at_answers_on_one(mode: Mode):
-    made = crew(task("draft", agent(ScriptedLLM(["a long answer", "short"])), human_input=True))
-    assert looking(AtOnce(), lambda: mode.kickoff(made)).raw == "short"
-
-
-def test_it_is_told_about_the_beginning_of_every_task_and_asked_only_where_people_would_be():
-    llm, editor = ScriptedLLM(["answer"]), Editor()
-    assert looking(editor, lambda: crew(task("draft", agent(llm))).kickoff()).raw == "answer"
-    assert editor.seen == [["system", "user"]]
-
-
 def test_what_it_said_is_a_part_of_the_run(mode: Mode, tmp_path: Any):
     llm, editor, fails = ScriptedLLM(["long", "short"]), Editor(), [True]
 
@@ -104,11 +82,6 @@ def test_what_it_said_is_a_part_of_the_run(mode: Mode, tmp_path: Any):
     assert len(llm.requests) == 2 and editor.seen.count("long") == 1
 
 
-def test_a_run_that_is_kept_nowhere_needs_no_terminal_where_a_provider_looks_at_it(mode: Mode):
-    made = crew(task("draft", agent(ScriptedLLM(["long", "short"])), human_input=True))
-    assert looking(Editor(), lambda: mode.kickoff(made, checkpointer=False)).raw == "short"
-
-
 def test_the_provider_that_is_there_already_asks_at_the_terminal(mode: Mode, monkeypatch: pytest.MonkeyPatch):
     said = iter(["shorter", ""])
 
@@ -120,17 +93,6 @@ def test_the_provider_that_is_there_already_asks_at_the_terminal(mode: Mode, mon
     made = crew(task("draft", agent(llm), human_input=True))
     assert looking(SyncHumanInputProvider(), lambda: mode.kickoff(made, checkpointer=False)).raw == "short"
     assert len(llm.requests) == 2
-
-
-def test_without_a_provider_the_run_asks_as_ever():
-    assert isinstance(get_provider(), SyncHumanInputProvider) and get_provider() is get_provider()
-    editor = Editor()
-    token = set_provider(editor)
-    assert get_provider() is editor and isinstance(editor, HumanInputProvider)
-    reset_provider(token)
-    assert get_provider() is not editor
-    made = crew(task("draft", agent(ScriptedLLM(["answer"])), human_input=True))
-    assert isinstance(made.kickoff(), PendingCrew)
 
 
 class Loud:

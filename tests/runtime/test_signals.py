@@ -4,7 +4,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -17,13 +17,6 @@ from modes import Mode
 from waiting import wait_until
 
 from crewgraph import ScriptedLLM, ToolUse
-from crewgraph.events import ToolUsageStartedEvent, crewai_event_bus
-from crewgraph.flow import ConversationConfig, ConversationState, Flow, RouterConfig, listen
-from crewgraph.hooks import before_llm_call, unregister_before_llm_call_hook
-from crewgraph.memory import Memory
-from crewgraph.memory.entity import EntityMemory
-from crewgraph.memory.items import EntityMemoryItem
-from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 
@@ -52,7 +45,10 @@ class Limit:
             signal.raise_signal(signal.SIGUSR1)
 
 
-@pytest.fixture(params=["a method", "an object", "a partial function"])
+KINDS = ["a method", "an object", "a partial function"]
+
+
+@pytest.fixture
 def limit(request: pytest.FixtureRequest) -> Iterator[Limit]:
     limit = Limit()
     handlers: dict[str, Callable[[int, FrameType | None], None]] = {
@@ -60,7 +56,7 @@ def limit(request: pytest.FixtureRequest) -> Iterator[Limit]:
         "an object": limit,
         "a partial function": partial(limit.handle),
     }
-    before = signal.signal(signal.SIGUSR1, handlers[request.param])
+    before = signal.signal(signal.SIGUSR1, handlers[getattr(request, "param", "a method")])
     yield limit
     signal.signal(signal.SIGUSR1, before)
 
@@ -105,6 +101,7 @@ def test_the_run_ends_with_it_and_continues_when_resumed(mode: Mode, limit: Limi
         assert mode.resume(looking, "job", checkpointer=saver).raw == "looked"
 
 
+@pytest.mark.parametrize("limit", KINDS, indirect=True)
 def test_a_client_that_wraps_it_in_an_error_of_its_own_does_not_hide_it(mode: Mode, limit: Limit) -> None:
     def reply(_: object) -> str:
         try:
@@ -115,61 +112,6 @@ def test_a_client_that_wraps_it_in_an_error_of_its_own_does_not_hide_it(mode: Mo
 
     with pytest.raises(TimeIsUp):
         mode.kickoff(crew(task("answer", agent(ScriptedLLM(reply), max_retry_limit=2))), checkpointer=False)
-
-
-def test_the_model_of_a_memory_may_be_interrupted(limit: Limit) -> None:
-    def reply(_: object) -> str:
-        limit.strike()
-        return "{}"
-
-    def vectors(texts: Sequence[str]) -> list[list[float]]:
-        return [[1.0, 0.0] for _ in texts]
-
-    with pytest.raises(TimeIsUp):
-        Memory(llm=ScriptedLLM(reply), embedder=vectors).remember("Tea is hot.")
-
-
-def test_a_storage_of_a_memory_may_be_interrupted(mode: Mode, limit: Limit) -> None:
-    class Interrupted:
-        def save(self, value: object, metadata: object) -> None:
-            limit.strike()
-
-        def search(self, query: str, limit: int = 3, score_threshold: float = 0.0) -> list[Any]:
-            strike()
-            return []
-
-        def reset(self) -> None: ...
-
-    strike = limit.strike
-    llm = ScriptedLLM(["answered"])
-    remembering = crew(
-        task("answer", agent(llm)), memory=True, short_term_memory=ShortTermMemory(storage=Interrupted())
-    )
-    with pytest.raises(TimeIsUp):
-        mode.kickoff(remembering, checkpointer=False)
-    assert not llm.requests
-
-    limit.has_struck = False
-    memory = EntityMemory(storage=Interrupted())
-    with pytest.raises(TimeIsUp):
-        memory.save([EntityMemoryItem(name, "drink", "hot", "") for name in ("Tea", "Coffee")])
-
-
-def test_a_cache_may_be_interrupted(mode: Mode, limit: Limit) -> None:
-    class Interrupted:
-        def read(self, tool: str, input: str) -> None:
-            limit.strike()
-
-        def add(self, tool: str, input: str, output: object) -> None: ...
-
-    @tool
-    def look() -> str:
-        """Look."""
-        raise AssertionError("called after the limit")
-
-    looking = agent(ScriptedLLM([ToolUse("look"), "looked"]), tools=[look], cache_handler=Interrupted())
-    with pytest.raises(TimeIsUp):
-        mode.kickoff(crew(task("look", looking)), checkpointer=False)
 
 
 def test_no_further_call_is_made_in_turn(mode: Mode, limit: Limit) -> None:
@@ -202,37 +144,6 @@ def test_no_other_model_is_asked(mode: Mode, limit: Limit) -> None:
     assert not other.requests
 
 
-def test_it_ends_all_crews_where_a_tool_runs_one(mode: Mode, limit: Limit) -> None:
-    @tool
-    def ask_others() -> str:
-        """Ask others."""
-        return team(limit, "the model").kickoff(checkpointer=False).raw
-
-    asking = agent(ScriptedLLM([ToolUse("ask_others"), "done"]), tools=[ask_others])
-    with pytest.raises(TimeIsUp) as raised:
-        mode.kickoff(crew(task("ask", asking)), checkpointer=False)
-    assert raised.traceback[-1].name == "handle"
-
-
-def test_it_passes_hooks_and_event_handlers(mode: Mode, limit: Limit) -> None:
-    with crewai_event_bus.scoped_handlers():
-
-        @crewai_event_bus.on(ToolUsageStartedEvent)
-        def begin(source: object, event: ToolUsageStartedEvent) -> None:
-            limit.strike()
-
-        with pytest.raises(TimeIsUp):
-            mode.kickoff(team(limit, "a handler"), checkpointer=False)
-
-    hook = before_llm_call(limit.strike)
-    try:
-        limit.has_struck = False
-        with pytest.raises(TimeIsUp):
-            mode.kickoff(team(limit, "a hook"), checkpointer=False)
-    finally:
-        unregister_before_llm_call_hook(hook)
-
-
 def test_a_limit_inside_a_tool_is_a_failure_of_the_tool() -> None:
     @tool
     def look() -> str:
@@ -254,19 +165,6 @@ def test_no_further_inputs_are_begun(limit: Limit) -> None:
     with pytest.raises(TimeIsUp):
         crew(task("answer {x}", agent(llm))).kickoff_for_each([{"x": 1}, {"x": 2}], checkpointer=False)
     assert len(llm.requests) == 1
-
-
-def test_the_choice_of_a_route_may_be_interrupted(limit: Limit) -> None:
-    @ConversationConfig(llm=model(limit, "the model"), router=RouterConfig(fallback_intent="order"))
-    class Desk(Flow[ConversationState]):
-        conversational = True
-
-        @listen("order")
-        def look_up(self) -> str:
-            raise AssertionError("called after the limit")
-
-    with pytest.raises(TimeIsUp):
-        Desk().handle_turn("where is it?")
 
 
 def test_what_threads_finish_in_the_meantime_is_recorded(limit: Limit, tmp_path: Path) -> None:

@@ -112,25 +112,6 @@ def test_a_tool_can_be_answered_by_hand(mode: Mode):
     assert done == [] and model.requests[1].messages[-1]["content"] == "three, says the clerk"
 
 
-def test_a_step_of_one_task_is_named_by_both(mode: Mode):
-    first, second = ScriptedLLM(["a"]), ScriptedLLM(["b"])
-    made = crew(task("one", agent(first)), task("two", agent(second)))
-    graph = mode.compile(made, checkpointer=InMemorySaver(), interrupt_before=["two:finish"])
-    state = mode.invoke(graph, {"inputs": {}}, AT)
-    assert "two" not in state and len(second.requests) == 1
-    assert mode.invoke(graph, None, AT)["two"]["raw"] == "b"
-    assert len(second.requests) == 1
-
-
-def test_tasks_can_be_stopped_at_in_both_granularities():
-    for granularity in ("task", "step"):
-        model = ScriptedLLM(["a", "b"])
-        made = crew(task("one", agent(model)), task("two", agent(model)))
-        graph = made.compile(granularity=granularity, checkpointer=InMemorySaver(), interrupt_after=["one"])
-        assert "two" not in graph.invoke({"inputs": {}}, AT)
-        assert graph.invoke(None, AT)["two"]["raw"] == "b"
-
-
 def test_the_history_of_a_task_shows_its_steps_and_a_fork_continues_from_one(mode: Mode):
     done: list[tuple[int, int]] = []
     script = [ToolUse("add", {"a": 1, "b": 2}), ToolUse("add", {"a": 3, "b": 4}), "seven", "another 3"]
@@ -206,9 +187,3 @@ def test_a_granularity_that_does_not_exist_is_reported():
         made.compile(granularity="steps")
     with pytest.raises(CompileError, match='"task" .* or "step"'):
         made.kickoff(granularity="crew")
-
-
-def test_a_task_may_be_called_like_the_channels_of_steps(mode: Mode):
-    model = ScriptedLLM(["a", "b"])
-    made = crew(task("steps", agent(model)), task("pending", agent(model)))
-    assert [one.raw for one in mode.kickoff(made).tasks_output] == ["a", "b"]

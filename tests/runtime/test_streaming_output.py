@@ -1,17 +1,15 @@
 """`Crew(stream=True)`: CrewAI's streaming output, and chunk events."""
 
 import asyncio
-import importlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import crewgraph_compat
 import pytest
 from modes import Mode
 from servers.openai_api import OpenAIServer, call, error
 
-from crewgraph import BaseLLM, Crew, CrewOutput, ScriptedLLM
-from crewgraph.definitions.chunks import CrewStreamingOutput, StreamChunk, StreamChunkType
+from crewgraph import Crew, CrewOutput, ScriptedLLM
+from crewgraph.definitions.chunks import CrewStreamingOutput, StreamChunk
 from crewgraph.events import BaseEvent, LLMStreamChunkEvent
 from crewgraph.events.stream_context import add_stream_sink, publish_stream_event, reset_stream_sinks
 from crewgraph.testing import record_events
@@ -112,21 +110,6 @@ def test_a_closed_output_ends_the_run_which_can_be_resumed():
     assert team.resume("t").raw == "two"
 
 
-def test_an_async_output_is_closed_with_its_block():
-    llm = ScriptedLLM(["one", "two"], stream=True)
-    team = crew(task("a", agent(llm)), task("b", agent(llm)), stream=True)
-
-    async def read() -> CrewStreamingOutput:
-        output: Any = await team.akickoff(thread_id="t")
-        async with output:
-            async for _ in output:
-                break
-        return output
-
-    assert asyncio.run(read()).is_cancelled
-    assert team.resume("t").raw == "two"
-
-
 def test_each_kind_of_output_says_how_it_is_read():
     team = crew(task("a", agent(ScriptedLLM(["x"]))), stream=True)
     output: Any = team.kickoff()
@@ -140,40 +123,6 @@ def test_each_kind_of_output_says_how_it_is_read():
     other: Any = asyncio.run(team.akickoff())
     with pytest.raises(RuntimeError, match="with `async for`"):
         list(other)
-
-
-def test_an_output_can_be_made_from_iterators():
-    def chunks() -> Iterator[StreamChunk]:
-        yield StreamChunk(content="x")
-        yield StreamChunk(content="{}", chunk_type=StreamChunkType.TOOL_CALL)
-
-    async def achunks() -> AsyncIterator[StreamChunk]:
-        yield StreamChunk(content="y")
-
-    output, aoutput = CrewStreamingOutput(chunks()), CrewStreamingOutput(async_iterator=achunks())
-
-    async def read() -> list[str]:
-        return [chunk.content async for chunk in aoutput]
-
-    assert ([chunk.content for chunk in output], asyncio.run(read())) == (["x", "{}"], ["y"])
-    assert (output.get_full_text(), output.is_completed) == ("x", True)
-    with pytest.raises(RuntimeError, match="no result"):
-        _ = output.result
-
-
-def test_stream_is_a_keyword_and_can_be_switched(mode: Mode):
-    team = crew(task("a", agent(ScriptedLLM(["x", "y"]))))
-    assert mode.kickoff(team).raw == "x"
-    team.stream = True  # pyright: ignore[reportAttributeAccessIssue]
-    assert team.streaming
-    output, chunks_of = started(mode, team)
-    assert (chunks_of(), output.result.raw) == ([], "y")
-
-
-def test_the_names_are_where_programs_import_them():
-    with crewgraph_compat.installed():
-        types, utilities = map(importlib.import_module, ("crewai.types.streaming", "crewai.utilities.streaming"))
-    assert (types.CrewStreamingOutput, utilities.StreamChunk) == (CrewStreamingOutput, StreamChunk)
 
 
 # ----------------------------------------------------------------------------------------------------- events
@@ -200,25 +149,6 @@ def test_a_model_that_streams_tells_each_piece(mode: Mode, serve: Serve):
     assert between == [*("llm_call_started", *["llm_stream_chunk"] * 2, "llm_call_completed")] * 2
 
 
-def test_a_model_does_not_stream_because_there_is_a_listener(mode: Mode, serve: Serve):
-    server = serve(["it is"])
-    with record_events() as events:
-        mode.kickoff(crew(task("a", agent(served(server.url)))))
-    assert (pieces(events), server.bodies[0].get("stream", False)) == ([], False)
-
-
-def test_an_own_model_tells_its_pieces(mode: Mode):
-    class Own(BaseLLM):
-        def call(self, messages: Any, *_: Any, **__: Any) -> str:
-            self._emit_text("a")
-            self._emit_text("b")
-            return "ab"
-
-    with record_events() as events:
-        mode.kickoff(crew(task("a", agent(Own("m")))))
-    assert [event.chunk for event in pieces(events)] == ["a", "b"]
-
-
 def test_a_sink_hears_the_code_of_its_context_and_nothing_else(mode: Mode):
     events_seen: list[str] = []
 
@@ -239,15 +169,3 @@ def test_a_sink_hears_the_code_of_its_context_and_nothing_else(mode: Mode):
         "crew_kickoff_completed",
         2,
     )
-
-
-def test_a_sink_that_fails_does_not_fail_the_run(mode: Mode, caplog: pytest.LogCaptureFixture):
-    def sink(source: Any, event: BaseEvent) -> None:
-        raise LookupError("lost")
-
-    token = add_stream_sink(sink)
-    try:
-        assert mode.kickoff(crew(task("a", agent(ScriptedLLM(["x"]))))).raw == "x"
-    finally:
-        reset_stream_sinks(token)
-    assert "sink` failed on the event" in caplog.text

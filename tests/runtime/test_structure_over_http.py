@@ -10,8 +10,7 @@ from modes import Mode
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, Script, call, error
 
-from crewgraph import LLM, Agent, BaseLLM, Converter, Crew, CrewOutput, Task
-from crewgraph.definitions.stream import Token
+from crewgraph import LLM, Agent, Crew, CrewOutput, Task
 from crewgraph.tools import tool
 
 Serve = Callable[[Script | None], OpenAIServer]
@@ -69,39 +68,6 @@ def test_with_tools_the_work_is_free_and_the_answer_is_converted(serve: Serve, m
     assert format_names(server) == [None, None, "Depth"]
 
 
-def test_with_a_converter_the_work_is_free(serve: Serve, mode: Mode):
-    class FromWords(Converter):
-        def to_pydantic(self, current_attempt: int = 1) -> Any:
-            return Depth(metres=len(self.text))
-
-    server = serve(["Final Answer: seven"])
-    assert measure(mode, llm_at(server), converter_cls=FromWords).pydantic == Depth(metres=5)
-    assert format_names(server) == [None]
-
-
-def test_a_refused_answer_is_asked_for_with_the_structure_again(serve: Serve, mode: Mode):
-    def is_deep(output: Any) -> tuple[bool, Any]:
-        return output.pydantic.metres == 8, output
-
-    server = serve(['{"metres": 7}', '{"metres": 8}'])
-    result = measure(mode, llm_at(server), guardrail=is_deep)
-    assert (result.pydantic, format_names(server)) == (Depth(metres=8), ["Depth"] * 2)
-
-
-def test_the_pieces_of_a_structured_answer_are_streamed(serve: Serve, mode: Mode):
-    server = serve(['{"metres": 7}'])
-    agent = Agent(role="Surveyor", goal="Measure", backstory="Careful.", llm=llm_at(server))
-    task = Task(description="How deep?", expected_output="A depth", agent=agent, output_pydantic=Depth)
-    pieces = [item.text for item in mode.stream_items(Crew(agents=[agent], tasks=[task])) if isinstance(item, Token)]
-    assert "".join(pieces) == '{"metres": 7}'
-    assert (format_names(server), server.bodies[0]["stream"]) == (["Depth"], True)
-
-
-def test_a_field_that_the_structure_does_not_have_stays_in_the_text(serve: Serve, mode: Mode):
-    result = measure(mode, llm_at(serve(['{"metres": 7, "ground": "sand"}'])))
-    assert (result.pydantic, result.raw) == (Depth(metres=7), '{"metres": 7, "ground": "sand"}')
-
-
 def test_a_langchain_model_is_asked_through_its_own_structured_output(serve: Serve, mode: Mode):
     class ByTool(ChatOpenAI):
         def with_structured_output(self, schema: Any = None, **words: Any) -> Runnable[Any, Any]:
@@ -126,12 +92,6 @@ def test_an_answer_that_is_a_tool_call_named_after_the_structure_is_read(serve: 
     assert len(server.requests) == 2
 
 
-def test_a_converted_answer_may_be_a_tool_call(serve: Serve, mode: Mode):
-    for name in ("Depth", "depth", "answer_as_depth"):
-        server = serve(["Final Answer: seven metres", call(name, '{"metres": 7}')])
-        assert measure(mode, llm_at(server), output_pydantic=None, output_json=Depth).json_dict == {"metres": 7}
-
-
 def test_a_tool_with_the_name_of_the_structure_is_still_called(serve: Serve, mode: Mode):
     @tool("Depth")
     def depth(metres: int) -> str:
@@ -147,13 +107,6 @@ def test_a_server_that_refuses_the_format_is_asked_for_text(serve: Serve, mode: 
     server = serve([refusal, "Final Answer: seven metres", refusal, '{"metres": 7}'])
     assert measure(mode, llm_at(server)).pydantic == Depth(metres=7)
     assert format_names(server) == ["Depth", None, "Depth", None]
-
-
-def test_other_errors_are_reported_at_once(serve: Serve, mode: Mode):
-    server = serve([error(401), '{"metres": 7}'])
-    with pytest.raises(Exception, match="401"):
-        measure(mode, llm_at(server))
-    assert len(server.requests) == 1
 
 
 def test_a_field_that_is_missing_says_why_and_names_the_task(serve: Serve, mode: Mode):
@@ -184,14 +137,3 @@ def test_why_there_is_no_structure_is_known_after_a_resume(serve: Serve, mode: M
         mode.kickoff(crew, thread_id="t")
     agent.llm = llm_at(serve(["reported"]))
     assert mode.resume(crew, "t").tasks_output[0].structure_error == "it holds no JSON"
-
-
-def test_an_own_model_with_the_parameter_is_given_the_structure(mode: Mode):
-    class Own(BaseLLM):
-        def call(self, messages: Any, *rest: Any, response_model: Any = None, **more: Any) -> Any:
-            asked.append(response_model)
-            return "Final Answer: deep" if response_model is None else response_model(metres=7)
-
-    asked: list[Any] = []
-    assert measure(mode, Own("own")).pydantic == Depth(metres=7)
-    assert asked == [Depth]

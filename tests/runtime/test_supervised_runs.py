@@ -114,26 +114,6 @@ def test_a_crew_in_an_async_method_stops_after_its_effect(kind: type[Office]):
         assert effects.lines.count("other begins") == 1
 
 
-def test_a_crew_in_a_tool_stops_after_its_effect():
-    effects, saver = Effects(), InMemorySaver()
-    inner = desk(effects.tool())
-
-    @tool("work")
-    async def delegate() -> str:
-        """Delegate."""
-        return (await inner.akickoff()).raw
-
-    outer = crew(task("outer", agent(ScriptedLLM(said), tools=[delegate])), name="outer")
-
-    async def runs() -> str:
-        await stopped(outer.akickoff(thread_id="t", checkpointer=saver), lambda: effects.lines)
-        assert effects.lines == ["work begins", "work ends"]
-        return (await outer.aresume("t", checkpointer=saver)).raw
-
-    assert asyncio.run(runs()) == "end"
-    assert effects.lines.count("work begins") == 2
-
-
 def test_a_request_that_waits_for_its_rate_limit_is_not_waited_for():
     llm = ScriptedLLM(["Final Answer: a", "Final Answer: b"])
     made = crew(*(task(name, agent(llm), context=[]) for name in ("a", "b")), name="desk", max_rpm=1)

@@ -48,22 +48,6 @@ def test_a_task_is_done_afresh_from_before_it_and_the_earlier_ones_are_kept(mode
     assert len(llm.requests) == 5
 
 
-def test_the_tools_of_a_task_done_afresh_are_used_again(mode: Mode):
-    used: list[int] = []
-
-    @tool
-    def look(i: int) -> str:
-        """Look at something."""
-        used.append(i)
-        return f"<{i}>"
-
-    script = ["a", "b", ToolUse("look", {"i": 1}), "c"]
-    llm = ScriptedLLM([*script, *script[2:]])
-    graph = ran(mode, llm, tools=[look], cache=False)
-    mode.invoke(graph, None, before(graph, "third").config)
-    assert used == [1, 1]
-
-
 def test_a_fork_with_another_output_continues_with_that(mode: Mode):
     llm = ScriptedLLM(["a", "b", "c", "b2", "c2"])
     graph = ran(mode, llm)
@@ -72,23 +56,6 @@ def test_a_fork_with_another_output_continues_with_that(mode: Mode):
     state = mode.invoke(graph, None, fork)
     assert [state[name]["raw"] for name in ("first", "second", "third")] == ["quite another", "b2", "c2"]
     assert "quite another" in llm.requests[3].text
-
-
-def test_a_fork_with_other_inputs_continues_with_those(mode: Mode):
-    llm = ScriptedLLM(["a", "b", "c", "a2", "b2", "c2"])
-    graph = ran(mode, llm)
-    fork = graph.update_state(before(graph, "first").config, {"inputs": {"topic": "snow"}}, as_node="__start__")
-    assert mode.invoke(graph, None, fork)["third"]["raw"] == "c2"
-    assert "look at snow" in llm.requests[3].text
-
-
-def test_an_output_may_be_given_in_a_tasks_stead(mode: Mode):
-    llm = ScriptedLLM(["a", "b", "c", "c2"])
-    graph = ran(mode, llm)
-    output = TaskOutput(description="d", agent="a person", raw="by hand").to_plain()
-    fork = graph.update_state(before(graph, "second").config, {"second": output}, as_node="second")
-    state = mode.invoke(graph, None, fork)
-    assert [state[name]["raw"] for name in ("first", "second", "third")] == ["a", "by hand", "c2"]
 
 
 def test_a_failed_task_forked_from_before_it_is_done_afresh(mode: Mode):

@@ -2,12 +2,9 @@
 
 import asyncio
 import copy
-import gc
 import logging
-import weakref
 from collections.abc import Iterator
 from contextvars import ContextVar
-from functools import partial
 from typing import Any
 
 import pytest
@@ -135,50 +132,6 @@ def test_a_cache_function_asks_for_results_of_other_runs(mode: Mode):
     assert depth.used == ["Brest"]
 
 
-def test_a_crew_in_a_tool_of_another_has_results_of_its_own(mode: Mode):
-    depth = Depth(result_as_answer=True, found="12 m")
-    inner = caching(task("inner", again_and_again(depth)))
-
-    @tool
-    def ask_others() -> str:
-        """Ask another crew."""
-        return inner.kickoff().raw
-
-    uses = [ToolUse("ask_others"), BREST, "done"]
-    mode.kickoff(caching(task("a", agent(ScriptedLLM(uses), tools=[ask_others, Depth(found="3 m")]))))
-    assert depth.used == ["Brest"]
-
-
-@pytest.mark.parametrize("at_once", [None, 1, 2])
-def test_each_item_of_a_kickoff_for_each_begins_with_no_results_and_leaves_none(mode: Mode, at_once: int | None):
-    depth = Depth(result_as_answer=True, found="12 m")
-    one = agent(ScriptedLLM([BREST], repeat_last=True), tools=[depth])
-    made = caching(task("a", one), task("b", one))
-    each = partial(made.kickoff_for_each, max_concurrency=at_once)
-    mode.run(each, partial(made.akickoff_for_each, max_concurrency=at_once), [{}, {}])
-    assert depth.used == ["Brest"] * 2
-    mode.kickoff(made)
-    assert depth.used == ["Brest"] * 3
-
-
-def test_items_of_a_kickoff_for_each_share_a_handler_that_was_given(mode: Mode):
-    depth = Depth(result_as_answer=True, found="12 m")
-    one = agent(ScriptedLLM([BREST], repeat_last=True), tools=[depth])
-    made = crew(task("a", one), cache_handler=Shelf())
-    mode.run(made.kickoff_for_each, partial(made.akickoff_for_each, max_concurrency=1), [{}, {}])
-    assert depth.used == ["Brest"]
-
-
-def test_parallel_tasks_share_results_with_those_before_them(mode: Mode):
-    depth = Depth()
-    others = [worker([depth], BREST, role=f"other {n}") for n in range(3)]
-    beside = [task(f"t{n}", one, async_execution=True) for n, one in enumerate(others)]
-    with record_events() as events:
-        mode.kickoff(caching(task("first", worker([depth], BREST)), *beside, task("last", agent(ScriptedLLM(["x"])))))
-    assert depth.used == ["Brest"]
-    assert sorted(from_cache(events)) == [False, True, True, True]
-
-
 def test_crews_do_not_share_results_even_of_the_same_agent(mode: Mode):
     depth = Depth()
     one = agent(ScriptedLLM([BREST, "a", BREST, "b"]), tools=[depth])
@@ -197,17 +150,6 @@ def test_other_arguments_are_another_call_in_whatever_order_they_are_written(mod
     ]
     mode.kickoff(caching(task("a", worker([depth], *calls))))
     assert depth.used == ["Brest", "Brest", "Paris"]
-
-
-def test_a_crew_or_an_agent_may_want_no_cache(mode: Mode):
-    depth = Depth()
-    mode.kickoff(crew(task("a", worker([depth], BREST, BREST)), cache=False))
-    assert len(depth.used) == 2
-    mode.kickoff(crew(task("a", worker([depth], BREST, BREST, cache=False))))
-    assert len(depth.used) == 4
-    handler = CacheHandler()
-    mode.kickoff(crew(task("a", worker([depth], BREST, BREST, cache_handler=handler)), cache=False))
-    assert len(depth.used) == 6
 
 
 def test_a_cache_function_says_which_results_are_kept(mode: Mode):
@@ -240,25 +182,6 @@ def test_a_function_may_have_a_cache_function_put_on_it(mode: Mode):
     assert used == ["Brest", "Brest"]
 
 
-def test_langchain_tools_and_plain_functions_are_cached_too(mode: Mode):
-    used: list[str] = []
-
-    @langchain_tool
-    def depth(place: str) -> str:
-        """Look up how deep the sea is."""
-        used.append(place)
-        return "12 m"
-
-    def wind(place: str) -> str:
-        """Look up the wind."""
-        used.append("wind")
-        return "4 Bft"
-
-    blows = ToolUse("wind", {"place": "Brest"})
-    mode.kickoff(caching(task("a", worker([depth, wind], BREST, blows, BREST, blows))))
-    assert used == ["Brest", "wind"]
-
-
 def test_failures_are_not_kept(mode: Mode):
     depth, nowhere = Depth(), ToolUse("depth", {"place": "nowhere"})
     with record_events() as events:
@@ -267,52 +190,10 @@ def test_failures_are_not_kept(mode: Mode):
     assert sum(isinstance(event, ToolUsageErrorEvent) for event in events) == 2
 
 
-def test_a_result_that_is_nothing_is_not_kept(mode: Mode):
-    depth = Depth(found=None)
-    mode.kickoff(caching(task("a", worker([depth], BREST, BREST))))
-    assert depth.used == ["Brest", "Brest"]
-
-
 def test_a_tool_that_must_not_be_repeated_is_not_answered_for_either(mode: Mode):
     depth = Depth(once=True)
     mode.kickoff(caching(task("a", worker([depth], BREST, BREST))))
     assert depth.used == ["Brest", "Brest"]
-
-
-def test_an_answer_from_the_cache_is_no_use_of_the_tool(mode: Mode):
-    depth = Depth(max_usage_count=2)
-    one = worker([depth], BREST, BREST, PARIS, BREST, ToolUse("depth", {"place": "Rome"}))
-    mode.kickoff(caching(task("a", one)))
-    assert depth.used == ["Brest", "Paris"] and depth.current_usage_count == 2
-    assert isinstance(one.llm, ScriptedLLM)
-    assert asked(one.llm)[4] == "Observation: 12"
-    assert "may be used 2 times and has been" in asked(one.llm)[5]
-
-
-def test_a_used_up_tool_works_again_in_a_kickoff_after_its_count_is_reset(mode: Mode):
-    depth = Depth(max_usage_count=1)
-    made = caching(task("a", worker([depth], BREST, "a", PARIS, "b", PARIS)))
-    mode.kickoff(made)
-    mode.kickoff(made)
-    assert depth.used == ["Brest"]
-    depth.reset_usage_count()
-    mode.kickoff(made)
-    assert depth.used == ["Brest", "Paris"] and depth.current_usage_count == 1
-
-
-def test_an_answer_from_the_cache_ends_a_task_where_the_result_is_the_answer(mode: Mode):
-    depth = Depth(result_as_answer=True, found="12 m")
-    one = agent(ScriptedLLM([BREST, BREST]), tools=[depth])
-    result = mode.kickoff(caching(task("a", one), task("b", one)))
-    assert [output.raw for output in result.tasks_output] == ["12 m", "12 m"]
-    assert depth.used == ["Brest"]
-
-
-def test_a_model_that_repeats_a_call_without_end_comes_to_its_end(mode: Mode):
-    depth = Depth()
-    one = agent(ScriptedLLM([*[BREST] * 4, "enough"]), tools=[depth], max_iter=4)
-    assert mode.kickoff(caching(task("a", one))).raw == "enough"
-    assert depth.used == ["Brest"]
 
 
 def test_two_tools_of_one_name_do_not_answer_for_each_other(mode: Mode):
@@ -370,24 +251,6 @@ def test_crews_may_share_a_handler_of_the_users_own(mode: Mode, made: Any):
     assert handler.stored == {key: [1, 2]}
 
 
-def test_an_agents_handler_counts_before_its_crews(mode: Mode):
-    own, its_crews, depth = Shelf(), Shelf(), Depth()
-    one = worker([depth], BREST)
-    one.set_cache_handler(own)
-    mode.kickoff(crew(task("a", one), task("b", worker([depth], PARIS, role="other")), cache_handler=its_crews))
-    assert len(own.stored) == len(its_crews.stored) == 1
-
-
-def test_an_agent_on_its_own_caches_only_where_it_was_given_a_handler(mode: Mode):
-    depth = Depth()
-    one = task("a", worker([depth], BREST, BREST))
-    mode.run(one.execute_sync, one.aexecute_sync)
-    assert len(depth.used) == 2
-    other = task("a", worker([depth], BREST, BREST, cache_handler=CacheHandler()))
-    mode.run(other.execute_sync, other.aexecute_sync)
-    assert len(depth.used) == 3
-
-
 def test_a_cache_that_fails_is_logged_and_the_tool_is_used(mode: Mode, caplog: pytest.LogCaptureFixture):
     class Down(Shelf):
         def read(self, tool: str, input: str) -> Any:
@@ -431,40 +294,6 @@ def test_what_the_cache_answered_is_on_record(mode: Mode):
     with record_events() as events:
         assert mode.resume(again, "t").raw == "b"
     assert depth.used == ["Brest"] and from_cache(events) == []
-
-
-def test_equal_calls_in_one_answer_may_run_at_the_same_time_and_later_ones_are_answered(mode: Mode):
-    depth = Depth()
-    mode.kickoff(caching(task("a", worker([depth], [BREST, BREST], BREST))))
-    assert 1 <= len(depth.used) <= 2
-
-
-def test_the_results_of_a_crew_go_with_it():
-    one = worker([depth := Depth()], BREST)
-    made = crew(task("a", one))
-    made.kickoff(checkpointer=False)
-    assert depth.used == ["Brest"]
-    gone, one.crew = weakref.ref(made), None
-    del made
-    gc.collect()
-    assert gone() is None
-
-
-@pytest.mark.parametrize("copied", [Crew.copy, copy.deepcopy])
-def test_copies_share_a_handler_that_was_given_and_begin_with_no_results_of_their_own(copied: Any):
-    given, depth = Shelf(), Depth()
-    made = crew(task("a", worker([depth], BREST, cache_handler=given)), cache_handler=given)
-    other = copied(made)
-    assert other.cache_handler is given and other.agents[0].cache_handler is given
-    depth = Depth(result_as_answer=True, found="12 m")
-    depth.cache_function = always
-    plain = crew(task("a", again_and_again(depth)))
-    plain.kickoff()
-    plain.kickoff()
-    assert depth.used == ["Brest"]
-    again = copied(plain)
-    again.kickoff()
-    assert again.agents[0].tools[0].used == ["Brest", "Brest"]
 
 
 # ------------------------------------------------------------------ who asks for a cache
@@ -554,26 +383,6 @@ def test_a_program_asks_for_all_tools_by_writing_the_field_however_it_does():
         "an agent's refusal": lambda: crew(task("a", asking_twice(cache=False)), cache=True),
     }
     assert {name: used_for(made()) for name, made in not_asked_for.items()} == dict.fromkeys(not_asked_for, 2)
-
-
-@pytest.mark.parametrize("written", [True, False])
-def test_an_agent_alone_reuses_results_within_a_kickoff_if_it_asks(mode: Mode, written: bool):
-    depth = Depth()
-    fields: dict[str, Any] = {"cache": True} if written else {}
-    one = worker([depth], BREST, BREST, "a", BREST, **fields)
-    for _ in range(2):
-        mode.run(one.kickoff, one.akickoff, "How deep?")
-    assert len(depth.used) == (2 if written else 3)
-
-
-def test_a_cache_function_asks_for_an_agent_alone(mode: Mode):
-    depth = Depth(cache_function=always)
-    one = worker([depth], BREST, BREST)
-    mode.run(one.kickoff, one.akickoff, "How deep?")
-    assert len(depth.used) == 1
-    no = worker([depth := Depth(cache_function=always)], BREST, BREST, cache=False)
-    mode.run(no.kickoff, no.akickoff, "How deep?")
-    assert len(depth.used) == 2
 
 
 def test_tools_that_people_approve_or_that_must_run_once_each_are_never_reused(mode: Mode):

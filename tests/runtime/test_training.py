@@ -15,15 +15,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from modes import Mode
 from servers.openai_api import Answer, OpenAIServer, Request, text
 
-from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, TaskOutput, ToolUse
-from crewgraph.errors import CompileError, OutputInvalid, RunError, StorageError
-from crewgraph.events import (
-    AgentExecutionCompletedEvent,
-    CrewKickoffStartedEvent,
-    CrewTrainCompletedEvent,
-    CrewTrainFailedEvent,
-    CrewTrainStartedEvent,
-)
+from crewgraph import Crew, ScriptedLLM, TaskOutput
+from crewgraph.errors import CompileError, RunError, StorageError
 from crewgraph.testing import record_events
 from runtime.parts import agent, asked, crew, served, task
 
@@ -156,86 +149,6 @@ def test_what_returns_no_text_is_reported(mode: Mode):
         train(mode, two(ScriptedLLM(taught)), 1, "x.json", feedback=lambda output: 7)
 
 
-def test_an_agent_with_a_way_of_its_own_works_again_with_what_was_said(mode: Mode):
-    class Own(Agent):
-        def execute_task(self, task: Any, context: str | None = None, tools: Any = None) -> str:
-            return f"own [{context}]"
-
-    ask, _ = says("deeper")
-    worker = Own(role="Own", goal="g", backstory="b", llm=ScriptedLLM([lessons("L")]))
-    train(mode, crew(task("dive", worker)), 1, "x.json", feedback=ask)
-    assert "deeper" in said_in("x.json")[0][4]
-
-
-def test_guardrails_judge_the_improved_answer(mode: Mode):
-    judged: list[str] = []
-
-    def guard(output: TaskOutput) -> tuple[bool, str]:
-        judged.append(output.raw)
-        return True, output.raw
-
-    ask, shown = says("deeper")
-    train(mode, crew(task("dive", agent(ScriptedLLM(taught)), guardrail=guard)), 1, "x.json", feedback=ask)
-    assert (judged, len(shown)) == (["better: deeper"], 1)
-
-
-def test_parallel_tasks_are_all_asked_for(mode: Mode):
-    by = agent(ScriptedLLM(taught), role="Diver")
-    team = crew(task("a", by, async_execution=True), task("b", by, async_execution=True), task("c", by))
-    train(mode, team, 1, "x.json", feedback=lambda output: f"on {output.name}")
-    assert sorted(one[1:4] for one in said_in("x.json"))[:2] == [("a", "a", "on a"), ("b", "b", "on b")]
-
-
-def test_another_crew_that_runs_meanwhile_asks_nobody(mode: Mode):
-    inner = crew(task("inner", agent(ScriptedLLM(["inside"]))))
-
-    def ask_others() -> str:
-        """Ask others."""
-        return inner.kickoff().raw
-
-    llm = ScriptedLLM([ToolUse("ask_others", {}), "outside"], native_tools=True)
-    ask, shown = says("")
-    train(mode, crew(task("outer", agent(llm, tools=[ask_others]))), 1, "x.json", feedback=ask)
-    assert [one.raw for one in shown] == ["outside"]
-
-
-def test_a_crew_that_plans_is_trained_as_well(mode: Mode):
-    plan = json.dumps({"list_of_plans_per_task": [{"task_number": 1, "plan": "PLAN-1"}]})
-    ask, shown = says("deeper")
-    team = crew(task("dive", agent(ScriptedLLM(taught))), planning=True, planning_llm=ScriptedLLM([plan]))
-    train(mode, team, 1, "x.json", feedback=ask)
-    assert [one.name for one in shown] == ["dive"]
-
-
-def led(manager: ScriptedLLM, worker: ScriptedLLM, **more: Any) -> Crew:
-    todo = Task(name="dive", description="do dive", expected_output="x")
-    digger = agent(worker, role="Digger")
-    return Crew(agents=[digger], tasks=[todo], process=Process.hierarchical, manager_llm=manager, **more)
-
-
-def handed() -> ToolUse:
-    return ToolUse("Delegate work to coworker", {"task": "dig", "context": "c", "coworker": "Digger"})
-
-
-def test_of_what_a_manager_has_done_by_others_people_are_asked_once(mode: Mode):
-    manager = ScriptedLLM([handed(), "dug", handed(), "deeper dug", lessons("L")])
-    ask, shown = says("deeper")
-    train(mode, led(manager, ScriptedLLM(["a hole", "a pit"])), 1, "x.json", feedback=ask)
-    assert [(one.raw, one.agent) for one in shown] == [("dug", "Crew Manager")]
-    assert said_in("x.json") == [(1, "dive", "dug", "deeper", "deeper dug")]
-    assert list(held("x.json")["agents"]) == ["Crew Manager"]
-
-
-def test_those_who_get_delegated_work_keep_to_their_lessons(mode: Mode):
-    manager, worker = ScriptedLLM([handed(), "dug"]), ScriptedLLM(["a hole"])
-    data = {
-        role: {"suggestions": [f"AS {role}"], "quality": 1, "final_summary": ""} for role in ("Digger", "Crew Manager")
-    }
-    mode.kickoff(led(manager, worker, training_data=data))
-    assert "- AS Digger" in asked(worker)[0]
-    assert "- AS Crew Manager" in asked(manager)[0]
-
-
 # ------------------------------------------------------------------------------------------------- later runs
 def test_a_later_run_keeps_to_what_its_agents_were_taught(mode: Mode):
     def answered(request: Request) -> Answer:
@@ -251,51 +164,12 @@ def test_a_later_run_keeps_to_what_its_agents_were_taught(mode: Mode):
     assert "LESSON" not in second
 
 
-def test_the_file_may_have_another_name(mode: Mode, monkeypatch: pytest.MonkeyPatch):
-    ask, _ = says("deeper", "")
-    train(mode, two(ScriptedLLM(taught)), 1, "mine.json", feedback=ask)
-    plain, named, of_environment = ScriptedLLM(taught), ScriptedLLM(taught), ScriptedLLM(taught)
-    mode.kickoff(two(plain))
-    mode.kickoff(two(named, trained_agents_file="mine.json"))
-    monkeypatch.setenv("CREWAI_TRAINED_AGENTS_FILE", "mine.json")
-    mode.kickoff(two(of_environment))
-    assert ["LESSON" in asked(llm)[0] for llm in (plain, named, of_environment)] == [False, True, True]
-
-
 def test_what_was_taught_may_be_given_as_data(mode: Mode):
     llm = ScriptedLLM(taught)
     data = {"Diver": {"suggestions": ["BREATHE"], "quality": 3, "final_summary": ""}}
     team = two(llm, training_data=data)
     mode.kickoff(team.copy())
     assert "- BREATHE" in asked(llm)[0] and "BREATHE" not in asked(llm)[1]
-
-
-def test_a_role_with_placeholders_is_the_same_role_with_other_inputs(mode: Mode):
-    llm = ScriptedLLM(taught)
-    team = crew(task("dive", agent(llm, role="Diver of {sea}")))
-    train(mode, team, 1, "trained_agents_data.json", {"sea": "RED"}, feedback=lambda output: "deeper")
-    again = crew(task("dive", agent(llm, role="Diver of {sea}")))
-    mode.kickoff(again, {"sea": "BLACK"})
-    assert "LESSON deeper" in asked(llm)[-1]
-
-
-def test_a_file_that_changes_between_runs_counts_as_it_is(mode: Mode):
-    llm, path = ScriptedLLM(taught), Path("trained_agents_data.json")
-    team = two(llm)
-    for word in ("ONE", "THREE"):
-        path.write_text(json.dumps({"version": 1, "agents": {"Diver": json.loads(lessons(word))}}))
-        mode.kickoff(team)
-    path.unlink()
-    mode.kickoff(team)
-    assert [word in text for word, text in zip(("ONE", "THREE"), asked(llm)[::2], strict=False)] == [True, True]
-    assert "keep to it" not in asked(llm)[4]
-
-
-def test_a_graph_of_the_crew_has_the_lessons(mode: Mode):
-    llm = ScriptedLLM(taught)
-    data = {"Diver": {"suggestions": ["BREATHE"], "quality": 3, "final_summary": ""}}
-    mode.invoke(mode.compile(two(llm, training_data=data)), {"inputs": {}})
-    assert "- BREATHE" in asked(llm)[0]
 
 
 # -------------------------------------------------------------------------------------------- files and input
@@ -323,13 +197,6 @@ def test_a_pickle_is_never_opened(mode: Mode, folder: Path, caplog: pytest.LogCa
 def test_the_file_is_for_its_owner_alone(mode: Mode):
     train(mode, two(ScriptedLLM(taught)), 1, "x.json", feedback=lambda output: "")
     assert stat.S_IMODE(Path("x.json").stat().st_mode) == 0o600
-
-
-@pytest.mark.parametrize("inputs", ["rain", [1], {1: 2}])
-def test_inputs_that_are_none_are_refused(mode: Mode, inputs: Any):
-    with pytest.raises(TypeError, match="pass a dict of names and values|names of inputs are texts"):
-        train(mode, two(ScriptedLLM([])), 1, "x.json", inputs, feedback=lambda output: "")
-    assert os.listdir() == []
 
 
 @pytest.mark.parametrize(
@@ -371,22 +238,6 @@ def test_a_file_that_cannot_be_used_is_reported_before_anything_is_paid_for(
         train(mode, two(ScriptedLLM([])), 1, file, feedback=lambda output: "")
 
 
-def test_a_broken_file_of_a_later_run_is_reported_before_anything_is_paid_for(mode: Mode):
-    Path("trained_agents_data.json").write_text("{")
-    with pytest.raises(StorageError, match="is not a training file"):
-        mode.kickoff(two(ScriptedLLM([])))
-
-
-def test_a_named_file_that_is_not_there_is_reported(mode: Mode):
-    with pytest.raises(RunError, match=r"there is no training file `.*mine\.json`"):
-        mode.kickoff(two(ScriptedLLM([]), trained_agents_file="mine.json"))
-
-
-def test_data_that_teach_nothing_are_reported(mode: Mode):
-    with pytest.raises(RunError, match="`training_data` of the crew must look like"):
-        mode.kickoff(two(ScriptedLLM([]), training_data={"Diver": "be good"}))
-
-
 def test_without_anybody_to_ask_nothing_is_paid_for(mode: Mode):
     with record_events() as events, pytest.raises(RunError, match=r"no terminal(.|\n)*feedback="):
         train(mode, two(ScriptedLLM([])), 1, "x.json")
@@ -396,28 +247,6 @@ def test_without_anybody_to_ask_nothing_is_paid_for(mode: Mode):
 def test_a_crew_that_says_it_is_in_training_is_not_kicked_off(mode: Mode):
     with pytest.raises(CompileError, match=r"crew\.train\(n_iterations, filename\)"):
         mode.kickoff(two(ScriptedLLM([]), training=True))
-
-
-# ------------------------------------------------------------------------------------------------- going on
-def test_events_report_the_training(mode: Mode):
-    with record_events() as events:
-        train(mode, two(ScriptedLLM(taught)), 2, "x.json", {"a": 1}, feedback=lambda output: "")
-    started, completed = events[0], events[-1]
-    assert isinstance(started, CrewTrainStartedEvent) and isinstance(completed, CrewTrainCompletedEvent)
-    assert (started.n_iterations, started.filename, started.inputs) == (2, "x.json", {"a": 1})
-    assert (completed.n_iterations, completed.filename) == (2, "x.json")
-    assert sum(isinstance(event, CrewKickoffStartedEvent) for event in events) == 2
-
-
-def test_a_failure_is_reported_and_what_was_said_is_kept(mode: Mode):
-    llm = ScriptedLLM(["a", "b", ConnectionError("down")])
-    team = two(llm)
-    with record_events() as events, pytest.raises(ConnectionError):
-        train(mode, team, 1, "x.json", feedback=lambda output: "deeper")
-    failed = [event for event in events if isinstance(event, CrewTrainFailedEvent)]
-    assert len(failed) == 1 and "down" in failed[0].error
-    assert said_in("x.json") == [(1, "dive", "a", "deeper", "b")]
-    assert (held("x.json")["training"]["finished"], team.training) == (False, False)
 
 
 def test_a_training_continues_where_it_stopped(mode: Mode):
@@ -436,26 +265,6 @@ def test_a_training_continues_where_it_stopped(mode: Mode):
         (2, "rise", "g", "four", "h"),
     ]
     assert held("x.json")["training"]["finished"]
-
-
-def test_lessons_that_could_not_be_drawn_are_drawn_without_asking_again(mode: Mode):
-    diver = pilot = agent(ScriptedLLM(["a", "b", "c", "no", "no", "nothing"]), role="Pilot")
-    ask, shown = says("", "two")
-    team = crew(task("dive", diver), task("rise", pilot))
-    with pytest.raises(OutputInvalid, match=r"no lessons for agent `Pilot`(.|\n)*'nothing'(.|\n)*repeats no question"):
-        train(mode, team, 1, "x.json", feedback=ask)
-    pilot.llm = ScriptedLLM([lessons("M")])
-    train(mode, team, 1, "x.json", feedback=ask)
-    assert (len(shown), held("x.json")["agents"]["Pilot"]["suggestions"]) == (2, ["M"])
-
-
-def test_more_rounds_are_added_to_a_training_that_is_not_finished(mode: Mode):
-    llm = ScriptedLLM(["a", "b", ConnectionError("down")])
-    with pytest.raises(ConnectionError):
-        train(mode, two(llm, checkpointer=InMemorySaver()), 2, "x.json", feedback=lambda output: "")
-    team = two(ScriptedLLM(taught), checkpointer=InMemorySaver())
-    train(mode, team, 3, "x.json", feedback=lambda output: "")
-    assert (held("x.json")["training"]["done"], len(said_in("x.json"))) == (3, 6)
 
 
 @pytest.mark.parametrize(("inputs", "reported"), [({"a": 2}, "with other inputs"), ({"a": 1}, "with another crew")])
@@ -481,12 +290,6 @@ def test_a_new_training_keeps_what_other_agents_have_learned(mode: Mode):
     )
     agents = held("x.json")["agents"]
     assert (agents["Diver"]["suggestions"], agents["Pilot"]["suggestions"]) == (["LESSON slower"], ["LESSON deeper"])
-
-
-def test_a_crew_whose_runs_are_not_kept_is_trained_as_well(mode: Mode):
-    ask, shown = says("deeper", "", "faster", "")
-    train(mode, two(ScriptedLLM(taught), checkpointer=False), 2, "x.json", feedback=ask)
-    assert (len(shown), held("x.json")["training"]["finished"]) == (4, True)
 
 
 # -------------------------------------------------------------------------------------- processes and terminals
@@ -554,11 +357,3 @@ def test_somebody_at_a_terminal_is_shown_each_answer_and_asked(folder: Path):
     assert printed.count("[dive] Diver\n") == 2 and printed.count("[rise] Diver\n") == 2
     assert "What should change? Press Enter to accept it as it is." in printed
     assert [one[3] for one in said_in("x.json")] == ["deeper", "", "slower", ""]
-
-
-def test_an_agent_completes_once_with_the_answer_that_was_improved(mode: Mode):
-    team = crew(task("do a", agent(ScriptedLLM(taught), role="worker")))
-    with record_events() as events:
-        train(mode, team, 1, "x", feedback=says("longer")[0])
-    reported = [one.output for one in events if isinstance(one, AgentExecutionCompletedEvent)]
-    assert reported == ["better: longer"]

@@ -31,29 +31,6 @@ def fifty(model: ScriptedLLM, *tools: Any) -> Crew:
 
 
 @pytest.mark.parametrize("blocking", [True, False])
-def test_fifty_asynchronous_tasks_take_as_long_as_one(mode: Mode, blocking: bool):
-    """All wait for their models at the same time; LangGraph's own pool on two processors has room for six of them."""
-    barrier = threading.Barrier(MANY, timeout=LONG)
-    meetings: dict[asyncio.AbstractEventLoop, asyncio.Barrier] = {}
-
-    class Slow(ScriptedLLM):
-        async def acall(self, *given: Any, **more: Any) -> Any:
-            if not blocking:
-                meeting = meetings.setdefault(asyncio.get_running_loop(), asyncio.Barrier(MANY))
-                async with asyncio.timeout(LONG):
-                    await meeting.wait()
-            return await super().acall(*given, **more)
-
-    def reply(messages: Sequence[dict[str, Any]]) -> str:
-        if blocking or not mode.asynchronous:
-            barrier.wait()
-        return saying(messages)
-
-    result = mode.kickoff(fifty(Slow(reply)))
-    assert [one.raw for one in result.tasks_output] == [*(f"t{n}" for n in range(MANY)), "all are done"]
-
-
-@pytest.mark.parametrize("blocking", [True, False])
 def test_the_tools_of_fifty_tasks_meet_and_every_task_keeps_its_own_output(mode: Mode, blocking: bool):
     barrier = threading.Barrier(MANY * BESIDE, timeout=LONG)
     meetings: dict[asyncio.AbstractEventLoop, asyncio.Barrier] = {}

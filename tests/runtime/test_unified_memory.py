@@ -9,7 +9,6 @@ from modes import Mode
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.compiler.agent.memory import MemoryFailed
-from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.memory import Memory
 from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.tools.memory import create_memory_tools
@@ -44,13 +43,6 @@ def test_a_crew_recalls_what_its_model_found_worth_remembering(mode: Mode):
     extraction = next(str(one.messages[-1]["content"]) for one in model.requests if is_extraction(one.messages))
     assert all(text in extraction for text in ("count the boats", "worker", "a text", "there are three"))
     assert [one.content for one in memory.list_records()] == ["The harbour of Bonn has three boats."]
-
-
-def test_kinds_that_are_given_are_used_alongside_it(mode: Mode):
-    shelf, model = Shelf("tea"), stating("x")
-    made = crew(task("one", agent(model)), memory=Memory(llm=False), external_memory=ExternalMemory(storage=shelf))
-    mode.kickoff(made)
-    assert "- tea" in asked(model)[0] and len(shelf.stored) == 1
 
 
 def test_what_comes_out_of_a_memory_does_not_go_into_another(mode: Mode):
@@ -91,14 +83,6 @@ def test_an_agent_on_its_own_remembers_what_was_said(mode: Mode):
     assert worker.resolve_memory() is worker and isinstance(worker.memory, Memory)
 
 
-def test_an_agent_without_memory_has_none(mode: Mode):
-    model = ScriptedLLM(["x", "x"])
-    for memory in (None, False):
-        worker = Agent(role="Clerk", goal="g", backstory="b", llm=model, memory=memory)
-        mode.run(worker.kickoff, worker.akickoff, "hello")
-    assert len(model.requests) == 2
-
-
 def test_verbs_of_a_users_own_are_what_the_run_calls(mode: Mode):
     calls: list[Any] = []
 
@@ -127,36 +111,12 @@ def test_verbs_of_a_users_own_are_what_the_run_calls(mode: Mode):
     ]
 
 
-def test_overridden_verbs_of_the_memory_are_called(mode: Mode):
-    calls: list[Any] = []
-
-    class Own(Memory):
-        def remember_many(self, contents: list[str], **more: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-            calls.append((contents, more))
-            return super().remember_many([one.upper() for one in contents], **more)
-
-        def extract_memories(self, content: str) -> list[str]:
-            return ["bonn has boats"]
-
-    memory = Own(llm=False)
-    mode.kickoff(crew(task("one", agent(ScriptedLLM(["x"]))), memory=memory))
-    assert calls == [(["bonn has boats"], {"agent_role": "worker"})]
-    assert [one.content for one in memory.list_records()] == ["BONN HAS BOATS"]
-
-
 def test_the_memorys_own_model_is_asked_and_counted(mode: Mode):
     own = ScriptedLLM(lambda messages: json.dumps({"memories": ["Bonn has boats."]}), model="own")
     worker = ScriptedLLM(["x"])
     output = mode.kickoff(crew(task("one", agent(worker)), memory=Memory(llm=own)))
     assert len(worker.requests) == 1 and len(own.requests) >= 1
     assert output.token_usage.successful_requests == 1 + len(own.requests)
-
-
-def test_a_scope_asks_the_memorys_own_model(mode: Mode):
-    own = ScriptedLLM(lambda messages: json.dumps({"memories": ["Bonn has boats."]}), model="own")
-    worker = ScriptedLLM(["x"])
-    mode.kickoff(crew(task("one", agent(worker)), memory=Memory(llm=own).scope("/boats")))
-    assert len(worker.requests) == 1 and len(own.requests) >= 1
 
 
 def test_a_slice_is_read_and_not_written_by_a_crew(mode: Mode):

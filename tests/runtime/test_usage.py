@@ -1,17 +1,13 @@
 """Usage: what a run reports is what the provider reported, every attempt included."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from langchain_core.caches import InMemoryCache
-from langchain_core.globals import get_llm_cache, set_llm_cache
-from langchain_openai import ChatOpenAI
 from modes import Mode
 from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, calls, text
 
-from crewgraph import LLM, Crew, ScriptedLLM, TaskOutput, UsageMetrics
+from crewgraph import Crew, ScriptedLLM, TaskOutput, UsageMetrics
 from crewgraph.tools import tool
 
 from .parts import agent, crew, served, task
@@ -89,11 +85,6 @@ def test_a_run_that_was_resumed_reports_what_all_of_its_parts_cost(mode: Mode):
     )
 
 
-def test_a_provider_that_reports_nothing_still_has_its_requests_counted(mode: Mode):
-    result = mode.kickoff(crew(task("a", agent(ScriptedLLM(["done"], usage={})))))
-    assert result.token_usage == UsageMetrics(successful_requests=1)
-
-
 def test_usage_is_reported_by_model_by_agent_and_by_task(mode: Mode):
     spent = {"prompt_tokens": 10, "completion_tokens": 5}
     writer, reader = ScriptedLLM(["no JSON", "two"], usage=spent), ScriptedLLM(['{"n": 3}'], usage=spent)
@@ -108,29 +99,3 @@ def test_usage_is_reported_by_model_by_agent_and_by_task(mode: Mode):
     assert result.usage_by_task == {"one": once + once, "two": once}
     assert result.cost is None  # nobody told the prices
     assert mode.resume(made, str(result.thread_id)).usage_by_model == result.usage_by_model
-
-
-@pytest.fixture
-def langchain_cache() -> Iterator[None]:
-    before = get_llm_cache()
-    set_llm_cache(InMemoryCache())
-    yield
-    set_llm_cache(before)
-
-
-@pytest.mark.usefixtures("langchain_cache")
-@pytest.mark.parametrize("kind", ["LLM", "ChatOpenAI"])
-def test_an_answer_from_langchains_cache_costs_nothing(mode: Mode, kind: str):
-    answers = [text("high", usage=tokens(1_000, 100))]
-    with OpenAIServer(answers) as server:
-        chosen = ChatOpenAI if kind == "ChatOpenAI" else LLM
-        llm: Any = chosen(model="gpt-4o-mini", base_url=server.url, api_key="key")  # pyright: ignore[reportArgumentType]
-        asked, cached = (
-            mode.kickoff(crew(task("one", agent(llm)), max_tokens=2_000), checkpointer=False) for _ in range(2)
-        )
-        assert len(server.requests) == 1
-    assert (asked.token_usage.total_tokens, asked.token_usage.successful_requests) == (1_100, 1)
-    assert (cached.raw, cached.token_usage.total_tokens, cached.token_usage.successful_requests) == ("high", 0, 0)
-    assert asked.costs.usd == pytest.approx(0.00021)
-    assert cached.costs.usd == 0
-    assert "0.000000" in str(cached.costs)

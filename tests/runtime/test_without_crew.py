@@ -7,9 +7,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from langgraph.graph import END, START, StateGraph
 from modes import Mode
-from typing_extensions import TypedDict
 
 from crewgraph import Agent, BaseAgent, ScriptedLLM, Task, TaskOutput
 from crewgraph.errors import RunError
@@ -53,11 +51,6 @@ def test_a_task_without_an_agent_says_so(mode: Mode):
         executed(mode, Task(description="d", expected_output="e"))
 
 
-def test_the_future_of_a_task_holds_its_output():
-    future = task("lone", agent(ScriptedLLM(["done"]))).execute_async()
-    assert future.result(10).raw == "done"
-
-
 def test_the_future_of_a_task_holds_its_exception():
     def refuse(_: TaskOutput) -> tuple[bool, str]:
         return False, "never"
@@ -93,13 +86,6 @@ class Shouting(Agent):
         return super().execute_task(task, f"{context} loud".strip(), tools).upper()
 
 
-class Silent(BaseAgent):
-    """Has nothing but its own way to work."""
-
-    def execute_task(self, task: Task, context: str | None = None, tools: Sequence[Any] | None = None) -> str:
-        return f"{task.name}: {context}"
-
-
 def test_an_agents_own_version_is_called_by_the_graph(mode: Mode):
     model = ScriptedLLM(["one", "two"])
     loud = Shouting(role="r", goal="g", backstory="b", llm=model)
@@ -107,24 +93,6 @@ def test_an_agents_own_version_is_called_by_the_graph(mode: Mode):
     assert [one.raw for one in output.tasks_output] == ["ONE", "TWO"]
     assert "do 7" in asked(model)[0] and "ONE loud" in asked(model)[1]
     assert output.token_usage.successful_requests == 2 and output.tasks_output[0].usage.successful_requests == 1
-
-
-def test_an_agent_without_a_model_works_in_its_own_way(mode: Mode):
-    silent = Silent(role="r", goal="g", backstory="b", llm=ScriptedLLM([]))
-    output = mode.kickoff(crew(task("a", silent), task("b", silent)))
-    assert [one.raw for one in output.tasks_output] == ["a: ", "b: a: "]
-
-
-def test_a_refusal_reaches_an_agents_own_version_with_the_context(mode: Mode):
-    verdicts = iter([(False, "too short"), (True, None)])
-    silent = Silent(role="r", goal="g", backstory="b", llm=ScriptedLLM([]))
-
-    def judge(_: TaskOutput) -> tuple[bool, str | None]:
-        return next(verdicts)
-
-    guarded = task("b", silent, guardrail=judge)
-    raw = mode.kickoff(crew(task("a", silent), guarded)).raw
-    assert raw.startswith("b: a: ") and "too short" in raw
 
 
 class Counting(Task):
@@ -150,13 +118,6 @@ def test_a_tasks_own_version_is_called_by_the_graph(mode: Mode, tmp_path: Path):
     assert output.token_usage.successful_requests == 2
 
 
-def test_a_crews_task_without_context_gives_an_empty_text_through_both_own_versions(mode: Mode):
-    silent = Silent(role="r", goal="g", backstory="b", llm=ScriptedLLM([]))
-    mine = Counting(name="mine", description="d", expected_output="e", agent=silent)
-    assert mode.kickoff(crew(mine)).raw == "mine:  (r, '', [])"
-    assert executed(mode, Task(name="mine", description="d", expected_output="e", agent=silent)).raw == "mine: None"
-
-
 def test_a_patched_verb_is_called_with_keywords(mode: Mode):
     one = task("patched", agent(ScriptedLLM([])))
     given = TaskOutput(description="d", raw="from the patch", agent="worker")
@@ -164,54 +125,3 @@ def test_a_patched_verb_is_called_with_keywords(mode: Mode):
         output = mode.kickoff(crew(one))
     assert output.raw == "from the patch"
     execute.assert_called_once_with(agent=one.agent, context="", tools=[])
-
-
-def test_a_patched_agent_is_called_with_keywords(mode: Mode):
-    one = task("patched", agent(ScriptedLLM([])))
-    with patch.object(Agent, "execute_task", return_value="from the patch") as execute:
-        assert mode.kickoff(crew(one)).raw == "from the patch"
-    execute.assert_called_once_with(task=one, context="", tools=[])
-
-
-def test_an_asynchronous_tasks_own_future_is_waited_for(mode: Mode):
-    one = task("patched", agent(ScriptedLLM([])), async_execution=True)
-    given = TaskOutput(description="d", raw="from the future", agent="worker")
-    with patch.object(Task, "execute_async") as execute:
-        execute.return_value.result.return_value = given
-        assert mode.kickoff(crew(one)).raw == "from the future"
-
-
-def test_an_own_version_that_gives_no_output_says_so(mode: Mode):
-    with (
-        patch.object(Task, "execute_sync", return_value="text"),
-        pytest.raises(TypeError, match="return a `TaskOutput`"),
-    ):
-        mode.kickoff(crew(task("patched", agent(ScriptedLLM([])))))
-
-
-class State(TypedDict, total=False):
-    text: str
-
-
-def test_a_task_executed_in_a_node_is_a_part_of_that_graph(mode: Mode, tmp_path: Path):
-    model = ScriptedLLM(["kept"])
-    one = task("lone", agent(model))
-    attempts: list[str] = []
-
-    def node(state: State) -> State:
-        attempts.append(one.execute_sync().raw)
-        if len(attempts) == 1:
-            raise ConnectionError("after the task")
-        return {"text": attempts[-1]}
-
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State)
-    graph.add_node("node", node)
-    graph.add_edge(START, "node")
-    graph.add_edge("node", END)
-    with SqliteCheckpointer(tmp_path / "runs.db") as saver:
-        app = graph.compile(checkpointer=saver)
-        config: Any = {"configurable": {"thread_id": "1"}}
-        with pytest.raises(ConnectionError):
-            mode.invoke(app, {}, config, durability="sync")
-        assert mode.invoke(app, None, config, durability="sync")["text"] == "kept"
-    assert attempts == ["kept", "kept"] and len(model.requests) == 1

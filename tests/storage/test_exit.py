@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from extent import of
+from combinations import of
 
 PROGRAM = """
 import os, sys, threading, time

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import processes
 import pytest
-from extent import of
+from combinations import of
 
 from crewgraph.storage.vectors.threads import uninterrupted
 

@@ -1,9 +1,7 @@
 """Code that agents run in containers."""
 
-import asyncio
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from waiting import wait_until
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.errors import CompileError, TimeLimitReached, ToolFailed
-from crewgraph.tools import BaseTool
 from crewgraph.tools.code import CodeInterpreterTool, container_command
 
 REAL = os.environ.get("PATH", "")
@@ -70,12 +67,6 @@ def test_docker_is_checked_once_before_the_first_request(mode: Mode, docker: Pat
     coder_agent = coder("print(1)")
     mode.kickoff(crew(task("a", coder_agent), task("b", coder(role="other"))))
     assert [words[0] for words in docker_asked(docker)][:2] == ["version", "image"]
-
-
-def test_results_are_not_cached(mode: Mode, docker: Path):
-    coder_agent = coder("print(1)", "print(1)")
-    mode.kickoff(crew(task("a", coder_agent)))
-    assert sum(words[0] == "run" for words in docker_asked(docker)) == 2
 
 
 def test_code_that_takes_too_long_is_stopped_with_its_container(docker: Path):
@@ -161,50 +152,8 @@ def test_code_is_never_run_on_this_machine(mode: Mode, docker: Path):
     assert not docker_asked(docker)
 
 
-def test_a_custom_code_interpreter_is_used_instead(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    class CodeInterpreterTool(BaseTool):
-        name: str = "Code Interpreter"
-        description: str = "Runs code somewhere else."
-
-        def _run(self, code: str) -> str:
-            return f"{code} was run"
-
-    monkeypatch.setenv("PATH", str(tmp_path))
-    coder_agent = coder("print(1)", tools=[CodeInterpreterTool()], code_execution_mode="unsafe")
-    mode.kickoff(crew(task("a", coder_agent)))
-    assert observed(coder_agent) == ["Observation: print(1) was run"]
-
-
-def test_a_class_may_have_tools_of_its_own_for_code(mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    class Elsewhere(BaseTool):
-        name: str = "Code Interpreter"
-        description: str = "Runs code somewhere else."
-
-        def _run(self, code: str) -> str:
-            return f"{code} was run there"
-
-    class Own(Agent):
-        def get_code_execution_tools(self) -> list[BaseTool]:
-            return [Elsewhere()]
-
-    monkeypatch.setenv("PATH", str(tmp_path))
-    llm = ScriptedLLM([ToolUse("Code_Interpreter", {"code": "1"}), "Final Answer: done"])
-    coder_agent = Own(
-        role="r", goal="g", backstory="b", llm=llm, allow_code_execution=True, code_execution_mode="unsafe"
-    )
-    mode.kickoff(crew(task("a", coder_agent)))
-    assert asked(llm)[1] == "Observation: 1 was run there"
-
-
 def test_the_tools_can_be_asked_for():
     (tool,) = agent(ScriptedLLM([]), allow_code_execution=True).get_code_execution_tools()
     assert isinstance(tool, CodeInterpreterTool)
     assert (tool.name, tool.image, tool.seconds) == ("Code Interpreter", "python:3.12-slim", 60)
     assert tool.spec["parameters"]["required"] == ["code"]
-
-
-def test_many_programs_run_in_parallel(docker: Path):
-    async def together(run: Callable[..., Any]) -> list[str]:
-        return await asyncio.gather(*(run(code=f"print({n})") for n in range(4)))
-
-    assert asyncio.run(together(CodeInterpreterTool().arun)) == ["0\n", "1\n", "2\n", "3\n"]

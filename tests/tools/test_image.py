@@ -46,17 +46,6 @@ def test_it_returns_a_message_with_the_question_and_the_image():
     }
 
 
-def test_without_a_question_everything_is_to_be_described():
-    assert AddImageTool().run(image_url="http://a")["content"][0]["text"].startswith("Describe this image")
-
-
-@pytest.mark.parametrize(
-    "location", ["http://h/a.png", "HTTPS://h/a.png", "data:image/png;base64,AAAA", "DATA:image/gif;base64,AA"]
-)
-def test_urls_are_passed_on_as_they_are(location: str):
-    assert url(f" {location}\n") == location
-
-
 @pytest.mark.parametrize(
     ("beginning", "kind"),
     [(PNG, "png"), (b"\xff\xd8\xff\xe0", "jpeg"), (b"GIF89a", "gif"), (b"RIFF\x00\x00\x00\x00WEBP", "webp")],
@@ -97,10 +86,6 @@ def test_special_files_do_not_block(here: Path):
     os.mkfifo(here / "pipe.png")
     with pytest.raises(ToolFailed, match=r"`pipe\.png` is no file"):
         url("pipe.png")
-
-
-def test_an_image_is_never_cached():
-    assert AddImageTool().cache_function({}, "x") is False
 
 
 def test_other_data_urls_are_rejected():

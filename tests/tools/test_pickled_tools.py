@@ -9,12 +9,11 @@ from typing import Any
 
 import cloudpickle
 import pytest
-from langchain_core.tools import StructuredTool
-from tools.pickled import SHOUT, TOOLS, Count, Minus, Plus, double, even, result_of, team, triple
+from tools.pickled import TOOLS, Minus, Plus, result_of, team, triple
 
 from crewgraph import Crew
 from crewgraph.errors import DefinitionError
-from crewgraph.tools import BaseTool, tool
+from crewgraph.tools import tool
 from crewgraph.tools.base import Tool
 
 
@@ -58,50 +57,12 @@ def test_a_tool_stays_the_same(name: str):
     assert again(other).spec == one.spec
 
 
-def test_a_converted_tool_of_langchain_has_the_same_arguments_and_settings():
-    for name in ("LangChain's function", "LangChain's structured tool", "LangChain's structured tool with a model"):
-        one, other = TOOLS[name], again(TOOLS[name])
-        assert other.args_schema.model_json_schema() == one.args_schema.model_json_schema(), name
-        assert (other.description, other.once, other.result_as_answer) == (
-            one.description,
-            one.once,
-            one.result_as_answer,
-        )
-    assert again(SHOUT).run(text="a") == "a!"
-    assert TOOLS["LangChain's function"].spec["parameters"]["properties"]["number"]["description"] == "What to divide."
-
-
-def test_settings_and_counters_stay_with_a_tool():
-    one = again(triple)
-    one.run(number="2")
-    assert (one.current_usage_count, again(one).current_usage_count, one.max_usage_count) == (1, 1, 3)
-    assert again(Plus()).cache_function is even
-
-
-def test_a_tool_is_copied_with_its_function():
-    for copied in (copy(double), deepcopy(double), double.model_copy(deep=True)):
-        assert copied.func is double.func and copied.run(number=2) == 4
-
-
 def kickoff(crew: Crew) -> str:
     return crew.kickoff().raw
 
 
 def test_a_crew_with_tools_runs_in_another_process(pool: ProcessPoolExecutor):
     assert pool.submit(kickoff, team(triple, Plus(), Minus())).result() == "It is 8."
-
-
-def test_a_flow_runs_in_another_process(pool: ProcessPoolExecutor):
-    flow = Count()
-    assert pool.submit(flow.kickoff, {"number": 4}).result() == 8
-
-
-def test_a_flow_that_has_run_keeps_its_state():
-    flow = Count()
-    flow.kickoff({"number": 4})
-    other = again(flow)
-    assert other.state["number"] == 4 and other.flow_id == flow.flow_id and other.method_outputs == []
-    assert other.kickoff({"number": 5}) == 10
 
 
 def local() -> Tool:
@@ -133,19 +94,6 @@ def test_a_function_without_a_name_in_a_setting_is_refused_with_its_place_and_co
         assert getattr(restored, name)({"number": 5}) is (name == "require_approval")
         for copied in (copy(one), deepcopy(one)):
             assert getattr(copied, name) is getattr(one, name)
-
-
-def test_a_tool_of_langchain_that_cannot_be_imported_is_refused_and_copied_by_cloudpickle():
-    def own(number: int) -> int:
-        """Return it."""
-        return number
-
-    one = BaseTool.from_langchain(StructuredTool.from_function(own))
-    with pytest.raises(
-        DefinitionError, match=r"the function `.*<locals>.own` of .* cannot be pickled.*or use `cloudpickle`"
-    ):
-        pickle.dumps(one)
-    assert result_of(pickle.loads(cloudpickle.dumps(one))) == 4
 
 
 def test_a_function_that_cannot_be_imported_is_named(request: pytest.FixtureRequest):

@@ -87,12 +87,6 @@ def test_a_command_in_other_data_is_one(mode: Mode, returned: Any):
         mode.kickoff(walking(going(returned)["LangChain's"], native=True))
 
 
-def test_a_command_in_the_artifact_of_a_message_is_one(mode: Mode):
-    message = ToolMessage("x", tool_call_id="1", artifact=[Command(goto="other")])
-    with pytest.raises(ToolFailed, match="the tool `go` returned a LangGraph `Command`"):
-        mode.kickoff(walking(going(message)["LangChain's with the id of the call"], native=True))
-
-
 def test_other_calls_of_the_same_reply_are_recorded_too(mode: Mode):
     @tool
     def note(text: str) -> str:
@@ -119,12 +113,6 @@ def test_a_coworkers_command_ends_the_run(mode: Mode):
         mode.kickoff(Crew(agents=[boss, walker], tasks=[task("t", boss)]))
 
 
-def test_an_agent_alone_fails_too(mode: Mode):
-    one = agent(ScriptedLLM([ToolUse("go", {"to": "Brest"}), "done"]), tools=[going(Command(goto="other"))["function"]])
-    with pytest.raises(ToolFailed, match="the tool `go` returned"):
-        mode.run(one.kickoff, one.akickoff, "Go.")
-
-
 def test_a_tool_that_says_so_is_refused_by_the_agents_definition():
     def hand_off(to: str) -> Command[Any]:
         """Hand off."""
@@ -138,12 +126,3 @@ def test_a_tool_that_says_so_is_refused_by_the_agents_definition():
         for made in (tool(function), langchain_tool(function), function):
             with pytest.raises(ValueError, match=f"the tool `{function.__name__}` returns a LangGraph `Command` by"):
                 agent(ScriptedLLM([]), tools=[made])
-
-
-def test_a_tool_that_may_return_data_is_not_refused(mode: Mode):
-    @tool
-    def go(to: str) -> str | Command[Any]:
-        """Go."""
-        return "there"
-
-    assert mode.kickoff(walking(go, native=True)).raw == "done"

@@ -1,9 +1,7 @@
 import asyncio
 import logging
 import threading
-import traceback
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -16,17 +14,14 @@ from langchain_core.tools import tool as langchain_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
-from pydantic import BaseModel, field_validator
-from waiting import LONG, BlockedCall
+from waiting import LONG
 
 from crewgraph.core import protocols
 from crewgraph.errors import DefinitionError
 from crewgraph.tools import BaseTool, tool
-from crewgraph.tools.adapt import AdaptedTool, as_tool, as_tools
-from crewgraph.tools.arguments import Refusal
-from crewgraph.tools.results import observation
+from crewgraph.tools.adapt import as_tool, as_tools
 from crewgraph.tools.structured import CrewStructuredTool
-from crewgraph.tools.use import GuardedTool, Outcome, unknown_tool_message
+from crewgraph.tools.use import GuardedTool
 
 Mode = Callable[[protocols.AgentTool, dict[str, Any], RunnableConfig], Any]
 
@@ -161,47 +156,6 @@ def test_a_langchain_tool_takes_no_config_from_the_model(mode: Mode):
     assert mode(adapted, {"text": "ab"}, {"configurable": {"user": "Ada"}}) == "ab of Ada"
 
 
-def joined(*words: str) -> str:
-    return " ".join(words)
-
-
-@pytest.mark.parametrize(("func", "argument"), [(shouted, "text"), (len, "obj"), (joined, "tool_input")])
-def test_the_argument_of_a_tool_of_langchain_is_named_as_in_its_function(func: Any, argument: str):
-    adapted = as_tool(Tool(name="single", func=func, description="Take a text."))
-    assert adapted.spec["parameters"] == {
-        "type": "object",
-        "properties": {argument: {"type": "string"}},
-        "required": [argument],
-    }
-    assert adapted.run({argument: "7"}, {}) == func("7")
-
-
-def test_an_adapted_tool_is_a_tool_of_the_core():
-    adapted: protocols.AgentTool = as_tool(Repeat(once=True))
-    guarded: protocols.AgentTool = GuardedTool(as_tool(Repeat()))
-    assert (adapted.name, adapted.once) == ("repeat_it", True)
-    assert guarded.spec["parameters"]["required"] == ["text"]
-    assert as_tool(as_tool(shout)).spec == {
-        "name": "shout",
-        "description": "Shout.",
-        "parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
-    }
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (3, "3 is not a tool. Tools are: an instance of a subclass of `crewgraph.tools.BaseTool`"),
-        (Repeat, r"It is a class: write `Repeat\(...\)`"),
-        (RunnableLambda(str), "is not a tool"),
-        (lambda: 1, "the function `<lambda>` has no docstring"),
-    ],
-)
-def test_other_values_are_rejected(value: Any, text: str):
-    with pytest.raises(DefinitionError, match=text):
-        as_tool(value)
-
-
 def test_two_tools_with_one_name_are_refused_and_one_given_twice_is_not():
     repeat = Repeat()
     assert list(as_tools([repeat, shout, repeat, plain_function, plain_function])) == [
@@ -213,17 +167,6 @@ def test_two_tools_with_one_name_are_refused_and_one_given_twice_is_not():
         DefinitionError, match=r"`repeat_it`: `Repeat it` \(.*\.Repeat\) and `Repeat.it` \(.*\.Repeat\)"
     ):
         as_tools([repeat, Repeat(name="Repeat.it")])
-
-
-def test_a_default_that_only_the_schema_has_is_not_given_to_the_function(mode: Mode):
-    class Wide(BaseModel):
-        text: str
-        units: str = "metric"
-
-    adapted = as_tool(Repeat(args_schema=Wide))
-    assert mode(adapted, {"text": "x"}, {}) == "xx"
-    with pytest.raises(TypeError, match="units"):
-        mode(adapted, {"text": "x", "units": "imperial"}, {})
 
 
 # ---------------------------------------------------------------- failures
@@ -265,20 +208,6 @@ def test_a_failing_tool_is_reported_to_the_model_and_logged(
     assert record.exc_info
 
 
-def test_the_log_of_a_failing_tool_shows_only_frames_of_users_code(mode: Mode, caplog: pytest.LogCaptureFixture):
-    with caplog.at_level(logging.WARNING, "crewgraph.tools"):
-        mode(GuardedTool(as_tool(Broken(error=ValueError("too deep")))), {"text": "x"}, {})
-    (record,) = caplog.records
-    assert record.exc_info
-    assert {frame.filename for frame in traceback.extract_tb(record.exc_info[2])} == {__file__}
-
-
-def test_a_long_message_is_cut():
-    outcome = GuardedTool(as_tool(Broken(error=ValueError("x" * 10_000)))).run({"text": "x"}, {})
-    assert len(outcome["result"]) < 2100
-    assert outcome["result"].endswith("characters more]")
-
-
 class Fatal(Exception):
     pass
 
@@ -317,19 +246,6 @@ def test_a_result_that_is_not_data_is_reported(mode: Mode):
     assert outcome["result"].startswith("`picture` returned bytes, which no model can read")
 
 
-def test_a_validator_that_fails_in_its_own_way_is_a_refusal():
-    class Picky(BaseModel):
-        text: str
-
-        @field_validator("text")
-        @classmethod
-        def fail(cls, value: str) -> str:
-            raise KeyError(value)
-
-    guarded = GuardedTool(as_tool(Repeat(args_schema=Picky)))
-    assert guarded.prepare({"text": "x"}) == Refusal("`repeat_it` failed: KeyError: 'x'")
-
-
 def test_a_reached_usage_limit_is_an_observation(mode: Mode):
     guarded = GuardedTool(as_tool(Repeat(max_usage_count=1)))
     assert mode(guarded, {"text": "x"}, {}) == {"ok": True, "result": "xx"}
@@ -343,31 +259,6 @@ def test_a_reached_usage_limit_is_an_observation(mode: Mode):
         "retryable": False,
         "details": {},
     }
-
-
-def test_invalid_arguments_do_not_count_as_a_use():
-    repeat = Repeat(max_usage_count=1)
-    guarded = GuardedTool(as_tool(repeat))
-    assert isinstance(guarded.prepare({}), Refusal)
-    assert guarded.run({}, {})["ok"] is False
-    assert repeat.current_usage_count == 0
-
-
-# ---------------------------------------------------------------- sync and async, context, tracing
-def test_sync_and_async_tools_are_used_in_either_run():
-    assert as_tool(slow_echo).run({"text": "a"}, {}) == "a"
-    assert asyncio.run(as_tool(Repeat()).arun({"text": "a"}, {})) == "aa"
-    assert asyncio.run(as_tool(shout).arun({"text": "a"}, {})) == "A"
-    assert as_tool(whisper).run({"text": "A"}, {}) == "a"
-
-
-def test_an_argument_may_be_called_function():
-    def apply(function: str) -> str:
-        """Apply a function by name."""
-        return f"applied {function}"
-
-    assert as_tool(apply).run({"function": "sin"}, {}) == "applied sin"
-    assert asyncio.run(as_tool(apply).arun({"function": "sin"}, {})) == "applied sin"
 
 
 @pytest.mark.parametrize("kind", ["own", "langchain"])
@@ -385,44 +276,6 @@ def test_any_number_of_blocking_tools_run_in_parallel(kind: str):
         return await asyncio.gather(*(adapted.arun({"text": str(n)}, {}) for n in range(40)))
 
     assert asyncio.run(all_at_once()) == [str(n) for n in range(40)]
-
-
-def test_an_abandoned_tool_does_not_hold_the_run():
-    with BlockedCall() as held:
-
-        def stuck() -> str:
-            """Hang."""
-            return held()
-
-        async def give_up() -> None:
-            await asyncio.wait_for(as_tool(stuck).arun({}, {}), 0.1)
-
-        with pytest.raises(TimeoutError):
-            asyncio.run(give_up())
-
-
-person: ContextVar[str] = ContextVar("person", default="nobody")
-
-
-@tool
-def who() -> str:
-    """Tell who."""
-    return person.get()
-
-
-@tool
-async def who_async() -> str:
-    """Tell who."""
-    return person.get()
-
-
-def test_the_context_travels_with_the_call(mode: Mode):
-    token = person.set("Ada")
-    try:
-        for source in (who, who_async, who.to_langchain()):
-            assert mode(as_tool(source), {}, {}) == "Ada"
-    finally:
-        person.reset(token)
 
 
 class Listener(BaseCallbackHandler):
@@ -466,13 +319,6 @@ def test_a_tool_is_a_run_of_its_own_and_what_it_calls_are_its_children(source: A
     assert listener.parents["chain"] == listener.parents["tool"]
 
 
-def test_a_failure_is_traced(mode: Mode):
-    listener = Listener()
-    with pytest.raises(ValueError, match="bad"):
-        mode(as_tool(Broken(error=ValueError("bad"))), {"text": "x"}, {"callbacks": [listener]})
-    assert listener.received[-1] == ("error", "bad")
-
-
 class State(TypedDict, total=False):
     answer: Any
 
@@ -509,75 +355,3 @@ def _graph(body: Any) -> Any:
     graph.add_edge(START, "ask")
     graph.add_edge("ask", END)
     return graph.compile(checkpointer=InMemorySaver())
-
-
-# ---------------------------------------------------------------- to and from LangChain
-def test_a_tool_for_langchain_keeps_its_name_schema_and_nested_arguments():
-    class Where(BaseModel):
-        city: str
-
-    class Trip(BaseModel):
-        stops: list[Where]
-
-    class Plan(BaseTool):
-        name: str = "Plan a trip"
-        description: str = "Plans."
-        args_schema: type[BaseModel] = Trip
-
-        def _run(self, stops: list[dict[str, str]]) -> str:
-            return " ".join(stop["city"] for stop in stops)
-
-    converted = Plan(result_as_answer=True).to_langchain()
-    assert (converted.name, converted.description, converted.return_direct) == ("plan_a_trip", "Plans.", True)
-    assert converted.invoke({"stops": [{"city": "Oslo"}]}) == "Oslo"
-    assert as_tool(Plan()).run({"stops": [{"city": "Oslo"}]}, {}) == "Oslo"
-
-
-def test_an_argument_named_like_a_part_of_a_model_works_everywhere():
-    @tool
-    def validate(schema: str, copy: int = 1) -> str:
-        """Validate."""
-        return schema * copy
-
-    assert as_tool(validate).prepare({"schema": "x", "copy": "2"}) == {"schema": "x", "copy": "2"}
-    assert as_tool(validate).run({"schema": "x", "copy": "2"}, {}) == "xx"
-    assert validate.to_langchain().invoke({"schema": "x", "copy": 2}) == "xx"
-
-
-def test_argument_names_that_langchain_reserves_are_rejected_only_there():
-    @tool
-    def setup(config: str) -> str:
-        """Set up."""
-        return config
-
-    assert as_tool(setup).run({"config": "x"}, {}) == "x"
-    with pytest.raises(DefinitionError, match="`setup` has the argument `config`, a name that LangChain reserves"):
-        setup.to_langchain()
-
-
-def test_only_langchain_tools_come_from_langchain():
-    assert BaseTool.from_langchain(shout, once=True).once is True
-    with pytest.raises(DefinitionError, match="takes a LangChain tool, not int 3"):
-        BaseTool.from_langchain(3)
-    with pytest.raises(
-        DefinitionError, match="the LangChain tool `dictated` has a JSON schema instead of a pydantic model"
-    ):
-        BaseTool.from_langchain(Dictated())
-
-
-def test_a_json_schema_is_checked_for_names():
-    adapted: AdaptedTool = as_tool(Dictated())
-    assert adapted.prepare({"text": "x"}) == {"text": "x"}
-    assert adapted.prepare({"words": "x"}) == Refusal(
-        "`dictated` was not used: the argument `text` is missing; there is no argument `words`. "
-        'It takes: {\n  "text": string\n}'
-    )
-
-
-def test_observations_are_text_or_json():
-    outcome: Outcome = {"ok": True, "result": {"é": [1, None]}}
-    assert observation("as it is") == "as it is"
-    assert observation(outcome["result"]) == '{"é": [1, null]}'
-    assert observation(None) == "null"
-    assert unknown_tool_message("fly ", {"walk": 1, "swim": 2}) == "There is no tool `fly`. Use one of: `walk`, `swim`."
-    assert unknown_tool_message("fly", {}) == "There is no tool `fly`, and there are no others. Answer without one."

@@ -1,7 +1,7 @@
-"""Runs every test of remote agents in all run modes."""
+"""The modes in which remote agents are asked."""
 
 import pytest
-from extent import CREW_MODES
+from combinations import CREW_MODES
 from modes import Mode
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from extent import CREW_MODES
+from combinations import CREW_MODES
 from modes import Mode
 from servers.openai_api import OpenAIServer, Script
 

@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from extent import of
+from combinations import of
 from langgraph.checkpoint.sqlite import SqliteSaver
 from storage.checkpoints.saver_graphs import chain, on, run
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from extent import of
+from combinations import of
 from langgraph.checkpoint.base import CheckpointTuple
 from storage.checkpoints.saver_graphs import on
 

@@ -12,7 +12,7 @@ from typing import Any
 import ormsgpack
 import processes
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from extent import of
+from combinations import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import (

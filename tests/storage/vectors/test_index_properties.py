@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule

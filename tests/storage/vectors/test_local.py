@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import processes
 import pytest
-from extent import of
+from combinations import of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from modes import Mode
