@@ -31,6 +31,7 @@ def check_flow_continues(
     progress: Progress,
     *,
     rewound: str | None = None,
+    forks: bool = False,
     can_fork: bool = True,
 ) -> Program[None]:
     """Check that a flow can continue a stored run.
@@ -41,6 +42,7 @@ def check_flow_continues(
         place: the thread, the namespace, and the checkpoint to continue from if that is not the latest.
         progress: the stored progress.
         rewound: the execution to whose completion the run is set back first.
+        forks: whether it continues from the checkpoint, without what nodes wrote after it.
         can_fork: whether the run is stored where `flow.fork` finds it.
 
     Raises:
@@ -53,7 +55,7 @@ def check_flow_continues(
         thread = {name: value for name, value in place.items() if name != "checkpoint_id"}
         checkpoints: list[CheckpointTuple] = yield ReadPast(saver, {"configurable": thread})
         past = _Past(run)
-        past.read(lineage(checkpoints, cast("str | None", place.get("checkpoint_id"))))
+        past.read(lineage(checkpoints, cast("str | None", place.get("checkpoint_id"))), forks)
         problem, step = past.compare(rewound)
     if problem is None:
         return
@@ -90,15 +92,15 @@ class _Past:
         self._counts: dict[str | None, int] = {}
         self._number, self._last = 0, cast("str | None", "")
 
-    def read(self, checkpoints: Sequence[CheckpointTuple]) -> None:
-        """Read checkpoints, oldest first."""
+    def read(self, checkpoints: Sequence[CheckpointTuple], forks: bool) -> None:
+        """Read checkpoints, oldest first, and what nodes wrote after the last one unless the run forks there."""
         for checkpoint in checkpoints:
             values: GraphState = checkpoint.checkpoint["channel_values"]
             if "progress" in values:
                 if values["progress"]["last"] is None:
                     self._beginning = values
                 self._reach(values["progress"])
-        if checkpoints:
+        if checkpoints and not forks:
             for _, channel, value in checkpoints[-1].pending_writes or ():
                 if channel == "progress":  # what a node wrote before the process died
                     self._reach(value)

@@ -124,7 +124,7 @@ def _forked_run(graph: FlowGraph, run: FlowRun, step: FlowStep, state: Mapping[s
     values: GraphUpdate = {}
     place_of_step = {"thread_id": step.flow_id, "checkpoint_ns": "", "checkpoint_id": step.checkpoint_id}
     progress = checkpoint.checkpoint["channel_values"]["progress"]
-    yield from check_flow_continues(run, graph.checkpointer, place_of_step, progress)
+    yield from check_flow_continues(run, graph.checkpointer, place_of_step, progress, forks=True)
     if state:
         with_inputs(flow.restored_state(step.state), state, flow.flow_name)  # raises if they do not fit
         values["state"] = run.recorded(state)
