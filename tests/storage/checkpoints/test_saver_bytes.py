@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from extent import of
-from langgraph.checkpoint.sqlite import SqliteSaver
 from storage.checkpoints.saver_graphs import chain, on, run
 
 from crewgraph.storage.checkpoints import SqliteCheckpointer
@@ -18,25 +16,12 @@ def ours(nodes: int, file: Path, text: str) -> float:
     return file.stat().st_size / nodes
 
 
-def theirs(nodes: int, file: Path, text: str) -> float:
-    connection = sqlite3.connect(file, check_same_thread=False)
-    run(chain(nodes, SqliteSaver(connection), text), {"inputs": "i"}, on("t"))
-    connection.close()
-    return file.stat().st_size / nodes
-
-
 @pytest.mark.parametrize("size", [300, 3_000])
 def test_bytes_per_task_are_flat(size: int, tmp_path: Path):
     few, many = (ours(n, tmp_path / str(n), "x" * size) for n in (50, 400))
     print(f"\n{size} bytes a task: {few:.0f} a task at 50 tasks, {many:.0f} at 400")
     assert many / few <= 1.3
     assert many < 1.4 * size + 1_200  # the text itself, once, and what names it
-
-
-def test_langgraphs_own_saver_grows_with_the_graph(tmp_path: Path):
-    few, many = (theirs(n, tmp_path / str(n), "x" * 300) for n in (50, 400))
-    print(f"\n300 bytes a task: {few:.0f} a task at 50 tasks, {many:.0f} at 400")
-    assert many / few > 4
 
 
 def test_a_loop_costs_the_same_every_round(tmp_path: Path):
@@ -132,14 +117,3 @@ def test_a_value_that_another_process_has_removed_is_not_shared(tmp_path: Path):
         assert stored is not None and [value for _, _, value in stored.pending_writes or ()] == ["second"]
         other.delete_thread("t")
     assert payloads(file) == 0
-
-
-def test_a_graph_of_hundreds_of_nodes_reads_back_whole(tmp_path: Path):
-    nodes = of(300, 1_000)
-    with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
-        end = run(chain(nodes, saver, "x"), {"inputs": "i"}, on("t"))
-    with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
-        graph = chain(nodes, saver, "x")
-        assert graph.get_state(on("t")).values == end
-        states = list(graph.get_state_history(on("t"), limit=40))
-        assert [len(state.values) for state in states] == [nodes + 1 - i for i in range(40)]
