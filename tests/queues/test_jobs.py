@@ -16,7 +16,7 @@ from runtime.parts import agent, crew, task
 
 from crewgraph import Crew, PendingCrew, ScriptedLLM, ToolUse
 from crewgraph.contrib.queue import JobFailed, JobProgress, Queue, QueueWorker
-from crewgraph.errors import MissingInput, RunError
+from crewgraph.errors import MissingInput, RunError, StorageError
 from crewgraph.flow import Flow, human_feedback, listen, start
 from crewgraph.flow.persistence import persist
 from crewgraph.tools import tool
@@ -414,6 +414,44 @@ def test_a_thread_of_another_crew_is_refused_and_a_worker_reports_what_it_has_no
     with caplog.at_level(logging.INFO, "crewgraph.contrib.queue"):
         asyncio.run(QueueWorker(queue, [renamed]).run(wait=False))
     assert "1 jobs wait for another worker: this one has no target `crew:old name`" in caplog.text
+
+
+def test_what_the_database_refuses_is_told_without_its_statements(queue: Queue, database: str):
+    queue.jobs()
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the disk is full'; END $$;"
+            "CREATE TRIGGER refuse BEFORE INSERT ON crewgraph_queue.procrastinate_jobs EXECUTE FUNCTION refuse()"
+        )
+    with pytest.raises(StorageError) as caught:
+        desk().enqueue({"topic": "secret"}, queue=queue)
+    assert str(caught.value) == "the database of the queue cannot be queried: the disk is full"
+
+
+def test_a_job_that_is_cancelled_when_it_is_about_to_be_tried_again_is_cancelled_and_not_failed(
+    queue: Queue, database: str, work: Callable[..., None]
+):
+    attempts: list[object] = []
+
+    def reply(messages: Any) -> str:
+        attempts.append(messages)
+        if len(attempts) == 1:
+            with psycopg.connect(database, autocommit=True) as connection:
+                connection.execute(
+                    "SET session_replication_role = replica"
+                )  # the worker is not told, and reads it too late
+                connection.execute("UPDATE crewgraph_queue.procrastinate_jobs SET abort_requested = true")
+            raise ConnectionError("no answer")
+        return "Final Answer: x"
+
+    made = desk()
+    made.agents[0].llm = ScriptedLLM(reply)
+    job = made.enqueue({"topic": "x"}, queue=queue)
+    work(made, until_ended=[job])
+    assert (job.status(), len(attempts)) == ("cancelled", 1)
+    assert job.retry()
+    work(made, until_ended=[job])
+    assert job.status() == "done"
 
 
 def test_a_job_with_arguments_of_another_version_is_a_dead_letter_and_the_others_are_not_affected(
