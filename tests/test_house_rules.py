@@ -188,7 +188,6 @@ SILENT_CLEANUPS = {
     "crewgraph/contrib/conversations/crew_chat.py",  # forgets a message
     "crewgraph/llm/rate_limit.py",  # gives its place in a queue back
     "crewgraph/events/frames.py",  # remembers the failure
-    "crewgraph/compiler/crew/metered_graph.py",  # removes notes of an exception
     "crewgraph/core/cancellation.py",  # tells threads to stop
     "crewgraph/core/pregel.py",  # closes what a loop of LangGraph opened
     "crewgraph/storage/claims/owned_graph.py",  # gives a thread back

@@ -102,15 +102,11 @@ def test_an_input_that_cannot_be_kept_is_named(mode: Mode, value: Any, stored: b
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (0, "0"),
-        (1.5, "1.5"),
         (True, "True"),
         (None, "None"),
-        ("", ""),
         (["a", 1], "['a', 1]"),
         ({"a": [1]}, "{'a': [1]}"),
         ("ärger 🌧", "ärger 🌧"),
-        (1 << 70, str(1 << 70)),
     ],
     ids=repr,
 )
@@ -118,21 +114,6 @@ def test_plain_values_are_shown_as_python_writes_them(mode: Mode, value: Any, sh
     llm = ScriptedLLM(["done"])
     mode.kickoff(about("<{x}>", llm), {"x": value})
     assert f"<{shown}>" in llm.requests[0].text
-
-
-def test_a_before_callback_that_gives_no_dict_is_refused(mode: Mode):
-    def wrong(inputs: dict[str, Any]) -> Any:
-        return "topic"
-
-    made = crew(task("a", agent(ScriptedLLM([]))), before_kickoff_callbacks=[wrong])
-    with pytest.raises(TypeError, match="`inputs` is 'topic'; pass a dict"):
-        mode.kickoff(made)
-
-
-def test_a_very_long_input_goes_through(mode: Mode):
-    llm = ScriptedLLM(["done"])
-    mode.kickoff(about("{x}", llm), {"x": "long " * 200_000})
-    assert len(llm.requests[0].text) > 1_000_000
 
 
 @pytest.mark.parametrize("text", ["\x00", "a\r\nb", "'; DROP TABLE checkpoints; --"], ids=repr)

@@ -1,6 +1,5 @@
 """Runs in tampered databases: no row runs code, whichever checkpointer stores it."""
 
-import asyncio
 import sqlite3
 import time
 from collections import Counter
@@ -16,7 +15,6 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver
-from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
@@ -193,27 +191,6 @@ def test_a_tampered_row_runs_nothing(stored: Storage, attack: str, tmp_path: Pat
             assert touched_soon(touched)
 
 
-@pytest.mark.parametrize("attack", RUNNING)
-def test_a_tampered_row_runs_nothing_on_an_event_loop(postgres: "Postgres", attack: str, tmp_path: Path):
-    touched, thread = tmp_path / "touched", uuid4().hex
-    team, stored = failing(script()), Storage("postgres", tmp_path, postgres)
-
-    async def read() -> None:
-        async with AsyncPostgresSaver.from_conn_string(postgres.dsn) as saver:
-            with pytest.raises(ConnectionError):
-                await team.akickoff(thread_id=thread, checkpointer=saver)
-            stored.tamper(attacks(touched)[attack], thread)
-            with suppress(*REFUSALS):
-                await team.aresume(thread, checkpointer=saver)
-            with suppress(*REFUSALS):
-                await team.compile(checkpointer=saver).aget_state(cast("Any", on(thread)))
-            assert not touched.exists()
-            await saver.aget_tuple(cast("Any", on(thread)))
-            assert touched_soon(touched)
-
-    asyncio.run(read())
-
-
 class Page(TypedDict, total=False):
     inputs: dict[str, Any]
     text: str
@@ -327,14 +304,6 @@ def test_a_saver_that_is_shared_with_another_graph_stays_as_it_is():
     assert saver.calls["get_tuple"] > calls
     assert saver.serde is serde
     assert isinstance(own.get_state(cast("Any", on("own"))).values["town"], Town)
-
-
-def test_a_crew_compiles_once_for_a_saver_that_is_read_strictly():
-    saver = InMemorySaver()
-    view = strictly_reading(saver)
-    assert view is not saver and strictly_reading(saver) is view and strictly_reading(view) is view
-    assert isinstance(view, InMemorySaver) and type(view).__name__ == "InMemorySaver"
-    assert isinstance(view.serde, StrictSerializer)
 
 
 @pytest.mark.parametrize(

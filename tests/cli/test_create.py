@@ -40,39 +40,10 @@ def test_a_new_project_passes_its_test_and_tells_which_key_is_missing(python: Py
     tested = python("-m", "pytest", "-p", "no:cacheprovider", *processes.STRICT, *own, str(folder))
     assert tested.returncode == 0 and "passed" in tested.stdout, tested.stdout + tested.stderr
     source = str(folder / "src")
-    for program in (("-m", "latest_news.main"), (str(folder / "src" / "latest_news" / "main.py"), "the", "moon")):
-        ran = python("-m", "crewgraph", "run", *program, PYTHONPATH=source, OPENAI_API_KEY="")
-        assert ran.returncode == 1
-        assert "Error: The model `openai/gpt-4o-mini` needs an API key" in ran.stderr and "OPENAI_API_KEY" in ran.stderr
-        assert "Traceback" not in ran.stderr
-
-
-ORIGINS = {
-    '{"url": "file:///opt/crewgraph%200.1-py3-none-any.whl", "archive_info": {}}': "'/opt/crewgraph 0.1-py3-none-any.whl' ",
-    '{"url": "file:///src/crewgraph", "dir_info": {"editable": true}}': "-e /src/crewgraph ",
-    '{"url": "file:///src/crewgraph", "dir_info": {}}': "/src/crewgraph ",
-    '{"url": "https://example.org/crewgraph.whl", "archive_info": {}}': "https://example.org/crewgraph.whl ",
-    '{"url": "https://e.org/c.git", "vcs_info": {"vcs": "git", "commit_id": "ab12"}}': "git+https://e.org/c.git@ab12 ",
-    None: "",
-}
-
-
-@pytest.mark.parametrize("origin", ORIGINS)
-def test_its_readme_installs_crewgraph_from_where_it_came(
-    python: Python, tmp_path: Path, kind: str, origin: str | None
-):
-    installed = tmp_path / "crewgraph-0.1.0.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: crewgraph\nVersion: 0.1.0\n")
-    if origin is not None:
-        (installed / "direct_url.json").write_text(origin)
-    done = python(*CREATE, kind, "Trip", PYTHONPATH=str(tmp_path))
-    command = f"pip install {ORIGINS[origin]}-e '.[dev]'\n"
-    assert "  pip install -e '.[dev]' " in done.stdout, done.stderr  # here it is installed
-    readme = (tmp_path / "trip" / "README.md").read_text("utf-8")
-    assert f"\n{command}" in readme and "{{" not in readme
-    is_of_this_machine = origin is not None and "file://" in origin
-    assert ("Elsewhere, name the wheel or the\ncheckout" in readme) is is_of_this_machine
+    ran = python("-m", "crewgraph", "run", "-m", "latest_news.main", PYTHONPATH=source, OPENAI_API_KEY="")
+    assert ran.returncode == 1
+    assert "Error: The model `openai/gpt-4o-mini` needs an API key" in ran.stderr and "OPENAI_API_KEY" in ran.stderr
+    assert "Traceback" not in ran.stderr
 
 
 def test_its_files_fit_together(python: Python, tmp_path: Path, kind: str):
@@ -113,15 +84,10 @@ def test_its_code_is_clean(python: Python, tmp_path: Path, kind: str):
     ("given", "package", "crew"),
     [
         ("My Crew", "my_crew", "MyCrew"),
-        ("my-crew", "my_crew", "MyCrew"),
-        ("my_crew", "my_crew", "MyCrew"),
         ("  news. today! ", "news_today", "NewsTodayCrew"),
         ("Équipe Straße", "equipe_strasse", "EquipeStrasseCrew"),
-        ("agent", "agent", "AgentCrew"),
         ("crew", "crew", "CrewCrew"),
-        ("match", "match", "MatchCrew"),
         ("route 66", "route_66", "Route66Crew"),
-        ("__init__", "init", "InitCrew"),
     ],
 )
 def test_a_name_is_brought_into_the_forms_a_project_needs(given: str, package: str, crew: str):
@@ -134,17 +100,12 @@ def test_a_name_is_brought_into_the_forms_a_project_needs(given: str, package: s
     ("given", "message"),
     [
         ("", "no letters"),
-        (" -_. ", "no letters"),
-        ("..", "no letters"),
         ("3 pigs", "begins with a digit.*my_3_pigs"),
         ("class", "a Python keyword.*my_class"),
         ("json", "a standard library module"),
         ("crewgraph", "is reserved"),
-        ("tests", "is reserved"),
         ("团队", "letters from a to z"),
-        ("smørrebrød", "'ø'"),
         ("../up", "is a path.*--path"),
-        ("a\\b", "is a path"),
         ("x" * 300, "too long"),
     ],
 )

@@ -1,6 +1,5 @@
 """What models, tools and people wrote is printed as text: it cannot move the cursor, forge lines or reverse the writing."""
 
-import ast
 import json
 import os
 import re
@@ -12,7 +11,6 @@ import processes
 import pytest
 from cli.conftest import ROOT, Python
 
-import crewgraph.cli
 from crewgraph.text import json_text, printable, printable_line
 
 WILD = "\x1b]0;owned\x07\x1b[2Jmid\rdle\x9b31m\u202eback\x7f\u2028end"
@@ -124,51 +122,6 @@ def test_the_outputs_of_runs_are_shown_escaped_and_are_exact_as_json(wild: Pytho
     assert json.loads(data)["tasks"][0]["output"] == f"answer {WILD}"
 
 
-def test_characters_that_the_encoding_lacks_are_shown_escaped_and_no_command_fails_for_them(
-    python: Python, tmp_path: Path
-) -> None:
-    (tmp_path / "team.py").write_text(UMLAUTS, "utf-8")
-    (tmp_path / "pyproject.toml").write_text('[tool.crewgraph]\ntarget = "team.py:crew"\n', "utf-8")
-    assert python("team.py", PYTHONUTF8="1").returncode == 0
-    latin, shown = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "iso-8859-5"}, dict[str, str]()
-    for arguments in (("runs",), ("approve", "jörg", "--yes"), ("runs", "--json"), ("log-tasks-outputs", "--json")):
-        ran = python("-m", "crewgraph", *arguments, **latin)
-        assert ran.returncode == 0, ran.stderr
-        shown[" ".join(arguments)] = ran.stdout
-    assert r"j\xf6rg" in shown["runs"]
-    assert shown["approve jörg --yes"].endswith("gr\\xfc\\xdfe \\U0001f600\n")
-    assert json.loads(shown["runs --json"])[0]["thread_id"] == "jörg"
-    assert json.loads(shown["log-tasks-outputs --json"])["tasks"][0]["output"] == "grüße 😀"
-    (tmp_path / "old.py").write_text("from crewai import Agent  # grüße", "utf-8")
-    rewritten = python("-m", "crewgraph", "migrate", "old.py", **latin)
-    assert (rewritten.returncode, rewritten.stdout) == (1, "")
-    assert "Error: the encoding of standard output, iso-8859-5, lacks characters of the text" in rewritten.stderr
-    assert "jörg" in python("-m", "crewgraph", "runs", PYTHONUTF8="0", PYTHONIOENCODING="ascii").stdout
-
-
-UMLAUTS = """
-from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.tools import tool
-
-
-@tool(require_approval=True)
-def greet(name: str) -> str:
-    \"\"\"Greet.\"\"\"
-    return "greeted"
-
-
-def reply(messages):
-    return "Final Answer: grüße 😀" if "greeted" in str(messages) else ToolUse("greet", {"name": "jörg"})
-
-
-agent = Agent(role="jörg", goal="g", backstory="b", llm=ScriptedLLM(reply), tools=[greet])
-task = Task(name="grüßen", description="d", expected_output="e", agent=agent)
-crew = Crew(name="jörg", agents=[agent], tasks=[task])
-if __name__ == "__main__":
-    crew.kickoff(thread_id="jörg")
-"""
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are Unix's")
 def test_a_terminal_gets_no_control_character_but_those_of_columns_and_colors(wild: Python, tmp_path: Path) -> None:
     path = os.pathsep.join([str(ROOT), str(ROOT / "compat")])
@@ -235,20 +188,6 @@ def _ended_with(output: str | int, arguments: list[str], folder: Path, unbuffere
             timeout=100,
         )
     return ended.returncode, ended.stderr
-
-
-def test_commands_print_through_one_module() -> None:
-    folder = Path(crewgraph.cli.__file__).parent
-    printing = {
-        file.name
-        for file in folder.glob("*.py")
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(node, (ast.Attribute, ast.Name)) and ast.unparse(node) in {"typer.echo", "print", "Console"}
-    }
-    assert printing == {"output.py"}
-    for file in folder.glob("*.py"):
-        for call in re.findall(r"sys\.std(?:out|err)\.write\(.*", file.read_text("utf-8")):
-            assert "printable(" in call, (file.name, call)
 
 
 def test_a_text_is_shown_with_its_lines_and_letters() -> None:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import zipfile
 from pathlib import Path
 
 import processes
@@ -157,25 +156,6 @@ def test_the_package_of_a_project_is_found_in_src(
     assert (done.returncode, done.stdout, done.stderr) == (0, "found\n", "")
 
 
-def test_a_package_with_a_main_runs(python: Python, tmp_path: Path):
-    write(
-        tmp_path,
-        pkg__in____init__="print('first')",
-        pkg__in____main__="from . import other",
-        pkg__in__other="print('second')",
-    )
-    assert same(python, "-m", "pkg").stdout == "first\nsecond\n"
-
-
-def test_a_folder_and_an_archive_with_a_main_run(python: Python, tmp_path: Path):
-    write(tmp_path, app__in____main__=FACTS, app__in__local="")
-    assert json.loads(same(python, "app", "x").stdout)["argv"] == ["app", "x"]
-    with zipfile.ZipFile(tmp_path / "app.zip", "w") as archive:
-        archive.write(tmp_path / "app" / "__main__.py", "__main__.py")
-        archive.write(tmp_path / "app" / "local.py", "local.py")
-    assert json.loads(same(python, "app.zip").stdout)["path"] == str(tmp_path / "app.zip")
-
-
 def test_a_safe_path_stays_safe(python: Python, tmp_path: Path):
     write(tmp_path, safe="import sys; print(sys.flags.safe_path, sys.path[0], sys.path[2])")
     done = python(*RUN, "safe.py", flags=("-P",))
@@ -228,25 +208,6 @@ def test_errors_look_as_under_python(python: Python, tmp_path: Path, program: st
     write(tmp_path, fails=program, broken="raise RuntimeError('broken')")
     done = same(python, "fails.py")
     assert "crewgraph" not in done.stderr
-
-
-def test_errors_of_a_module_begin_in_it(python: Python, tmp_path: Path):
-    write(
-        tmp_path, pkg__in____init__="", pkg__in__fails="1 / 0", parent__in____init__="import gone", parent__in__any=""
-    )
-    done = python(*RUN, "-m", "pkg.fails")
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[:2] == [
-        "Traceback (most recent call last):",
-        f'  File "{tmp_path / "pkg" / "fails.py"}", line 1, in <module>',
-    ]
-    done = python(*RUN, "-m", "parent.any")
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[1:] == [
-        f'  File "{tmp_path / "parent" / "__init__.py"}", line 1, in <module>',
-        "    import gone",
-        "ModuleNotFoundError: No module named 'gone'",
-    ]
 
 
 def test_what_crewgraph_lacks_is_reported_without_its_frames(python: Python, tmp_path: Path):
@@ -306,29 +267,6 @@ def test_worker_processes_see_the_same_crewai(python: Python, tmp_path: Path, me
     done = python(*RUN, "workers.py")
     expected = "{('crewgraph.definitions.crew.process', 'crewgraph.tools.base')}\n"
     assert (done.stdout, done.stderr) == (expected, "")
-
-
-def test_spawned_workers_see_the_same_crewai_where_the_program_installs_it(python: Python, tmp_path: Path):
-    write(
-        tmp_path,
-        spawns="""
-        import multiprocessing
-        import sys
-        def work(n):
-            from crewai import Process
-            return Process.__module__
-        if __name__ == "__main__":
-            import crewgraph_compat
-            paths = list(sys.path)
-            crewgraph_compat.install()
-            with multiprocessing.get_context("spawn").Pool(1) as pool:
-                print(set(pool.map(work, range(4))))
-            crewgraph_compat.uninstall()
-            print(sys.path == paths)
-        """,
-    )
-    done = python("spawns.py")
-    assert (done.stdout, done.stderr) == ("{'crewgraph.definitions.crew.process'}\nTrue\n", "")
 
 
 def test_an_interrupt_ends_it_as_python_would(tmp_path: Path):

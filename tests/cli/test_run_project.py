@@ -92,28 +92,6 @@ def test_the_script_is_that_of_what_the_project_is(python: Python, tmp_path: Pat
         assert done.stderr.endswith("ValueError: aground\n") and "crewgraph/cli" not in done.stderr
 
 
-MAINS = {
-    "def kickoff(): print('kickoff')\ndef run(): print('run')\n": "run\n",
-    "def plot(): print('plot')\ndef kickoff(): print('kickoff')\n": "kickoff\n",
-    "def plot(): print('plot')\n": "plot\n",
-    "def train(): print('train')\n": None,
-}
-
-
-@pytest.mark.parametrize("main", MAINS)
-@pytest.mark.parametrize("place", ["src/tides/main.py", "tides/main.py", "main.py", "src/main.py"])
-def test_a_project_whose_script_is_missing_is_run_by_its_main(python: Python, tmp_path: Path, main: str, place: str):
-    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / place).write_text(main)
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "tides"\n[tool.crewai]\ntype = "crew"\n')
-    done = python(*RUN)
-    if MAINS[main] is not None:
-        assert (done.returncode, done.stdout) == (0, MAINS[main]), done.stderr
-    else:
-        assert done.returncode == 2
-        assert done.stderr.startswith(f"Error: nothing to run in `{tmp_path}`: pass a program, ")
-
-
 def test_the_target_of_a_project_is_kicked_off_and_its_result_printed(python: Python, tmp_path: Path):
     (tmp_path / "trip.py").write_text(
         "from crewai.flow.flow import Flow, start\n\n\nclass Trip(Flow):\n    @start()\n    def go(self):\n        return 1\n"

@@ -4,18 +4,13 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
-from langchain_core.callbacks import BaseCallbackHandler
-
-from crewgraph import LLM, Agent, ScriptedLLM, ToolUse
+from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.definitions.agent.delegation_tools import AgentTools, AskQuestionTool
-from crewgraph.deprecations import Outdated
-from crewgraph.errors import DefinitionError, Fault, ToolFailed
+from crewgraph.errors import DefinitionError, Fault
 from crewgraph.flow import Flow, start
 from crewgraph.prompts.i18n import I18N
 from crewgraph.tools import tool
-from crewgraph.tools.structured import CrewStructuredTool
 
 
 @tool
@@ -59,36 +54,6 @@ def test_a_lite_agent_tells_what_it_said_and_asks_before_each_request():
             return LiteAgent(role="r", goal="g", backstory="b").parent_flow is self
 
     assert Harbour().kickoff() is True
-
-
-def test_a_structured_tool_needs_no_more_than_its_function():
-    empty = CrewStructuredTool()
-    assert (empty.name, empty.description, empty.args) == ("", "", {})
-    with pytest.raises(ToolFailed, match="no function"):
-        empty.invoke({})
-
-    def add(a: int, b: int = 1) -> int:
-        return a + b
-
-    made = CrewStructuredTool(name="add", description="Adds.", func=add)
-    assert {*made.args} == {"a", "b"} and made.invoke({"a": 2}) == 3
-
-
-def test_callbacks_of_a_model_are_replaced_by_class(monkeypatch: pytest.MonkeyPatch):
-    class Ear(BaseCallbackHandler):
-        pass
-
-    class Eye(BaseCallbackHandler):
-        pass
-
-    old, new, eye = Ear(), Ear(), Eye()
-    llm = LLM("openai/gpt-4o", callbacks=[old, eye])
-    llm.set_callbacks([new])
-    assert llm.callbacks == [eye, new]
-    llm.set_env_callbacks()
-    monkeypatch.setenv("LITELLM_SUCCESS_CALLBACKS", "langfuse")
-    with pytest.warns(Outdated, match="`LITELLM_SUCCESS_CALLBACKS` in the environment"):
-        llm.set_env_callbacks()
 
 
 def test_tools_for_coworkers_take_texts_of_their_own(tmp_path: Any):

@@ -2,8 +2,6 @@ import importlib
 import importlib.util
 import inspect
 import sys
-import threading
-import warnings
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -75,14 +73,6 @@ assert issubclass(crewai.Agent, BaseAgent)
 
 
 @pytest.mark.usefixtures("surface")
-def test_a_submodule_is_an_attribute_without_being_imported():
-    crewai = importlib.import_module("crewai")
-    assert "crewai.tools.base_tool" not in sys.modules
-    assert crewai.tools.base_tool.BaseTool is crewai.tools.BaseTool
-    assert crewai.tools.base_tool is sys.modules["crewai.tools.base_tool"]
-
-
-@pytest.mark.usefixtures("surface")
 def test_flows_are_found_wherever_programs_look_for_them():
     run(
         """
@@ -96,20 +86,6 @@ from crewai.flow.persistence.decorators import persist as in_decorators
 from crewai.flow.flow_wrappers import ListenMethod, RouterMethod, StartMethod
 assert Flow is InPackage is InModule is crewai.flow.flow.Flow
 assert FlowPersistence is InBase and persist is in_decorators
-"""
-    )
-
-
-@pytest.mark.usefixtures("surface")
-@pytest.mark.filterwarnings("ignore::crewgraph.deprecations.Outdated")
-def test_names_are_also_where_older_releases_had_them():
-    run(
-        """
-from crewai.agents.parser import OutputParserError, OutputParserException
-from crewai.tasks.guardrail_result import GuardrailResult
-from crewai.utilities.events.event_types import TaskStartedEvent
-from crewai.utilities.guardrail import GuardrailResult as InUtilities
-assert OutputParserError is OutputParserException and GuardrailResult is InUtilities
 """
     )
 
@@ -166,29 +142,6 @@ assert bus is one is two
         )
 
 
-@pytest.mark.usefixtures("surface")
-def test_there_is_one_event_bus():
-    run(
-        """
-from crewai.events import crewai_event_bus
-from crewai.events.event_bus import CrewAIEventsBus
-
-class Own(CrewAIEventsBus):
-    pass
-
-assert CrewAIEventsBus() is CrewAIEventsBus() is Own() is crewai_event_bus
-assert isinstance(crewai_event_bus, CrewAIEventsBus) and not isinstance(5, CrewAIEventsBus)
-"""
-    )
-
-
-@pytest.mark.usefixtures("surface")
-def test_the_version_is_three_numbers():
-    version = importlib.import_module("crewai").__version__
-    assert version == "1.15.30"
-    assert tuple(int(part) for part in version.split(".")) >= (1, 2, 1)
-
-
 def test_a_program_may_ask_whether_there_is_a_module(theirs: Path):
     with crewgraph_compat.installed():
         found = {
@@ -216,17 +169,12 @@ def test_the_version_that_is_installed_is_that_of_the_module_while_crewgraph_sta
         ("from crewai import Nope", ImportError, "`crewai.Nope` is not provided by crewgraph"),
         ("from crewai import Agemt", ImportError, "Did you mean `Agent`?"),
         ("from crewai import BaseTool", ImportError, "There is `crewai.tools.BaseTool`."),
-        ("from crewai import Agent, Nope", ImportError, "`crewai.Nope` is not provided"),
-        ("from crewai.task import Nope", ImportError, "`crewai.task.Nope` is not provided"),
         ("from crewai.telemetry import utils", ImportError, "sends no telemetry"),
         ("import crewai; crewai.Nope", AttributeError, "`crewai.Nope` is not provided by crewgraph"),
         ("import crewai.telemetry; getattr(crewai.telemetry, 'utils')", AttributeError, "sends no telemetry"),
         ("import crewai.nope", ModuleNotFoundError, "`crewai.nope` is not provided by crewgraph"),
-        ("import crewai.task.nope", ModuleNotFoundError, "`crewai.task.nope` is not provided by crewgraph"),
         ("import crewai.tolls", ModuleNotFoundError, "Did you mean `crewai.tools`?"),
         ("from crewai.cli.cli import crewai", ModuleNotFoundError, "`crewgraph --help`"),
-        ("import crewai.telemetry.utils", ModuleNotFoundError, "sends no telemetry"),
-        ("from crewai.cli.utils import load_env_vars", ModuleNotFoundError, "`crewgraph --help`"),
         ("from crewai.knowledge.embedder.fastembed import FastEmbed", ModuleNotFoundError, "An embedder is"),
     ],
 )
@@ -276,36 +224,6 @@ def test_a_facade_tells_tools_where_it_is_from():
     assert inspect.getmodule(crewai.Agent) is sys.modules["crewgraph.agent"]
 
 
-@pytest.mark.usefixtures("surface")
-def test_a_name_can_be_patched_and_comes_back(monkeypatch: pytest.MonkeyPatch):
-    crewai = importlib.import_module("crewai")
-    with monkeypatch.context() as patch:
-        patch.setattr("crewai.Agent", str)
-        assert crewai.Agent is str
-    assert crewai.Agent is crewgraph.Agent
-
-
-@pytest.mark.usefixtures("surface")
-def test_a_facade_can_be_reloaded():
-    crewai = importlib.import_module("crewai")
-    assert importlib.reload(crewai) is crewai
-    assert crewai.Agent is crewgraph.Agent
-
-
-@pytest.mark.usefixtures("surface")
-def test_no_warning_is_given_on_the_way():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        run("import crewai.events.event_bus, crewai.tools.base_tool; from crewai import *")
-
-
-@pytest.mark.usefixtures("surface")
-def test_other_packages_are_left_to_python():
-    assert importlib.util.find_spec("crewai_tools_that_are_not_there") is None
-    assert importlib.util.find_spec("crewaix") is None
-    assert importlib.util.find_spec("json") is not None
-
-
 def test_nothing_is_there_before_install_and_after_uninstall():
     assert traces() == [] and not crewgraph_compat.is_installed()
     crewgraph_compat.install()
@@ -318,15 +236,6 @@ def test_nothing_is_there_before_install_and_after_uninstall():
     crewgraph_compat.uninstall()
     assert traces() == [] and not crewgraph_compat.is_installed()
     assert importlib.util.find_spec("crewai") is None
-
-
-def test_what_is_bound_outlives_uninstall_but_loads_nothing_new():
-    with crewgraph_compat.installed():
-        crewai = importlib.import_module("crewai")
-    assert crewai.Agent is crewgraph.Agent
-    with pytest.raises(AttributeError, match="no longer does"):
-        _ = crewai.tools
-    assert traces() == []
 
 
 def test_a_block_uninstalls_unless_it_was_installed_for_good():
@@ -342,30 +251,6 @@ def test_a_block_uninstalls_unless_it_was_installed_for_good():
         assert crewgraph_compat.is_installed()
     finally:
         crewgraph_compat.uninstall()
-
-
-def test_a_block_that_fails_uninstalls():
-    with pytest.raises(KeyError), crewgraph_compat.installed():
-        raise KeyError
-    assert traces() == []
-
-
-def test_overlapping_blocks_end_with_the_last():
-    entered, leave = threading.Event(), threading.Event()
-
-    def first():
-        with crewgraph_compat.installed():
-            entered.set()
-            leave.wait(60)
-
-    thread = threading.Thread(target=first)
-    thread.start()
-    assert entered.wait(60)
-    with crewgraph_compat.installed():
-        leave.set()
-        thread.join(60)
-        assert crewgraph_compat.is_installed()
-    assert not crewgraph_compat.is_installed()
 
 
 def test_it_wins_over_an_installed_crewai_and_gives_it_back(theirs: Path):

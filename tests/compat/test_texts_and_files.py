@@ -17,17 +17,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
         ("Search the Web", "search_the_web"),
         ("getWeather", "get_weather"),
         ("HTTPServer", "http_server"),
-        ("a--b__c", "a_b_c"),
         ("Ünïcode Näme", "unicode_name"),
-        ("日本", ""),
-        ("9lives", "9lives"),
-        ("aB1C2d", "a_b1c2d"),
         ("parseJSON2XML", "parse_json2xml"),
-        ("tool.name/x", "tool_name_x"),
-        ("_x_", "x"),
-        ("'quoted' \"q\"", "quoted_q"),
         ("a" * 70, "a" * 55 + "_6bd5e503"),
-        ("x" * 63 + "_y", "x" * 55 + "_f3634aba"),
     ],
 )
 def test_a_tools_name_is_made_as_crewai_makes_it(name: str, made: str):

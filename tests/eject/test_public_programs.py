@@ -116,46 +116,6 @@ class Trip(Flow[State]):
     assert printed == f"{WHOLE[use]}handed{'z' if 'z' in use or 'changed' in use else 'x'}\n"
 
 
-def test_a_state_that_is_a_dict_has_the_id_of_its_run(python: Python, tmp_path: Path):
-    program = """
-class Trip(Flow):
-    model = "gpt-4o-mini"
-
-    @start()
-    def begin(self):
-        self.state["said"] = LLM(model=self.model).call("When?")
-        print(len(self.state["id"]), {**self.state}.keys())
-        return "handed"
-
-    @router(begin)
-    def way(self, text):
-        return "on" if self.state["said"] else "off"
-
-    @listen("on")
-    def end(self):
-        print(f"{self.state}")
-        return self.state
-"""
-    printed = re.sub(r"[0-9a-f-]{36}", "ID", ejected(python, tmp_path, program))
-    assert printed == "36 dict_keys(['id', 'said'])\n" + "{'id': 'ID', 'said': 'at noon'}\n" * 2
-
-
-def test_a_key_of_a_dict_that_is_known_only_during_a_run_is_refused(python: Python, tmp_path: Path):
-    (tmp_path / "program.py").write_text(
-        HEAD
-        + """
-class Trip(Flow):
-    @start()
-    def begin(self):
-        for name in ("a", "b"):
-            self.state[name] = 1
-"""
-    )
-    done = python("-m", "crewgraph", "eject", "--import", "program.py:Trip", OPENAI_API_KEY="key")
-    assert done.returncode == 1
-    assert "it writes a key of the state in its line 3 that is only known during a run; declare a model" in done.stderr
-
-
 def test_what_a_flow_object_holds_is_used_where_it_is_known(python: Python, tmp_path: Path):
     program = """
 class Team:
@@ -329,28 +289,6 @@ def test_tools_of_crewai_tools_become_plain_functions(python: Python, tmp_path: 
     assert '"num": 3' in source and 'os.environ["SERPER_API_KEY"]' in source
 
 
-def test_another_tool_of_crewai_tools_is_imported_and_a_note_says_so(python: Python, tmp_path: Path):
-    tool = 'SerperDevTool(search_type="news")'
-    (tmp_path / "program.py").write_text(
-        f"{HEAD}from crewai_tools import SerperDevTool\n\ncrew = crew_of(writer(tools=[{tool}]))\n"
-    )
-    done = python("-m", "crewgraph", "eject", "--import", "program.py:crew", OPENAI_API_KEY="key")
-    assert done.returncode == 0
-    assert "from crewai_tools import SerperDevTool" in done.stdout
-    assert 'return str(SerperDevTool(search_type="news").run(search_query=search_query))' in done.stdout
-    assert "of agent `Writer`: imported from `crewai_tools`, which needs CrewAI" in done.stderr
-
-
-def test_what_a_program_does_not_depend_on_is_left_out_with_a_note(python: Python, tmp_path: Path):
-    (tmp_path / "program.py").write_text(
-        f"{HEAD}crew = crew_of(writer(function_calling_llm='gpt-4o-mini'))\ncrew.output_log_file = True\n"
-    )
-    done = python("-m", "crewgraph", "eject", "--import", "program.py:crew", OPENAI_API_KEY="key")
-    assert done.returncode == 0
-    assert "note: `output_log_file` of crew `crew`: left out; use Python's `logging`, or LangSmith\n" in done.stderr
-    assert "note: `function_calling_llm` of agent `Writer`: left out; the model calls tools" in done.stderr
-
-
 def test_helpers_nested_classes_and_texts_of_methods_are_taken_over(python: Python, tmp_path: Path):
     program = flow_of('''
 class Trip(Flow[State]):
@@ -414,27 +352,6 @@ def test_the_memory_of_a_crew_becomes_a_store(python: Python, tmp_path: Path, fu
     assert "MEMORY = InMemoryStore(" in source and 'model="text-embedding-3-small"' in source
 
 
-WITH_EMBEDDER = """agent = writer()
-task = Task(description="d", expected_output="e", agent=agent)
-crew = Crew(agents=[agent], tasks=[task], memory=True, embedder={"provider": PROVIDER, "config": {"model": "m"}})
-"""
-
-
-def test_the_embedder_of_a_memory_becomes_the_embeddings_of_langchain(python: Python, tmp_path: Path):
-    (tmp_path / "program.py").write_text(HEAD + WITH_EMBEDDER.replace("PROVIDER", '"ollama"'))
-    done = python("-m", "crewgraph", "eject", "--import", "program.py:crew", OPENAI_API_KEY="key")
-    assert done.returncode == 0, done.stderr
-    assert "from langchain_ollama import OllamaEmbeddings" in done.stdout
-    assert 'EMBEDDINGS = OllamaEmbeddings(model="m")' in done.stdout
-
-
-def test_an_embedder_without_embeddings_is_refused(python: Python, tmp_path: Path):
-    (tmp_path / "program.py").write_text(HEAD + WITH_EMBEDDER.replace("PROVIDER", '"jina"'))
-    done = python("-m", "crewgraph", "eject", "--import", "program.py:crew", OPENAI_API_KEY="key")
-    assert done.returncode == 1
-    assert "`embedder` of crew `crew`: `jina`; use a LangChain `Embeddings` for it" in done.stderr
-
-
 KNOWLEDGE = """
 from crewgraph.knowledge import StringKnowledgeSource
 
@@ -485,22 +402,6 @@ def test_an_agent_is_a_graph_with_a_tool_node_and_calls_with_the_same_id_are_not
         "WRITER_AGENT = build_agent(MODEL, [depth])" in source
         and "config: RunnableConfig) -> dict[str, str]:" in source
     )
-
-
-ASKING = HEAD + flow_of("""
-class Trip(Flow[State]):
-    @start()
-    def begin(self):
-        return f"to {self.ask('Which port?')}"
-""")
-
-
-def test_a_question_of_a_flow_becomes_an_interrupt(python: Python, tmp_path: Path):
-    (tmp_path / "program.py").write_text(ASKING)
-    done = python("-m", "crewgraph", "eject", "--import", "program.py:Trip", OPENAI_API_KEY="key")
-    assert done.returncode == 0, done.stderr
-    assert "str(interrupt('Which port?'))" in done.stdout.replace('"', "'")
-    assert "its code before the question runs again after the answer" in done.stderr
 
 
 def project(folder: Path, **files: str) -> None:

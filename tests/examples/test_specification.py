@@ -57,31 +57,6 @@ def run(folder: Path, program: str) -> dict[str, Any]:
     return runpy.run_path(str(path))
 
 
-def test_a_basic_task(endpoint: Endpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    endpoint.answers = {"Research the latest AI trends": ["five trends"]}
-    program = """
-from crewgraph import Agent, Task, Crew
-
-researcher = Agent(
-    role="Research Analyst",
-    goal="Find relevant information",
-    backstory="Expert researcher",
-)
-
-research_task = Task(
-    description="Research the latest AI trends in 2024",
-    expected_output="A list of 5 AI trends with descriptions",
-    agent=researcher,
-)
-
-crew = Crew(agents=[researcher], tasks=[research_task])
-result = crew.kickoff()
-print(result.raw)
-"""
-    run(tmp_path, program)
-    assert capsys.readouterr().out == "five trends\n"
-
-
 REPORT = """
 from pydantic import BaseModel, Field
 
@@ -109,12 +84,6 @@ print(result.pydantic.analysis)
 """
     run(tmp_path, agents(analyst="Analyst") + REPORT + end)
     assert capsys.readouterr().out == "['a', 'b']\ngood\n"
-
-
-def test_a_structured_output_of_a_task_alone(endpoint: Endpoint, tmp_path: Path):
-    endpoint.answers = {"Analyze AI trends": [TRENDS]}
-    made = run(tmp_path, agents(analyst="Analyst") + REPORT + "result = task.execute_sync()\n")
-    assert made["result"].pydantic.trends == ["a", "b"]
 
 
 def test_a_chain_of_tasks_with_contexts(endpoint: Endpoint, tmp_path: Path):
@@ -194,13 +163,6 @@ def test_a_guardrail(endpoint: Endpoint, tmp_path: Path):
     assert "Missing required sections: analysis, conclusion, recommendation" in endpoint.asked[2]
 
 
-def test_a_guardrail_that_is_never_content(endpoint: Endpoint, tmp_path: Path):
-    endpoint.answers = {"Write a comprehensive report": ["short"]}
-    with pytest.raises(ValueError, match=r"failed guardrail validation after 3 retries. Last error: Report too short"):
-        run(tmp_path, agents(writer="Writer") + GUARDED)
-    assert len(endpoint.asked) == 4
-
-
 def test_a_guardrail_that_is_a_text(endpoint: Endpoint, tmp_path: Path):
     verdicts = ['{"valid": false, "feedback": "it mentions no cons"}', '{"valid": true}']
     endpoint.answers = {
@@ -223,34 +185,6 @@ result = task.execute_sync()
     assert "it mentions no cons" in endpoint.asked[2]
 
 
-def test_several_guardrails(endpoint: Endpoint, tmp_path: Path):
-    long = "# Boats\n" + "They float. " * 30
-    endpoint.answers = {"Write a blog post": ["short", "# short", long]}
-    program = """
-def check_format(output: TaskOutput) -> tuple[bool, str]:
-    if not output.raw.startswith("#"):
-        return False, "Must start with a Markdown header"
-    return True, output.raw
-
-def check_length(output: TaskOutput) -> tuple[bool, str]:
-    if len(output.raw) < 200:
-        return False, "Too short"
-    return True, output.raw
-
-task = Task(
-    description="Write a blog post",
-    expected_output="A well-formatted blog post",
-    agent=writer,
-    guardrails=[check_format, check_length],
-)
-result = task.execute_sync()
-"""
-    made = run(tmp_path, agents(writer="Writer") + program)
-    assert (made["result"].raw, made["task"].retry_count) == (long.strip(), 2)
-    assert "Must start with a Markdown header" in endpoint.asked[1]
-    assert "Too short" in endpoint.asked[2]
-
-
 ARTICLE = """
 from pydantic import BaseModel, Field
 
@@ -262,26 +196,6 @@ class ArticleSummary(BaseModel):
     sentiment: str = Field(description="Overall sentiment")
 """
 SUMMARY = {"title": "Boats", "author": "A. Sailor", "summary": "s", "key_points": ["a", "b"], "sentiment": "calm"}
-
-
-def test_a_structured_summary_of_an_article(endpoint: Endpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    endpoint.answers = {"Summarize the article": [f"Here: {json.dumps(SUMMARY)}"]}
-    program = """
-task = Task(
-    description="Summarize the article at {url}",
-    expected_output="A structured summary",
-    output_pydantic=ArticleSummary,
-    agent=researcher,
-)
-
-task.interpolate_inputs_and_add_conversation_history({"url": "http://boats"})
-result = task.execute_sync()
-print(result.pydantic.title)
-print(result.pydantic.key_points)
-"""
-    run(tmp_path, agents(researcher="Researcher") + ARTICLE + program)
-    assert capsys.readouterr().out == "Boats\n['a', 'b']\n"
-    assert "Summarize the article at http://boats" in endpoint.asked[0]
 
 
 def test_a_custom_converter(endpoint: Endpoint, tmp_path: Path):
@@ -308,51 +222,6 @@ result = task.execute_sync()
     assert made["result"].pydantic.author == "A. Sailor"
     assert endpoint.asked[1] == "as fields: Boats, by A. Sailor"
     assert made["result"].usage.successful_requests == 2
-
-
-def test_asynchronous_tasks_of_a_task_chain(endpoint: Endpoint, tmp_path: Path):
-    endpoint.answers = {
-        "Research technology trends": ["the tech"],
-        "Research market trends": ["the market"],
-        "Combine research findings": ["both"],
-    }
-    endpoint.together = ("Research technology trends", "Research market trends")
-    endpoint.meeting = threading.Barrier(2, timeout=10)
-    program = """
-task1 = Task(
-    description="Research technology trends",
-    expected_output="Tech trends",
-    agent=tech_researcher,
-    async_execution=True,
-)
-
-task2 = Task(
-    description="Research market trends",
-    expected_output="Market trends",
-    agent=market_researcher,
-    async_execution=True,
-)
-
-task3 = Task(
-    description="Combine research findings",
-    expected_output="Combined report",
-    agent=writer,
-    async_execution=False,
-    context=[task1, task2],
-)
-
-crew = Crew(
-    agents=[tech_researcher, market_researcher, writer],
-    tasks=[task1, task2, task3],
-)
-
-result = crew.kickoff()
-"""
-    roles = agents(tech_researcher="Tech", market_researcher="Market", writer="Writer")
-    made = run(tmp_path, roles + program)
-    assert made["result"].raw == "both"
-    assert "the tech" in endpoint.asked[2]
-    assert "the market" in endpoint.asked[2]
 
 
 def test_a_sequential_crew(endpoint: Endpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -604,40 +473,6 @@ left = crew.entity_memory.search("London")
 crew.reset_memories("all")  # 清理所有记忆
 """
 
-MEMORY_TWICE = """
-# 创建带记忆的 Crew
-crew = Crew(
-    agents=[researcher, analyst],
-    tasks=[research_task, analysis_task],
-    memory=True,
-    embedder={
-        "provider": "openai",
-        "config": {"model": "text-embedding-3-small"}
-    },
-    verbose=True,
-)
-# 首次执行
-result1 = crew.kickoff(inputs={"topic": "AI Trends"})
-# 第二次执行(记忆会提供上次执行的上下文)
-result2 = crew.kickoff(inputs={"topic": "AI Trends in Healthcare"})
-"""
-
-MEMORY_ADVISED = """
-crew = Crew(
-    agents=[researcher],
-    tasks=[research_task],
-    memory=True,  # 启用所有记忆类型
-    embedder={
-        "provider": "openai",
-        "config": {
-            "model": "text-embedding-3-small",  # 性价比高
-            "dimensions": 1536,
-        }
-    },
-)
-result = crew.kickoff(inputs={"topic": "AI Trends"})
-"""
-
 
 @pytest.fixture
 def remembering(endpoint: Endpoint) -> Endpoint:
@@ -663,18 +498,6 @@ def test_memories_are_used_searched_and_reset(remembering: Endpoint, tmp_path: P
     memories = (crew.short_term_memory, crew.entity_memory)
     assert [memory.search("AI trends in London", score_threshold=0) for memory in memories] == [[], []]
     assert crew.long_term_memory.search("Research AI Trends") == []
-
-
-def test_a_second_run_is_told_what_the_first_found_out(remembering: Endpoint, tmp_path: Path):
-    made = run(tmp_path, team(MEMORY_TWICE))
-    assert made["result2"].raw == "the analysis"
-    work = [prompt for prompt in remembering.asked if prompt.startswith("Your task:")]
-    reported = ["The key AI trends: agents." in prompt.partition("Results of earlier tasks")[0] for prompt in work]
-    assert reported == [False, True, True, True]
-
-
-def test_the_advised_memory(remembering: Endpoint, tmp_path: Path):
-    assert "London" in run(tmp_path, team(MEMORY_ADVISED))["result"].raw
 
 
 def test_what_is_not_offered_yet_is_refused_by_name(endpoint: Endpoint, tmp_path: Path):

@@ -111,23 +111,6 @@ def test_threads_share_a_file(tmp_path: Path):
     assert [shelf.load_state(f"run{n}") for n in range(8)] == [{"n": 19}] * 8
 
 
-def test_a_file_holds_what_json_has_a_form_for(tmp_path: Path):
-    shelf = SQLiteFlowPersistence(tmp_path / "states.db")
-    shelf.save_state(
-        "run", "m", {"day": dates.date(2024, 1, 2), "set": {1}, "fish": Fish(), "text": "\ud800", "n": 1.5}
-    )
-    assert shelf.load_state("run") == {
-        "day": "2024-01-02",
-        "set": [1],
-        "fish": {"name": "cod", "when": None},
-        "text": "\ud800",
-        "n": 1.5,
-    }
-    with pytest.raises(StorageError, match="`lock` in the state of run `run` cannot be stored as JSON"):
-        shelf.save_state("run", "m", {"lock": threading.Lock()})
-    assert shelf.load_state("run") is not None
-
-
 def test_what_is_no_state_is_not_saved(tmp_path: Path):
     shelf: Any = SQLiteFlowPersistence(tmp_path / "states.db")
     with pytest.raises(DefinitionError, match="a state is a pydantic model or a dict, not 5"):
@@ -259,26 +242,6 @@ def test_a_state_that_nobody_has_changed_keeps_what_its_backend_cannot_store(
     assert kickoff(mode, Dated(checkpointer=saver), {"id": flow.flow_id}) == [dates.date(2024, 1, 2)] * 2
 
 
-def test_whatever_saves_and_loads_is_a_backend(mode: Mode):
-    class Duck:
-        def save_state(self, flow_uuid: str, method_name: str, state_data: Any) -> None:
-            done.append(f"saved {method_name}")
-
-        def load_state(self, flow_uuid: str) -> None:
-            return None
-
-    class Short(Flow[dict[str, Any]]):
-        checkpointer = False
-
-        @start()
-        def work(self) -> str:
-            return "work"
-
-    duck: Any = Duck()
-    assert kickoff(mode, persist(duck)(Short)()) == "work"
-    assert done == ["saved work"]
-
-
 def test_what_cannot_save_is_no_backend():
     with pytest.raises(DefinitionError, match="`persistence` is 'states.db'; pass a `FlowPersistence`"):
         Fishing(persistence="states.db")
@@ -402,16 +365,6 @@ def test_a_run_continues_from_the_last_method_that_is_persisted(mode: Mode, save
     assert (other.state["word"], other.state["third"]) == ("tide", True)
 
 
-def test_resume_continues_from_the_last_method_of_all(mode: Mode, saver: SqliteCheckpointer):
-    broken.append("fourth")
-    flow = Steps(checkpointer=saver)
-    with pytest.raises(ConnectionError):
-        kickoff(mode, flow)
-    broken.clear()
-    assert resume(mode, Steps(checkpointer=saver), flow.flow_id) == ["first", "second", "third", "fourth"]
-    assert done == ["first", "second", "third", "fourth"]
-
-
 def test_a_run_with_nothing_persisted_yet_continues_from_its_beginning(mode: Mode, saver: SqliteCheckpointer):
     class Late(Flow[dict[str, Any]]):
         @start()
@@ -446,34 +399,6 @@ def test_a_run_that_is_done_begins_anew_with_what_was_persisted(mode: Mode, save
     assert loaded.state["seen"] == ["first", "second"]
     other = Steps(checkpointer=saver)
     assert kickoff(mode, other, {"id": flow.flow_id}) == ["first", "second", "first", "second", "third", "fourth"]
-
-
-class Copied(Flow[dict[str, Any]]):
-    """Reads what `Steps` has persisted."""
-
-    @start()
-    def look(self) -> list[str]:
-        return self.state.get("seen", [])
-
-
-@persist
-class Whole(Copied): ...
-
-
-def test_any_flow_begins_with_what_another_has_persisted_and_not_with_what_came_later(
-    mode: Mode, saver: SqliteCheckpointer
-):
-    shelf = Shelf()
-    for make in (lambda: Copied(persistence=shelf, checkpointer=saver), lambda: Whole(checkpointer=saver)):
-        flow = Steps(checkpointer=saver)
-        kickoff(mode, flow)
-        reading = make()
-        assert kickoff(mode, reading, {"id": flow.flow_id}) == ["first", "second"]
-        assert "third" not in reading.state
-        assert kickoff(mode, make(), {"id": flow.flow_id}) == ["first", "second"]
-        loaded = make()
-        assert loaded._load_state(flow.flow_id)  # pyright: ignore[reportPrivateUsage]
-        assert loaded.state["seen"] == ["first", "second"]
 
 
 def test_the_backend_of_a_flow_object_is_given_the_state_of_the_persisted_methods(
@@ -635,18 +560,6 @@ def test_a_methods_backend_replaces_that_of_its_class(mode: Mode, rack: Rack):
     Rack.saved.clear()
     kickoff(mode, Two(checkpointer=False, persistence=Rack(label="object")))
     assert Rack.saved == [("object", "one"), ("object", "two"), ("object", "three")]
-
-
-def test_a_declared_flow_names_a_backend_of_the_program(mode: Mode):
-    Rack.saved.clear()
-    steps = {"act": {"start": True, "do": {"call": "expression", "expr": "1"}}}
-    persistence = {"persistence_type": "Rack", "label": "declared"}
-    declared = {"name": "Trip", "methods": steps, "persist": {"enabled": True, "persistence": persistence}}
-    assert kickoff(mode, Flow.from_declaration(contents=declared, checkpointer=False)) == 1
-    assert Rack.saved == [("declared", "act")]
-    declared["persist"] = {"enabled": True, "persistence": {"persistence_type": "Nowhere"}}
-    with pytest.raises(DefinitionError, match="names no backend; .*`OwnRack`, `Rack`, `SQLite"):
-        Flow.from_declaration(contents=declared)
 
 
 # A run that waits, restored from nothing but its backend

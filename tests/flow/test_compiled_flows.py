@@ -2,13 +2,11 @@
 
 import asyncio
 import importlib
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import processes
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -263,53 +261,6 @@ def test_a_flow_in_a_method_runs_and_resumes_in_the_storage_of_a_server(mode: Mo
     is_down[0] = False
     assert mode.invoke(graph, None, config)["output"] == "sent"
     assert done == ["first"]
-
-
-def test_the_drawing_of_a_parent_shows_the_flow_and_not_its_machinery():
-    nodes = list(parent().get_graph(xray=True).nodes)
-    assert sorted(name for name in nodes if name.startswith("flow:")) == [
-        *("flow:__start__", "flow:draft", "flow:end", "flow:moon", "flow:sea", "flow:show")
-    ]
-    assert not any("wait" in name for name in nodes)
-
-
-def test_a_parent_runs_its_flow_again_from_the_beginning_in_each_run(mode: Mode):
-    class Count(Flow[dict[str, Any]]):
-        @start()
-        def first(self) -> int:
-            self.state["n"] = self.state.get("n", 0) + 1
-            return self.state["n"]
-
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(Page)
-    builder.add_node("flow", Count().compile())
-    builder.add_edge(START, "flow")
-    graph = builder.compile(checkpointer=InMemorySaver())
-    assert [mode.invoke(graph, {"inputs": {}}, at(name))["output"] for name in ("a", "a", "b")] == [1, 1, 1]
-
-
-UNKEPT = """
-from blockbuster import BlockBuster
-
-from crewgraph.flow import Flow, human_feedback, start
-
-
-class Draft(Flow):
-    @start()
-    @human_feedback("Good?")
-    def write(self):
-        return "a draft"
-
-
-BlockBuster().activate()  # as LangGraph's development server does
-Draft().compile().invoke({"inputs": {}})
-"""
-
-
-def test_a_question_of_a_run_without_a_thread_says_that_it_cannot_wait(tmp_path: Path):
-    program = tmp_path / "program.py"
-    program.write_text(UNKEPT)
-    done = processes.run([sys.executable, str(program)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert "RunError: method `write` asks `Good?`, but there is no terminal." in done.stderr
 
 
 class Reply(Flow[dict[str, Any]]):

@@ -68,23 +68,6 @@ def test_so_it_does_when_it_is_streamed(mode: Mode, capsys: pytest.CaptureFixtur
     assert [line.replace(" on thread T", "") for line in said(capsys)] == SHOWN
 
 
-def test_a_flow_is_silent_unless_it_is_told_otherwise(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    kickoff(mode, Post(verbose=False), {"topic": "tides"})
-    assert said(capsys) == []
-
-
-def test_a_verbose_crew_in_a_quiet_flow_shows_itself_alone(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    class Quiet(Flow[dict[str, Any]]):
-        @start()
-        def ask_them(self) -> str:
-            return team("desk", verbose=True).kickoff().raw
-
-    kickoff(mode, Quiet())
-    lines = said(capsys)
-    assert lines[0] == "[desk] crew started on thread T"
-    assert not any("Quiet" in line for line in lines)
-
-
 def test_a_verbose_crew_in_a_verbose_flow_shows_its_tasks_in_the_method(mode: Mode, capsys: pytest.CaptureFixture[str]):
     class Loud(Flow[dict[str, Any]]):
         @start()
@@ -93,20 +76,6 @@ def test_a_verbose_crew_in_a_verbose_flow_shows_its_tasks_in_the_method(mode: Mo
 
     kickoff(mode, Loud(verbose=True))
     assert "[Loud.ask_them > mail] task started: How is the sea?" in said(capsys)
-
-
-def test_a_flow_in_a_method_is_shown_below_it(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    class Outer(Flow[dict[str, Any]]):
-        @start()
-        def relay(self) -> str:
-            return Post(verbose=False).kickoff(topic="tides")
-
-    kickoff(mode, Outer(verbose=True))
-    lines = said(capsys)
-    assert lines[2:5:2] == [
-        '[Outer.relay > Post] flow started: topic="tides"',
-        "[Outer.relay > desk] crew started on thread T",
-    ]
 
 
 def test_a_failure_is_shown_where_it_happened(mode: Mode, capsys: pytest.CaptureFixture[str]):

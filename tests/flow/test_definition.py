@@ -2,20 +2,17 @@
 """Errors and probable mistakes in flows: all reported together when the flow is to run."""
 
 import enum
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal, cast
 
 import pytest
 from pydantic import BaseModel
 
-from crewgraph.definitions.flow.method import labels_in_code, returned_labels, texts_in_code
+from crewgraph.definitions.flow.method import labels_in_code, returned_labels
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import (
-    AndCondition,
     Flow,
     ListenMethod,
-    OrCondition,
     RouterMethod,
     StartMethod,
     and_,
@@ -147,23 +144,6 @@ def test_a_combination_of_nothing_is_refused(combined: Any):
         combined()
     with pytest.raises(DefinitionError, match=rf"`{combined.__name__}` is given 3"):
         combined("a", 3)
-
-
-def test_conditions_may_be_given_as_the_dicts_that_others_write():
-    class Given(Flow):
-        @start()
-        def a(self):
-            pass
-
-        @start()
-        def b(self):
-            pass
-
-        @listen({"type": "AND", "conditions": [a, {"type": "OR", "methods": ["b", "c"]}]})
-        def both(self):
-            return "both"
-
-    assert Given.topology().methods["both"].trigger == AndCondition(("a", OrCondition(("b", "c"))))
 
 
 def test_persisting_what_is_no_flow_is_refused():
@@ -323,84 +303,6 @@ def test_routers_whose_annotation_or_enum_names_the_labels_raise_no_doubt():
     assert doubts(Annotated) == ()
 
 
-def test_methods_that_return_a_variable_raise_no_doubt():
-    class Returning(Flow):
-        @start()
-        def begin(self):
-            status = "ready"
-            return status  # noqa: RET504
-
-        @listen("ready")
-        def then(self):
-            pass
-
-    assert doubts(Returning) == ()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Returning().kickoff()
-
-
-def test_routers_that_return_what_a_list_or_a_condition_holds_raise_no_doubt():
-    class Several(Flow):
-        @start()
-        def begin(self):
-            pass
-
-        @router(begin)
-        def route(self):
-            return ["one", "two"]
-
-        @router(begin)
-        def other(self):
-            return "three" if self.state.get("three") else None
-
-        @router(begin)
-        def yes(self):
-            return True
-
-        @listen(or_("one", "two", "three", "True"))
-        def hearing(self):
-            pass
-
-    assert doubts(Several) == ()
-
-
-def test_a_label_that_one_method_starts_again_at_is_known():
-    class Looping(Flow):
-        @start("again")
-        def begin(self):
-            pass
-
-        @router(begin)
-        def route(self):
-            return "again" if self.state.get("x") else "end"
-
-        @listen("end")
-        def finish(self):
-            pass
-
-    assert doubts(Looping) == ()
-
-
-def test_a_misspelt_label_of_a_start_is_reported_too():
-    class Looping(Flow):
-        @start()
-        def begin(self):
-            pass
-
-        @start("agian")
-        def once_more(self):
-            pass
-
-        @router(or_(begin, once_more))
-        def route(self):
-            return "again" if self.state.get("x") else None
-
-    assert len(doubts(Looping)) == 1
-    assert "`once_more` of flow `Looping` is started again by `agian`" in doubts(Looping)[0]
-    assert "Did you mean `again`?" in doubts(Looping)[0]
-
-
 # What is read from code
 
 
@@ -426,49 +328,11 @@ def test_what_a_function_returns_is_read_from_its_code_where_that_tells(function
     assert labels_in_code(function) == labels
 
 
-def test_texts_in_inner_functions_count_as_mentioned():
-    def route(self):
-        def chosen():
-            return "inner"
-
-        return chosen() if self else {"deep": ("tuple", "of")}.get("deep")
-
-    assert {"inner", "tuple", "of"} <= texts_in_code(route)
-
-
 def test_annotations_that_are_only_there_for_type_checkers_are_no_obstacle():
     def route(self) -> "Missing":  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
         return "a"
 
     assert returned_labels(route) == {"a"}
-
-
-def test_what_loops_and_blocks_return_is_read_too():
-    def route(self):
-        for one in self.x:
-            if one:
-                return "loop"
-        try:
-            with self.y:
-                return "block"
-        except ValueError:
-            return "failed"
-        finally:
-            self.z()
-
-    def computing(self):
-        try:
-            return self.x()
-        except ValueError:
-            return "failed"
-
-    async def coroutine(self):
-        await self.x()
-        return "done"
-
-    assert labels_in_code(route) == {"loop", "block", "failed"}
-    assert labels_in_code(computing) is None
-    assert labels_in_code(coroutine) == {"done"}
 
 
 # Data
@@ -504,13 +368,3 @@ def test_a_definition_is_data_that_names_its_parts():
             "route": {"start": False, "router": True, "listens_to": "second", "again_at": None, "labels": ["more"]},
         },
     }
-
-
-def test_conditions_can_be_asked_by_hand():
-    condition = or_(and_("a", "b"), "c")
-    assert [condition.evaluate({"events": events}) for events in (["a"], ["a", "b"], ["c"], [])] == [
-        False,
-        True,
-        True,
-        False,
-    ]

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +27,7 @@ from crewgraph.events import (
     MethodExecutionPausedEvent,
     MethodExecutionStartedEvent,
 )
-from crewgraph.flow import Flow, and_, human_feedback, listen, router, start
+from crewgraph.flow import Flow, human_feedback, listen, router, start
 from crewgraph.hooks import HookAborted, InterceptionPoint, scoped_hooks
 from crewgraph.testing import record_events
 
@@ -135,16 +134,6 @@ def test_the_state_of_an_event_stays_what_it_was(mode: Mode, events: list[BaseEv
     assert all(json.loads(json.dumps(state)) == copy.deepcopy(state) == {**state} for state in seen)
 
 
-def test_a_state_that_cannot_be_copied_is_told_all_the_same(mode: Mode, events: list[BaseEvent]):
-    class Locked(Flow[dict[str, Any]]):
-        @start()
-        def a(self) -> None:
-            self.state["lock"] = threading.Lock()
-
-    kickoff(mode, Locked())
-    assert "lock" in of(FlowFinishedEvent, events)[0].state
-
-
 def test_a_failure_is_reported_for_the_method_and_the_flow(mode: Mode, events: list[BaseEvent]):
     class Fails(Flow[dict[str, Any]]):
         @start()
@@ -225,30 +214,6 @@ def test_a_question_about_an_output_is_told_until_the_run_continues(mode: Mode, 
     assert (of(FlowStartedEvent, events)[0].inputs, of(FlowStartedEvent, events)[0].flow_id) == (None, flow.flow_id)
 
 
-def test_an_answer_at_once_is_reported_as_one(mode: Mode, events: list[BaseEvent]):
-    class Says:
-        def request_feedback(self, context: Any, flow: Any) -> str:
-            return "fine"
-
-    class Asks(Flow[dict[str, Any]]):
-        @start()
-        @human_feedback("Good?", provider=Says())
-        async def write(self) -> str:
-            return "a draft"
-
-    kickoff(mode, Asks())
-    assert kinds(events)[2:6] == [
-        *(
-            "method_execution_started",
-            "human_feedback_requested",
-            "human_feedback_received",
-            "method_execution_finished",
-        )
-    ]
-    assert of(HumanFeedbackReceivedEvent, events)[0].outcome is None
-    assert of(MethodExecutionFinishedEvent, events)[0].result.feedback == "fine"
-
-
 def test_a_method_that_asks_tells_what_and_what_it_was_told(mode: Mode, events: list[BaseEvent]):
     class Asks(Flow[dict[str, Any]]):
         @start()
@@ -265,27 +230,6 @@ def test_a_method_that_asks_tells_what_and_what_it_was_told(mode: Mode, events: 
     said = of(FlowInputReceivedEvent, events)[0]
     assert (said.method_name, said.message, said.response, said.metadata) == ("greet", "Who?", "Anna", {"n": 1})
     assert of(FlowInputRequestedEvent, events) == []
-
-
-def test_a_method_waits_while_others_continue(mode: Mode, events: list[BaseEvent]):
-    class Both(Flow[dict[str, Any]]):
-        @start()
-        def asks(self) -> str:
-            return self.ask("Who?")
-
-        @start()
-        def works(self) -> str:
-            return "w"
-
-        @listen(and_(asks, works))
-        def end(self) -> str:
-            return "end"
-
-    flow = Both(checkpointer=InMemorySaver())
-    kickoff(mode, flow)
-    assert kinds(events).index("flow_paused") == len(events) - 1
-    assert [event.method_name for event in of(MethodExecutionFinishedEvent, events)] == ["works"]
-    assert [event.method_name for event in of(MethodExecutionPausedEvent, events)] == ["asks"]
 
 
 # ------------------------------------------------------------------------------------- what started the run
@@ -317,23 +261,6 @@ def test_without_one_the_defaults_stand(mode: Mode, events: list[BaseEvent]):
     kickoff(mode, Triggered())
     given = {event.method_name: event.result for event in of(MethodExecutionFinishedEvent, events)}
     assert given == {"sync": None, "later": None, "other": "nothing", "after": ("after", None)}
-
-
-def test_a_start_that_is_started_again_is_given_it_again(mode: Mode):
-    class Loop(Flow[Seen]):
-        @start("again")
-        def a(self, crewai_trigger_payload: Any = None) -> None:
-            self.state.notes.append(str(crewai_trigger_payload))
-
-        @router(a)
-        def enough(self) -> str:
-            return "again" if len(self.state.notes) < 2 else "done"
-
-        @listen("done")
-        def end(self) -> list[str]:
-            return self.state.notes
-
-    assert kickoff(mode, Loop(), {"crewai_trigger_payload": 7}) == ["7", "7"]
 
 
 def test_it_and_the_other_inputs_are_there_after_a_crash(mode: Mode):

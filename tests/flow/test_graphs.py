@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
-from unittest.mock import ANY
 
 import pytest
 from langchain_core.runnables import RunnableConfig
@@ -84,22 +83,6 @@ class Tide:
 
 
 @pytest.mark.parametrize("stored", [True, False])
-def test_results_are_what_the_methods_made_of_them_stored_or_not(mode: Mode, stored: bool):
-    class Tides(Flow[dict[str, Any]]):
-        @start()
-        def read(self) -> tuple[Tide, int]:
-            self.state["days"] = {date(2026, 11, 27)}
-            return Tide(date(2026, 11, 27)), 5
-
-    graph = Tides().compile(checkpointer=InMemorySaver() if stored else None)
-    expected = {"state": {"id": ANY, "days": {date(2026, 11, 27)}}, "output": (Tide(date(2026, 11, 27)), 5)}
-    assert mode.invoke(graph, {"inputs": {}}, CONFIG) == expected
-    assert mode.invoke(graph, {"inputs": {}}, CONFIG, version="v2").value == expected
-    given = mode.invoke(around(Tides(), InMemorySaver() if stored else None), {"inputs": {}}, CONFIG)
-    assert (given["after"], given["state"]) == ([expected["output"]], expected["state"])
-
-
-@pytest.mark.parametrize("stored", [True, False])
 def test_a_flow_is_a_node_of_another_graph(mode: Mode, stored: bool):
     graph = around(Sums(), InMemorySaver() if stored else None)
     given = mode.invoke(graph, {"inputs": {"x": 1}}, CONFIG)
@@ -149,18 +132,6 @@ def test_a_method_may_be_answered_for(mode: Mode):
     assert (found["progress"]["last"], found["state"]["y"], found["output"]) == ("last#1", 10, "by hand")
 
 
-@pytest.mark.parametrize("as_node", [None, "first", "last"])
-def test_an_edit_without_values_leaves_a_run_as_it_is(mode: Mode, as_node: str | None):
-    graph = Sums().compile(checkpointer=InMemorySaver(), interrupt_before=["last"])
-    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
-    before = mode.state(graph, CONFIG)
-    for config in (CONFIG, before.config):  # the second forks
-        edited = mode.run(graph.update_state, graph.aupdate_state, config, None, as_node)
-        found = mode.state(graph, edited)
-        assert (found.next, found.values["state"]) == (before.next, before.values["state"])
-    assert mode.invoke(graph, None, CONFIG)["output"] == 10
-
-
 def test_a_thread_without_a_run_has_nothing_to_edit(mode: Mode):
     graph = Sums().compile(checkpointer=InMemorySaver())
     for values in (None, {}, {"state": {"x": 1}}, {"output": 1}):
@@ -177,13 +148,6 @@ def test_an_edit_as_what_is_no_method_is_refused(mode: Mode):
     mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
     with pytest.raises(InvalidUpdateError, match="Node lost does not exist"):
         mode.run(graph.update_state, graph.aupdate_state, CONFIG, {"state": {"y": 1}}, "lost")
-
-
-def test_copies_of_a_graph_run_as_servers_make_them(mode: Mode):
-    graph = Sums().compile().with_config(tags=["served"]).copy(update={"checkpointer": InMemorySaver(), "name": "sums"})
-    assert mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)["output"] == 10
-    assert mode.state(graph, CONFIG).values["progress"]["last"] == "last#1"
-    assert [node.name for node in graph.get_graph().nodes.values()][1:-1] == ["first", "twice", "beside", "last"]
 
 
 def test_a_graph_serves_many_and_tells_none_of_another(mode: Mode):
@@ -206,14 +170,6 @@ def test_a_graph_serves_many_and_tells_none_of_another(mode: Mode):
     assert flow.state == {"id": flow.flow_id, "seen": ["host"]}
 
 
-def test_a_second_run_in_a_thread_has_a_state_of_its_own(mode: Mode):
-    graph = Sums().compile(checkpointer=InMemorySaver())
-    mode.invoke(graph, {"inputs": {"x": 4, "secret": "s"}}, CONFIG)
-    state = mode.invoke(graph, {"inputs": {"x": 1}}, CONFIG)["state"]
-    assert state == {"id": state["id"], "x": 2, "y": 4}
-    assert mode.state(graph, CONFIG).values["state"] == state
-
-
 def test_a_second_run_in_a_thread_does_not_take_over_a_question(mode: Mode):
     class Asks(Flow[dict[str, Any]]):
         @start()
@@ -232,21 +188,6 @@ def test_a_second_run_in_a_thread_does_not_take_over_a_question(mode: Mode):
     assert mode.invoke(graph, Command(resume="fine"), CONFIG)["output"] == "fine"
 
 
-def test_a_graph_that_continues_with_a_run_tells_no_other_of_it(mode: Mode):
-    class Asks(Flow[dict[str, Any]]):
-        @start()
-        def ask_name(self) -> str:
-            name = self.state.get("name") or self.ask("Who?")
-            self.state["name"] = name
-            return f"hello {name}"
-
-    graph = Asks().compile(checkpointer=InMemorySaver())
-    mode.invoke(graph, {"inputs": {}}, CONFIG)
-    assert mode.invoke(graph, Command(resume="Anna"), CONFIG)["output"] == "hello Anna"
-    other: RunnableConfig = {"configurable": {"thread_id": "another"}}
-    assert "__interrupt__" in mode.invoke(graph, {"inputs": {}}, other)
-
-
 class Whole(Sums):
     granularity = "flow"
 
@@ -255,17 +196,6 @@ class Whole(Sums):
 def test_a_flow_in_one_node_is_refused_with_what_to_write_instead(compiled: Any):
     with pytest.raises(CompileError, match="each method is a node: leave it out"):
         compiled()
-
-
-def test_a_fork_runs_on_from_a_method_of_the_past(mode: Mode):
-    graph = Sums().compile(checkpointer=InMemorySaver())
-    mode.invoke(graph, {"inputs": {"x": 4}}, CONFIG)
-    states: list[Any] = list(graph.get_state_history(CONFIG))
-    before = next(state for state in states if state.next == ("last",))
-    done.clear()
-    edited = mode.run(graph.update_state, graph.aupdate_state, before.config, {"state": {"y": 7}})
-    assert mode.invoke(graph, None, edited)["output"] == 7
-    assert done == ["last"]
 
 
 def test_a_drawing_shows_the_flow_and_not_its_machinery():
@@ -349,16 +279,6 @@ def test_a_flow_with_a_dict_as_state_takes_any_inputs_under_inputs_in_a_custom_n
     graph.add_edge(START, "sailed")
     graph.add_edge("sailed", END)
     assert mode.invoke(graph.compile(), {"town": "Brest"})["reported"] == "to Brest"
-
-
-def test_a_run_continues_from_the_checkpoints_of_a_stream_as_from_those_of_its_history(mode: Mode):
-    graph = Sums().compile(checkpointer=InMemorySaver())
-    streamed = mode.stream(graph, {"inputs": {"x": 4}}, CONFIG, stream_mode="checkpoints")
-    steps = {tuple(one["next"]): one["config"] for one in streamed}
-    assert all(set(one["configurable"]) == {"thread_id", "checkpoint_ns", "checkpoint_id"} for one in steps.values())
-    done.clear()
-    assert mode.invoke(graph, None, steps["last",]) == {"state": {"id": ANY, "x": 5, "y": 10}, "output": 10}
-    assert done == ["last"]
 
 
 @pytest.mark.parametrize("goto", ["last", "first", "__wait__"])

@@ -11,7 +11,7 @@ import pytest
 from modes import Mode
 
 from crewgraph import ScriptedLLM
-from crewgraph.errors import DefinitionError, RunError
+from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow, HumanFeedbackResult, PendingFlow, Question, human_feedback, listen, router, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -59,11 +59,6 @@ def test_an_output_waits_until_somebody_has_looked_at_it(mode: Mode, saver: Sqli
     assert resume(mode, other, waiting.flow_id, "Approved") == "published: the draft, 2 words, Approved"
     assert done == ["draft"]
     assert other.last_human_feedback.outcome == "approved"
-
-
-def test_an_answer_that_names_no_outcome_comes_to_the_default(mode: Mode, saver: SqliteCheckpointer):
-    waiting = kickoff(mode, Draft(checkpointer=saver))
-    assert resume(mode, Draft(checkpointer=saver), waiting.flow_id, "hm") == "dropped, for: hm"
 
 
 def test_a_model_reads_an_answer_in_words(mode: Mode, saver: SqliteCheckpointer):
@@ -139,34 +134,6 @@ def test_the_runs_that_wait_are_listed(mode: Mode, saver: SqliteCheckpointer):
     assert [run.questions[0].message for run in flow.pending() if run.flow_id == one.flow_id] == ["Why?"]
     resume(mode, flow, one.flow_id, "fire")
     assert [run.flow_id for run in flow.pending()] == [two.flow_id]
-
-
-def test_a_run_that_is_not_kept_has_nobody_to_ask(mode: Mode):
-    with pytest.raises(RunError, match="no terminal. Decorate the flow with `@persist`"):
-        kickoff(mode, Curious(checkpointer=False))
-
-
-def test_only_methods_ask():
-    with pytest.raises(RunError, match="only inside a running method"):
-        Curious().ask("Well?")
-
-
-def test_a_provider_asks_in_its_own_way(mode: Mode):
-    class Told:
-        def request_feedback(self, context: Question, flow: Any) -> str:
-            return f"{context.message} {context.output} {type(flow).__name__}"
-
-    class Short(Flow[dict[str, Any]]):
-        @start()
-        @human_feedback("Well?", provider=Told())
-        def work(self) -> str:
-            return "work"
-
-        @listen(work)
-        def end(self, result: HumanFeedbackResult) -> str:
-            return result.feedback
-
-    assert kickoff(mode, Short(checkpointer=False)) == "Well? work Short"
 
 
 def test_a_default_that_is_no_outcome_is_refused():
@@ -326,16 +293,6 @@ def test_without_a_terminal_a_question_waits_for_as_long_as_it_takes(mode: Mode,
 
     waiting = kickoff(mode, Asks(checkpointer=saver))
     assert resume(mode, Asks(checkpointer=saver), waiting.flow_id, "Anna") == "hello Anna"
-
-
-def test_a_fork_takes_over_what_people_have_said(mode: Mode, saver: SqliteCheckpointer):
-    flow = Draft(checkpointer=saver)
-    waiting = kickoff(mode, flow)
-    assert resume(mode, Draft(checkpointer=saver), waiting.flow_id, "approved").startswith("published")
-    last = Draft(checkpointer=saver)
-    step = next(one for one in last.history(waiting.flow_id) if one.completed == "draft")
-    assert mode.run(last.fork, last.afork, step, {"words": 9}) == "published: the draft, 9 words, approved"
-    assert [said.feedback for said in last.human_feedback_history] == ["approved"]
 
 
 class Chosen(Flow[dict[str, Any]]):

@@ -6,19 +6,15 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
 from modes import Mode
 from servers.langsmith_api import LangSmithServer, Trace, traced
-from typing_extensions import TypedDict
-from waiting import wait_until
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.flow import Flow, and_, human_feedback, listen, router, start
 from crewgraph.tools import tool
 
-from .parts import kickoff, resume, stream_items
+from .parts import kickoff, resume
 
 
 @pytest.fixture
@@ -120,19 +116,6 @@ def test_parallel_methods_are_nested_below_the_flow_with_what_they_did_and_how_l
     assert (ended - began).total_seconds() >= 0.1
 
 
-def test_a_run_shows_what_a_method_was_given_and_what_it_gave(mode: Mode, langsmith: LangSmithServer):
-    flow = Post(checkpointer=InMemorySaver())
-    kickoff(mode, flow, {"topic": "tides"})
-    langsmith.flush()
-    shown = [(run["inputs"], run["outputs"]) for name in ("research", "write") for run in langsmith.named(name)]
-    assert shown == [({"topic": "tides"}, {"output": "tides"}), ({"given": "tides"}, {"output": "high"})]
-    assert langsmith.roots[0]["outputs"]["output"] == "published"
-    metadata = langsmith.named("write")[0]["extra"]["metadata"]
-    assert (metadata["flow_name"], metadata["method"], metadata["thread_id"]) == ("Post", "write", flow.flow_id)
-    asked = langsmith.named("scripted")[0]["extra"]["metadata"]
-    assert (asked["flow_name"], asked["method"], asked["crew_name"], asked["task"]) == ("Post", "write", "desk", "mail")
-
-
 def test_a_failure_stands_on_its_method_and_on_the_flow(mode: Mode, langsmith: LangSmithServer):
     class Fails(Flow[dict[str, Any]]):
         @start()
@@ -179,29 +162,6 @@ def test_a_resumed_run_is_a_trace_of_its_own_in_the_same_thread(mode: Mode, lang
     assert {run["extra"]["metadata"]["thread_id"] for run in (first, second)} == {flow.flow_id}
 
 
-def test_methods_that_continue_in_parallel_after_a_crash_have_their_runs(mode: Mode, langsmith: LangSmithServer):
-    down = [True, True]
-
-    class Pair(Flow[dict[str, Any]]):
-        @start()
-        def one(self) -> None:
-            if down:
-                raise OSError(down.pop())
-
-        @start()
-        def other(self) -> None:
-            if down:
-                raise OSError(down.pop())
-
-    flow = Pair(checkpointer=InMemorySaver())
-    with pytest.raises(OSError, match="True"):
-        kickoff(mode, flow)
-    down.clear()
-    resume(mode, flow, flow.flow_id)
-    lines = langsmith.tree(langsmith.roots[1]).splitlines()
-    assert (lines[0], sorted(lines[1:])) == ("Flow: Pair [chain]", ["  one [chain]", "  other [chain]"])
-
-
 def test_a_question_is_what_a_method_gives_and_its_answer_a_run_of_the_method(mode: Mode, langsmith: LangSmithServer):
     class Draft(Flow[dict[str, Any]]):
         @start()
@@ -216,57 +176,3 @@ def test_a_question_is_what_a_method_gives_and_its_answer_a_run_of_the_method(mo
     asked, said = langsmith.named("write")
     assert asked["outputs"] == {"waits_for": "Good enough?"}
     assert said["outputs"]["output"]["feedback"] == "yes"
-
-
-def test_a_flow_in_a_method_is_nested_below_the_method(mode: Mode, langsmith: LangSmithServer):
-    class Outer(Flow[dict[str, Any]]):
-        @start()
-        def relay(self) -> str:
-            return Post().kickoff(topic="tides")
-
-    kickoff(mode, Outer())
-    assert langsmith.tree().splitlines()[:4] == [
-        *("Flow: Outer [chain]", "  relay [chain]", "    Flow: Post [chain]", "      research [chain]")
-    ]
-
-
-def test_a_compiled_flow_is_nested_below_the_node_it_is(mode: Mode, langsmith: LangSmithServer):
-    class Page(TypedDict, total=False):
-        inputs: dict[str, Any]
-        output: Any
-
-    outer = StateGraph(Page)
-    outer.add_node("flow", Post().compile())
-    outer.add_edge(START, "flow")
-    outer.add_edge("flow", END)
-    app = outer.compile(checkpointer=InMemorySaver(), name="pages")
-    mode.invoke(app, {"inputs": {"topic": "tides"}}, {"configurable": {"thread_id": "t"}})
-    assert langsmith.tree().splitlines()[:4] == [
-        *("pages [chain]", "  flow [chain]", "    Flow: Post [chain]", "      research [chain]")
-    ]
-    assert langsmith.named("research")[0]["extra"]["metadata"]["thread_id"] == "t"
-
-
-def test_what_a_method_returns_is_left_as_it_is(mode: Mode, langsmith: LangSmithServer):
-    def invoked(given: object) -> str:
-        return f"invoked with {given}"
-
-    made: Any = RunnableLambda(invoked)
-
-    class Makes(Flow[dict[str, Any]]):
-        @start()
-        def make(self) -> Any:
-            return made
-
-    assert kickoff(mode, Makes()) is made
-
-
-def test_a_run_whose_reader_leaves_ends_in_the_trace(mode: Mode, langsmith: LangSmithServer):
-    items: Any = stream_items(mode, Both())
-    for item in items:
-        if item.kind == "task_started":
-            break
-    items.close()
-    wait_until(
-        lambda: "?" not in langsmith.tree()
-    )  # in an async run, the threads of sync methods hear of it a moment later

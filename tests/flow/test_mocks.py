@@ -1,7 +1,7 @@
 """Programs that test their flows with `unittest.mock`: patched methods, on the class and on the object."""
 
 from typing import Any
-from unittest.mock import AsyncMock, Mock, patch
+from unittest.mock import AsyncMock, patch
 
 import pytest
 from modes import Mode
@@ -52,28 +52,6 @@ def test_a_patched_coroutine_is_awaited(mode: Mode):
         assert kickoff(mode, flow) == "lost"
     assert isinstance(deliver, AsyncMock)
     deliver.assert_awaited_once_with("home")
-
-
-def test_a_plain_mock_may_stand_for_a_coroutine_and_the_reverse(mode: Mode):
-    flow: Any = Post()
-    flow.deliver, flow.fetch = Mock(return_value="lost"), AsyncMock(return_value="letter")
-    assert kickoff(mode, flow) == "lost"
-
-
-def test_a_method_that_is_replaced_by_a_function_gets_the_flow(mode: Mode, monkeypatch: pytest.MonkeyPatch):
-    def fetch(self: Post) -> str:
-        self.state["fetched"] = True
-        return "parcel"
-
-    monkeypatch.setattr(Post, "fetch", fetch)
-    flow = Post()
-    assert (kickoff(mode, flow), flow.state["fetched"]) == ("shipped abroad", True)
-
-
-def test_what_a_mock_raises_ends_the_run(mode: Mode):
-    flow = Post()
-    with patch.object(flow, "fetch", side_effect=ConnectionError("no post")), pytest.raises(ConnectionError):
-        kickoff(mode, flow)
 
 
 def test_an_inherited_method_may_be_patched_in_the_base(mode: Mode):

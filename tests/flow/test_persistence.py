@@ -13,8 +13,7 @@ import pytest
 from modes import Mode
 from pydantic import BaseModel
 
-from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.errors import DefinitionError, RunError, StorageError
+from crewgraph.errors import DefinitionError, RunError
 from crewgraph.flow import Flow, FlowPersistence, and_, listen, persist, router, start
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
@@ -232,17 +231,6 @@ def test_saves_of_chosen_methods_are_reported(
     assert capsys.readouterr().out.count("Flow state is saved") == 1
 
 
-def test_what_cannot_be_kept_is_reported_with_its_place(mode: Mode, saver: SqliteCheckpointer):
-    class Holding(Flow[dict[str, Any]]):
-        @start()
-        def hold(self) -> None:
-            self.state["lock"] = object()
-
-    with pytest.raises(StorageError, match="`lock` in the state of flow `Holding` holds a `object`"):
-        kickoff(mode, Holding(checkpointer=saver))
-    assert kickoff(mode, Holding(checkpointer=False)) is None  # where nothing is kept, anything goes
-
-
 def test_a_state_of_any_kind_is_a_dict(mode: Mode):
     class Loose(Flow[Any]):
         @start()
@@ -290,39 +278,3 @@ def test_the_history_names_all_that_has_completed(mode: Mode, saver: SqliteCheck
     methods = [method for step in steps for method in step.methods]
     assert (sorted(methods[:2]), methods[2:]) == (["one", "two"], ["end"])
     assert [step.methods[-1] for step in steps[1:]] == [step.completed for step in steps[1:]]
-
-
-def test_a_crew_in_a_fork_works_anew(mode: Mode, saver: SqliteCheckpointer):
-    def crew(word: str) -> Crew:
-        sailor = Agent(role="sailor", goal="g", backstory="b", llm=ScriptedLLM([f"aye {word}"]))
-        task = Task(description="d", expected_output="a word", agent=sailor)
-        return Crew(agents=[sailor], tasks=[task])
-
-    class Orders(Flow[dict[str, Any]]):
-        @start()
-        def order(self) -> None:
-            self.state["word"] = "left"
-
-        @listen(order)
-        def turn(self) -> str:
-            return crew(self.state["word"]).kickoff().raw
-
-    flow = Orders(checkpointer=saver)
-    assert kickoff(mode, flow) == "aye left"
-    step = flow.history()[1]
-    assert mode.run(flow.fork, flow.afork, step, {"word": "right"}) == "aye right"
-    assert [one.completed for one in flow.history()] == [None, "order", "turn"]
-    graph = Orders().compile(checkpointer=saver)
-    config: Any = {"configurable": {"thread_id": "by-hand"}}
-    mode.invoke(graph, {"inputs": {}}, config)
-    edited = mode.run(
-        graph.update_state, graph.aupdate_state, _behind(graph, config, "order"), {"state": {"word": "up"}}
-    )
-    assert mode.invoke(graph, None, edited)["output"] == "aye up"
-
-
-def _behind(graph: Any, config: Any, method: str) -> Any:
-    """The checkpoint after a method, where there is one; else the first."""
-    states = [one for one in graph.get_state_history(config) if "progress" in one.values]
-    named = [one for one in states if str(one.values["progress"]["last"]).startswith(f"{method}#")]
-    return (named or states)[-1].config

@@ -6,10 +6,10 @@ import random
 
 import pytest
 from modes import Mode
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.flow import Flow, and_, listen, or_, persist, router, start
+from crewgraph.flow import Flow, and_, listen, persist, router, start
 
 from .parts import kickoff
 
@@ -18,53 +18,6 @@ class WorkflowState(BaseModel):
     step: str = "init"
     results: list[str] = []
     user_id: str
-
-
-class SimpleFlow(Flow):
-    @start()
-    def step_one(self):
-        print("Step 1 executing")
-        self.state["data"] = "processed"
-        return "step1_done"
-
-    @listen("step1_done")
-    def step_two(self, result):
-        print(f"Step 2 received: {result}")
-        return "final_result"
-
-
-def test_simple_flow(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    flow = SimpleFlow()
-    result = kickoff(mode, flow)
-    print(result)
-    assert capsys.readouterr().out == "Step 1 executing\nStep 2 received: step1_done\nfinal_result\n"
-    assert flow.state["data"] == "processed"
-
-
-async def fetch_data_from_api():
-    await asyncio.sleep(0)
-    return ["a", "b"]
-
-
-async def process_async(data):
-    await asyncio.sleep(0)
-    return [one.upper() for one in data]
-
-
-class AsyncFlow(Flow):
-    @start()
-    async def async_step_one(self):
-        data = await fetch_data_from_api()
-        self.state["data"] = data
-        return "step1_done"
-
-    @listen("step1_done")
-    async def async_step_two(self, result):
-        return await process_async(self.state["data"])
-
-
-def test_async_flow(mode: Mode):
-    assert kickoff(mode, AsyncFlow()) == ["A", "B"]
 
 
 class PlottedFlow(Flow):
@@ -111,21 +64,6 @@ def test_plotted_flow_is_drawn_as_it_is_written():
     }
 
 
-class InitializedFlow(Flow):
-    """Printed as `MyFlow`."""
-
-    @start()
-    def initialize(self):
-        self.state["initialized"] = True
-        return "ready"
-
-
-def test_initialized_flow(mode: Mode):
-    flow = InitializedFlow()
-    assert kickoff(mode, flow) == "ready"
-    assert flow.state["initialized"] is True
-
-
 class ConditionalFlow(Flow):
     @start(condition=lambda ctx: ctx["inputs"].get("mode") == "auto")
     def auto_start(self):
@@ -151,117 +89,6 @@ def test_conditional_flow_takes_its_inputs_as_keywords(capsys: pytest.CaptureFix
 def test_conditional_flow_without_a_fitting_mode_runs_nothing(mode: Mode, capsys: pytest.CaptureFixture[str]):
     assert kickoff(mode, ConditionalFlow()) is None
     assert capsys.readouterr().out == ""
-
-
-class MultiStartFlow(Flow):
-    @start()
-    def start_one(self):
-        self.state["one"] = True
-        return "one_done"
-
-    @start()
-    def start_two(self):
-        self.state["two"] = True
-        return "two_done"
-
-
-def test_multi_start_flow(mode: Mode):
-    flow = MultiStartFlow()
-    assert kickoff(mode, flow) in ("one_done", "two_done")
-    assert (flow.state["one"], flow.state["two"]) == (True, True)
-
-
-class NamedFlow(Flow):
-    """Printed as `MyFlow`."""
-
-    @start()
-    def step_one(self):
-        return "result_1"
-
-    @listen("step_one")
-    def step_two(self, result):
-        print(f"Received: {result}")
-        return "result_2"
-
-
-def test_named_flow(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    assert kickoff(mode, NamedFlow()) == "result_2"
-    assert capsys.readouterr().out == "Received: result_1\n"
-
-
-class ParallelFlow(Flow):
-    @start()
-    def task_a(self):
-        self.state["a"] = "done"
-        return "a_done"
-
-    @start()
-    def task_b(self):
-        self.state["b"] = "done"
-        return "b_done"
-
-    @listen(and_("task_a", "task_b"))
-    def combine(self):
-        print("Both tasks completed")
-
-
-def test_parallel_flow(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    flow = ParallelFlow()
-    kickoff(mode, flow)
-    assert capsys.readouterr().out == "Both tasks completed\n"
-    assert (flow.state["a"], flow.state["b"]) == ("done", "done")
-
-
-class AlternativeFlow(Flow):
-    @start()
-    def path_a(self):
-        return "a_result"
-
-    @start()
-    def path_b(self):
-        return "b_result"
-
-    @listen(or_("path_a", "path_b"))
-    def handle_either(self, result):
-        print(f"Got result: {result}")
-
-
-def test_alternative_flow(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    kickoff(mode, AlternativeFlow())
-    assert capsys.readouterr().out in ("Got result: a_result\n", "Got result: b_result\n")
-
-
-class RoutingFlow(Flow):
-    @start()
-    def analyze(self):
-        self.state["score"] = 0.85
-        return "analyzed"
-
-    @router("analyzed")
-    def decision(self):
-        if self.state["score"] > 0.8:
-            return "high_quality"
-        elif self.state["score"] > 0.5:  # noqa: RET505
-            return "medium_quality"
-        else:
-            return "low_quality"
-
-    @listen("high_quality")
-    def auto_approve(self):
-        print("Auto-approved")
-
-    @listen("medium_quality")
-    def manual_review(self):
-        print("Needs review")
-
-    @listen("low_quality")
-    def reject(self):
-        print("Rejected")
-
-
-def test_routing_flow(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    kickoff(mode, RoutingFlow())
-    assert capsys.readouterr().out == "Auto-approved\n"
 
 
 class MultiRouteFlow(Flow):
@@ -311,78 +138,6 @@ def test_multi_route_flow(
     assert sorted(capsys.readouterr().out.split()) == reported
 
 
-class LoopFlow(Flow):
-    def __init__(self) -> None:
-        super().__init__()
-        self.state["counter"] = 0
-        self.state["max_iterations"] = 5
-
-    @start("loop")
-    def process_iteration(self):
-        self.state["counter"] += 1
-        print(f"Iteration {self.state['counter']}")
-        return "processed"
-
-    @router("processed")
-    def should_continue(self):
-        if self.state["counter"] < self.state["max_iterations"]:
-            return "loop"
-        return "complete"
-
-    @listen("complete")
-    def finalize(self):
-        print("Loop completed")
-
-
-def test_loop_flow(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    flow = LoopFlow()
-    kickoff(mode, flow)
-    assert capsys.readouterr().out.splitlines() == [*(f"Iteration {n}" for n in range(1, 6)), "Loop completed"]
-    assert dict(flow._method_execution_counts) == {"process_iteration": 5, "should_continue": 5, "finalize": 1}
-
-
-class ComplexFlow(Flow):
-    @start()
-    def task_a(self):
-        return "a_done"
-
-    @start()
-    def task_b(self):
-        return "b_done"
-
-    @start()
-    def task_c(self):
-        return "c_done"
-
-    @listen(or_(and_("task_a", "task_b"), "task_c"))
-    def combined(self):
-        print("combined")
-
-
-def test_complex_flow(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    kickoff(mode, ComplexFlow())
-    assert capsys.readouterr().out == "combined\n"
-
-
-@persist(verbose=True)
-class PersistentFlow(Flow):
-    """It is printed without methods; these stand in for them."""
-
-    @start()
-    def first(self):
-        self.state["first"] = True
-
-    @listen(first)
-    def second(self):
-        self.state["second"] = True
-
-
-def test_persistent_flow(mode: Mode, capsys: pytest.CaptureFixture[str]):
-    flow = PersistentFlow()
-    kickoff(mode, flow)
-    assert len([line for line in capsys.readouterr().out.splitlines() if flow.state["id"] in line]) == 2
-
-
 class SelectiveFlow(Flow):
     @persist
     @start()
@@ -427,12 +182,6 @@ class CheckpointFlow(Flow[CheckpointState]):
         self.state.step = "step_two"
         self.state.results.append("Step 2 done")
         return "step2_done"
-
-
-def test_checkpoint_flow_in_one_go(mode: Mode):
-    flow = CheckpointFlow(initial_state=CheckpointState())
-    assert kickoff(mode, flow) == "step2_done"
-    assert flow.state.results == ["Step 1 done", "Step 2 done"]
 
 
 def test_checkpoint_flow(mode: Mode, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
@@ -704,23 +453,6 @@ def test_iterative_flow(
     ]
     assert reported.count("🔄 Quality not met, retrying...") == retries
     assert reported[-2:] == last
-
-
-class MyState(BaseModel):
-    step: str = "init"
-    results: list[str] = Field(default_factory=list)
-    metadata: dict = Field(default_factory=dict)
-
-
-def test_the_recommended_structured_state(mode: Mode):
-    class MyFlow(Flow[MyState]):
-        @start()
-        def init(self):
-            self.state.metadata["key"] = "value"
-
-    flow, other = MyFlow(), MyFlow()
-    kickoff(mode, flow)
-    assert (flow.state.metadata, other.state.metadata) == ({"key": "value"}, {})
 
 
 def some_risky_function():

@@ -307,26 +307,6 @@ def test_what_waited_is_kept_with_its_method(mode: Mode, saver: SqliteCheckpoint
     assert flow.history()[-1].state["a"] == 1
 
 
-def test_a_field_that_is_taken_away_waits_too(mode: Mode, saver: SqliteCheckpointer):
-    class Taking(Flow[dict[str, Any]]):
-        initial_state = {"gone": 1}
-
-        @start()
-        async def slow(self) -> None:
-            del self.state["gone"]
-            await wait_until_async(lambda: has_completed(self, "quick"))
-            raise ConnectionError("slow")
-
-        @start()
-        def quick(self) -> None:
-            self.state["b"] = 1
-
-    flow = Taking(checkpointer=saver)
-    with pytest.raises(ConnectionError):
-        kickoff(mode, flow)
-    assert {**flow.history()[-1].state, "id": ""} == {"gone": 1, "b": 1, "id": ""}
-
-
 def test_a_state_may_declare_its_id_without_a_default(mode: Mode):
     class Named(BaseModel):
         id: str
@@ -428,18 +408,6 @@ def test_half_a_surrogate_pair_comes_back(mode: Mode, saver: SqliteCheckpointer)
     other = Odd(checkpointer=saver)
     other.broken = False
     assert resume(mode, other, flow.flow_id) == [HALF + HALF, HALF, {HALF: [HALF]}]
-
-
-def test_half_a_surrogate_pair_in_questions_and_answers(mode: Mode, saver: SqliteCheckpointer):
-    class Odd(Flow[dict[str, Any]]):
-        @start()
-        def read(self) -> str:
-            return self.ask(HALF, metadata={"about": HALF})
-
-    waiting = kickoff(mode, Odd(checkpointer=saver))
-    assert (waiting.questions[0].message, waiting.questions[0].metadata) == (HALF, {"about": HALF})
-    assert [run.questions for run in Odd(checkpointer=saver).pending()] == [waiting.questions]
-    assert resume(mode, Odd(checkpointer=saver), waiting.flow_id, HALF) == HALF
 
 
 @pytest.mark.parametrize("name", [HALF, "$gone", 7])

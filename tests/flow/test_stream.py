@@ -26,27 +26,22 @@ from crewgraph import (
     StreamItem,
     Task,
     TaskItem,
-    TaskStarted,
     Token,
     ToolFinished,
-    ToolUse,
 )
 from crewgraph.definitions import stream as item_classes
 from crewgraph.definitions.chunks import FlowStreamingOutput, StreamChunk
-from crewgraph.events import FlowFailedEvent, MethodExecutionStartedEvent
+from crewgraph.events import MethodExecutionStartedEvent
 from crewgraph.events.stream_context import SINKS
 from crewgraph.flow import (
     Asked,
     CrewFailed,
-    CrewFinished,
-    CrewStarted,
     Flow,
     FlowFinished,
     FlowPaused,
     FlowStarted,
     MethodFailed,
     MethodFinished,
-    MethodItem,
     MethodStarted,
     and_,
     human_feedback,
@@ -142,27 +137,6 @@ class Both(Flow[dict[str, Any]]):
         return "both"
 
 
-@pytest.mark.parametrize("stored", [True, False])
-def test_items_of_crews_in_parallel_methods_name_their_method(mode: Mode, stored: bool):
-    items = list(stream_items(mode, Both(checkpointer=InMemorySaver() if stored else None)))
-    for method, crew, words in (("sea", "tides", ["high", " tide"]), ("moon", "phases", ["full", " moon"])):
-        mine = [item for item in items if isinstance(item, (MethodItem, TaskItem)) and item.method == method]
-        assert {item.execution for item in mine} == {f"{method}#1"}
-        assert [item.kind for item in mine] == [
-            *("method_started", "crew_started", "task_started", "model_started", "token", "token", "model_finished"),
-            *("step", "task_finished", "crew_finished", "method_finished"),
-        ]
-        tasks = of(TaskItem, mine)
-        assert {(item.task, item.agent, item.crew) for item in tasks} == {("look", f"{method} clerk", crew)}
-        assert [item.text for item in of(Token, mine)] == words
-        has_started = of(TaskStarted, mine)[0]
-        assert (has_started.index, has_started.name, has_started.description) == (0, "look", f"{method}?")
-        assert of(CrewStarted, mine)[0].inputs == {"what": method}
-        assert of(CrewStarted, mine)[0].thread_id == of(CrewFinished, mine)[0].output.thread_id
-        assert of(CrewFinished, mine)[0].output.raw == of(MethodFinished, mine)[0].result
-    assert isinstance(items[-1], FlowFinished) and items[-1].result == "both"
-
-
 def test_tools_agents_and_models_in_methods_are_streamed(mode: Mode, serve: Serve):
     @tool
     def look(what: str) -> str:
@@ -216,25 +190,6 @@ def test_nested_flow_is_streamed_below_its_method(mode: Mode):
     assert (len(of(FlowStarted, items)), len(of(FlowFinished, items))) == (1, 1)
 
 
-def test_crew_kicked_off_by_a_tool_is_streamed_by_name(mode: Mode):
-    inner = team("helpers", writes("low"))
-
-    @tool
-    def ask() -> str:
-        """Ask the others."""
-        return inner.kickoff({"what": "x"}).raw
-
-    class Ask(Flow[dict[str, Any]]):
-        @start()
-        def first(self) -> str:
-            outer = team("asker", ScriptedLLM([ToolUse("ask"), "Final Answer: y"]), tools=[ask])
-            return outer.kickoff({"what": "x"}).raw
-
-    items = list(stream_items(mode, Ask()))
-    assert [item.crew for item in of(CrewStarted, items)] == ["asker", "helpers"]
-    assert {item.crew for item in of(Token, items)} == {"helpers"}
-
-
 def test_items_are_there_while_the_method_still_runs(mode: Mode):
     goes_on = threading.Event()
 
@@ -281,39 +236,6 @@ def test_a_flow_whose_events_are_suppressed_streams_all_the_same(mode: Mode):
     assert events == []
 
 
-def test_two_streams_of_one_flow_do_not_mix(mode: Mode):
-    flow = Plain()
-    streams = [stream_items(mode, flow, {"n": n}) for n in (1, 20)]
-    received: list[list[StreamItem]] = [[], []]
-    for _ in range(10):
-        for items, stream in zip(received, streams, strict=True):
-            if (item := next(stream, None)) is not None:
-                items.append(item)
-    assert [len(of(MethodStarted, items)) for items in received] == [3, 2]
-    assert [of(FlowFinished, items)[0].result for items in received] == ["went on", "off"]
-
-
-def test_nested_stream_reaches_both_readers(mode: Mode):
-    inner: list[StreamItem] = []
-
-    class Outer(Flow[dict[str, Any]]):
-        @start()
-        def relay(self) -> Any:
-            inner.extend(Plain().stream(n=1))
-            return of(FlowFinished, inner)[0].result
-
-    class AsyncOuter(Flow[dict[str, Any]]):
-        @start()
-        async def relay(self) -> Any:
-            inner.extend([item async for item in Plain().astream(n=1)])
-            return of(FlowFinished, inner)[0].result
-
-    items = list(stream_items(mode, (AsyncOuter if mode.asynchronous else Outer)()))
-    assert [item.execution for item in of(MethodItem, inner)][0] == "first#1"
-    assert [item.execution for item in of(MethodItem, items)][:2] == ["relay#1", "relay#1/first#1"]
-    assert isinstance(items[-1], FlowFinished) and items[-1].result == "went on"
-
-
 def test_crew_stream_in_a_method_reaches_both_readers(mode: Mode):
     inner: list[StreamItem] = []
 
@@ -326,13 +248,6 @@ def test_crew_stream_in_a_method_reaches_both_readers(mode: Mode):
     for read in (inner, items):
         assert [item.text for item in of(Token, read)] == ["high", " tide"]
     assert {item.method for item in of(Token, inner)} == {None}
-
-
-def test_a_stream_works_inside_a_running_event_loop():
-    async def cell() -> list[StreamItem]:
-        return list(Both().stream())
-
-    assert of(FlowFinished, asyncio.run(cell()))[0].result == "both"
 
 
 def test_a_web_server_may_take_each_item_on_another_thread():
@@ -378,34 +293,6 @@ def test_faults_are_raised_before_any_item(mode: Mode):
 
 
 # ----------------------------------------------------------------------------------------------------- resume
-def test_open_run_is_resumed_in_a_stream(mode: Mode):
-    saver, down = InMemorySaver(), [True]
-
-    class Trip(Flow[dict[str, Any]]):
-        checkpointer = saver
-
-        @start()
-        def pack(self) -> str:
-            return "packed"
-
-        @listen(pack)
-        def sail(self, bag: str) -> str:
-            if down[0]:
-                raise OSError("waves")
-            return f"sailed, {bag}"
-
-    trip = Trip()
-    with pytest.raises(OSError, match="waves"):
-        list(stream_items(mode, trip))
-    down.clear()
-    down.append(False)
-    items = list(stream_items(mode, Trip(), {"id": trip.flow_id}))
-    assert items == [
-        FlowStarted(flow="Trip", flow_id=trip.flow_id, inputs={}),
-        MethodStarted(method="sail", execution="sail#1", params={"_0": "packed"}),
-        MethodFinished(method="sail", execution="sail#1", result="sailed, packed"),
-        FlowFinished(result="sailed, packed"),
-    ]
 
 
 def test_question_is_an_item_and_its_answer_resumes_in_another_stream(mode: Mode):
@@ -496,58 +383,6 @@ def test_leaving_before_the_first_item_is_fine(mode: Mode):
     flow = chain()
     left_at(stream_items(mode, flow), FlowStarted)
     assert flow.done == []
-
-
-def test_a_crew_in_the_middle_of_an_answer_ends(mode: Mode, serve: Serve):
-    server = serve([" ".join(f"word{number}" for number in range(20_000)), "short"])
-    llm = LLM("openai/test", base_url=server.url, api_key="key", max_retries=0)
-
-    class Writes(Flow[dict[str, Any]]):
-        @start()
-        def write(self) -> str:
-            return team("writers", llm).kickoff({"what": "x"}).raw
-
-    flow = Writes(checkpointer=InMemorySaver())
-    before = time.monotonic()
-    left_at(stream_items(mode, flow), Token)
-    assert time.monotonic() - before < LONG
-    assert resume(mode, flow, flow.flow_id) == "short"
-
-
-def test_crews_in_parallel_methods_all_end(mode: Mode, serve: Serve):
-    long = " ".join(f"word{number}" for number in range(20_000))
-    server = serve([long, long, "short", "short"])
-    llm = LLM("openai/test", base_url=server.url, api_key="key", max_retries=0)
-
-    class Writes(Flow[dict[str, Any]]):
-        @start()
-        def one(self) -> str:
-            return team("one", llm).kickoff({"what": "x"}).raw
-
-        @start()
-        async def other(self) -> str:
-            return (await team("other", llm).akickoff({"what": "x"})).raw
-
-        @listen(and_(one, other))
-        def end(self) -> str:
-            return "end"
-
-    flow = Writes(checkpointer=InMemorySaver())
-    seen: set[str | None] = set()
-    items: Any = stream_items(mode, flow)
-    with record_events() as events, closing(items):
-        for item in items:
-            if isinstance(item, Token):
-                seen.add(item.method)
-            if len(seen) == 2:
-                break
-    assert [event.error.__class__.__name__ for event in events if isinstance(event, FlowFailedEvent)] == [
-        "RunAbandoned"
-    ]
-    assert len(server.bodies) == 2
-    time.sleep(0.2)
-    assert len(server.bodies) == 2, "something goes on"
-    assert resume(mode, flow, flow.flow_id) == "end"
 
 
 def test_an_async_run_does_not_wait_for_methods_under_way():

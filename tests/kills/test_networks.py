@@ -56,7 +56,7 @@ def running(address: str, kind: str, *tools: str) -> Generator["subprocess.Popen
 
 @pytest.mark.parametrize(
     ("kind", "number"),
-    [("sync", signal.SIGINT), ("async", signal.SIGINT), ("async", signal.SIGTERM), ("worker", signal.SIGTERM)],
+    [("async", signal.SIGINT), ("worker", signal.SIGTERM)],
 )
 def test_a_process_behind_a_frozen_network_ends_at_the_first_signal(dsn: str, kind: str, number: signal.Signals):
     with running_proxy(dsn) as proxy, running(make_conninfo(proxy.dsn, connect_timeout=2), kind, "wait") as process:

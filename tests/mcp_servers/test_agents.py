@@ -34,8 +34,6 @@ from crewgraph.tools.mcp import (
     MCPServerHTTP,
     MCPServerSSE,
     MCPServerStdio,
-    MCPTool,
-    ToolFilterContext,
     create_dynamic_tool_filter,
     create_static_tool_filter,
 )
@@ -144,14 +142,6 @@ def test_a_run_has_one_session_with_a_server_and_ends_it(mode: Mode, stdio: MCPS
     assert made.tasks[2].output is not None
 
 
-def test_a_custom_graph_has_a_session_for_each_task(mode: Mode, stdio: MCPServerStdio, notes: Path):
-    one = worker(ToolUse("note", {"text": "a"}), "a", ToolUse("note", {"text": "b"}), mcps=[stdio])
-    mode.invoke(mode.compile(crew(task("a", one), task("b", one))), {"inputs": {}})
-    pids = [line.split()[0] for line in calls(notes)]
-    assert len(set(pids)) == 2
-    wait_until(lambda: not any(map(is_running, pids)))
-
-
 def test_agents_and_tasks_on_their_own_and_steps_use_them_too(mode: Mode, stdio: MCPServerStdio, notes: Path):
     note = ToolUse("note", {"text": "x"})
     one = worker(note, mcps=[stdio])
@@ -181,15 +171,6 @@ def test_calls_of_one_answer_run_in_parallel_and_share_the_session(mode: Mode, n
         mode.kickoff(crew(task("a", one)))
     assert sorted(line.split()[1] for line in calls(notes)) == ["0", "1", "2", "3", "4"]
     assert observed(one) == ["\n".join(f"Observation: noted {n}" for n in range(5))]
-
-
-def test_many_runs_at_once_have_sessions_of_their_own(stdio: MCPServerStdio, notes: Path):
-    async def together() -> list[Any]:
-        crews = [crew(task("a", worker(ToolUse("note", {"text": str(n)}), mcps=[stdio]))) for n in range(3)]
-        return await asyncio.gather(*(one.akickoff() for one in crews))
-
-    assert [output.raw for output in asyncio.run(together())] == ["done"] * 3
-    assert len({line.split()[0] for line in calls(notes)}) == 3
 
 
 def test_what_a_server_calls_read_only_is_read_once_in_a_run_and_the_rest_runs_each_time(
@@ -229,32 +210,6 @@ def test_a_failing_tool_is_reported_to_the_model(mode: Mode, stdio: MCPServerStd
     assert sum(isinstance(event, ToolUsageErrorEvent) for event in events) == 1
 
 
-REFUSING = """
-import json, sys
-for line in sys.stdin:
-    asked = json.loads(line)
-    match asked["method"]:
-        case "initialize":
-            info = {"name": "harbour", "version": "1"}
-            version = asked["params"]["protocolVersion"]
-            said = {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}}
-        case "tools/list":
-            said = {"result": {"tools": [{"name": "moor", "inputSchema": {"type": "object", "properties": {}}}]}}
-        case "tools/call":
-            said = {"error": {"code": -32000, "message": "the quay is full"}}
-        case _:
-            continue
-    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}), flush=True)
-"""
-
-
-def test_an_error_of_the_server_itself_is_reported_to_the_model(mode: Mode):
-    one = worker(ToolUse("moor", {}), mcps=[MCPServerStdio(command=sys.executable, args=["-c", REFUSING])])
-    assert mode.kickoff(crew(task("a", one))).raw == "done"
-    (reported,) = observed(one)
-    assert "did not carry out `moor`: McpError: the quay is full" in reported
-
-
 # ------------------------------------------------------------------ names and filters
 def test_the_servers_name_precedes_a_tool_whose_name_is_taken(mode: Mode, notes: Path):
     @tool
@@ -288,25 +243,6 @@ def test_a_filter_says_which_tools_are_offered(stdio: MCPServerStdio, choose: An
     assert offered(one) == names
 
 
-def test_a_filter_receives_the_agent_and_the_server(notes: Path):
-    stdio = MCPServerStdio(command=sys.executable, args=[PROGRAM, str(notes)])  # its name is its command's
-    reported: list[ToolFilterContext] = []
-
-    def choose(context: ToolFilterContext, tool: dict[str, Any]) -> bool:
-        reported.append(context)
-        return tool["name"] == "depth"
-
-    stdio.tool_filter = choose
-    one = worker(mcps=[stdio])
-    (made,) = one.get_mcp_tools([stdio])
-    assert isinstance(made, MCPTool) and made.run(place="Brest") == "12 m at Brest"
-    assert (
-        reported[0].agent is one
-        and reported[0].server_name.endswith("_mcp_server.py")
-        and reported[0].run_context is None
-    )
-
-
 def test_an_address_may_name_one_tool(mode: Mode, notes: Path):
     with running(notes) as server:
         one = worker(DEPTH, mcps=[f"{server.url}?api_key=1#depth"])
@@ -326,17 +262,6 @@ def test_a_list_of_tools_may_be_kept_for_all_runs(mode: Mode, notes: Path):
     mode.kickoff(crew(task("a", one)))  # it is asked for nothing until it is used
     assert offered(one) == NAMES
     assert "cannot be used" in observed(one)[0]
-
-
-def test_fields_of_a_server_may_stand_in_a_file():
-    one = worker(
-        mcps=[{"command": "x", "args": ["y"]}, {"url": "https://h/sse", "transport": "sse"}, {"url": "https://h"}]
-    )
-    assert one.mcps == [
-        MCPServerStdio(command="x", args=["y"]),
-        MCPServerSSE(url="https://h/sse"),
-        MCPServerHTTP(url="https://h"),
-    ]
 
 
 # ------------------------------------------------------------------ what goes wrong
@@ -409,13 +334,6 @@ def test_without_the_package_the_way_to_it_is_told(mode: Mode, stdio: MCPServerS
     one = worker(mcps=[stdio])
     with pytest.raises(MissingExtra, match=r'the MCP server `.*` needs the package .* pip install "crewgraph\[mcp\]"'):
         mode.kickoff(crew(task("a", one)))
-
-
-def test_a_custom_graph_asks_servers_before_a_model(mode: Mode):
-    one = worker(mcps=[MCPServerHTTP(url="http://127.0.0.1:9/mcp")])
-    with pytest.raises(MCPServerError, match="cannot be used"):
-        mode.invoke(mode.compile(crew(task("a", one))), {"inputs": {}})
-    assert isinstance(one.llm, ScriptedLLM) and not one.llm.requests
 
 
 def test_a_coworker_uses_its_servers_and_they_are_looked_for_ahead(mode: Mode, stdio: MCPServerStdio):
@@ -541,19 +459,3 @@ def test_tools_of_langchain_mcp_adapters_are_used_as_they_are(mode: Mode, notes:
     assert (first, second) == ("Observation: 12 m at Brest", "Observation: the quay")
     assert "the lock is stuck" in third
     assert image["image_url"]["url"] == f"data:image/png;base64,{PICTURE}"
-
-
-def test_a_class_may_fetch_tools_in_a_way_of_its_own(mode: Mode):
-    @tool
-    def depth(place: str) -> str:
-        """Say how deep it is."""
-        return f"mine, {place}"
-
-    class Own(Agent):
-        def get_mcp_tools(self, mcps: Any) -> list[Any]:
-            return [depth] if mcps == ["anything"] else []
-
-    llm = ScriptedLLM([DEPTH, "Final Answer: done"])
-    one = Own(role="r", goal="g", backstory="b", llm=llm, mcps=["anything"])
-    mode.kickoff(Crew(agents=[one], tasks=[task("a", one)]))
-    assert asked(llm)[1] == "Observation: mine, Brest"

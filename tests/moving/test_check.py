@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
@@ -100,33 +99,6 @@ def test_what_a_class_has_of_its_own_is_no_feature(tmp_path: Path):
     assert "Agent(colour=)" not in found and "Agent.colour" not in found and found["Agent.kickoff"] == "differs"
 
 
-KEYWORDS_OF_ITS_OWN = {
-    "def __init__(self, colour, **kwargs):\n        super().__init__(**kwargs)": [],
-    "def __init__(self, colour, *, size=1, **kwargs):\n        super().__init__(**kwargs)": [],
-    "def __init__(self, **given):\n        self.colour = given.pop('colour')\n        super().__init__(**given)": [],
-    "model_config = ConfigDict(extra='allow')": [],
-    "model_config = {'extra': 'allow'}": [],
-    "class Config:\n        extra = 'allow'": [],
-    "@model_validator(mode='before')\n    def read(cls, values):\n        return {'role': values['colour']}": [],
-    "def __init__(self, **kwargs):\n        super().__init__(**kwargs)": ["Agent(colour=)"],
-    "pass": ["Agent(colour=)"],
-}
-
-
-@pytest.mark.parametrize("body", KEYWORDS_OF_ITS_OWN)
-def test_keywords_that_a_class_takes_itself_are_not_said_to_have_no_effect(tmp_path: Path, body: str):
-    found = states(f"{HEAD}class Mine(Agent):\n    {body}\nMine(role='r', colour='red')\n", tmp_path)
-    assert [one for one, state in found.items() if state == "differs" and "colour" in one] == KEYWORDS_OF_ITS_OWN[body]
-
-
-def test_keywords_of_classes_with_further_bases_and_of_crewgraphs_own_init_are_known(tmp_path: Path):
-    text = f"{HEAD}class Mine(Agent, Painted):\n    pass\nMine(role='r', colour='red')\n"
-    assert "Agent(colour=)" not in states(text, tmp_path)
-    text = "from crewai.memory import LongTermMemory\nLongTermMemory(path='x.db', colour='red')\n"
-    found = states(text, tmp_path)
-    assert found["LongTermMemory(path=)"] == "works" and found["LongTermMemory(colour=)"] == "differs"
-
-
 def test_a_project_is_known_across_its_files_and_yaml(tmp_path: Path):
     checked = check_project(shutil.copytree(PROJECTS / "old_crew", tmp_path / "old"))
     places = {one.feature.shown: [f"{use.file}:{use.line}" for use in one.uses] for one in checked.found}
@@ -156,73 +128,6 @@ def test_crews_in_json_are_seen(tmp_path: Path):
     }
 
 
-TOOLS = """\
-from dataclasses import dataclass as data
-from typing import Literal, Optional
-from crewai.tools import BaseTool, tool
-from pydantic import BaseModel, BaseModel as Model
-import shop.items as shop
-
-class Line(Model):
-    price: float
-
-class Discount(Line):
-    percent: int
-
-@data
-class Place:
-    name: str
-
-class Plain:
-    pass
-
-@tool("Order total")
-def order_total(items: list[Line], to: "Optional[Place]", by: dict[str, Discount], mode: Literal["Line"], plain: Plain):
-    '''Add up.'''
-
-@tool
-async def stock(item: shop.Item | None = None, city: str = "Oslo"):
-    '''Look up.'''
-
-class Pack(BaseTool):
-    name: str = "pack"
-    description: str = "Packs."
-    def _run(self, item: Line, *, place: Place) -> str: ...
-    def other(self, item: Line) -> str: ...
-
-class Wrap(Pack):
-    def _run(self, item: Discount) -> str: ...
-
-class Given(Pack):
-    args_schema: type[BaseModel] = Line
-    def _run(self, item: Line) -> str: ...
-
-def no_tool(item: Line): ...
-"""
-
-
-def test_parameters_of_tools_that_are_annotated_with_data_classes_are_named(tmp_path: Path):
-    put(tmp_path, tools__py=TOOLS)
-    (tmp_path / "shop").mkdir()
-    models = "import pydantic\nclass Item(pydantic.BaseModel): ...\n"
-    put(tmp_path / "shop", items__py=models, broken__py="class Item(\n")
-    checked = check_project(tmp_path)
-    found = {one.feature.shown: one.uses[0].line for one in checked.found if one.feature.sort == "parameter"}
-    assert found == {
-        "order_total(items: list[Line])": 21,
-        "order_total(to: 'Optional[Place]')": 21,
-        "order_total(by: dict[str, Discount])": 21,
-        "stock(item: shop.Item | None)": 25,
-        "Pack._run(item: Line)": 31,
-        "Pack._run(place: Place)": 31,
-        "Wrap._run(item: Discount)": 35,
-    }
-    assert checked.broken == []
-    told = report(checked)
-    assert "  Pack._run(item: Line)  tools.py:31\n" in told
-    assert 'To do: write `item.price` for `item["price"]`' in told
-
-
 def test_files_that_cannot_be_read_are_reported_and_stop_nothing(tmp_path: Path):
     put(tmp_path, a__py="from crewai import (\n", b__py=HEAD, agents__yaml="a: [", pyproject__toml="[")
     (tmp_path / "c.py").write_bytes(b"import crewai\n# \xff\n")
@@ -230,18 +135,6 @@ def test_files_that_cannot_be_read_are_reported_and_stop_nothing(tmp_path: Path)
     checked = check_project(tmp_path)
     assert sorted(one.file for one in checked.broken) == ["a.py", "agents.yaml", "c.py", "d.py", "pyproject.toml"]
     assert len(checked.found) == 4
-
-
-def test_large_files_that_hold_data_take_no_time(tmp_path: Path):
-    rows = [{"id": number, "description": f"text {number}"} for number in range(60_000)]
-    put(
-        tmp_path,
-        rows__json=json.dumps(rows),
-        locked__yaml="\n".join(f"k{one['id']}: {{description: x}}" for one in rows),
-    )
-    start = time.process_time()
-    assert check_project(tmp_path).found == []
-    assert time.process_time() - start < 2
 
 
 def test_nothing_of_a_project_is_run(tmp_path: Path, python: Python):
@@ -293,23 +186,6 @@ def test_what_only_older_releases_do_otherwise_and_what_works_better_is_behind_a
     )
     assert "Task(callbacks=)" not in works and "Agent(role=)" in works
     assert "`--all`" not in summary
-
-
-def test_a_difference_of_several_features_is_printed_once(tmp_path: Path):
-    put(tmp_path, a__py=f"{HEAD}Agent(knowledge_sources=[s])\nCrew(knowledge_sources=[s])\n")
-    text = report(check_project(tmp_path))
-    assert text.count("    - No `embedder` given") == text.count("    - A source whose files change") == 1
-    assert "  Agent(knowledge_sources=)  a.py:2\n  Crew(knowledge_sources=)  a.py:3\n    - A source whose" in text
-
-
-def test_what_an_init_sets_is_an_attribute(tmp_path: Path):
-    text = (
-        "from crewai.hooks import ToolCallHookContext\n"
-        "def hook(context: ToolCallHookContext):\n    return context.tool_input, context.nothing\n"
-    )
-    found = states(text, tmp_path)
-    assert found["ToolCallHookContext.tool_input"] == "works"
-    assert found["ToolCallHookContext.nothing"] == "absent"
 
 
 def test_the_exit_code_is_for_pipelines(tmp_path: Path, python: Python):

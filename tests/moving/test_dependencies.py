@@ -1,11 +1,9 @@
 """What projects depend on: crewgraph in the place of crewai, everything else as it was."""
 
-from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
 from crewgraph_compat.moving.check import check_project
-from crewgraph_compat.moving.dependencies.tables import LOWEST
 from crewgraph_compat.moving.migration import plan_migration
 
 from crewgraph import __version__
@@ -113,23 +111,6 @@ def test_a_setup_cfg(tmp_path: Path):
     assert after(tmp_path, "setup__cfg", text) == text.replace("crewai>=0.8", OURS)
 
 
-def test_a_setup_py(tmp_path: Path):
-    text = """\
-from setuptools import setup
-
-setup(
-    name="crewai",
-    install_requires=["crewai>=0.8; python_version>'3.8'", 'crewai[tools]', "rich"],
-    python_requires=">=3.9",
-)
-"""
-    expected = text.replace("crewai>=0.8; python_version>'3.8'", f"{OURS} ; python_version>'3.8'")
-    assert after(tmp_path, "setup__py", text) == expected.replace("crewai[tools]", OURS)
-    assert describe(tmp_path) == [
-        ("setup.py", 6, "crewgraph needs Python 3.11 or newer, but `>=3.9` allows older versions.")
-    ]
-
-
 def test_an_environment_of_conda(tmp_path: Path):
     text = (
         "dependencies:\n  - python=3.10\n  - crewai=0.8\n  - pip:\n    - crewai==0.8  # pinned\n    - rich\n  - numpy\n"
@@ -192,18 +173,6 @@ def test_a_project_does_not_promise_pythons_that_crewgraph_does_not_run_on(tmp_p
     assert after(tmp_path, "pyproject__toml", text) == expected
 
 
-def test_the_lowest_python_is_the_one_that_the_package_asks_for():
-    asked = metadata("crewgraph")["Requires-Python"]
-    assert asked == f">=3.{LOWEST}"
-
-
-def test_a_dependency_on_a_repository_becomes_one_on_a_release(tmp_path: Path):
-    text = '[tool.poetry.dependencies]\ncrewai = { git = "https://example.org/crewAI.git", branch = "main", optional = true }\n'
-    assert after(tmp_path, "pyproject__toml", text) == (
-        f'[tool.poetry.dependencies]\ncrewgraph = {{version = "{OURS[9:]}", optional = true}}\n'
-    )
-
-
 def test_what_cannot_be_rewritten_is_reported(tmp_path: Path):
     lines = [
         "crewai==1 \\",
@@ -247,46 +216,6 @@ def test_crewai_stays_a_dependency_as_long_as_something_imports_it(tmp_path: Pat
     assert after(tmp_path, "requirements__txt", "crewai\n", program=program) == "crewai\n"
     reported = [note for note in plan_migration(tmp_path).notes if note.file == "requirements.txt"]
     assert reported[0].text.startswith("left unchanged because the project still imports crewai (`main.py:2`)")
-
-
-def test_of_several_projects_in_a_folder_each_keeps_what_its_own_programs_need(tmp_path: Path):
-    for name, program in {"one": "from crewai.plus_api import PlusAPI\n", "two": "import crewai\n"}.items():
-        (tmp_path / name / "src").mkdir(parents=True)
-        (tmp_path / name / "docker").mkdir()
-        put(tmp_path / name / "src", main__py=program)
-        put(tmp_path / name, requirements__txt="crewai\n")
-        put(tmp_path / name / "docker", requirements__txt="crewai[tools]\n")
-    put(tmp_path / "one" / "src", used__py="from crewai_tools import SerperDevTool\n")
-    put(tmp_path, notebook__py="import crewai\n")
-    made = plan_migration(tmp_path)
-    made.write()
-    assert [file.shown for file in made.files if file.shown.endswith(".txt")] == [
-        "two/docker/requirements.txt",
-        "two/requirements.txt",
-    ]
-    assert (tmp_path / "two" / "docker" / "requirements.txt").read_text() == f"{OURS}\n"
-    put(tmp_path, notebook__py="from crewai.plus_api import PlusAPI\n")
-    for name in ("requirements.txt", "docker/requirements.txt"):
-        (tmp_path / "two" / name).write_text("crewai\n")
-    assert not [file for file in plan_migration(tmp_path).files if file.shown.endswith(".txt")]
-
-
-def test_files_that_are_not_rewritten_are_reported_by_line(tmp_path: Path):
-    (tmp_path / ".github").mkdir()
-    put(tmp_path / ".github", ci__yml="- run: |\n    pip install rich \\\n      crewai\n")
-    put(tmp_path, Dockerfile='FROM python\nCMD ["crewai", "run"]\n', compose__yaml="a: crewai is good\n")
-    put(tmp_path, Makefile="run:\n\tcrewai run\n", README__md="See crewai.com.\n\n    pip install 'crewai[tools]'\n")
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n[tool.crewai]\ntype = "crew"\n')
-    made = plan_migration(tmp_path)
-    assert made.files == []
-    assert [(note.file, note.line) for note in made.notes] == [
-        (".github/ci.yml", 2),
-        ("Dockerfile", 2),
-        ("Makefile", 2),
-        ("README.md", 3),
-        ("pyproject.toml", 3),
-    ]
-    assert made.notes[1].text.startswith("`crewai run` is a CrewAI command;")
 
 
 def test_broken_toml_is_reported_and_stays(tmp_path: Path):

@@ -73,13 +73,6 @@ def test_one_file_may_be_given_and_keeps_its_mode(python: Python, tmp_path: Path
     assert sorted(os.listdir(tmp_path)) == ["other.py", "run.py"]
 
 
-def test_a_link_is_written_through(python: Python, tmp_path: Path):
-    put(tmp_path, real__py="import crewai\n")
-    (tmp_path / "link.py").symlink_to("real.py")
-    assert python(*MIGRATE, "link.py", "--write").returncode == 0
-    assert (tmp_path / "link.py").is_symlink() and (tmp_path / "real.py").read_text() == "import crewgraph\n"
-
-
 def test_a_linked_file_of_a_project_is_written_once_and_one_from_outside_is_reported(python: Python, tmp_path: Path):
     (tmp_path / "project").mkdir()
     put(tmp_path, shared__py="import crewai\n")
@@ -130,14 +123,6 @@ def test_a_broken_file_is_reported_and_the_others_are_written(python: Python, tm
     assert done.stderr.endswith("1 file rewritten, 0 notes, 1 could not be read.\n")
     assert (tmp_path / "good.py").read_text() == "import crewgraph\n"
     assert (tmp_path / "broken.py").read_text() == "from crewai import (\n"
-
-
-def test_environments_and_hidden_folders_are_left_alone(python: Python, tmp_path: Path):
-    for folder in (".git", "node_modules", "mine", "mine/site-packages"):
-        (tmp_path / folder).mkdir()
-        put(tmp_path / folder, a__py="import crewai\n")
-    put(tmp_path / "mine", pyvenv__cfg="")
-    assert python(*MIGRATE, ".").stdout == ""
 
 
 def test_no_such_path_is_a_usage_error(python: Python):

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-from crewgraph_compat.moving.dependencies.requirements import OURS
 from crewgraph_compat.moving.migration import plan_migration
 
 from moving.rewriting import PROJECTS, notebook, put
@@ -51,14 +50,6 @@ def test_what_is_imported_in_one_cell_is_known_in_the_next(tmp_path: Path):
     assert [(note.line, note.text[:22]) for note in made.notes] == [(1, "(cell 2) `crewai.plus_")]
 
 
-def test_a_notebook_in_another_form_is_laid_out_anew_and_this_is_reported(tmp_path: Path):
-    raw = notebook("import crewai").replace('"cells": [', '"cells":   [')
-    made = plan_migration(put(tmp_path, a__ipynb=raw))
-    assert [note.text for note in made.notes] == ["the notebook's JSON is reformatted."]
-    [file] = made.files
-    assert json.loads(file.after)["cells"][0]["source"] == ["import crewgraph"]
-
-
 def test_no_notebook_is_told(tmp_path: Path):
     made = plan_migration(put(tmp_path, a__ipynb='{"crewai": 1}', b__ipynb="["))
     assert [note.file for note in made.broken] == ["a.ipynb", "b.ipynb"]
@@ -72,19 +63,3 @@ def test_another_command_of_a_line_is_reported_and_stays(tmp_path: Path):
     assert [(note.line, note.text.partition(";")[0]) for note in made.notes] == [
         (2, "(cell 1) `crewai run` is a CrewAI command")
     ]
-
-
-def test_cells_that_a_magic_takes_whole_are_reported(tmp_path: Path):
-    made = plan_migration(
-        put(
-            tmp_path,
-            a__ipynb=notebook("%%writefile a.py\nimport crewai\n", "%%bash\npip install crewai\n", "%%html\ncrewai"),
-            requirements__txt="crewai\n",
-        )
-    )
-    assert made.files == []
-    assert [note.text for note in made.notes][:2] == [
-        "(cell 1) imports crewai and is left unchanged, as it is the body of `%%writefile`.",
-        f"(cell 2) crewai is installed here; write `{OURS}`.",
-    ]
-    assert made.notes[2].text.startswith("left unchanged because the project still imports crewai (`a.ipynb:1`)")

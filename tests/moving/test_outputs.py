@@ -1,11 +1,8 @@
 """Outputs that programs take for texts or dicts are asked for these, where it is certain that they are outputs."""
 
-from pathlib import Path
-
 import pytest
-from crewgraph_compat.moving.migration import plan_migration
 
-from moving.rewriting import notes_on, put, rewritten
+from moving.rewriting import notes_on, rewritten
 
 HEAD = "from crewai import Crew\n\ncrew = Crew(agents=[], tasks=[])\nresult = crew.kickoff()\n"
 
@@ -107,35 +104,6 @@ def test_what_may_be_a_stream_is_reported_and_what_is_one_gives_outputs():
     assert rewritten(text).endswith(".kickoff().result.raw)\n") and notes_on(text) == []
 
 
-BY_TURNS = """\
-from crewai import Crew
-
-
-def show(crew: Crew, again: bool):
-    result = None
-    if again:
-        result = crew.kickoff()
-    else:
-        result = {"final_output": "nothing"}
-    print(result["final_output"])
-    for result in [crew.kickoff()]:
-        print(result.final_output, "x" + result)
-
-
-def other(crew: Crew):
-    result = None
-    result = crew.kickoff()
-    print(result["final_output"])
-"""
-
-
-def test_what_is_an_output_on_some_ways_only_is_reported_and_stays():
-    done = rewritten(BY_TURNS)
-    assert done == BY_TURNS.replace("crewai", "crewgraph").replace(
-        'print(result["final_output"])\n', "print(result.raw)\n"
-    ).replace("print(result.raw)", 'print(result["final_output"])', 1)
-
-
 def test_a_key_that_is_a_field_of_a_model_is_told_and_stays():
     text = f"""{HEAD}
 
@@ -197,17 +165,3 @@ RETURNED_USES = {
 @pytest.mark.parametrize("use", RETURNED_USES)
 def test_what_functions_return_is_known(use: str):
     assert rewritten(f"{RETURNED}{use}\n") == f"{RETURNED.replace('crewai', 'crewgraph')}{RETURNED_USES[use]}\n"
-
-
-def test_what_a_class_of_another_file_returns_is_known_unless_two_have_its_name(tmp_path: Path):
-    put(tmp_path, trip__py=RETURNED, main__py="from trip import Trip\n\nprint('It is: ' + Trip().run())\n")
-    plan_migration(tmp_path).write()
-    assert (tmp_path / "main.py").read_text().endswith("print('It is: ' + str(Trip().run()))\n")
-    text = "from trip import Trip\n\nprint('It is: ' + Trip().run())\n"
-    put(
-        tmp_path,
-        trip__py=RETURNED,
-        main__py=text,
-        other__py="import crewai\n\n\nclass Trip:\n    team = crewai.Crew()\n",
-    )
-    assert "main.py" not in [file.shown for file in plan_migration(tmp_path).files]

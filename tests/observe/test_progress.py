@@ -37,15 +37,6 @@ def test_a_title_cannot_play_tricks_on_the_terminal():
     assert "\x1b]" not in stream.getvalue()
 
 
-def test_work_within_work_leaves_the_line_to_what_is_around_it():
-    stream = io.StringIO()
-    with ProgressLine("Runs", 2, "runs", stream, delay=0.0):
-        wait_until(lambda: "Runs" in stream.getvalue())
-        with ProgressLine("Files", 2, "files", stream, delay=0.0):
-            time.sleep(0.3)
-    assert "Files" not in stream.getvalue()
-
-
 def test_a_question_is_asked_without_the_line():
     stream = io.StringIO()
     with ProgressLine("Runs", 2, "runs", stream, delay=0.0):
@@ -56,13 +47,6 @@ def test_a_question_is_asked_without_the_line():
             time.sleep(0.3)
             assert stream.getvalue() == before
         wait_until(lambda: stream.getvalue() != before)
-
-
-def test_no_terminal_no_thread(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with progress("Runs", 9, "runs") as shown:
-        shown.advance()
-    assert sys.stderr.getvalue() == ""  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_an_object_that_only_has_write_is_no_terminal(monkeypatch: pytest.MonkeyPatch):

@@ -212,24 +212,6 @@ def test_replans_are_counted_and_the_agent_ends_with_what_there_is(most: int):
     assert model.asked.count("plan") == most + 1
 
 
-def test_steps_to_come_are_worded_anew():
-    better = seen(suggested_refinements={"step_number": 2, "new_description": "SHOUT it"})
-    model = Clerk(observations=[better])
-    done = kicked(model, HIGH)
-    assert [todo.description for todo in done.todos] == ["LOOK up the table", "SHOUT it"]
-    assert "SHOUT it" in model.asked
-    medium = Clerk(observations=[better])
-    kicked(medium, PlanningConfig())
-    assert "SHOUT it" not in medium.asked
-
-
-def test_a_task_that_is_done_early_ends():
-    model = Clerk(observations=[seen(goal_already_achieved=True)])
-    done = kicked(model, HIGH)
-    assert [todo.status for todo in done.todos] == ["completed", "pending"]
-    assert model.asked == ["plan", "LOOK up the table", "observe", "end"]
-
-
 @pytest.mark.parametrize("answer", ["I do not know", ConnectionError("down")])
 def test_an_observation_that_cannot_be_read_is_reported_and_the_step_counts(answer: Any):
     with record_events() as events:
@@ -257,18 +239,6 @@ def test_events_report_each_step():
     assert {(event.agent_role, event.task_name) for event in reported} == {("Clerk", "tide")}
     done = [event for event in reported if isinstance(event, PlanStepCompletedEvent)]
     assert [(event.step_number, event.success) for event in done][:2] == [(1, True), (2, False)]
-
-
-def test_a_plan_that_is_not_ready_is_improved_and_then_told_alone():
-    unready = plan(step(1, "GUESS"), ready=False)
-    model = Clerk([unready, PLAN])
-    assert [todo.description for todo in kicked(model, HIGH).todos] == ["LOOK up the table", "TELL it"]
-    model = Clerk([unready])
-    agent = agent_of(model, PlanningConfig(max_attempts=2))
-    done = agent.kickoff("The tide?")
-    assert model.asked == ["plan", "plan", "end"]
-    assert (done.todos, done.plan) == ([], "Look, then tell.")
-    assert "1. GUESS" in agent.llm.requests[-1].messages[-1]["content"]
 
 
 def test_without_a_readable_plan_the_agent_works_as_ever():
@@ -324,15 +294,6 @@ def test_own_prompts_are_filled():
     assert first.messages[0]["content"] == "OWN PLAN of Clerk"
     assert first.messages[1]["content"].startswith("The tide?|A word|table|20|{other}\n\n")
     assert "REFINE Look, then tell." in second.messages[1]["content"]
-
-
-def test_another_model_plans_and_looks():
-    planner = Clerk()
-    worker = Clerk()
-    done = kicked(worker, PlanningConfig(llm=ScriptedLLM(planner)))
-    assert done.raw == "high"
-    assert planner.asked == ["plan", "observe", "observe"]
-    assert worker.asked == ["LOOK up the table", "TELL it", "end"]
 
 
 def test_a_run_continues_with_the_step_that_it_stopped_in(mode: Mode):
@@ -395,19 +356,6 @@ def test_a_guardrail_that_refuses_has_the_task_planned_again():
     assert crew.kickoff().raw == "high"
     assert model.asked.count("plan") == 2
     assert "NOT GOOD" in agent.llm.requests[4].messages[-1]["content"]
-
-
-def test_a_conversation_is_not_planned_again_where_its_answer_is_refused():
-    model = Clerk()
-    judged: list[str] = []
-
-    def judge(output: Any) -> tuple[bool, Any]:
-        judged.append(output.raw)
-        return (len(judged) > 1, output.raw if len(judged) > 1 else "NOT GOOD")
-
-    done = kicked(model, guardrail=judge)
-    assert model.asked == ["plan", "LOOK up the table", "TELL it", "end", "end"]
-    assert len(done.todos) == 2
 
 
 def test_an_agent_by_itself_plans_on_an_event_loop():

@@ -8,7 +8,7 @@ from servers.browser import Browser, Page
 
 from crewgraph.flow import Flow
 from plot.flows import LoopFlow, MyFlow, crowd
-from plot.test_plot import NASTY, Nasty
+from plot.test_plot import Nasty
 
 DECIDE = '.method[data-name="decide"] text'
 PATH = '.way[data-from="decide"][data-to="handle_a"]'
@@ -65,38 +65,6 @@ def test_a_small_flow_is_shown_whole_and_a_large_one_readable(browser: Browser, 
     assert large.value(inside) == 102
 
 
-def test_the_wheel_zooms_where_the_mouse_is(page: Page):
-    x, y = page.middle(DECIDE)
-    before = scale(page)
-    page.mouse("Wheel", x, y, deltaX=0, deltaY=-200)
-    assert scale(page) > before * 1.2
-    assert page.middle(DECIDE) == pytest.approx((x, y), abs=2)
-    page.click(*page.middle("#further"))
-    page.click(*page.middle("#whole"))
-    assert scale(page) == pytest.approx(before)
-
-
-def test_the_sheet_is_dragged(page: Page):
-    x, y = page.middle(DECIDE)
-    page.drag((300, 600), (40, -30))
-    assert page.middle(DECIDE) == pytest.approx((x + 40, y - 30), abs=1)
-    assert details(page) is None
-
-
-def test_a_method_is_dragged_with_the_ends_of_its_ways(page: Page):
-    decide, other = page.middle(DECIDE), page.middle('.method[data-name="process"] text')
-    ends = f"[...document.querySelector('{PATH}').getAttribute('d').match(/-?[\\d.]+/g)].map(Number)"
-    before = page.value(ends)
-    page.drag(decide, (25, 60))
-    after = page.value(ends)
-    assert page.middle(DECIDE) == pytest.approx((decide[0] + 25, decide[1] + 60), abs=1)
-    assert page.middle('.method[data-name="process"] text') == pytest.approx(other)
-    moved = (25 / scale(page), 60 / scale(page))
-    assert (after[0] - before[0], after[1] - before[1]) == pytest.approx(moved, abs=1)
-    assert after[-2:] == before[-2:]
-    assert details(page) is None
-
-
 def test_a_click_shows_details_and_escape_closes_them(page: Page):
     page.click(*page.middle('.method[data-name="process"] text'))
     visible = details(page)
@@ -109,15 +77,6 @@ def test_a_click_shows_details_and_escape_closes_them(page: Page):
     assert "path_a, path_b" in (details(page) or "")
     page.click(300, 600)
     assert details(page) is None
-
-
-def test_pointing_shows_the_docstring_as_text(browser: Browser, tmp_path: Path):
-    page = opened(browser, Nasty, tmp_path)
-    assert page.value("document.getElementById('hint').hidden") is True
-    page.mouse("Moved", *page.middle('.method[data-name="begin"] text'))
-    assert NASTY in page.value("document.getElementById('hint').textContent")
-    assert page.value("document.querySelectorAll('b').length") == 0
-    assert page.complaints() == []
 
 
 def test_keys_reach_everything(page: Page):
@@ -139,12 +98,3 @@ def test_it_is_light_and_dark(browser: Browser, tmp_path: Path):
     colour = "getComputedStyle(document.body).backgroundColor"
     assert opened(browser, MyFlow, tmp_path, scheme="light").value(colour) == "rgb(255, 255, 255)"
     assert opened(browser, MyFlow, tmp_path, scheme="dark").value(colour) == "rgb(20, 23, 31)"
-
-
-def test_the_drawing_of_a_notebook_fits_its_cell(browser: Browser, tmp_path: Path):
-    cell = tmp_path / "cell.html"
-    visible = MyFlow()._repr_html_()  # pyright: ignore[reportPrivateUsage]
-    cell.write_text(f"<!DOCTYPE html><meta charset='utf-8'><div style='width:600px'>{visible}</div>", "utf-8")
-    page = browser.open(cell)
-    assert page.value("document.querySelector('svg').getBoundingClientRect().width") <= 600
-    assert page.complaints() == []

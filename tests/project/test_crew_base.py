@@ -2,7 +2,6 @@
 
 import copy
 import threading
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, assert_type
@@ -77,60 +76,6 @@ def test_types_pass_through_the_decorators():
     assert_type(Team().crew(verbose=True), Crew)
 
 
-def test_an_initializer_of_the_class_gets_its_arguments_and_may_call_that_of_a_base():
-    class Base:
-        def __init__(self, size: int) -> None:
-            self.size = size
-
-    @CrewBase
-    class Own(Base):
-        def __init__(self, name: str, *, size: int = 1) -> None:
-            super().__init__(size)
-            self.name = name
-
-        @agent
-        def lead(self) -> Agent:
-            return someone(f"{self.name} {self.size}")
-
-    assert Own("Lead", size=3).lead().role == "Lead 3"
-
-
-def test_abstract_classes_and_dataclasses_may_be_projects(load: Load):
-    module = load(
-        """
-        from abc import ABC, abstractmethod
-        from dataclasses import dataclass
-
-        @CrewBase
-        class Abstract(ABC):
-            @abstractmethod
-            def subject(self): ...
-
-            @agent
-            def expert(self):
-                return Agent(role=f"Expert of {self.subject()}", goal="g", backstory="b")
-
-        class Concrete(Abstract):
-            def subject(self):
-                return "tides"
-
-        @CrewBase
-        @dataclass
-        class Counted:
-            number: int = 1
-
-            @agent
-            def expert(self):
-                return Agent(role=f"Expert {self.number}", goal="g", backstory="b")
-        """
-    )
-    with pytest.raises(TypeError, match="abstract"):
-        module.Abstract()
-    assert roles(module.Concrete()) == ["Expert of tides"]
-    assert roles(module.Counted(5)) == ["Expert 5"]
-    assert module.Counted(5) == module.Counted(5)
-
-
 def test_crew_base_stands_above_a_class_only():
     with pytest.raises(TypeError, match="`@CrewBase` decorates a class and takes no arguments; it got 5"):
         CrewBase(5)  # pyright: ignore[reportArgumentType]
@@ -145,28 +90,6 @@ def test_agents_and_tasks_stand_in_the_order_of_the_class():
 
 def test_a_task_is_named_after_its_method_unless_it_has_a_name():
     assert (Team().plan().name, Team().act().name) == ("plan", "action")
-
-
-def test_a_crew_is_named_after_the_class_unless_it_has_a_name(load: Load):
-    module = load(
-        """
-        @CrewBase
-        class Named:
-            @agent
-            def one(self):
-                return Agent(role="One", goal="g", backstory="b")
-
-            @task
-            def work(self):
-                return Task(description="d", expected_output="e", agent=self.one())
-
-            @crew
-            def named(self):
-                return Crew(name="crew", agents=self.agents, tasks=self.tasks)
-        """
-    )
-    assert module.Named().named().name == "crew"
-    assert Team().crew().name == "Team"
 
 
 def test_each_method_is_called_once_for_an_object():
@@ -186,24 +109,6 @@ def test_other_arguments_make_another_object():
     assert team.crew(verbose=True).agents[0] is team.crew().agents[0]
 
 
-def test_lists_and_dicts_as_arguments_are_compared_by_what_they_hold():
-    @CrewBase
-    class Sorted:
-        @agent
-        def one(self, of: object = None) -> Agent:
-            return someone("One")
-
-    project = Sorted()
-    assert project.one([1, {"a": [2]}]) is project.one([1, {"a": [2]}])
-    assert project.one([1]) is not project.one([2])
-    assert project.one({1, 2}) is project.one({2, 1})
-
-
-def test_two_objects_have_agents_of_their_own():
-    assert Team().first() is not Team().first()
-    assert Team().crew() is not Team().crew()
-
-
 def test_a_copy_of_an_object_makes_agents_of_its_own():
     team = Team(start=1)
     team.crew()
@@ -212,20 +117,6 @@ def test_a_copy_of_an_object_makes_agents_of_its_own():
         assert copied.first() is not team.first()
         assert copied.first() is copied.first()
     assert team.first() is team.crew().agents[1]
-
-
-def test_objects_that_are_equal_or_have_no_hash_are_kept_apart():
-    @CrewBase
-    class Equal:
-        def __eq__(self, other: object) -> bool:
-            return True
-
-        @agent
-        def one(self) -> Agent:
-            return someone("One")
-
-    assert Equal() == Equal()
-    assert Equal().one() is not Equal().one()
 
 
 def test_threads_that_ask_at_once_get_the_same_object():
@@ -262,51 +153,6 @@ def test_a_method_that_fails_is_called_again():
     assert shy.one().role == "One"
 
 
-def test_a_traceback_shows_only_frames_of_the_project():
-    @CrewBase
-    class Office:
-        @agent
-        def clerk(self) -> Agent:
-            return Agent(role="Clerk", goal="g", backstory="b", max_iter="many")  # pyright: ignore[reportArgumentType]
-
-        @crew
-        def crew(self) -> Crew:
-            return Crew(agents=self.agents, tasks=[])  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType]
-
-    with pytest.raises(ValueError, match="max_iter") as caught:
-        Office().crew()
-    frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
-    assert frames == ["test_a_traceback_shows_only_frames_of_the_project", "clerk"]
-
-
-def test_agents_that_tasks_bring_come_after_the_methods(load: Load):
-    module = load(
-        """
-        def someone(role):
-            return Agent(role=role, goal="g", backstory="b")
-
-        @CrewBase
-        class Mixed:
-            @task
-            def guests(self):
-                return Task(description="d", expected_output="e", agent=someone("Guest"))
-
-            @task
-            def again(self):
-                return Task(description="d", expected_output="e", agent=someone("Host"))
-
-            @agent
-            def host(self):
-                return someone("Host")
-
-            @crew
-            def crew(self):
-                return Crew(agents=self.agents, tasks=self.tasks)
-        """
-    )
-    assert roles(module.Mixed().crew()) == ["Host", "Guest"]
-
-
 def test_agents_and_tasks_are_there_before_the_crew_is_made_and_may_be_changed(load: Load):
     paper = load(CREW, agents=AGENTS, tasks=TASKS).Paper()
     assert roles(paper) == ["Researcher of {topic}", "Writer"]
@@ -315,64 +161,6 @@ def test_agents_and_tasks_are_there_before_the_crew_is_made_and_may_be_changed(l
     assert roles(paper.crew()) == ["Researcher of {topic}", "Writer"]
     with pytest.raises(AttributeError, match=r"`agents` is only available on an instance: `Paper\(\).agents`"):
         paper.__class__.agents  # noqa: B018
-
-
-def test_each_crew_method_gets_lists_of_its_own():
-    @CrewBase
-    class Phases:
-        agents: list[Agent]
-        tasks: list[Task]
-
-        @agent
-        def one(self) -> Agent:
-            return someone("One")
-
-        @agent
-        def two(self) -> Agent:
-            return someone("Two")
-
-        @task
-        def work(self) -> Task:
-            return work(self.one())
-
-        @crew_method
-        def small(self) -> Crew:
-            self.agents.remove(self.two())
-            return Crew(agents=[*self.agents], tasks=[*self.tasks])
-
-        @crew_method
-        def large(self) -> Crew:
-            return Crew(agents=[*self.agents], tasks=[*self.tasks])
-
-    phases = Phases()
-    assert roles(phases.small()) == ["One"]
-    assert roles(phases.large()) == ["One", "Two"]
-
-
-def test_an_async_method_is_waited_for(load: Load):
-    module = load(
-        """
-        import asyncio
-
-        @CrewBase
-        class Slow:
-            @agent
-            async def one(self):
-                await asyncio.sleep(0)
-                return Agent(role="One", goal="g", backstory="b")
-
-            @task
-            async def work(self):
-                return Task(description="d", expected_output="e", agent=self.one())
-
-            @crew
-            async def crew(self):
-                return Crew(agents=self.agents, tasks=self.tasks)
-        """
-    )
-    slow = module.Slow()
-    assert (roles(slow.crew()), titles(slow.crew())) == (["One"], ["work"])
-    assert slow.crew() is slow.crew()
 
 
 # ----------------------------------------------------------------------------------------------------- inheritance
@@ -453,95 +241,7 @@ def test_an_attribute_in_the_place_of_a_method_takes_it_out(load: Load):
     assert roles(team.crew()) == ["First"]
 
 
-def test_a_method_may_call_that_of_the_base(load: Load):
-    child = """
-@CrewBase
-class Child(Base):
-    @agent
-    def first(self):
-        base = super().first()
-        base.goal = "more"
-        return base
-"""
-    assert load(BASE + child).Child().first().goal == "more"
-
-
-def test_mixins_bring_methods(load: Load):
-    module = load(
-        """
-        class Tools:
-            @agent
-            def helper(self):
-                return Agent(role="Helper", goal="g", backstory="b")
-
-            @after_kickoff
-            def note(self, output):
-                return output
-
-        @CrewBase
-        class Mixed(Tools):
-            @agent
-            def lead(self):
-                return Agent(role="Lead", goal="g", backstory="b")
-
-            @task
-            def work(self):
-                return Task(description="d", expected_output="e", agent=self.helper())
-
-            @crew
-            def crew(self):
-                return Crew(agents=self.agents, tasks=self.tasks)
-        """
-    )
-    assert roles(module.Mixed().crew()) == ["Helper", "Lead"]
-    assert len(module.Mixed().crew().after_kickoff_callbacks) == 1
-
-
-def test_a_base_keeps_its_own_hook_for_subclasses():
-    seen: list[tuple[str, int]] = []
-
-    @CrewBase
-    class Base:
-        def __init_subclass__(cls, size: int = 0, **more: Any) -> None:
-            super().__init_subclass__(**more)
-            seen.append((cls.__name__, size))
-
-    class _Child(Base, size=3):
-        @agent
-        def one(self) -> Agent:
-            return someone("One")
-
-    assert seen == [("_Child", 3)]
-    assert roles(_Child()) == ["One"]
-
-
 # ------------------------------------------------------------------------------------------------- without CrewBase
-def test_methods_of_a_plain_class_are_called_once_too():
-    class Plain:
-        @agent
-        def one(self) -> Agent:
-            return someone("One")
-
-        @task
-        def work(self) -> Task:
-            return work(self.one())
-
-    plain = Plain()
-    assert plain.one() is plain.one() is plain.work().agent
-    assert plain.work().name == "work"
-    assert Plain().one() is not plain.one()
-
-
-def test_functions_outside_of_classes_are_called_once():
-    made: list[str] = []
-
-    @agent
-    def one() -> Agent:
-        made.append("one")
-        return someone("One")
-
-    assert one() is one()
-    assert made == ["one"]
 
 
 def test_a_crew_method_needs_crew_base():

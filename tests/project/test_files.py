@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from crewgraph import Agent
 from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.errors import DefinitionError
-from crewgraph.project import CrewBase
 
 from .parts import AGENTS, CREW, TASKS, roles
 
@@ -63,75 +62,10 @@ def test_configurations_are_dicts_of_dicts(load: Load):
     assert list(paper.tasks_config) == ["facts"]
 
 
-def test_an_entry_may_be_changed_before_it_is_used(load: Load):
-    module = load(CREW, agents=AGENTS, tasks=TASKS)
-    changed, other = module.Paper(), module.Paper()
-    changed.agents_config["writer"]["role"] = "Editor"
-    assert changed.writer().role == "Editor"
-    assert other.writer().role == "Writer"
-
-
-@pytest.mark.parametrize(
-    "given", ["'people.yaml'", "Path('people.yaml')", "str(Path(__file__).parent / 'people.yaml')"]
-)
-def test_a_path_may_be_relative_absolute_or_a_path_object(load: Load, tmp_path: Path, given: str):
-    (tmp_path / "people.yaml").write_text(AGENTS, "utf-8")
-    paper = load(f"from pathlib import Path\n{EMPTY}    agents_config = {given}\n").Paper()
-    assert list(paper.agents_config) == ["researcher", "writer"]
-
-
 def test_the_class_keeps_showing_the_path(load: Load):
     paper = load(EMPTY + "    agents_config = 'config/agents.yaml'\n", agents=AGENTS).Paper
     assert paper.agents_config == "config/agents.yaml"
     assert list(paper().agents_config) == ["researcher", "writer"]
-
-
-def test_a_dict_may_stand_in_the_place_of_a_path(load: Load):
-    program = """
-    HOUSE = {"one": {"role": "One", "goal": "g", "backstory": "b", "llm": "mine", "max_iter": "3"}}
-
-    @CrewBase
-    class House:
-        agents_config = HOUSE
-        tasks_config = {"work": {"description": "d", "expected_output": "e", "agent": "one"}}
-
-        @llm
-        def mine(self):
-            return ScriptedLLM(["done"])
-
-        @agent
-        def one(self):
-            return Agent(config=self.agents_config["one"])
-
-        @task
-        def work(self):
-            return Task(config=self.tasks_config["work"])
-    """
-    module = load(program)
-    house = module.House()
-    assert (house.one().llm, house.one().max_iter) == (house.mine(), 3)
-    assert house.work().agent is house.one()
-    assert module.HOUSE["one"]["llm"] == "mine"
-
-
-def test_an_initializer_may_say_where_the_files_are(load: Load, tmp_path: Path):
-    (tmp_path / "other.yaml").write_text(AGENTS.replace("Writer", "Poet"), "utf-8")
-    program = """
-    @CrewBase
-    class Paper:
-        agents_config = "config/agents.yaml"
-
-        def __init__(self, config):
-            self.agents_config = config
-
-        @agent
-        def writer(self):
-            return Agent(config=self.agents_config["writer"])
-    """
-    paper = load(program, agents=AGENTS).Paper
-    assert paper("other.yaml").writer().role == "Poet"
-    assert paper({"writer": {"role": "W", "goal": "g", "backstory": "b"}}).writer().role == "W"
-    assert paper("config/agents.yaml").writer().role == "Writer"
 
 
 def test_none_means_no_configuration(load: Load):
@@ -144,25 +78,6 @@ def test_none_means_no_configuration(load: Load):
 def test_a_property_of_the_users_own_stays(load: Load):
     program = EMPTY + "    @property\n    def agents_config(self):\n        return {'a': 1}\n"
     assert load(program).Paper().agents_config == {"a": 1}
-
-
-def test_without_a_file_the_working_directory_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "agents.yaml").write_text(AGENTS, "utf-8")
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    exec("from crewgraph.project import CrewBase\n@CrewBase\nclass Cell: pass", names)
-    assert names["Cell"].base_directory == tmp_path
-    assert list(names["Cell"]().agents_config) == ["researcher", "writer"]
-
-
-def test_a_module_that_python_does_not_list_has_a_folder_too(load: Load, tmp_path: Path):
-    program = "from crewgraph.project import CrewBase\n@CrewBase\nclass Hidden: pass\n"
-    names: dict[str, Any] = {"__name__": "a_module_nobody_lists", "__file__": str(tmp_path / "hidden.py")}
-    (tmp_path / "hidden.py").write_text(program)
-    exec(program, names)
-    assert names["Hidden"].base_directory == tmp_path
-    assert "a_module_nobody_lists" not in sys.modules
 
 
 def test_a_subclass_elsewhere_finds_its_own_files_else_those_of_the_base(load: Load):
@@ -178,41 +93,12 @@ def test_a_subclass_elsewhere_finds_its_own_files_else_those_of_the_base(load: L
         del sys.modules["the_base_of_a_paper"]
 
 
-def test_a_mixin_of_another_folder_brings_its_file(load: Load):
-    mixin = load("class People:\n    agents_config = 'config/agents.yaml'\n", folder="people", agents=AGENTS)
-    sys.modules["people_of_a_paper"] = mixin
-    try:
-        program = "from people_of_a_paper import People\n@CrewBase\nclass Paper(People): pass\n"
-        assert list(load(program, folder="paper").Paper().agents_config) == ["researcher", "writer"]
-    finally:
-        del sys.modules["people_of_a_paper"]
-
-
 def test_texts_are_utf_8_and_placeholders_stay(load: Load, tmp_path: Path):
     (tmp_path / "config").mkdir()
     text = "\ufeff研究员:\n  role: 研究员 {topic}\n  goal: '{goal}'\n  backstory: ${HOME} 😀\n"
     (tmp_path / "config" / "agents.yaml").write_text(text, "utf-8")
     entry = load(EMPTY + "    pass\n").Paper().agents_config["研究员"]
     assert entry == {"role": "研究员 {topic}", "goal": "{goal}", "backstory": "${HOME} 😀"}
-
-
-def test_anchors_and_merges_are_yamls_own(load: Load):
-    agents = """
-    common: &common
-      backstory: Old
-      max_iter: many
-    writer:
-      <<: *common
-      role: Writer
-      goal: Write
-    """
-    program = EMPTY + "    @agent\n    def writer(self):\n        return Agent(config=self.agents_config['writer'])\n"
-    paper = load(program, agents=agents).Paper()
-    assert paper.agents_config["writer"]["backstory"] == "Old"
-    with pytest.raises(
-        ValidationError, match=r"agents.yaml:4: `max_iter` of `writer`: Input should be a valid integer"
-    ):
-        paper.writer()
 
 
 # --------------------------------------------------------------------------------------------------- what is not there
@@ -357,18 +243,6 @@ def test_a_value_of_a_wrong_type_is_reported_with_file_line_and_key(
     ]
 
 
-def test_a_value_that_the_program_gives_is_not_blamed_on_the_file(load: Load):
-    program = (
-        EMPTY
-        + "    @agent\n    def writer(self):\n        return Agent(config=self.agents_config['writer'], max_iter='x')\n"
-    )
-    with pytest.raises(ValidationError) as caught:
-        load(program, agents=AGENTS + "  max_iter: 3\n").Paper().writer()
-    assert [error["msg"] for error in caught.value.errors()] == [
-        "Input should be a valid integer, unable to parse string as an integer"
-    ]
-
-
 def test_a_missing_key_and_a_misspelt_one_are_reported_together(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -414,15 +288,6 @@ def test_a_folder_is_no_file(load: Load, tmp_path: Path):
         assert load(EMPTY + "    agents_config = 'config'\n").Paper().agents_config == {}
 
 
-def test_an_entry_of_a_wrong_shape_in_a_dict_names_the_class():
-    @CrewBase
-    class House:
-        agents_config = {"one": "someone"}
-
-    with pytest.raises(DefinitionError, match="`agents_config` of `House`: `one`: it is 'someone'"):
-        _ = House().agents_config
-
-
 def test_faults_of_config_without_a_project_are_reported_as_before():
     with pytest.raises(ValidationError) as caught:
         Agent(config={"role": "R", "goal": "g", "backstory": "b", "max_iter": "x"})  # pyright: ignore[reportCallIssue]
@@ -447,13 +312,3 @@ def test_aliases_that_stand_for_too_much_are_refused(load: Load, text: str):
 def test_a_file_that_is_nested_too_deeply_is_refused(load: Load):
     message = error_message(load, agents=f"{AGENTS}deep: {'[' * 20_000}{']' * 20_000}\n")
     assert message.endswith("config/agents.yaml: the file is nested too deeply; write it with fewer levels")
-
-
-def test_aliases_and_merged_keys_are_shared_as_ever(load: Load):
-    shared = (
-        AGENTS
-        + "base: &base {role: R, goal: G, backstory: B}\n"
-        + "".join(f"extra{n}: {{<<: *base, goal: G{n}}}\n" for n in range(500))
-    )
-    paper = load(CREW, agents=shared, tasks=TASKS).Paper()
-    assert paper.agents_config["extra499"] == {"role": "R", "goal": "G499", "backstory": "B"}

@@ -188,32 +188,6 @@ def test_plain_values_go_to_the_fields_of_the_agent(load: Load):
     assert (writer.max_execution_time, writer.system_template, writer.inject_date) == (1.5, "{{ .System }}", True)
 
 
-def test_keywords_of_the_program_win_over_the_file(load: Load):
-    program = """
-    @CrewBase
-    class Paper:
-        @agent
-        def writer(self):
-            return Agent(config=self.agents_config["writer"], role="Poet", verbose=False, max_iter=None)
-
-        @agent
-        def researcher(self):
-            return Agent(config=self.agents_config["researcher"])
-
-        @task
-        def facts(self):
-            return Task(config=self.tasks_config["facts"], agent=self.writer())
-
-        @task
-        def text(self):
-            return Task(config=self.tasks_config["text"], context=[])
-    """
-    project = load(program, agents=AGENTS + "  verbose: true\n  max_iter: 3\n", tasks=TASKS).Paper()
-    assert (project.writer().role, project.writer().verbose, project.writer().max_iter) == ("Poet", False, 3)
-    assert project.facts().agent is project.writer()
-    assert project.text().context == []
-
-
 def test_keywords_may_be_unpacked(load: Load):
     program = CREW.replace('config=self.tasks_config["facts"]', '**self.tasks_config["facts"]')
     project = load(program, agents=AGENTS, tasks=TASKS).Paper()

@@ -81,49 +81,6 @@ def test_hooks_are_called_around_a_run_in_the_order_of_the_class(mode: Mode, loa
     assert result.tasks_output[0].agent == "Researcher of tides"
 
 
-def test_a_hook_may_take_nothing(mode: Mode, load: Load):
-    hooks = """
-    @before_kickoff
-    def prepare(self):
-        self.seen.append("before")
-
-    @after_kickoff
-    def tidy(self):
-        self.seen.append("after")
-"""
-    project = with_hooks(load, hooks)
-    assert mode.kickoff(project.crew(), {"topic": "tides"}).raw == "the tide"
-    assert project.seen == ["before", "after"]
-
-
-def test_what_a_hook_raises_reaches_the_caller(mode: Mode, load: Load):
-    hooks = """
-    @before_kickoff
-    def check(self, inputs):
-        raise PermissionError("no")
-"""
-    project = with_hooks(load, hooks)
-    with pytest.raises(PermissionError, match="no"):
-        mode.kickoff(project.crew(), {"topic": "tides"})
-    assert asked(project.researcher().llm) == []
-
-
-def test_hooks_of_two_objects_are_their_own(mode: Mode, load: Load):
-    hooks = """
-    def __init__(self):
-        self.seen = []
-
-    @after_kickoff
-    def note(self, output):
-        self.seen.append(output.raw)
-"""
-    program = CREW.replace("class Paper:\n", f"class Paper:\n{hooks}\n")
-    module = load(program, agents=AGENTS, tasks=TASKS)
-    one, other = module.Paper(), module.Paper()
-    mode.kickoff(one.crew(), {"topic": "tides"})
-    assert (one.seen, other.seen) == (["the tide"], [])
-
-
 @pytest.mark.parametrize("word", ["def", "async def"])
 def test_callbacks_of_a_task_are_called_each_once_in_order(mode: Mode, load: Load, word: str):
     program = f"""
@@ -184,25 +141,6 @@ def test_a_project_that_fails_continues_where_it_stopped(mode: Mode, load: Load)
     assert mode.resume(second.crew(), "paper-1").raw == "the tide"
     assert asked(second.researcher().llm) == []
     assert module.Paper.seen == ["before", "after"]
-
-
-def test_a_project_runs_without_being_kept(mode: Mode, paper: Any, storage: Path):
-    assert mode.kickoff(paper.crew(), {"topic": "tides"}, checkpointer=False).raw == "the tide"
-    assert list(storage.iterdir()) == []
-
-
-def test_a_structure_named_in_yaml_is_the_result(mode: Mode, load: Load):
-    program = (
-        CREW.replace('["the tide"]', """['{"height": 7.1}']""")
-        + """
-    @output_pydantic
-    class Height(__import__("pydantic").BaseModel):
-        height: float
-"""
-    )
-    module = load(program, agents=AGENTS, tasks=TASKS + "  output_pydantic: Height\n")
-    result = mode.kickoff(module.Paper().crew(), {"topic": "tides"})
-    assert result.pydantic == module.Paper.Height(height=7.1)
 
 
 # ---------------------------------------------------------------------------------------------------------- programs
@@ -370,31 +308,13 @@ def answer(request: Request) -> Any:
     return "Twelve metres" if "Brest: 12 m" in said else call("depth", {"port": "Brest"})
 
 
-@pytest.mark.parametrize("program", [("main.py",), ("-m", "harbour.main")], ids=["script", "module"])
-def test_a_project_as_its_author_left_it_runs_under_crewgraph_run(office: Path, program: tuple[str, ...]):
+def test_a_project_as_its_author_left_it_runs_under_crewgraph_run(office: Path):
     with OpenAIServer(answer) as server:
-        done = run(office, *program, "Brest", OPENAI_API_KEY="key", OPENAI_BASE_URL=server.url)
+        done = run(office, "main.py", "Brest", OPENAI_API_KEY="key", OPENAI_BASE_URL=server.url)
     assert done.stderr == ""
     assert done.stdout == "Ships for Brest\n2 tasks, 3 requests\nBrest is 12 m deep.\n"
     assert (office / "log.md").read_text("utf-8") == "Brest is 12 m deep."
     assert "Pilot of Brest" in str(server.bodies[0]["messages"])
-
-
-def test_a_project_in_the_program_itself_finds_its_files_from_anywhere(tmp_path: Path):
-    program = """
-from crewai.project import CrewBase
-
-@CrewBase
-class Paper:
-    pass
-
-print(Paper.__module__, list(Paper().agents_config))
-"""
-    for name, text in {"paper/main.py": program, "paper/config/agents.yaml": AGENTS, "elsewhere/x": ""}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, "utf-8")
-    done = run(tmp_path / "elsewhere", "../paper/main.py")
-    assert (done.stdout, done.stderr) == ("__main__ ['researcher', 'writer']\n", "")
 
 
 def test_a_fault_in_yaml_is_reported_to_who_runs_the_program(office: Path):

@@ -1,6 +1,5 @@
 """The texts of the prompts, as users read them and replace them with a file."""
 
-import ast
 import json
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,9 @@ from compiler.body_runner import agent, run_task, task
 from modes import Mode
 from pydantic import ValidationError
 
-import crewgraph
 from crewgraph import Agent, Crew, ScriptedLLM, Task, TaskOutput
 from crewgraph.errors import UnknownPrompt
-from crewgraph.prompts.book import WITHOUT_EFFECT, builtin_book, default_book
+from crewgraph.prompts.book import builtin_book, default_book
 from crewgraph.prompts.i18n import I18N, I18N_DEFAULT, get_i18n
 
 # The keys that CrewAI's programs ask for, of 1.2.1 and 1.15 together.
@@ -105,29 +103,6 @@ def test_texts_without_effect_are_reported(written: Any):
         I18N(prompt_file=path)
 
 
-def test_texts_of_ours_that_a_file_repeats_need_no_word(written: Any):
-    defaults = default_book()
-    same = {"slices": {key: defaults.text("slices", key) for part, key in defaults if part == "slices"}}
-    assert I18N(prompt_file=written(same)).slice("observation") == I18N().slice("observation")
-
-
-def test_those_without_effect_are_the_ones_that_no_code_asks_for():
-    used_keys: set[str] = set()
-    for path in Path(crewgraph.__file__).parent.glob("*/**/*.py"):
-        if path.parent.name == "prompts" or "storage" in path.parts:
-            continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-                first = node.args[-1] if node.func.attr == "filled" else node.args[0]
-                logs = isinstance(node.func.value, ast.Name) and node.func.value.id in ("_log", "_logger")
-                if node.func.attr in ("slice", "error", "filled") and isinstance(first, ast.Constant) and not logs:
-                    used_keys.add(str(first.value))
-    used_keys |= {"empty_reply", "thought_only", "no_action_name"}  # `Malformed.error` says which
-    used_keys |= {"delegate_work", "ask_question"}  # `CoworkerTool.described` says which
-    assert {key for part, key in default_book() if (part, key) not in WITHOUT_EFFECT} == used_keys
-    assert set(default_book()) > WITHOUT_EFFECT
-
-
 # ------------------------------------------------------------------------------------------------- in a crew
 MARKED = {
     "slices": {
@@ -172,22 +147,6 @@ def test_a_crews_prompt_file_words_its_prompts(mode: Mode, written: Any):
     assert said[1][1] == "<do <second\n\n<want F>> knowing one>>".replace(">> knowing", "> knowing")
     assert said[2][1] == "<do <second\n\n<want F> knowing one>\n\n<bad is wrong: no>>"
     assert crew.i18n.slice("no_tools") == "<none>"
-
-
-def test_crews_with_other_texts_do_not_meet(written: Any):
-    llm = ScriptedLLM(["1", "2", "3"])
-    worker = Agent(role="R", goal="G", backstory="B", llm=llm)
-    work = Task(description="D", expected_output="E", agent=worker)
-    plain, worded = Crew(agents=[worker], tasks=[work]), Crew(agents=[worker], tasks=[work])
-    worded.prompt_file = written(MARKED)  # after it was made
-    worded.kickoff()
-    plain.kickoff()
-    own = written({"slices": {"no_tools": "(own)"}})
-    worker.i18n = I18N(prompt_file=own)
-    worded.kickoff()
-    systems = [str(request.messages[0]["content"]) for request in llm.requests]
-    assert systems[0] == "<R|G|B>\n\n<none>"
-    assert systems[1] == systems[2].replace("(own)", I18N().slice("no_tools"))
 
 
 def test_a_file_in_i18n_is_the_crews_prompt_file(written: Any):

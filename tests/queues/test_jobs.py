@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from runtime.parts import agent, crew, task
 
 from crewgraph import Crew, PendingCrew, ScriptedLLM, ToolUse
-from crewgraph.contrib.queue import Job, JobFailed, JobProgress, Queue, QueueWorker
+from crewgraph.contrib.queue import JobFailed, JobProgress, Queue, QueueWorker
 from crewgraph.errors import MissingInput, RunError, StorageError
 from crewgraph.flow import Flow, human_feedback, listen, start
 from crewgraph.flow.persistence import persist
@@ -100,20 +100,6 @@ def test_a_class_and_a_function_make_what_each_run_needs(queue: Queue, work: Cal
     work(Doubling, lambda: desk("Final Answer: made"), until_ended=jobs)
     assert jobs[0].result(10) == 4
     assert jobs[1].result(10).raw == "made"
-
-
-def test_many_runs_are_queued_at_once_and_keep_their_inputs(call: Caller, queue: Queue, work: Callable[..., None]):
-    def said(messages: Any) -> str:
-        return f"Final Answer: {str(messages).rpartition('write <')[2].partition('>')[0]}"
-
-    clerk = agent(ScriptedLLM(said))
-    made = crew(task("a", clerk, description="write <{topic}>"), name="desk")
-    topics = [f"t{number}" for number in range(12)]
-    jobs: list[Job] = call(made, "enqueue_for_each", [{"topic": topic} for topic in topics], queue=queue)
-    work(made, until_ended=jobs, concurrency=4)
-    assert [job.result(10).raw for job in jobs] == topics
-    with pytest.raises(ValueError, match="argument"):
-        call(made, "enqueue_for_each", [{}], thread_ids=["a", "b"], queue=queue)
 
 
 def test_inputs_that_jsonb_cannot_hold_arrive_as_they_are(queue: Queue, work: Callable[..., None]):
@@ -342,34 +328,6 @@ def test_a_limit_holds_however_many_a_worker_could_do(queue: Queue, work: Callab
         flow.enqueue(queue=queue, limit=0)
 
 
-def test_what_waits_does_not_hold_up_the_others_of_its_limit(queue: Queue, work: Callable[..., None]):
-    order = list[str]()
-
-    class Noted(Flow[dict[str, Any]]):
-        @start()
-        def note(self) -> None:
-            order.append(self.state["name"])
-            if order == ["failing"]:
-                raise ConnectionError("down")
-
-    flow = Noted()
-    inputs = [{"name": name} for name in ("failing", "second", "third")]
-    delayed = flow.enqueue({"name": "delayed"}, queue=queue, limit=1, delay=2.0)
-    jobs = [*flow.enqueue_for_each(inputs, queue=queue, limit=1), delayed]
-    work(flow, until_ended=jobs)
-    assert order[:2] == ["failing", "second"]  # the rest depends on how long each takes
-    assert sorted(order) == ["delayed", "failing", "failing", "second", "third"]
-    assert {job.status() for job in jobs} == {"done"}
-
-
-def test_a_job_is_found_by_the_name_of_its_thread(queue: Queue):
-    made = desk()
-    with pytest.raises(RunError, match="there is no job of thread `nobody` in the queue"):
-        made.job("nobody", queue=queue)
-    made.enqueue({"topic": "x"}, thread_id="mine", queue=queue)
-    assert made.job("mine", queue=queue).status() == "queued"
-
-
 def test_the_queue_is_that_of_the_checkpointer_or_of_the_environment(
     database: str, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ):
@@ -550,25 +508,6 @@ def test_inputs_are_in_no_line_of_the_log(queue: Queue, caplog: pytest.LogCaptur
     assert "failed and will be retried: ConnectionError: down" in caplog.text
     assert "Stop requested" in caplog.text  # the engine's lines that are not about jobs are not dropped
     assert "4711-0815" not in caplog.text + str([vars(record) for record in caplog.records])
-
-
-def test_an_error_that_is_a_group_has_the_texts_of_its_parts(queue: Queue, work: Callable[..., None]):
-    class Failing(Flow[dict[str, Any]]):
-        @start()
-        def go(self) -> None:
-            raise BaseExceptionGroup("two failed", [ValueError("bad ticket"), GeneratorExit("left")])
-
-    job = Failing().enqueue(queue=queue, retries=0)
-    work(Failing, until_ended=[job])
-    assert job.status() == "failed"
-    assert "two failed (2 sub-exceptions): ValueError: bad ticket; GeneratorExit: left" in str(job.error())
-
-
-def test_the_tables_are_analyzed_after_a_large_batch(queue: Queue, database: str):
-    named("a").enqueue_for_each([{"number": number} for number in range(600)], queue=queue)
-    with psycopg.connect(database) as connection:
-        counted = "SELECT reltuples FROM pg_class WHERE oid = 'crewgraph_queue.procrastinate_jobs'::regclass"
-        assert connection.execute(counted).fetchone() == (600,)
 
 
 def test_a_worker_that_ends_with_the_last_job_deletes_old_ones_and_can_run_again(queue: Queue):

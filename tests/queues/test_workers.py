@@ -22,7 +22,7 @@ from crewgraph.contrib.queue import Job, JobFailed, Queue
 from crewgraph.errors import StorageError
 
 from .sample_crew import TASKS, office, poison
-from .stress import replacements, stops, trial
+from .stress import stops, trial
 from .worker_processes import TESTS, Workers, made_once
 
 BOTH = ("a", "async")
@@ -237,18 +237,6 @@ def test_no_effect_is_cut_or_repeated_and_no_run_ends_with_another_when_workers_
         outcome = stops(server, runs=2, exits=2, number=2, seed=seed, every=0.7)
     assert (outcome.repeated, outcome.lost, outcome.wrong) == ([], [], [])
     assert outcome.stops + outcome.cancels
-
-
-def test_runs_end_however_often_all_their_workers_are_killed():
-    """A sample of the trial that `make kills` makes whole."""
-    if reason := missing():
-        pytest.skip(reason)
-    seed = random.randrange(10**6)
-    print("seed", seed)
-    with running_postgres() as server:
-        outcome = replacements(server, runs=4, number=2, fleets=2, poisons=1, deaths=1, retries=1, seed=seed)
-    assert (outcome.repeated, outcome.lost, outcome.wrong) == ([], [], [])
-    assert outcome.fleets > 1
 
 
 def test_many_that_make_the_tables_at_once_all_find_them(database: str):

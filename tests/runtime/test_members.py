@@ -54,7 +54,7 @@ def lighthouse(name: str) -> str:
 
 
 def keeper(kind: type[BaseAgent], *script: Any, **fields: Any) -> Any:
-    texts = {"role": "Keeper of {place}", "goal": "see {place}", "backstory": "of {place}"}
+    texts: dict[str, Any] = {"role": "Keeper of {place}", "goal": "see {place}", "backstory": "of {place}"}
     return kind(**{**texts, "llm": ScriptedLLM(list(script)), **fields})
 
 

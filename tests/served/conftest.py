@@ -75,7 +75,7 @@ def langgraphs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serv
         yield served
 
 
-@pytest.fixture(params=["ours-sync", "ours-async", "queued-sync", "queued-async", "langgraphs"])
+@pytest.fixture(params=["ours-sync", "queued-async", "langgraphs"])
 def client(request: pytest.FixtureRequest) -> Client:
     """A client of `crewgraph serve`, of the same with a queue and workers, or of LangGraph's own server."""
     server, _, kind = request.param.partition("-")

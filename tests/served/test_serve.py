@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import os
 import signal
 import subprocess
@@ -28,7 +27,7 @@ from waiting import wait_until
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.contrib.serve import serve_app
-from crewgraph.contrib.serve.records import Records, RunRecord, opened_records
+from crewgraph.contrib.serve.records import Records, opened_records
 from crewgraph.errors import DefinitionError
 
 from .conftest import Client
@@ -174,41 +173,6 @@ def test_a_run_that_is_to_begin_beyond_all_times_is_refused_and_not_kept(http: h
     assert http.get(f"/threads/{thread}/runs").json() == []
 
 
-def test_what_a_path_or_a_query_cannot_mean_is_refused_with_the_reason(http: httpx.Client):
-    thread = http.post("/threads", json={}).json()["thread_id"]
-    path = f"/threads/{thread}"
-    run = http.post(f"{path}/runs", json={"assistant_id": "desk", "input": TOPIC}).json()["run_id"]
-    http.get(f"{path}/runs/{run}/join")
-    requests: list[tuple[str, str, Any]] = [
-        ("GET", f"{path}/runs?limit=many", None),
-        ("GET", f"{path}/runs?limit=-1", None),
-        ("GET", f"{path}/runs?offset=x", None),
-        ("GET", f"{path}/history?limit=many", None),
-        ("GET", f"{path}/history?metadata=x", None),
-        ("GET", f"{path}/state/a%00b", None),
-        ("GET", "/assistants/a%00b", None),
-        ("POST", f"{path}/state/checkpoint", {"checkpoint": 5}),
-        ("POST", f"{path}/state/checkpoint", {"checkpoint": {"checkpoint_id": [1]}}),
-        ("POST", f"{path}/history", {"before": {"configurable": 5}}),
-        ("POST", f"{path}/state", {"values": 5}),
-        ("POST", f"{path}/state", {"values": {}, "as_node": "nobody"}),
-        ("POST", f"{path}/runs", {"assistant_id": "desk", "command": {}}),
-        ("POST", f"{path}/runs", {"assistant_id": "desk", "checkpoint": {"checkpoint_id": [1]}}),
-    ]
-    answers = {(method, where): http.request(method, where, json=body) for method, where, body in requests}
-    wrong = {where: one.text for where, one in answers.items() if one.status_code != 422 or not one.json()["detail"]}
-    assert wrong == {}
-    assert http.get("/assistants/desk/graph?xray=%C2%B2").status_code == 200
-    last = {b"Last-Event-ID": b"\xb2"}
-    assert "event: values" in http.get(f"{path}/runs/{run}/stream", headers=last).text
-
-
-def test_a_thread_without_a_name_is_forgotten_with_its_run(http: httpx.Client):
-    before = http.post("/threads/count", json={}).json()
-    assert http.post("/runs/wait", json={"assistant_id": "desk", "input": TOPIC}).status_code == 200
-    wait_until(lambda: http.post("/threads/count", json={}).json() == before)
-
-
 def test_a_stream_is_read_again_from_any_point(http: httpx.Client):
     thread = http.post("/threads", json={}).json()["thread_id"]
     body = {"assistant_id": "desk", "input": TOPIC, "stream_mode": ["updates"]}
@@ -346,25 +310,6 @@ async def _within(crew: Crew, store: BaseStore) -> AsyncGenerator[httpx.AsyncCli
         yield client
 
 
-def test_an_error_whose_text_databases_cannot_hold_is_kept_with_the_run(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
-    caplog.set_level(logging.CRITICAL)  # pytest-xdist cannot send the logged text either
-
-    async def program() -> None:
-        def failing(messages: Any) -> str:
-            raise RuntimeError("half \ud800 of a character, and a \0")
-
-        async with opened_records(tmp_path / "records.db") as store, _within(_alone(failing), store) as client:
-            thread = (await client.post("/threads", json={})).json()["thread_id"]
-            said = await client.post(f"/threads/{thread}/runs/wait", json={"assistant_id": "alone", "input": {}})
-            assert "half \ufffd of a character, and a \ufffd" in said.json()["__error__"]["message"]
-            runs = (await client.get(f"/threads/{thread}/runs")).json()
-            assert [run["status"] for run in runs] == ["error"]
-
-    asyncio.run(program())
-
-
 @pytest.mark.parametrize(
     ("raised", "text"),
     [
@@ -425,22 +370,6 @@ def test_the_end_of_a_run_whose_records_cannot_be_written_is_stored_once_they_ca
             assert (await joined).json()["output"] == "done"
             shown = (await client.get(f"/threads/{thread}/runs/{run}")).json()
             assert (shown["status"], asked) == ("success", [1])
-
-    asyncio.run(program())
-
-
-def test_the_events_of_ended_runs_are_dropped_though_an_older_run_is_open(monkeypatch: pytest.MonkeyPatch):
-    async def program() -> None:
-        monkeypatch.setattr("crewgraph.contrib.serve.running._MAX_ENDED_RUNS", 2)
-        async with _within(_alone(["Final Answer: done"] * 5), InMemoryStore()) as client:
-            body: dict[str, Any] = {"assistant_id": "alone", "input": {}}
-            await client.post("/runs", json={**body, "after_seconds": 1000})
-            thread = (await client.post("/threads", json={})).json()["thread_id"]
-            for _ in range(5):
-                await client.post(f"/threads/{thread}/runs/wait", json=body)
-            runs = (await client.get(f"/threads/{thread}/runs")).json()
-            streams = [await client.get(f"/threads/{thread}/runs/{run['run_id']}/stream") for run in runs]
-            assert [bool(stream.text) for stream in streams] == [True, True, True, False, False]
 
     asyncio.run(program())
 
@@ -512,25 +441,6 @@ def test_nothing_is_kept_of_a_run_without_a_thread():
                     await asyncio.sleep(0.01)
             await client.post("/runs/wait", json={"assistant_id": "alone", "input": {}, "on_completion": "keep"})
             assert len(store.search(("crewgraph", "runs"))) == len(store.search(("crewgraph", "threads"))) == 1
-
-    asyncio.run(program())
-
-
-def test_a_run_without_a_thread_that_ended_just_before_a_kill_is_forgotten_by_the_next_server(tmp_path: Path):
-    async def program() -> None:
-        async with opened_records(tmp_path / "records.db") as store:
-            records = Records(store)
-            for is_stateless in (True, False):
-                run = RunRecord(
-                    thread_id=str(uuid4()),
-                    assistant_id="a",
-                    graph_id="alone",
-                    status="success",
-                    is_stateless=is_stateless,
-                )
-                await records.runs.put(run)
-            async with _within(_alone([]), store):
-                assert [run.is_stateless for run in await records.runs.find()] == [False]
 
     asyncio.run(program())
 

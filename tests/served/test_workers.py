@@ -122,21 +122,6 @@ def test_a_stream_is_read_late_and_from_any_point_and_by_many(queued: OfficeServ
         assert _events(http, thread, run, after=10_000) == []
 
 
-def test_events_are_pruned_some_time_after_the_end_and_the_thread_keeps_the_outcome(queued: OfficeServer, client: Any):
-    queued.let("one")
-    queued.let("two")
-    thread, run = _begin(client)
-    assert _ended(client, thread, run) == "success"
-    assert queued.queue is not None
-    with psycopg.connect(queued.queue, autocommit=True) as connection:
-        connection.execute("UPDATE crewgraph_queue.run_events SET made_at = now() - interval '1 hour'")
-        queued.end(signal.SIGKILL)
-        queued.start()  # it prunes at its start, and then once a minute
-        wait_until(lambda: connection.execute("SELECT count(*) FROM crewgraph_queue.run_events").fetchone() == (0,))
-    assert client.runs.join(thread, run)["two"]["raw"] == "two is sent"
-    assert list(client.runs.join_stream(thread, run)) == []
-
-
 def test_nothing_is_kept_of_a_run_without_a_thread(queued: OfficeServer, client: Any):
     queued.let("one")
     queued.let("two")
@@ -214,15 +199,6 @@ def test_a_run_cancelled_as_its_worker_dies_is_interrupted(queued: OfficeServer,
     assert queued.notes == ["posting one"]
 
 
-def test_a_job_that_is_cancelled_in_the_queue_ends_its_run(queued: OfficeServer, client: Any):
-    queued.kill_workers()
-    thread, run = _begin(client)
-    assert queued.queue is not None
-    with Queue(queued.queue) as queue:
-        assert queue.cancel(thread)
-    assert _ended(client, thread, run) == "interrupted"
-
-
 def test_a_run_that_kills_its_workers_is_given_up(queued: OfficeServer, client: Any):
     thread, run = _begin(client, "poison")
     for _ in range(4):  # the last one sees that all before have died
@@ -267,27 +243,6 @@ def test_a_stopped_worker_leaves_the_run_to_another_and_the_stream_continues(que
     queued.start_worker()
     assert [name for part in reader.all() if part.event == "updates" for name in part.data][-1] == "two"
     assert queued.notes == ["posting one", "posted one", "posting two", "posted two"]
-
-
-def test_parallel_servers_know_the_same(queued: OfficeServer, client: Any, tmp_path: Path):
-    folder = tmp_path / "other"
-    folder.mkdir()
-    other = OfficeServer(folder, queue=queued.queue)
-    other.workers = queued.workers
-    other.start()
-    try:
-        with get_sync_client(url=other.url) as beside:
-            thread, run = _begin(client)
-            wait_until(lambda: "posting one" in queued.notes)
-            reader = Reader(lambda: beside.runs.join_stream(thread, run))
-            with pytest.raises(Exception, match="is busy with run"):
-                beside.runs.create(thread, "steps", input={}, multitask_strategy="reject")
-            queued.let("one")
-            queued.let("two")
-            assert reader.all()[-1].data["two"]["raw"] == "two is sent"
-            assert _ended(beside, thread, run) == "success"
-    finally:
-        other.end(signal.SIGKILL)
 
 
 def test_of_runs_that_come_at_once_to_two_servers_one_is_begun(queued: OfficeServer, client: Any, tmp_path: Path):
@@ -354,23 +309,6 @@ def test_a_run_that_cannot_be_queued_is_refused_and_has_failed(queued: OfficeSer
     assert _ended(client, thread, run) == "success"
 
 
-def test_connections_that_are_cut_cost_neither_the_run_nor_the_stream(queued: OfficeServer, client: Any):
-    queued.let("one")
-    thread, run = _begin(client, stream_mode=["updates"])
-    wait_until(lambda: "posting two" in queued.notes)
-    reader = Reader(lambda: client.runs.join_stream(thread, run))
-    wait_until(lambda: "updates" in reader.names())
-    assert queued.queue is not None
-    with psycopg.connect(queued.queue, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE pid <> pg_backend_pid() AND datname = current_database()"
-        )
-    queued.let("two")
-    assert list(reader.all()[-1].data) == ["two"]
-    assert _ended(client, thread, run) == "success"
-
-
 def test_a_database_that_is_restarted_costs_neither_the_run_nor_the_stream(tmp_path: Path):
     if reason := missing():
         pytest.skip(reason)
@@ -389,15 +327,6 @@ def test_a_database_that_is_restarted_costs_neither_the_run_nor_the_stream(tmp_p
         assert list(reader.all()[-1].data) == ["two"]
         assert _ended(client, thread, run) == "success"
         assert server.notes.count("posting one") == 1
-
-
-def test_the_command_refuses_a_second_database(tmp_path: Path):
-    server = OfficeServer(tmp_path, "--database=runs.db", queue="postgresql://nobody@127.0.0.1:1/none")
-    try:
-        with pytest.raises(AssertionError, match="leave out `--database` and `--postgres`"):
-            server.start()
-    finally:
-        server.kill_workers()
 
 
 def test_a_server_with_a_queue_needs_postgres(postgres: Postgres):

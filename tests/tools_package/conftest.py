@@ -16,30 +16,6 @@ WEB: dict[str, Any] = {
     "https://google.serper.dev/search": {
         "organic": [{"title": "Tide", "link": "https://t.example", "snippet": "at noon"}]
     },
-    "https://scrape.serper.dev/": {"text": "scraped elsewhere"},
-    "https://scrape.serper.dev": {"text": "scraped elsewhere"},
-    "https://api.exa.ai/search": {"results": [{"title": "Tides of Kiel", "url": "https://t.example", "id": "1"}]},
-    "https://api.search.brave.com/res/v1/web/search": {
-        "web": {"results": [{"title": "Tides", "url": "https://t.example", "description": "high at noon"}]}
-    },
-    "https://www.youtube.com/watch": '<html><script>{"INNERTUBE_API_KEY":"key"}</script></html>',
-    "https://www.youtube.com/youtubei/v1/player": {
-        "playabilityStatus": {"status": "OK"},
-        "captions": {
-            "playerCaptionsTracklistRenderer": {
-                "captionTracks": [
-                    {
-                        "baseUrl": "https://www.youtube.com/api/timedtext?v=tides",
-                        "name": {"runs": [{"text": "English"}]},
-                        "languageCode": "en",
-                        "isTranslatable": False,
-                    }
-                ],
-                "translationLanguages": [],
-            }
-        },
-    },
-    "https://www.youtube.com/api/timedtext": "<transcript><text start='0' dur='1'>The moon raises the tides</text></transcript>",
     "/": PAGE,
 }
 

@@ -19,7 +19,6 @@ from servers.openai_api import OpenAIServer
 
 from crewgraph import ScriptedLLM
 from crewgraph.errors import ToolFailed
-from crewgraph.tools.adapt import as_tool
 from tools_package.parts import REAL, lacking, observed
 
 pytestmark = [*REAL, pytest.mark.usefixtures("files")]
@@ -47,31 +46,6 @@ def test_a_page_is_searched(mode: Mode, tools: Any, web: AnyHost):
     assert "Wiebke" in tools.WebsiteSearchTool(website=f"{web.address}/").run("keeper of the lock")
     docs = tools.CodeDocsSearchTool(docs_url=f"{web.address}/")
     assert "Wiebke" in observed(mode, docs, {"search_query": "keeper of the lock"})
-
-
-def test_pages_are_read_by_services(mode: Mode, tools: Any, web: AnyHost):
-    url = f"{web.address}/"
-    web.pages[f"https://r.jina.ai/{url}"] = "read elsewhere"
-    assert "scraped elsewhere" in observed(mode, tools.SerperScrapeWebsiteTool(), {"url": url})
-    assert "read elsewhere" in observed(mode, tools.JinaScrapeWebsiteTool(), {"website_url": url})
-
-
-def test_the_web_is_searched_with_brave(mode: Mode, tools: Any, web: AnyHost):
-    made = tools.BraveSearchTool()
-    (expected,) = as_tool(made).spec["parameters"]["required"]
-    assert "high at noon" in observed(mode, made, {expected: "tide"})
-
-
-@lacking("exa_py")
-def test_the_web_is_searched_with_exa(mode: Mode, tools: Any, web: AnyHost):
-    assert "Tides of Kiel" in observed(mode, tools.EXASearchTool(), {"search_query": "tide"})
-    assert web.asked[0].headers["x-api-key"] == "key of EXA"
-
-
-@lacking("youtube_transcript_api")
-def test_what_a_video_says_is_searched(mode: Mode, tools: Any, web: AnyHost):
-    made = tools.YoutubeVideoSearchTool(youtube_video_url="https://www.youtube.com/watch?v=tides_0kiel")
-    assert "The moon raises the tides" in observed(mode, made, {"search_query": "what raises the tides"})
 
 
 # ---------------------------------------------------------------- models

@@ -7,7 +7,6 @@ from typing import Any
 
 import processes
 import pytest
-from crewgraph_compat.stand_ins.embedders import build_embedder
 from crewgraph_compat.stand_ins.files import lock
 from crewgraph_compat.stand_ins.tools import create_model_from_schema
 from crewgraph_compat.stand_ins.vector_stores import (
@@ -19,7 +18,6 @@ from crewgraph_compat.stand_ins.vector_stores import (
     create_client,
     get_rag_client,
 )
-from pydantic import TypeAdapter, ValidationError
 
 from crewgraph.errors import EmbedderError, StorageError
 
@@ -50,36 +48,6 @@ def test_what_is_kept_is_found():
     assert len(search("the", score_threshold=0.0)) == 3
     assert len(search("the", score_threshold=0.0, limit=2)) == 2
     assert search("the", score_threshold=0.99) == []
-
-
-def test_the_same_text_is_kept_once_and_an_id_names_one_text():
-    client = BaseClient(ChromaDBConfig(score_threshold=0.0))
-    client.add_documents(collection_name="port", documents=TEXTS)
-    client.add_documents(collection_name="port", documents=TEXTS)
-    client.add_documents(collection_name="port", documents=[{"doc_id": "keeper", "content": "the keeper is gone"}])
-    assert sorted(texts(client.search(collection_name="port", query="the"))) == [
-        "the crane was painted green",
-        "the ferry to Oslo leaves at nine",
-        "the keeper is gone",
-    ]
-
-
-def test_collections_are_apart_and_go_one_by_one():
-    client = BaseClient(ChromaDBConfig(score_threshold=0.0))
-    for name in ("port", "harbour", "lake"):
-        client.add_documents(collection_name=name, documents=[{"content": f"about the {name}"}])
-
-    def there() -> list[str]:
-        return [n for n in ("port", "harbour", "lake") if client.search(collection_name=n, query="about")]
-
-    with pytest.raises(ValueError, match="the collection `port` already exists"):
-        client.create_collection(collection_name="port")
-    client.create_collection(collection_name="new")
-    client.delete_collection(collection_name="port")
-    assert there() == ["harbour", "lake"]
-    client.delete_collection(collection_name="never there")
-    client.reset()
-    assert there() == []
 
 
 def test_nothing_to_keep_is_an_error():
@@ -116,32 +84,8 @@ def test_an_embedder_that_is_none_is_refused():
         create_client(ChromaDBConfig(embedding_function=3))
 
 
-def test_configurations_are_frozen_and_distinguished_by_their_provider():
-    read: TypeAdapter[Any] = TypeAdapter(RagConfigType)
-    assert type(read.validate_python({"provider": "qdrant"})) is QdrantConfig
-    assert read.validate_python({"provider": "chromadb", "limit": 7}).limit == 7
-    with pytest.raises(ValidationError):
-        read.validate_python({"provider": "pinecone"})
-    with pytest.raises((AttributeError, ValidationError)):
-        ChromaDBConfig().limit = 3  # pyright: ignore[reportAttributeAccessIssue]
-
-
 def test_tools_share_one_client():
     assert get_rag_client() is get_rag_client() and get_rag_client().config == ChromaDBConfig()
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"provider": "local", "config": {"dimensions": 512}},
-        {"provider": "local", "dimensions": 512},
-        "local/512",
-    ],
-)
-def test_an_embedder_is_made_of_its_description(given: Any):
-    embedder = build_embedder(given)
-    assert embedder.name == "local/1/512"
-    assert [len(vector) for vector in embedder(["one", "two"])] == [512, 512]
 
 
 def test_a_schema_becomes_a_model_that_shows_it_and_leaves_the_values_to_the_server():

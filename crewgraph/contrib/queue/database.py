@@ -177,7 +177,7 @@ class QueueDatabase:
             connection.execute(f"SET LOCAL search_path = {_SCHEMA}")
             connection.execute(SchemaManager.get_schema())
             connection.execute(_INDEXES)
-            connection.execute(_EVENTS)
+            connection.execute(_EVENTS.encode())
 
 
 def _has_tables(connection: "psycopg.Connection[Any]") -> bool:

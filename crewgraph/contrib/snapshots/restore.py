@@ -94,9 +94,10 @@ def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | No
     if isinstance(entity, Crew):
         entity.checkpoint_inputs = dict(point.run["inputs"])
     _start_next(entity, point)
-    if isinstance(entity, Flow):
-        _show_progress(cast("Flow[Any]", entity), point)
-    return entity
+    made: Any = entity
+    if isinstance(made, Flow):
+        _show_progress(cast("Flow[Any]", made), point)
+    return made
 
 
 def restore_into(entity: Any, config: CheckpointSettings) -> None:

@@ -288,7 +288,7 @@ class PostgresClaims(ProcessClaims):
                 psycopg.errors.DuplicateObject,
                 psycopg.errors.UniqueViolation,
             ):
-                connection.execute(_TABLE)
+                connection.execute(_TABLE.encode())
             row = connection.execute(_SCHEMA).fetchone()
         if row is None:
             return None

@@ -3,7 +3,6 @@
 import logging
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,7 @@ from modes import Mode
 from pydantic import BaseModel
 from runtime.parts import agent, asked, crew, task
 from servers import a2a_server
-from servers.a2a_server import RemoteServer, asks, fails, says, works
+from servers.a2a_server import RemoteServer, asks, says, works
 from waiting import wait_until
 
 from crewgraph import Agent, BaseAgent, ScriptedLLM, ToolUse
@@ -34,7 +33,6 @@ from crewgraph.events.a2a import (
     A2ADelegationStartedEvent,
     A2AEventBase,
     A2AMessageSentEvent,
-    A2APollingStatusEvent,
     A2AResponseReceivedEvent,
     A2AStreamingChunkEvent,
 )
@@ -94,15 +92,6 @@ def test_a_question_of_the_remote_agent_is_answered_in_the_same_conversation(mod
         assert "Which day?" in asked(agent.llm)[-2] and "conversation `1`" in asked(agent.llm)[-2]
 
 
-def test_a_conversation_that_continues_after_an_answer_refers_to_it(mode: Mode):
-    with RemoteServer([says("six"), says("seven")]) as server:
-        agent = sailor(
-            A2AClientConfig(endpoint=server.endpoint), remote_call("Monday?"), remote_call("And then?", "1"), "done"
-        )
-        mode.kickoff(crew(task("a", agent)))
-        assert server.messages[1]["contextId"] == "context-1" and server.messages[1]["referenceTaskIds"] == ["task-1"]
-
-
 def test_a_conversation_has_no_more_than_its_turns(mode: Mode):
     with RemoteServer(lambda text: asks("Which day?")) as server:
         remote = A2AClientConfig(endpoint=server.endpoint, max_turns=2)
@@ -137,13 +126,6 @@ def test_several_messages_go_out_at_once(mode: Mode):
         assert [message["content"] for message in llm.requests[-1].messages[-3:]] == ["a!", "b!", "c!"]
 
 
-def test_its_result_may_be_the_answer(mode: Mode):
-    with RemoteServer([asks("Which day?"), says("six")]) as server:
-        remote = A2AClientConfig(endpoint=server.endpoint, trust_remote_completion_status=True)
-        agent = sailor(remote, remote_call("When?"), remote_call("Monday", "1"))
-        assert mode.kickoff(crew(task("a", agent))).raw == "six"
-
-
 class Tide(BaseModel):
     hour: int
 
@@ -163,11 +145,6 @@ def test_an_agent_on_its_own_has_remote_agents_too():
 
 
 # ------------------------------------------------------------------ failures
-def test_a_failure_is_reported_to_the_model(mode: Mode):
-    with RemoteServer([fails("no tides today")]) as server:
-        agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), "Nobody knows.")
-        assert mode.kickoff(crew(task("a", agent))).raw == "Nobody knows."
-    assert "failed): no tides today" in last(agent)
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -224,14 +201,6 @@ def test_an_answer_that_cannot_be_read_is_reported_to_the_model(mode: Mode, stre
         assert reason in last(agent), last(agent)
 
 
-def test_a_stream_that_ends_before_it_names_a_task_is_reported_to_the_model(mode: Mode):
-    head = b"HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-    with RemoteServer([], disturbed=lambda method: [head]) as server:
-        agent = sailor(A2AClientConfig(endpoint=server.endpoint), remote_call("When?"), "Nobody knows.")
-        assert mode.kickoff(crew(task("a", agent))).raw == "Nobody knows."
-    assert "ended before it named a task" in last(agent)
-
-
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_poll_that_fails_is_not_the_end_of_the_task(mode: Mode, streaming: bool):
     failures = [[], _response(b"", "503 Service Unavailable"), _response(b"<html>proxy</html>")]
@@ -244,31 +213,6 @@ def test_a_poll_that_fails_is_not_the_end_of_the_task(mode: Mode, streaming: boo
         mode.kickoff(crew(task("a", agent)))
         assert len(server.messages) == 1 and not server.asked("tasks/cancel")
     assert (last(agent), failures) == ("Observation: six", [])
-
-
-def test_a_task_that_cannot_be_asked_for_is_cancelled(mode: Mode):
-    refused = b'{"jsonrpc": "2.0", "id": "1", "error": {"code": -32603, "message": "no such store"}}'
-    disturbed = {"tasks/get": _response(refused)}.get
-    with RemoteServer([works()], streaming=False, disturbed=disturbed) as server:
-        agent = sailor(polling(server), remote_call("When?"), "done")
-        mode.kickoff(crew(task("a", agent)))
-        assert server.asked("tasks/cancel") == [{"id": "task-1"}]
-    assert "no such store" in last(agent)
-
-
-def test_an_answer_that_trickles_in_is_given_up_in_time(mode: Mode):
-    def trickle() -> Iterator[bytes]:
-        yield b"HTTP/1.0 200 OK\r\nContent-Length: 5000\r\n\r\n"
-        for _ in range(100):
-            time.sleep(0.1)
-            yield b" "
-
-    with RemoteServer([says("six")], streaming=False, disturbed=lambda method: trickle()) as server:
-        agent = sailor(polling(server, timeout=1), remote_call("When?"), "late")
-        began = time.monotonic()
-        mode.kickoff(crew(task("a", agent)))
-        assert time.monotonic() - began < 8
-    assert "did not answer within 1 seconds" in last(agent)
 
 
 def test_a_remote_agent_that_is_not_there_ends_the_run_before_a_model_is_asked(mode: Mode):
@@ -337,13 +281,6 @@ def test_listeners_are_told(mode: Mode):
     assert (done.status, done.final_result, done.total_turns, done.context_id) == ("completed", "six", 2, "context-1")
     assert done.a2a_agent_name == "Harbour Office" and done.agent_role == "Sailor"
     assert of[A2AStreamingChunkEvent] and of[A2AAgentCardFetchedEvent][0].protocol_version == "0.3.0"
-
-
-def test_questions_about_a_task_are_told(mode: Mode):
-    with RemoteServer([says("six", polls=3)], streaming=False) as server, record_events() as every:
-        mode.kickoff(crew(task("a", sailor(polling(server), remote_call("When?"), "done"))))
-    events = [event for event in every if isinstance(event, A2APollingStatusEvent)]
-    assert events[0].state == "working" and events[-1].state == "completed" and events[-1].poll_count == len(events)
 
 
 class Spans(BaseCallbackHandler):

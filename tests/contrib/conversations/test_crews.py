@@ -18,7 +18,7 @@ from runtime.parts import agent, crew, task
 
 from crewgraph import BaseLLM, Crew, ScriptedLLM, ToolUse
 from crewgraph.crew import CrewConversation
-from crewgraph.errors import DefinitionError, NoModelError
+from crewgraph.errors import NoModelError
 from crewgraph.events import CrewKickoffStartedEvent
 from crewgraph.llm.errors import MissingKey
 from crewgraph.testing import record_events
@@ -97,18 +97,6 @@ def test_the_crew_is_told_what_was_said():
     )
 
 
-@pytest.mark.filterwarnings("ignore:.*")
-def test_without_a_description_of_the_models_the_texts_of_the_tasks_stand_in():
-    model = ScriptedLLM(["no JSON", "nor this", "nor this", "nor this", "nor this", GREETING], repeat_last=True)
-    tides(model).conversation().greet()
-    assert "Look at {sea} as {json}" in model.requests[-1].text and "the value of {sea} in" in model.requests[-1].text
-
-
-def test_the_crew_works_again_for_the_same_inputs(mode: Mode):
-    chat = tides(host(work(), work()), ["Final Answer: high water", "Final Answer: low water"]).conversation()
-    assert [say(mode, chat, "now"), say(mode, chat, "and again")] == ["high water", "low water"]
-
-
 def test_a_missing_input_is_asked_for_and_a_failing_crew_is_reported(mode: Mode):
     model = host(ToolUse("run_crew", {"sea": "North Sea"}), work(), "Final Answer: It could not be done.")
     chat = tides(model, [ConnectionError("no line")]).conversation()
@@ -122,17 +110,6 @@ def test_a_crew_without_inputs_can_begin_at_once():
     about = json.dumps({"crew_name": "x", "crew_description": "Looks.", "inputs": []})
     one.chat_llm = ScriptedLLM([about, ToolUse("run_crew", {})])
     assert one.conversation().say("go") == "high water"
-
-
-def test_old_messages_are_forgotten_and_the_first_is_the_users(mode: Mode):
-    model = ScriptedLLM([json.dumps(ABOUT), *(f"Final Answer: {n}" for n in range(9))])
-    chat = tides(model).conversation(max_messages=5)
-    for n in range(9):
-        say(mode, chat, f"question {n}")
-    assert [one["content"] for one in chat.messages] == ["question 7", "7", "question 8", "8"]
-    assert "question 4" not in model.requests[-1].text
-    with pytest.raises(DefinitionError, match="max_messages"):
-        tides(model).conversation(max_messages=1)
 
 
 def test_after_a_failed_request_it_is_as_if_nothing_had_been_said(mode: Mode):
@@ -274,13 +251,6 @@ def test_a_chat_on_the_terminal(terminal: Terminal):
     terminal.until("You are welcome.")
     terminal.until("> ")
     terminal.types("Exit\n")
-    code, rest = terminal.ended()
-    assert code == 0 and "Traceback" not in rest
-
-
-@pytest.mark.parametrize("key", ["\x04", "\x03"], ids=["Ctrl-D", "Ctrl-C"])
-def test_a_key_ends_it(terminal: Terminal, key: str):
-    terminal.presses(key)
     code, rest = terminal.ended()
     assert code == 0 and "Traceback" not in rest
 

@@ -9,7 +9,6 @@ from typing import Any
 import processes
 import pytest
 from modes import Mode
-from pydantic import BaseModel
 
 from crewgraph import ScriptedLLM
 from crewgraph.events import crewai_event_bus
@@ -103,30 +102,6 @@ def test_a_model_chooses_the_route_and_talks(mode: Mode):
     assert [message["content"] for message in model.requests[2].messages] == ["Be brief.", "find it", "found", "hi"]
 
 
-def test_a_model_may_answer_in_a_custom_form():
-    class Choice(BaseModel):
-        why: str
-        way: str
-
-    router = RouterConfig(response_format=Choice, intent_field="way", fallback_intent="order")
-    model = ScriptedLLM(['{"why": "so", "way": "end"}', '{"why": 1}'])
-
-    @ConversationConfig(llm=model, router=router)
-    class Library(Desk):
-        pass
-
-    assert [Library().handle_turn(text) for text in ("bye", "hm")] == ["The conversation is over.", "on its way, 1"]
-
-
-def test_where_the_model_fails_the_route_is_the_one_that_is_there_for_it():
-    @ConversationConfig(llm=ScriptedLLM([ConnectionError("down")]), router=RouterConfig(fallback_intent="order"))
-    class Library(Desk):
-        pass
-
-    with pytest.warns(UserWarning, match="could not choose a route of flow `Library`"):
-        assert Library().handle_turn("hello") == "on its way, 1"
-
-
 def test_intents_are_distinguished_first(mode: Mode):
     model = ScriptedLLM(["The second: order.", "none of them"])
 
@@ -137,23 +112,6 @@ def test_intents_are_distinguished_first(mode: Mode):
     assert turn(Library(), mode, "where is it?") == "on its way, 1"
     with pytest.warns(UserWarning, match="using `end`"):
         assert turn(Library(), mode, "hm") == "The conversation is over."
-
-
-def test_intents_need_a_model():
-    with pytest.raises(ValueError, match="pass `intent_llm`"):
-        Desk().handle_turn("hi", intents=["order"])
-
-
-def test_what_was_said_may_be_enough_for_an_answer(mode: Mode):
-    @ConversationConfig(answer_from_history_llm=ScriptedLLM(["answer_from_history", "as I said"]))
-    class Library(Flow[ConversationState]):
-        pass
-
-    library = Library()
-    turn(library, mode, "tell me")
-
-    assert turn(library, mode, "again") == "as I said"
-    assert library.state.last_intent == "answer_from_history"
 
 
 def test_a_custom_listener_takes_the_place_of_the_one_that_is_there(mode: Mode):
@@ -197,18 +155,6 @@ def test_what_a_method_says_itself_is_not_said_twice(mode: Mode):
     assert [message["content"] for message in shop.build_agent_context("scout")] == ["hello", "gladly", "{'a': 1}"]
 
 
-def test_results_of_agents_are_said_where_the_config_names_these():
-    @ConversationConfig(visible_agent_outputs=["scout"])
-    class Shop(Flow[ConversationState]):
-        pass
-
-    shop = Shop()
-    shop.append_agent_result("scout", "seen")
-    shop.append_agent_result("clerk", "unseen")
-
-    assert said(shop) == [("assistant", "seen")]
-
-
 def test_a_flow_that_is_no_conversation_has_no_turns():
     class Plain(Flow[dict[str, Any]]):
         @start()
@@ -241,14 +187,6 @@ def test_another_process_continues_with_a_conversation(storage: Path):
     ran = processes.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=where)
 
     assert ran.stdout == "on its way, 3\n"
-
-
-def test_conversations_of_one_object_are_apart(mode: Mode):
-    desk = Desk()
-    for session in ("a", "b", "a"):
-        turn(desk, mode, f"order of {session}", session_id=session)
-
-    assert [text for role, text in said(desk) if role == "user"] == ["order of a", "order of a"]
 
 
 def test_a_backend_is_given_what_the_turn_ended_with(mode: Mode, tmp_path: Path):
@@ -294,17 +232,6 @@ def test_the_same_message_continues_with_a_turn_that_failed(mode: Mode):
 
     assert turn(sailing, mode, "out", session_id="a") == "sailed"
     assert said(sailing) == [("user", "out"), ("assistant", "looked")]
-
-
-def test_another_message_leaves_a_turn_aside_that_failed(mode: Mode):
-    sea["calm"] = False
-    with pytest.raises(OSError, match="waves"):
-        turn(Sailing(), mode, "out", session_id="a")
-    sea["calm"] = True
-    sailing = Sailing()
-
-    assert turn(sailing, mode, "home", session_id="a") == "sailed"
-    assert [text for _, text in said(sailing)] == ["out", "looked", "home", "looked"]
 
 
 def test_a_conversation_that_waits_for_an_answer_hears_no_message(mode: Mode):
@@ -369,21 +296,6 @@ def test_a_turn_that_fails_is_reported(mode: Mode):
             turn(Sailing(), mode, "out")
 
     assert emitted == ["waves"]
-
-
-def test_a_turn_is_reported_as_frames():
-    with Desk().stream_turn("my order", session_id="a") as session:
-        kinds = [frame.type for frame in session]
-
-    assert session.result == "on its way, 1"
-    emitted = [kind for kind in kinds if kind.startswith("conversation")]
-    assert emitted == [
-        "conversation_turn_started",
-        "conversation_message_added",
-        "conversation_route_selected",
-        "conversation_message_added",
-        "conversation_turn_completed",
-    ]
 
 
 def test_a_conversation_on_the_terminal_ends_with_a_word():

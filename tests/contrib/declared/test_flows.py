@@ -1,13 +1,11 @@
 """Flows declared in files behave like any other flow."""
 
 import json
-import logging
 import os
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any, ClassVar
-from unittest.mock import patch
 
 import processes
 import pytest
@@ -17,11 +15,11 @@ from flow.parts import kickoff, resume, stream_items
 from modes import Mode
 from pydantic import ValidationError
 
-from crewgraph import Agent, Crew, ScriptedLLM
+from crewgraph import ScriptedLLM
 from crewgraph.contrib.declared.flow import FlowDeclaration
 from crewgraph.errors import DefinitionError, ExpressionError, FlowLoopError, ScriptRefused
 from crewgraph.flow import Flow, MethodFinished, PendingFlow, and_, human_feedback, listen, or_, persist, router, start
-from crewgraph.flow.persistence import FlowPersistence, SQLiteFlowPersistence
+from crewgraph.flow.persistence import FlowPersistence
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from . import declared_parts
@@ -186,11 +184,6 @@ def test_methods_wait_for_several_events_and_routers_make_loops(mode: Mode):
         kickoff(mode, flow_of({"a": loop[0], "r": loop[1]}, config={"max_method_calls": 3}))
 
 
-def test_a_method_that_is_no_router_says_no_label(mode: Mode):
-    trip = flow_of({"a": {"start": True, "do": expression("'go'")}, "b": {"listen": "go", "do": expression("1")}})
-    assert kickoff(mode, trip) == "go"
-
-
 def test_what_methods_returned_is_there_after_a_failure(mode: Mode, saver: SqliteCheckpointer):
     methods: dict[str, Any] = {
         "a": {"start": True, "do": expression("{'deep': [1, 2]}")},
@@ -261,25 +254,6 @@ def test_people_look_at_what_methods_return(mode: Mode, saver: SqliteCheckpointe
     assert (kickoff(mode, asking), asking.last_human_feedback.outcome) == ("a draft", "no")
 
 
-def test_states_are_saved_where_the_file_says(mode: Mode, tmp_path: Path):
-    act = {"start": True, "do": expression("1")}
-    assert kickoff(
-        mode, flow_of({"a": act}, persist={"enabled": True, "persistence": {"ref": f"{HERE}:Book", "name": "log"}})
-    )
-    assert [name for name, _ in Book.saved] == ["log a"]
-    Book.saved.clear()
-    then = {"listen": "a", "do": expression("2"), "persist": {"enabled": True, "persistence": f"{HERE}:Book"}}
-    assert kickoff(mode, flow_of({"a": act, "b": then})) == 2
-    assert [name for name, _ in Book.saved] == ["book b"]
-    backend = {"persistence_type": "SQLiteFlowPersistence", "db_path": str(tmp_path / "states.db")}
-    trip = flow_of({"a": act}, persist={"enabled": True, "persistence": backend})
-    kickoff(mode, trip, {"port": "Cork"})
-    saved = SQLiteFlowPersistence(tmp_path / "states.db").load_state(trip.flow_id)
-    assert saved == {"id": trip.flow_id, "port": "Cork"}
-    with pytest.raises(DefinitionError, match="names no backend"):
-        flow_of({"a": act}, persist={"enabled": True, "persistence": {"persistence_type": "Cloud"}})
-
-
 class Shelf(FlowPersistence):
     """A backend with a field."""
 
@@ -311,26 +285,6 @@ def test_a_backend_is_found_by_the_name_of_its_class_and_by_its_kind(mode: Mode,
     assert Attic.stored == ["roof a"]
 
 
-def test_a_definition_holds_the_class_and_the_fields_of_a_backend(tmp_path: Path):
-    path = str(tmp_path / "states.db")
-    for backend, written in (
-        (SQLiteFlowPersistence(path), {"persistence_type": "SQLiteFlowPersistence", "db_path": path}),
-        (Shelf(room="attic"), {"persistence_type": "Shelf", "ref": f"{__name__}:Shelf", "room": "attic"}),
-    ):
-
-        @persist(backend)
-        class Trip(Flow[dict[str, Any]]):
-            @start()
-            def go(self) -> int:
-                return 1
-
-        declared = Trip.flow_definition()
-        plain = declared.to_dict()
-        assert plain["persist"]["persistence"] == written
-        read = FlowDeclaration.from_declaration(contents=plain)
-        assert read.to_dict()["persist"]["persistence"] == written
-
-
 @pytest.mark.parametrize(
     ("state", "begins", "ends"),
     [
@@ -355,21 +309,6 @@ def test_a_state_that_lacks_what_it_must_have_is_refused(mode: Mode):
     with pytest.raises(DefinitionError, match="(?s)do not fit the state `Harbor` of flow `Trip`.*port"):
         kickoff(mode, trip)
     assert isinstance(Harbor(port="Cork"), type(one(expression("1"), initial_state=Harbor(port="Cork")).state))
-
-
-def test_a_file_says_how_its_flow_is_run(mode: Mode):
-    class Base(Flow[dict[str, Any]]):
-        max_method_calls = 5
-        suppress_flow_events = True
-
-    act = {"a": {"start": True, "do": expression("1")}}
-    config = {"max_method_calls": 9, "memory": {"read_only": True}, "input_provider": f"{HERE}:Asked"}
-    trip = Base.from_declaration(contents={"name": "T", "methods": act, "config": config})
-    assert (trip.max_method_calls, trip.suppress_flow_events, trip.memory.read_only) == (9, True, True)
-    assert isinstance(trip, Base) and trip.input_provider.request_input("?", trip) == "yes"
-    assert kickoff(mode, trip) == 1
-    streamed = Flow.from_declaration(contents={"name": "T", "methods": act, "config": {"stream": True}}).kickoff()
-    assert list(streamed) == [] and streamed.result == 1
 
 
 def test_a_json_schema_tells_the_fields_of_a_state():
@@ -407,13 +346,6 @@ def test_a_declared_flow_is_not_ejected():
         eject_program(one(expression("1")), __name__)
 
 
-def test_methods_may_be_named_like_anything_of_flows(mode: Mode):
-    trip = flow_of(
-        {"kickoff": {"start": True, "do": expression("1")}, "state": {"listen": "kickoff", "do": expression("2")}}
-    )
-    assert kickoff(mode, trip) == 2
-
-
 def test_scripts_are_refused_unless_they_are_allowed(monkeypatch: pytest.MonkeyPatch):
     script = {"call": "script", "code": "return 1"}
     with pytest.raises(ScriptRefused, match="CREWGRAPH_ALLOW_FLOW_SCRIPTS=1"):
@@ -448,15 +380,6 @@ def test_a_crew_outside_of_the_definitions_folder_is_refused(tmp_path: Path):
             Flow.from_declaration(path=file)
 
 
-def test_agents_of_an_inline_crew_may_be_a_list(mode: Mode, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(ROOT / "tests")
-    for agents in ([{"name": "sailor", **SAILOR}], [SAILOR]):
-        crew = {**CREW, "agents": agents}
-        assert kickoff(mode, one({"call": "crew", "with": crew})).raw == "AHOY"
-    with pytest.raises(ValidationError, match="two agents named 'sailor'"):
-        one({"call": "crew", "with": {**CREW, "agents": [SAILOR, SAILOR]}})
-
-
 def test_a_declared_flow_says_where_its_checkpoints_are(mode: Mode, tmp_path: Path):
     declared = flow_of(
         {"act": {"start": True, "do": expression("1")}},
@@ -464,18 +387,6 @@ def test_a_declared_flow_says_where_its_checkpoints_are(mode: Mode, tmp_path: Pa
     )
     assert kickoff(mode, declared) == 1
     assert list((tmp_path / "kept").rglob("*.json"))
-
-
-@pytest.mark.parametrize("method", ["kickoff", "kickoff_async"])
-def test_patched_kickoffs_of_crews_and_agents_are_called(mode: Mode, method: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(ROOT / "tests")
-    steps = {
-        "crew": {"start": True, "do": {"call": "crew", "with": CREW}},
-        "agent": {"listen": "crew", "do": {"call": "agent", "with": {**SAILOR, "input": "say ${outputs.crew}"}}},
-    }
-    with patch.object(Crew, method, return_value="ahoy"), patch.object(Agent, method, return_value="aye") as asked:
-        assert kickoff(mode, flow_of(steps)) == "aye"
-    assert asked.call_args.args == ("say ahoy",)
 
 
 def test_a_crew_of_a_file_of_its_own_is_found_from_the_flows_folder(mode: Mode, tmp_path: Path):
@@ -554,20 +465,6 @@ def test_a_file_that_declares_no_flow_is_refused(methods: dict[str, Any], messag
 def test_what_leads_nowhere_is_refused(contents: Any, message: str):
     with pytest.raises(DefinitionError, match=message):
         Flow.from_declaration(contents=contents)
-
-
-def test_what_can_hardly_be_meant_is_logged(caplog: pytest.LogCaptureFixture):
-    with caplog.at_level(logging.WARNING):
-        FlowDeclaration.from_declaration(
-            contents={
-                "name": "T",
-                "methods": {"a": {"start": True, "emit": ["x"], "do": expression("1")}, "b": {"do": expression("1")}},
-            }
-        )
-    assert [record.getMessage() for record in caplog.records] == [
-        "flow `T`, methods.a.emit: only a router emits labels; add `router: true`",
-        "flow `T`, methods.b: nothing triggers it; add `start: true` or `listen`",
-    ]
 
 
 @persist(verbose=True)

@@ -11,7 +11,7 @@ from modes import Mode
 from pydantic import ValidationError
 from servers.openai_api import OpenAIServer, call
 
-from crewgraph import LLM, ConditionalTask, Process
+from crewgraph import ConditionalTask, Process
 from crewgraph.errors import DefinitionError
 from crewgraph.project import load_agent, load_crew, load_crew_and_kickoff, strip_jsonc_comments
 
@@ -108,11 +108,6 @@ def test_comments_and_trailing_commas_are_no_part_of_the_data(write: Write):
     assert len(crew.tasks) == 2
 
 
-def test_settings_of_an_agent_win_over_what_is_next_to_them(write: Write):
-    crew, _ = load_crew(write(pilot={**PILOT, "max_iter": 9, "settings": {"max_iter": 3, "verbose": True}}))
-    assert [(agent.max_iter, agent.verbose) for agent in crew.agents] == [(3, True)]
-
-
 def test_fields_of_the_crew_and_the_tasks_are_taken(write: Write):
     tasks = [{**SOUND, "output_file": "o.md", "markdown": True, "guardrail": "Be short."}]
     crew, inputs = load_crew(
@@ -120,13 +115,6 @@ def test_fields_of_the_crew_and_the_tasks_are_taken(write: Write):
     )
     assert (crew.name, crew.process, crew.verbose, inputs) == ("Harbour", Process.sequential, True, {})
     assert (crew.tasks[0].output_file, crew.tasks[0].markdown, crew.tasks[0].guardrail) == ("o.md", True, "Be short.")
-
-
-def test_a_model_may_be_described(write: Write):
-    crew, _ = load_crew(write(pilot={**PILOT, "llm": {"model": "openai/test", "temperature": 0.5}}))
-    llm = crew.agents[0].llm
-    assert isinstance(llm, LLM)
-    assert llm.temperature == 0.5
 
 
 def test_a_manager_is_a_file_too(write: Write):
@@ -165,15 +153,6 @@ def test_python_of_the_project_may_be_named(write: Write, tmp_path: Path):
     assert str(tmp_path) not in sys.path
 
 
-def test_a_module_whose_name_is_taken_is_still_the_projects_own(write: Write, tmp_path: Path):
-    module(tmp_path, "json.py", "def note(output): ...\n")
-    path = write({**CREW, "task_callback": {"python": "json.note"}})
-    crew, _ = load_crew(path)
-    assert crew.task_callback.__code__.co_filename == str(tmp_path / "json.py")
-    assert load_crew(path)[0].task_callback is crew.task_callback
-    assert sys.modules["json"] is json
-
-
 def test_tools_are_named_by_file_or_by_module_and_class(write: Write, tmp_path: Path):
     module(tmp_path, "tools/depth.py", DEPTH)
     module(
@@ -185,22 +164,6 @@ def test_tools_are_named_by_file_or_by_module_and_class(write: Write, tmp_path: 
     crew, _ = load_crew(write({**CREW, "tasks": [{**SOUND, "tools": names[:1]}]}, pilot={**PILOT, "tools": names}))
     assert [tool.name for tool in crew.agents[0].tools or []] == ["depth", "look", "depth"]
     assert [tool.name for tool in crew.tasks[0].tools or []] == ["depth"]
-
-
-def test_an_agent_alone_is_loaded(write: Write, tmp_path: Path):
-    module(tmp_path, "tools/depth.py", DEPTH)
-    write(pilot={**PILOT, "tools": ["custom:depth"]})
-    assert [tool.name for tool in load_agent("agents/pilot.jsonc").tools or []] == ["depth"]
-    (tmp_path / "solo.json").write_text(json.dumps(PILOT))
-    assert load_agent(tmp_path / "solo.json").role == "Pilot of {port}"
-
-
-def test_agents_may_lie_in_another_folder(write: Write, tmp_path: Path):
-    path = write()
-    (tmp_path / "agents").rename(tmp_path / "people")
-    assert len(load_crew(str(path), tmp_path / "people")[0].agents) == 1
-    with pytest.raises(FileNotFoundError, match="crew.jsonc: found neither pilot.jsonc nor pilot.json in agents"):
-        load_crew(path)
 
 
 def test_missing_files_are_file_not_found_errors(write: Write):
@@ -252,14 +215,6 @@ def test_a_file_that_cannot_be_used_is_reported(write: Write, tmp_path: Path, cr
     module(tmp_path, "own.py", "")
     module(tmp_path, "tools/empty.py", "")
     assert message in refused(write(crew))
-
-
-def test_an_agents_file_is_reported_by_its_name(write: Write):
-    message = refused(write(pilot={**PILOT, "settings": {"zeal": 1}}))
-    assert message == "agents/pilot.jsonc: `pilot`: `Agent` has no `zeal`. Remove it."
-    assert (
-        refused(write(pilot={**PILOT, "settings": 5})) == "agents/pilot.jsonc: `settings` of `pilot` must be an object"
-    )
 
 
 def test_values_of_a_wrong_type_are_reported_with_their_file(write: Write):

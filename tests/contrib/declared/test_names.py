@@ -2,51 +2,15 @@
 
 import json
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 import pytest
-from flow.parts import kickoff
-from modes import Mode
 from pydantic import ValidationError
-from waiting import wait_until
 
-from crewgraph.contrib.declared.names import import_reference
 from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.errors import DefinitionError
 from crewgraph.flow import Flow
 
 FILE = "name: Trip\nmethods: {go: {start: true, do: {ref: 'ferry_words:said'}}}\n"
-
-
-def test_folders_with_a_module_of_the_same_name_get_their_own(mode: Mode, tmp_path: Path):
-    for port in ("Cork", "Bray"):
-        (tmp_path / port).mkdir()
-        (tmp_path / port / "trip.yaml").write_text(FILE)
-        (tmp_path / port / "ferry_words.py").write_text(f"def said(flow):\n    return {port!r}\n")
-    flows: list[Any] = [Flow.from_declaration(path=tmp_path / port / "trip.yaml") for port in ("Cork", "Bray", "Cork")]
-    assert [kickoff(mode, flow) for flow in flows] == ["Cork", "Bray", "Cork"]
-
-
-def test_threads_that_load_modules_of_one_folder_do_not_hinder_one_another(tmp_path: Path):
-    started = tmp_path / "begun"
-    (tmp_path / "ferry_fast.py").write_text(
-        f"import time\nopen({str(started)!r}, 'w').close()\ntime.sleep(0.05)\nx = 1\n"
-    )
-    (tmp_path / "ferry_slow.py").write_text("import time\ntime.sleep(0.1)\nimport ferry_third\nx = 2\n")
-    (tmp_path / "ferry_third.py").write_text("")
-    values: list[int] = []
-
-    def load(name: str) -> None:
-        values.append(import_reference(f"{name}:x", "here", tmp_path))
-
-    threads = [Thread(target=load, args=(name,)) for name in ("ferry_fast", "ferry_slow")]
-    for thread in threads:
-        thread.start()
-        wait_until(started.exists)
-    for thread in threads:
-        thread.join()
-    assert sorted(values) == [1, 2]
 
 
 def test_crews_and_agents_that_cannot_be_made_are_reported_together_before_anything_runs():

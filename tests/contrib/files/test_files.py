@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from crewgraph import Task
 from crewgraph.contrib.files.file import (
     AudioFile,
     BaseFile,
@@ -78,11 +77,6 @@ def test_an_open_file_is_read_once_and_known_by_its_name(folder: Path):
         assert (file.filename, file.read(), file.read()) == ("notes.md", b"# Tides\n", b"# Tides\n")
 
 
-def test_a_stream_of_text_is_told_to_be_opened_otherwise(folder: Path):
-    with (folder / "notes.md").open() as stream, pytest.raises(FileProcessingError, match="open it with `rb`"):
-        File(source=stream).read()
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -126,13 +120,6 @@ def test_files_are_given_by_name_or_as_a_list():
         read_input_files("chart.png")
 
 
-def test_a_task_takes_files():
-    task = Task(description="Read", expected_output="x", input_files={"chart": "chart.png"})
-    assert task.input_files["chart"].content_type == "image/png"
-    with pytest.raises(ValidationError, match="there is no file `gone.png`"):
-        Task(description="Read", expected_output="x", input_files={"chart": "gone.png"})
-
-
 def test_a_run_keeps_files_by_path_and_digest_and_bytes_whole(folder: Path):
     records = record_files(read_input_files({"a": "notes.md", "b": b"abc", "c": "https://example.org/x.png"}))
     assert records["a"].get("path") == str(folder / "notes.md")
@@ -146,8 +133,3 @@ def test_a_run_keeps_files_by_path_and_digest_and_bytes_whole(folder: Path):
     (folder / "notes.md").unlink()
     with pytest.raises(FileChanged, match="can no longer be read"):
         content_of(records["a"])
-
-
-def test_bytes_that_a_record_could_not_hold_are_refused():
-    with pytest.raises(FileTooLargeError, match="Write it to disk, and pass its path"):
-        record_files(read_input_files({"big": b"x" * 20_000_001}))

@@ -1,6 +1,5 @@
 """Files in runs: shown to models that accept them, read with a tool by others, unchanged in resumed runs."""
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,8 @@ from servers.openai_api import OpenAIServer, Script
 from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.contrib.files.file import File, ImageFile
 from crewgraph.contrib.files.source import FileChanged, FileTooLargeError
-from crewgraph.definitions.stream import Finished
-from crewgraph.errors import RunError
 from crewgraph.events import LLMCallStartedEvent, crewai_event_bus
-from crewgraph.llm.capabilities import input_modalities, supports_images, supports_pdfs
+from crewgraph.llm.capabilities import supports_images, supports_pdfs
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 20
 IN_BASE64 = "data:image/png;base64,iVBORw0KGgoAAAAAAAAAAAAAAAAAAAAAAAAAAA=="
@@ -94,58 +91,6 @@ def test_files_of_a_task_are_that_tasks_alone(mode: Mode):
     assert isinstance(asked(llm, 1), str)
 
 
-def test_each_of_several_runs_has_the_files():
-    llm = ScriptedLLM(lambda said: f"Final Answer: {'notes.txt' in str(said)}")
-    days = [{"day": "Monday"}, {"day": "Tuesday"}]
-    runs = [
-        crew_of(llm).kickoff_for_each(days, input_files={"notes": "notes.txt"}),
-        asyncio.run(crew_of(llm).kickoff_for_each_async(days, ["notes.txt"])),
-        [asyncio.run(crew_of(llm).kickoff_async(days[0], {"n": "notes.txt"}))],
-    ]
-    assert [one.raw for outputs in runs for one in outputs] == ["True"] * 5
-
-
-def test_a_stream_has_the_files():
-    llm = Seeing(["9:40"])
-    *_, last = crew_of(llm).stream({"day": "Monday"}, {"chart": "chart.png"})
-    assert isinstance(last, Finished)
-    assert len(asked(llm)) == 2
-
-
-def test_functions_before_the_kickoff_do_not_lose_files(mode: Mode):
-    llm, seen = Seeing(["9:40"]), list[Any]()
-    crew = crew_of(llm)
-
-    def other(inputs: Any) -> Any:
-        seen.append(dict(inputs))
-        return {"day": "Sunday"}
-
-    crew.before_kickoff_callbacks.append(other)
-    mode.kickoff(crew, {"day": "Monday"}, input_files={"chart": "chart.png"})
-    assert seen == [{"day": "Monday"}]
-    assert len(asked(llm)) == 2
-
-
-def test_an_input_of_their_name_stays_an_input_and_is_not_hidden():
-    llm = ScriptedLLM(lambda said: "Final Answer: ok")
-    clerk = Agent(role="Clerk", goal="Know", backstory="Careful.", llm=llm)
-    task = Task(description="Look at {input_files}", expected_output="x", agent=clerk)
-    crew = Crew(agents=[clerk], tasks=[task])
-    crew.kickoff({"input_files": "a.txt"})
-    assert "Look at a.txt" in llm.requests[0].text
-    with pytest.raises(RunError, match="an input is named `input_files`"):
-        crew.kickoff({"input_files": "a.txt"}, input_files={"notes": "notes.txt"})
-
-
-def test_a_conversation_has_files(mode: Mode):
-    llm = Seeing(["9:40"])
-    clerk = Agent(role="Clerk", goal="Know", backstory="Careful.", llm=llm)
-    files = {"chart": "chart.png"}
-    reply = mode.run(lambda: clerk.kickoff("When?", input_files=files), lambda: clerk.akickoff("When?", None, files))
-    assert reply.raw == "9:40"
-    assert [part["type"] for part in asked(llm)] == ["text", "image_url"]
-
-
 def test_a_coworker_has_the_files(mode: Mode):
     llm = Seeing(
         [
@@ -177,17 +122,6 @@ def test_a_resumed_run_reads_nothing_again_and_sees_the_same_file(mode: Mode, fo
     crew.agents[0].llm = again = Seeing(["9:40"])
     assert mode.run(lambda: crew.resume("one"), lambda: crew.aresume("one")).raw == "9:40"
     assert asked(again)[1]["image_url"]["url"] == IN_BASE64
-
-
-def test_what_was_answered_is_answered_without_the_file(mode: Mode, folder: Path):
-    llm = ScriptedLLM([ToolUse("read_file", {"file_name": "notes"}), *[ConnectionError("away")] * 3])
-    crew = crew_of(llm)
-    with pytest.raises(ConnectionError):
-        mode.kickoff(crew, {"day": "Monday"}, input_files={"notes": "notes.txt"}, thread_id="two")
-    (folder / "notes.txt").unlink()
-    crew.agents[0].llm = again = ScriptedLLM(["Final Answer: 9:40"])
-    assert mode.run(lambda: crew.resume("two"), lambda: crew.aresume("two")).raw == "9:40"
-    assert "high water at 9:40" in again.requests[0].text
 
 
 def test_events_report_files_without_their_content():
@@ -245,8 +179,3 @@ def test_images_and_pdfs_go_over_the_wire(serve: Serve, mode: Mode, folder: Path
 )
 def test_what_a_model_sees_is_reported_by_its_name(model: str, sees: bool, reads: bool):
     assert (supports_images(model), supports_pdfs(model)) == (sees, reads)
-
-
-def test_of_models_that_stand_in_for_one_another_all_have_to_see():
-    assert input_modalities([LLM("openai/gpt-4o"), LLM("openai/gpt-4")], "gpt-4o") == frozenset()
-    assert input_modalities(["openai/gpt-4o", "openai/gpt-4.1"], "gpt-4o") == {"image", "pdf"}

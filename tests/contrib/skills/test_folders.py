@@ -5,7 +5,6 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,6 @@ from contrib.skills.folders import skill_folder
 from crewgraph.contrib.skills import (
     Skill,
     SkillCache,
-    SkillFrontmatter,
     SkillParseError,
     activate_skill,
     discover_skills,
@@ -25,7 +23,7 @@ from crewgraph.contrib.skills import (
     resolve_registry_ref,
 )
 from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context, load_resources
-from crewgraph.contrib.skills.registry import SkillNotInstalled, download_skill, versions_match
+from crewgraph.contrib.skills.registry import SkillNotInstalled, download_skill
 from crewgraph.contrib.skills.skill import load_skill_metadata, parse_frontmatter, parse_skill_md, read_resource
 from crewgraph.events.skill import SkillLoadFailedEvent
 from crewgraph.testing import record_events
@@ -116,25 +114,6 @@ def test_a_folder_that_is_missing_is_reported(tmp_path: Path):
         load_skill(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError):
         parse_skill_md(tmp_path / "SKILL.md")
-
-
-def test_tools_may_be_one_text_and_the_rest_of_a_standard_front_matter_is_read():
-    given = {
-        "name": "a",
-        "description": "d",
-        "allowed-tools": "Read Write",
-        "license": "MIT",
-        "metadata": {"version": "1"},
-    }
-    front = SkillFrontmatter.model_validate(given)
-    assert (front.allowed_tools, front.license, front.metadata) == (["Read", "Write"], "MIT", {"version": "1"})
-    by_name: dict[str, Any] = {"name": "a", "description": "d", "allowed_tools": ["x"]}
-    assert SkillFrontmatter(**by_name).allowed_tools == ["x"]
-
-
-def test_line_ends_of_windows_and_a_mark_at_the_beginning_are_read():
-    values, body = parse_frontmatter("\ufeff---\r\nname: a\r\n---\r\n\r\nDo it.\r\n")
-    assert (values, body) == ({"name": "a"}, "Do it.")
 
 
 def test_nothing_outside_of_the_folder_is_read(tmp_path: Path):
@@ -268,13 +247,6 @@ def test_archives_that_are_not_what_they_should_be_leave_nothing(tmp_path: Path,
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     with pytest.raises(ValueError, match="not a valid name of an organization"):
         cache.get_cached_path("..", "tides")
-
-
-def test_versions_are_texts_with_or_without_a_v():
-    assert versions_match("v1.0", "1.0")
-    assert not versions_match(None, None)
-    assert not versions_match(1.0, "1.0")
-    assert not versions_match("1.0", "1.0.0")
 
 
 def test_a_skill_is_data(tmp_path: Path):

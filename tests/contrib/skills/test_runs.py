@@ -1,7 +1,6 @@
 """Skills in runs: the notes in prompts, and the tool that reads them."""
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,9 @@ from modes import Mode
 from contrib.skills.folders import skill_folder
 from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, ToolUse
 from crewgraph.contrib.lite_agent import LiteAgent
-from crewgraph.contrib.skills import Skill, SkillParseError, load_skill
-from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, resolve_loader_tool_name
-from crewgraph.events.skill import SkillActivatedEvent, SkillLoadedEvent, SkillUsedEvent
+from crewgraph.contrib.skills import load_skill
+from crewgraph.events.skill import SkillActivatedEvent, SkillUsedEvent
 from crewgraph.testing import record_events
-from crewgraph.tools import tool
 
 LOAD = ToolUse("load_skill", {"skill_name": "tides"})
 
@@ -119,17 +116,6 @@ def lite(*script: Any, **fields: Any) -> LiteAgent:
     return LiteAgent(role="Clerk", goal="Know", backstory="Careful.", llm=ScriptedLLM(list(script)), **fields)
 
 
-def test_native_calls_are_offered_the_tool(folder: Path):
-    agent = Agent(
-        role="Clerk", goal="Know", backstory="B", llm=ScriptedLLM([LOAD, "high"], native_tools=True), skills=[folder]
-    )
-    assert crew_of(agent).kickoff().raw == "high"
-    (spec,) = agent.llm.requests[0].tools
-    assert spec["function"]["name"] == "load_skill"
-    assert spec["function"]["parameters"]["required"] == ["skill_name"]
-    assert agent.llm.requests[1].messages[-1]["role"] == "tool"
-
-
 def test_a_coworker_in_the_hierarchical_process_has_its_own_and_the_crews_skills(mode: Mode, folder: Path):
     worker = clerk(LOAD, "high", skills=[folder])
     wish = ToolUse("Delegate work to coworker", {"task": "The tide?", "context": "None.", "coworker": "Clerk"})
@@ -162,46 +148,6 @@ def test_what_was_read_is_not_read_again_after_a_failure(mode: Mode, folder: Pat
     assert sum("Look first." not in str(request.messages) for request in agent.llm.requests) == 1
 
 
-def test_a_tool_of_the_users_keeps_its_name(folder: Path):
-    @tool
-    def load_skill_() -> str:
-        """Mine."""
-        return "mine"
-
-    load_skill_.name = "load_skill"
-    agent = clerk(ToolUse("load_skill_2", {"skill_name": "tides"}), "high", tools=[load_skill_], skills=[folder])
-    crew_of(agent).kickoff()
-    assert "with the tool `load_skill_2`" in said(agent, 0, 0)
-    assert "Look first." in said(agent, 1, -1)
-    assert resolve_loader_tool_name(("load_skill", "load_skill_2")) == "load_skill_3"
-
-
-def test_skills_are_found_when_the_agent_is_made(folder: Path):
-    with record_events() as events:
-        agent = clerk(skills=[folder])
-    assert [type(one) for one in agent.skills or ()] == [Skill, Skill]
-    assert [event.agent_role for event in events if isinstance(event, SkillLoadedEvent)] == ["Clerk", "Clerk"]
-    assert json.loads(agent.model_dump_json(include={"skills"}))["skills"][0]["frontmatter"]["name"] == "tides"
-    assert [skill.name for skill in agent.copy().skills or ()] == ["tides", "winds"]
-
-
-def test_skills_may_be_added_by_hand(folder: Path):
-    agent = clerk()
-    agent.set_skills()
-    assert agent.skills is None
-    agent.skills = [folder / "tides"]
-    agent.set_skills(load_skill(folder))
-    assert [(skill.name, skill.disclosure_level) for skill in agent.skills] == [("tides", 1), ("winds", 2)]
-
-
-def test_skills_that_change_between_runs_count(folder: Path):
-    agent = clerk("high", LOAD, "low")
-    crew = crew_of(agent)
-    crew.kickoff()
-    agent.skills = [folder]
-    assert crew.kickoff().raw == "low"
-
-
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
@@ -214,22 +160,3 @@ def test_skills_that_change_between_runs_count(folder: Path):
 def test_what_is_no_skill_is_refused_when_the_agent_is_made(given: list[Any], error: type[Exception], message: str):
     with pytest.raises(error, match=message):
         clerk(skills=given)
-
-
-def test_a_folder_that_is_a_broken_skill_is_refused(tmp_path: Path):
-    (tmp_path / "tides").mkdir()
-    (tmp_path / "tides" / "SKILL.md").write_text("nothing", "utf-8")
-    with pytest.raises(ValueError, match="must begin with a `---` line"):
-        clerk(skills=[tmp_path / "tides"])
-    with pytest.raises(SkillParseError):
-        load_skill(tmp_path / "tides")
-
-
-def test_the_tool_works_by_itself(folder: Path):
-    skills = load_skill(folder, activate=False)
-    tool = create_skill_loader_tool(skills)
-    assert isinstance(tool, LoadSkillTool)
-    assert "Look first." in tool.run(skill_name="tides")
-    assert tool.run(skill_name="x") == "There is no skill `x`. Available skills: tides, winds"
-    assert create_skill_loader_tool(load_skill(folder)) is None
-    assert create_skill_loader_tool(None) is None

@@ -4,13 +4,11 @@ import asyncio
 import os
 import sqlite3
 import stat
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import processes
 import pytest
 from permissions import permissions_hold
 from storage.checkpoints.saver_graphs import Mode, chain, describe, on, run
@@ -212,40 +210,6 @@ def test_a_failed_put_harms_nothing_and_the_run_can_be_resumed(
     with SqliteCheckpointer(file) as saver:
         assert chain(5, saver).get_state(on("t")).values["inputs"] == "k"
         assert {len(list(saver.list(on(thread)))) > 5 for thread in "tu"} == {True}
-
-
-FULL = """
-import resource, signal, sys
-from pathlib import Path
-from crewgraph.storage.checkpoints import SqliteCheckpointer
-from crewgraph.errors import StorageError
-sys.path.insert(0, sys.argv[2])
-from storage.checkpoints.saver_graphs import chain, on, run
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-saver = SqliteCheckpointer(sys.argv[1])
-graph = chain(3, saver)
-before = run(graph, {"inputs": "i"}, on("t"))
-resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
-try:
-    run(chain(30, saver, "x" * 50_000), {"inputs": "j"}, on("u"))
-except StorageError as error:
-    assert sys.argv[1] in str(error), error
-else:
-    raise AssertionError("the limit was not met")
-assert graph.get_state(on("t")).values == before
-kept = len(list(saver.list(on("u"))))
-resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-end = run(chain(30, saver, "x" * 50_000), None, on("u"))
-assert len(end) == 31 and kept >= 1, (len(end), kept)
-"""
-
-
-def test_a_write_that_fails_in_the_middle_harms_nothing(tmp_path: Path):
-    file = tmp_path / "runs.sqlite"
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    processes.run([sys.executable, "-c", FULL, file, Path(__file__).parents[2]], env=environment, check=True)
-    with SqliteCheckpointer(file) as saver:
-        assert chain(3, saver).get_state(on("t")).values["inputs"] == "i"
 
 
 def test_a_folder_and_a_file_that_may_not_be_written_are_reported(tmp_path: Path):

@@ -48,14 +48,6 @@ def test_a_question_is_answered_in_another_session(mode: Mode, tmp_path: Path):
         assert run(looped(saver), Command(resume="yes"), on("t"), mode)["answer"] == "yes"
 
 
-def test_one_object_serves_sync_and_async_runs_of_one_thread(tmp_path: Path):
-    with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
-        graph = looped(saver)
-        run(graph, {"log": [], "count": 0}, on("t"), "async")
-        assert run(graph, Command(resume="sync"), on("t"), "sync")["answer"] == "sync"
-        assert asyncio.run(graph.aget_state(on("t"))).values == graph.get_state(on("t")).values
-
-
 def test_forks_at_equal_version_numbers_keep_their_own_values():
     with SqliteCheckpointer(":memory:") as saver:
         graph = chain(4, saver)
@@ -68,19 +60,6 @@ def test_forks_at_equal_version_numbers_keep_their_own_values():
         assert graph.get_state(past.config).values == past.values
         heads = [s.values["inputs"] for s in graph.get_state_history(on("t")) if s.next == ()]
         assert sorted(heads) == ["a", "b", "c", "i"]
-
-
-@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
-@pytest.mark.parametrize("mode", MODES)
-def test_every_durability_keeps_the_final_state(mode: Mode, durability: Any):
-    with SqliteCheckpointer(":memory:") as saver:
-        graph = chain(30, saver)
-        if mode == "sync":
-            end = graph.invoke({"inputs": "i"}, on("t"), durability=durability)
-        else:
-            end = asyncio.run(graph.ainvoke({"inputs": "i"}, on("t"), durability=durability))
-        assert graph.get_state(on("t")).values == end
-        assert len(end) == 31
 
 
 def is_stored(saver: SqliteCheckpointer, node: str) -> bool:
@@ -116,17 +95,6 @@ def test_a_failed_node_runs_again_and_its_siblings_do_not(tmp_path: Path):
     with SqliteCheckpointer(tmp_path / "runs.sqlite") as saver:
         assert run(builder.compile(checkpointer=saver), None, on("t")) == {"log": ["shaky", "steady"]}
     assert sorted(ran) == ["shaky", "shaky", "steady"]
-
-
-def test_two_hundred_runs_at_once_in_threads_do_not_mix():
-    with SqliteCheckpointer(":memory:") as saver, ThreadPoolExecutor(200) as pool:
-        graph = chain(3, saver)
-
-        def one(i: int) -> str:
-            return run(graph, {"inputs": str(i)}, on(f"t{i}"))["inputs"]
-
-        assert list(pool.map(one, range(200))) == [str(i) for i in range(200)]
-        assert [graph.get_state(on(f"t{i}")).values["inputs"] for i in range(200)] == [str(i) for i in range(200)]
 
 
 def test_two_hundred_runs_at_once_on_several_event_loops_do_not_mix(tmp_path: Path):

@@ -38,14 +38,6 @@ def graph_id(saver: SqliteCheckpointer, thread: str) -> str:
     return stored.checkpoint["id"]
 
 
-def test_many_threads_are_read_in_pages(tmp_path: Path):
-    with SqliteCheckpointer(tmp_path / "runs") as saver:
-        graph = chain(1, saver, "x")
-        for n in range(150):
-            run(graph, {"inputs": "i"}, on(f"t{n:03}"))
-        assert [name_of(checkpoint) for checkpoint in saver.latest()] == [f"t{n:03}" for n in reversed(range(150))]
-
-
 def test_subgraphs_and_their_past_are_no_threads_of_their_own(tmp_path: Path):
     with SqliteCheckpointer(tmp_path / "runs") as saver:
         run(looped(saver), {"log": [], "count": 0}, on("t"))

@@ -61,23 +61,6 @@ def test_four_processes_open_and_write_one_new_file_at_once(tmp_path: Path):
             assert [len(list(saver.list(on(f"{name} {i}")))) for i in range(3)] == [35, 35, 35]
 
 
-def test_two_processes_use_one_thread_in_turns(tmp_path: Path):
-    file = tmp_path / "runs.sqlite"
-    turn = """
-with SqliteCheckpointer(sys.argv[2]) as saver:
-    run(chain(20, saver), {"inputs": sys.argv[3]}, on("t"))
-"""
-    with SqliteCheckpointer(file) as saver:
-        graph = chain(20, saver)
-        for i in range(3):
-            assert run(graph, {"inputs": f"here {i}"}, on("t"))["inputs"] == f"here {i}"
-            assert started(turn, file, f"there {i}").wait(250) == 0
-            assert graph.get_state(on("t")).values["inputs"] == f"there {i}"
-        assert [s.values["inputs"] for s in graph.get_state_history(on("t")) if not s.next] == [
-            "there 2", "here 2", "there 1", "here 1", "there 0", "here 0"
-        ]  # fmt: skip
-
-
 @pytest.mark.parametrize("how", ["delete_thread('t')", "prune(['t'])"])
 def test_a_run_continues_when_another_process_removes_its_past(how: str, tmp_path: Path):
     file = tmp_path / "runs.sqlite"

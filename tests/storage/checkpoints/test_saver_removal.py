@@ -14,7 +14,6 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from storage.checkpoints.saver_graphs import MODES, Mode, State, chain, describe, looped, on, run
 
-from crewgraph.errors import StorageError
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 
@@ -65,22 +64,6 @@ def test_pruning_keeps_what_a_delta_channel_is_rebuilt_from(tmp_path: Path):
         saver.delete_thread("t")
         assert graph.get_state(on("copy")).values == before
         assert run(graph, {"said": ["more"]}, on("copy"))["said"] == [*before["said"], "more", "turn 20"]
-
-
-@pytest.mark.filterwarnings("ignore::Warning")
-def test_a_run_that_a_delta_channel_needs_is_not_deleted(tmp_path: Path):
-    with SqliteCheckpointer(tmp_path / "runs") as saver:
-        graph = talking(saver)
-        for i in range(3):
-            run(graph, {"said": [f"user {i}"]}, on("t", run_id=f"run {i}"))
-        before = graph.get_state(on("t")).values
-        with pytest.raises(StorageError, match="Nothing was deleted"):
-            saver.delete_for_runs(["run 1"])
-        assert graph.get_state(on("t")).values == before
-        saver.delete_for_runs(["run 2"])
-        assert len(graph.get_state(on("t")).values["said"]) == 4
-        saver.delete_for_runs(["run 0", "run 1"])
-        assert list(saver.list(on("t"))) == []
 
 
 def test_pruning_keeps_a_question_that_waits_and_its_subgraph(tmp_path: Path):

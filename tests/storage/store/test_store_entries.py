@@ -1,45 +1,11 @@
 """Putting, getting, deleting, listing and searching without a query."""
 
-from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 
-from crewgraph.storage.store import FaissStore
 from storage.store.store_face import Face
-
-
-def test_what_was_put_is_got(face: Face):
-    before = datetime.now(UTC)
-    face.put(("users", "1"), "likes", {"text": "tea", "more": [1, {"a": None}], "é": True})
-    item = face.get(("users", "1"), "likes")
-    assert item is not None
-    assert (item.namespace, item.key) == (("users", "1"), "likes")
-    assert item.value == {"text": "tea", "more": [1, {"a": None}], "é": True}
-    assert before.timestamp() - 0.001 <= item.created_at.timestamp() == item.updated_at.timestamp()
-    assert face.get(("users", "1"), "hates") is None
-    assert face.get(("users",), "likes") is None
-
-
-def test_a_put_of_the_same_key_replaces_and_keeps_the_time_of_creation(face: Face):
-    face.put(("a",), "k", {"n": 1})
-    first = face.get(("a",), "k")
-    face.put(("a",), "k", {"n": 2})
-    second = face.get(("a",), "k")
-    assert first and second
-    assert (second.value, second.created_at) == ({"n": 2}, first.created_at)
-    assert second.updated_at > first.updated_at
-
-
-def test_what_is_deleted_is_gone_and_so_is_its_namespace(face: Face):
-    face.put(("a", "b"), "k", {"n": 1})
-    face.delete(("a", "b"), "k")
-    face.delete(("a", "b"), "never there")
-    assert face.get(("a", "b"), "k") is None
-    assert face.namespaces() == []
-    face.put(("a", "b"), "k", {"n": 2})
-    assert face.keys(("a",)) == ["k"]
 
 
 def test_namespaces_do_not_leak_by_the_beginnings_of_their_labels(face: Face):
@@ -129,46 +95,12 @@ def test_a_value_that_is_no_json_is_refused(face: Face, value: dict[str, Any], k
         face.put(("a",), "k", value)
 
 
-def test_a_value_that_holds_itself_is_refused(face: Face):
-    value: dict[str, Any] = {}
-    value["own"] = value
-    with pytest.raises(ValueError, match="cannot be written as JSON"):
-        face.put(("a",), "k", value)
-
-
-def test_a_search_without_a_query_gives_what_was_written_last_first(face: Face):
-    for key in "abcde":
-        face.put(("n", key), key, {"n": 1})
-    face.put(("n", "b"), "b", {"n": 2})
-    assert face.keys(("n",)) == ["b", "e", "d", "c", "a"]
-    assert face.keys((), limit=2) == ["b", "e"]
-    assert face.keys(("n",), limit=2, offset=1) == ["e", "d"]
-    assert face.keys((), limit=2, offset=4) == ["a"]
-    assert face.keys(("n",), limit=0) == []
-    assert face.keys(("n",), offset=9) == []
-    assert all(item.score is None for item in face.search(("n",)))
-
-
 def test_a_negative_limit_or_offset_is_refused(face: Face):
     for options in ({"limit": -1}, {"offset": -1}):
         with pytest.raises(ValueError, match="at least 0"):
             face.search(("n",), **options)
         with pytest.raises(ValueError, match="at least 0"):
             face.namespaces(**options)
-
-
-def test_namespaces_are_listed_by_their_beginnings_ends_and_depth(face: Face):
-    for namespace in [("u", "1", "x"), ("u", "2", "x"), ("u", "2", "y"), ("w", "x"), ("u",)]:
-        face.put(namespace, "k", {})
-    assert face.namespaces() == [("u",), ("u", "1", "x"), ("u", "2", "x"), ("u", "2", "y"), ("w", "x")]
-    assert face.namespaces(prefix=("u", "*")) == [("u", "1", "x"), ("u", "2", "x"), ("u", "2", "y")]
-    assert face.namespaces(suffix=("x",)) == [("u", "1", "x"), ("u", "2", "x"), ("w", "x")]
-    assert face.namespaces(suffix=("*", "x")) == [("u", "1", "x"), ("u", "2", "x"), ("w", "x")]
-    assert face.namespaces(prefix=("u", "*", "x")) == [("u", "1", "x"), ("u", "2", "x")]
-    assert face.namespaces(prefix=("u",), max_depth=2) == [("u",), ("u", "1"), ("u", "2")]
-    assert face.namespaces(prefix=("u", "2"), suffix=("2", "y")) == [("u", "2", "y")]
-    assert face.namespaces(limit=2, offset=1) == [("u", "1", "x"), ("u", "2", "x")]
-    assert face.namespaces(max_depth=1) == [("u",), ("w",)]
 
 
 def test_what_looks_like_sql_is_a_text(face: Face):
@@ -193,8 +125,3 @@ def test_a_key_is_any_text(face: Face):
         assert item is not None and item.value == {"key": key}
     with pytest.raises(ValueError, match="not valid Unicode"):
         face.put(("a",), "\ud800", {})
-
-
-def test_an_operation_of_another_kind_is_refused(store: FaissStore):
-    with pytest.raises(ValueError, match="Unknown operation type"):
-        store.batch([cast(Any, ("get", "k"))])

@@ -1,28 +1,21 @@
 """Full disks, damaged, missing or foreign files, and wrong use."""
 
-import asyncio
-import logging
 import os
 import sqlite3
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import processes
 import pytest
 from langgraph.store.base import PutOp
 from modes import Mode
 
 from crewgraph.errors import OtherFormat, StorageError
-from crewgraph.storage.database import Database
 from crewgraph.storage.store import FaissStore, search_space
 from crewgraph.storage.store.namespace import Entry, StoreNamespace
-from crewgraph.storage.store.schema import STORE_SCHEMA
-from crewgraph.storage.vectors.index import GrowingIndex
 from storage.store.bag_of_words import Bag
 from storage.store.store_face import Face
 
@@ -164,16 +157,6 @@ def test_a_full_disk_is_reported_and_what_was_saved_stays(small: FaissStore, mod
     assert len(face.search(("m",), query="milk", limit=1000)) == 500
 
 
-def test_on_a_full_disk_entries_that_expire_can_be_read(tmp_path: Path, mode: Mode, caplog: pytest.LogCaptureFixture):
-    with opened(tmp_path / "s.db") as store:
-        face = Face(store, mode)
-        face.put(("n",), "a", {"text": "tea"}, ttl=5)
-        store._database.query(lambda connection: connection.execute("PRAGMA query_only = ON"))  # pyright: ignore[reportPrivateUsage]
-        assert face.keys(("n",), query="tea") == ["a"]
-        assert face.get(("n",), "a") is not None
-    assert "could not be restarted" in caplog.text
-
-
 LIMITED = """
 import resource, sys
 from langgraph.store.base import PutOp
@@ -215,48 +198,7 @@ def test_a_file_that_cannot_grow_is_reported_and_grows_when_it_can(tmp_path: Pat
         assert len(store.search((), query="tea", limit=100_000)) == int(saved) + 1
 
 
-def test_a_copy_that_cannot_be_written_is_done_without(filled: Path, caplog: pytest.LogCaptureFixture):
-    index_of(filled).unlink()
-    index_of(filled).mkdir()
-    with opened(filled) as store:
-        assert finds_all(store)
-    assert any(
-        "could not be saved" in record.message and record.levelno == logging.WARNING for record in caplog.records
-    )
-    assert len(list(filled.parent.glob("*.index*"))) == 1
-
-
-def test_what_a_killed_process_left_of_a_copy_is_removed(filled: Path):
-    left, fresh = (index_of(filled).with_name(f".{index_of(filled).name}.{number}") for number in (1, 2))
-    for path in (left, fresh):
-        path.write_text("half")
-    os.utime(left, (0, 0))
-    with opened(filled) as store:
-        store.batch([PutOp(("m",), str(n), {"text": "milk"}) for n in range(200)])
-        store.search((), query="tea")
-    assert (left.exists(), fresh.exists()) == (False, True)
-
-
-def test_an_index_that_has_put_its_vectors_in_order_is_copied_again(filled: Path):
-    rows = np.random.default_rng(3).normal(size=(9000, 8)).astype(np.float32)
-    with closing(Database(str(filled), synchronous="NORMAL", timeout=5, schema=STORE_SCHEMA)) as database:
-        copy = search_space.IndexCopy(database, 1)
-        index = GrowingIndex(8, background=False)
-        index.add(np.arange(len(rows)), rows)
-        waiting = index.waiting
-        copy.save(index, search_space.IndexPosition(0, 0, 0))
-        assert not copy.is_outdated(index)
-        index.settle()
-        assert index.waiting < waiting - 100
-        assert copy.is_outdated(index)
-        copy.save(index, search_space.IndexPosition(0, 0, 0))
-        loaded = copy.load(8)
-        assert loaded is not None
-        assert (len(loaded[0]), loaded[0].waiting) == (9000, index.waiting)
-        loaded[0].close()
-
-
-def test_a_store_of_another_format_is_not_touched(filled: Path):
+def test_a_store_of_a_newer_crewgraph_is_not_touched(filled: Path):
     connection = sqlite3.connect(filled)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
@@ -270,32 +212,6 @@ def test_a_database_of_another_program_is_not_touched(tmp_path: Path):
     connection.close()
     with pytest.raises(StorageError, match="a database of another program. Choose another path for the store"):
         opened(tmp_path / "other.db")
-
-
-def test_a_store_that_another_process_creates_between_two_reads_is_opened(tmp_path: Path):
-    path = str(tmp_path / "s.db")
-    others: list[sqlite3.Connection] = []
-
-    class Slow(sqlite3.Connection):
-        def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
-            if sql == "PRAGMA user_version" and not others:
-                others.append(sqlite3.connect(path, isolation_level=None))
-                STORE_SCHEMA.prepare(others[0], path)
-            return super().execute(sql, *given)
-
-    with closing(sqlite3.connect(path, isolation_level=None, factory=Slow)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        STORE_SCHEMA.prepare(connection, path)
-        assert connection.execute(STORE_SCHEMA.probe).fetchone() is None
-    others[0].close()
-
-
-def test_the_checkpoints_of_runs_are_no_store(tmp_path: Path):
-    from crewgraph.storage.checkpoints import SqliteCheckpointer
-
-    SqliteCheckpointer(tmp_path / "runs.db").close()
-    with pytest.raises(StorageError, match="a database of another program"):
-        opened(tmp_path / "runs.db")
 
 
 def test_a_file_that_is_no_database_is_reported(tmp_path: Path):
@@ -320,15 +236,6 @@ def test_a_vector_of_another_length_in_the_file_is_reported(filled: Path):
         store.search((), query="tea")
 
 
-def test_a_closed_store_says_so(tmp_path: Path, mode: Mode):
-    store = opened(tmp_path / "s.db")
-    store.put(("n",), "a", {"text": "tea"})
-    store.close()
-    store.close()
-    with pytest.raises(StorageError, match="is closed. Open a new one"):
-        Face(store, mode).get(("n",), "a")
-
-
 def test_a_memory_whose_file_was_deleted_begins_anew(tmp_path: Path, mode: Mode):
     shelf = StoreNamespace("notes", storage=tmp_path, embedder=Bag())
 
@@ -341,37 +248,3 @@ def test_a_memory_whose_file_was_deleted_begins_anew(tmp_path: Path, mode: Mode)
     for file in tmp_path.iterdir():
         file.unlink()
     assert [remembered(key) for key in ("pot", "cup")] == [["pot"], ["cup", "pot"]]
-
-
-def test_a_store_in_memory_ends_with_its_object(mode: Mode):
-    with FaissStore(index={"embed": Bag(), "fields": ["text"]}) as store:
-        face = Face(store, mode)
-        face.put(("n",), "a", {"text": "tea"})
-        assert face.keys(("n",), query="tea") == ["a"]
-    with FaissStore(embedder=False) as store:
-        assert Face(store, mode).keys(()) == []
-
-
-def test_an_async_with_closes(tmp_path: Path):
-    async def program() -> FaissStore:
-        async with opened(tmp_path / "s.db") as store:
-            await store.aput(("n",), "a", {"text": "tea"})
-        return store
-
-    with pytest.raises(StorageError, match="is closed"):
-        asyncio.run(program()).get(("n",), "a")
-
-
-def test_one_that_was_not_closed_leaves_no_warning(tmp_path: Path):
-    code = (
-        "import sys; from crewgraph.storage.store import FaissStore; from storage.store.bag_of_words import Bag\n"
-        "s = FaissStore(sys.argv[1], index={'embed': Bag(), 'fields': ['text']})\n"
-        "s.put(('n',), 'a', {'text': 'tea'}); s.search((), query='tea'); s.start_ttl_sweeper()\n"
-        "del s\n"
-        "t = FaissStore(sys.argv[1], embedder=False, ttl={'default_ttl': 1}); t.start_ttl_sweeper()\n"
-    )
-    root = Path(__file__).parents[3]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "tests"), *sys.path])}
-    command = [sys.executable, "-X", "dev", *processes.STRICT, "-c", code, str(tmp_path / "s.db")]
-    done = processes.run(command, env=environment, capture_output=True, text=True, timeout=250)
-    assert (done.returncode, done.stderr) == (0, "")

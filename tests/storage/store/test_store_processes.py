@@ -4,18 +4,13 @@ import os
 import sqlite3
 import subprocess
 import sys
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import processes
 import pytest
-from langgraph.store.base import PutOp
-from waiting import LONG
 
-from crewgraph.errors import StorageError
 from crewgraph.storage.store import FaissStore
 from storage.store.bag_of_words import Bag
 
@@ -78,33 +73,6 @@ def test_processes_write_and_search_one_new_file_at_once(tmp_path: Path, names: 
             assert {item.key for item in nearest} == set(last)
 
 
-REPLACER = """
-import os
-with opened() as store:
-    n = 0
-    while n < count or not os.path.exists(path + ".enough"):
-        store.put(("n",), str(n % 40), {"text": "tea", "n": n})
-        n += 1
-print("done")
-"""
-
-
-def test_what_is_replaced_again_and_again_is_always_found(tmp_path: Path):
-    path = tmp_path / "s.db"
-    with opened(path) as store:
-        for n in range(40):
-            store.put(("n",), str(n), {"text": "tea", "n": n})
-        writers = [started(REPLACER, path, "", 1_000) for _ in range(2)]
-        searches = 0
-        while any(writer.poll() is None for writer in writers):
-            assert {item.key for item in store.search(("n",), query="tea", limit=100)} == {str(n) for n in range(40)}
-            searches += 1
-            if searches == 20:
-                (tmp_path / "s.db.enough").touch()
-        assert [writer.communicate(timeout=250)[0] for writer in writers] == ["done\n"] * 2
-        assert searches >= 20
-
-
 def test_a_search_finds_what_another_process_has_just_written_replaced_and_removed(tmp_path: Path):
     path = tmp_path / "s.db"
     other_code = """
@@ -135,22 +103,6 @@ with opened() as store:
         tell("c tea 7")
         store.delete(("n",), "a")
         assert [item.key for item in store.search(("n",), query="tea")] == ["c"]
-
-
-def test_who_was_away_for_long_reads_all_again(tmp_path: Path):
-    path = tmp_path / "s.db"
-    with opened(path) as store, opened(path) as other:
-        store.put(("n",), "0", {"text": "tea"})
-        assert len(other.search(("n",), query="tea")) == 1
-        for begin in range(0, 70_000, 1000):  # more removals than the log keeps
-            store.batch([PutOp(("m",), str(n % 10), {"n": n}) for n in range(begin, begin + 1000)] * 2)
-            store.batch([PutOp(("m",), str(n % 1000), {"n": n}) for n in range(begin, begin + 1000)])
-        store.put(("n",), "0", {"text": "milk"})
-        store.put(("n",), "1", {"text": "tea"})
-        assert [item.key for item in other.search(("n",), query="tea")] == ["1", "0"]
-    connection = sqlite3.connect(path)
-    assert connection.execute("SELECT count(*) FROM log").fetchone()[0] < 70_000
-    connection.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
@@ -193,25 +145,6 @@ def test_threads_share_a_store(tmp_path: Path, path: str):
             assert all(pool.map(work, range(6)))
         assert len(store.search((), limit=1000)) == 6 * 48
         assert len(store.search((), query="tea", limit=1000)) == 6 * 48
-
-
-def test_a_writer_that_never_ends_is_reported(tmp_path: Path):
-
-    path = tmp_path / "s.db"
-    with opened(path, busy_timeout=0.2) as store, opened(path, busy_timeout=LONG) as patient:
-        store.put(("n",), "a", {"text": "tea"})
-        other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        other.execute("BEGIN IMMEDIATE")
-        began = time.monotonic()
-        with pytest.raises(StorageError, match="stayed locked by another process"):
-            store.put(("n",), "b", {"text": "tea"})
-        assert 0.2 <= time.monotonic() - began < LONG
-        assert [item.key for item in store.search(("n",), query="tea")] == ["a"]
-        timer = threading.Timer(0.1, other.execute, ["COMMIT"])
-        timer.start()
-        patient.put(("n",), "b", {"text": "tea"})
-        timer.join()
-        other.close()
 
 
 def test_writers_that_are_killed_lose_nothing_that_was_acknowledged():

@@ -27,33 +27,6 @@ def vectors(path: Path) -> int:
         connection.close()
 
 
-def test_the_nearest_come_first_with_their_cosines(face: Face):
-    face.put(("n",), "tea", {"text": "green tea"})
-    face.put(("n",), "both", {"text": "tea and coffee"})
-    face.put(("n",), "coffee", {"text": "black coffee"})
-    matches = face.search(("n",), query="green tea")
-    assert [(item.key, round(item.score or 0, 4)) for item in matches] == [
-        ("tea", 1.0),
-        ("both", 0.4082),
-        ("coffee", 0.0),
-    ]
-    assert face.keys(("n",), query="green tea", limit=1) == ["tea"]
-    assert face.keys(("n",), query="green tea", limit=1, offset=1) == ["both"]
-    assert face.keys(("n",), query="green tea", limit=5, offset=2) == ["coffee"]
-    assert face.keys(("n",), query="green tea", limit=5, offset=3) == []
-
-
-def test_what_was_replaced_or_deleted_is_not_found_by_what_it_was(face: Face):
-    face.put(("n",), "a", {"text": "tea"})
-    face.put(("n",), "b", {"text": "coffee"})
-    assert face.keys(("n",), query="tea", limit=1) == ["a"]
-    face.put(("n",), "a", {"text": "water"})
-    assert [round(item.score or 0, 4) for item in face.search(("n",), query="tea")] == [0, 0]
-    assert face.keys(("n",), query="water", limit=1) == ["a"]
-    face.delete(("n",), "a")
-    assert face.keys(("n",), query="water") == ["b"]
-
-
 def test_an_entry_is_found_by_the_best_of_its_vectors_and_once(face: Face):
     face.put(("n",), "a", {"text": "x", "parts": [{"t": "tea"}, {"t": "coffee"}, {"t": "milk"}]}, index=["parts[*].t"])
     face.put(("n",), "b", {"text": "tea coffee milk"})
@@ -66,13 +39,6 @@ def test_an_entry_is_found_by_the_best_of_its_vectors_and_once(face: Face):
     assert face.keys(("n",), query="water") == ["b"]
 
 
-def test_many_vectors_of_few_entries_do_not_hide_the_others(face: Face):
-    face.put(("n",), "many", {"parts": ["tea"] * 200}, index=["parts[*]"])
-    face.put(("n",), "one", {"text": "cup of tea"})
-    assert face.keys(("n",), query="tea", limit=2) == ["many", "one"]
-    assert face.keys(("n",), query="tea", limit=1, offset=1) == ["one"]
-
-
 def test_what_is_not_to_be_embedded_is_found_without_a_query_only(face: Face, bag: Bag):
     face.put(("n",), "no", {"text": "tea"}, index=False)
     face.put(("n",), "yes", {"text": "tea"})
@@ -81,15 +47,6 @@ def test_what_is_not_to_be_embedded_is_found_without_a_query_only(face: Face, ba
     assert sorted(face.keys(("n",))) == ["no", "none", "yes"]
     assert face.keys(("n",), query="") == face.keys(("n",))
     assert bag.asked == ["tea"]
-
-
-def test_without_fields_the_whole_value_is_embedded(tmp_path: Path, bag: Bag, mode: Mode):
-    with FaissStore(tmp_path / "s.db", index={"embed": bag}) as store:
-        face = Face(store, mode)
-        face.put(("n",), "a", {"b": "tea", "a": 1})
-        face.put(("n",), "z", {"b": "coffee"})
-        assert bag.asked == ['{"a": 1, "b": "tea"}', '{"b": "coffee"}']
-        assert face.keys(("n",), query="tea", limit=1) == ["a"]
 
 
 def test_a_filter_narrows_what_a_query_finds_however_far_it_is(face: Face):
@@ -140,16 +97,6 @@ def test_another_embedder_embeds_anew_what_it_finds_and_both_share_the_file(tmp_
         assert third.asked == []
 
 
-def test_an_embedder_with_other_dimensions_under_the_same_name_is_another(tmp_path: Path, mode: Mode):
-    path = tmp_path / "s.db"
-    with opened(path, Bag(dims=32)) as store:
-        Face(store, mode).put(("n",), "a", {"text": "tea"})
-    longer = Bag(dims=48)
-    with opened(path, longer) as store:
-        assert Face(store, mode).keys(("n",), query="tea") == ["a"]
-    assert longer.asked == ["tea"]
-
-
 def test_other_fields_are_embedded_anew(tmp_path: Path, mode: Mode):
     path = tmp_path / "s.db"
     with opened(path, Bag(), "text") as store:
@@ -197,17 +144,6 @@ def test_vectors_that_are_none_are_refused_and_nothing_is_written(tmp_path: Path
         with pytest.raises(EmbedderError, match="The embedder .*embed returned"):
             face.put(("n",), "a", {"text": "tea"})
         assert face.keys(()) == []
-
-
-def test_too_few_vectors_are_refused(tmp_path: Path, mode: Mode):
-    def embed(texts: list[str]) -> list[list[float]]:
-        return [[1.0] for _ in texts[1:]]
-
-    with (
-        opened(tmp_path / "s.db", embed) as store,
-        pytest.raises(EmbedderError, match="returned 0 vectors for 1 texts"),
-    ):
-        Face(store, mode).put(("n",), "a", {"text": "tea"})
 
 
 def test_when_embedding_fails_nothing_is_written_and_the_error_is_the_embedders(tmp_path: Path, mode: Mode):

@@ -6,7 +6,6 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-import pytest
 from langgraph.store.base import TTLConfig
 from modes import Mode
 from waiting import LONG, wait_until
@@ -86,17 +85,6 @@ def test_reading_refreshes_unless_it_is_not_to(tmp_path: Path, mode: Mode):
         assert sorted(face.keys(())) == ["found", "got", "replaced", "searched"]
 
 
-def test_without_refreshing_on_read_the_time_runs(tmp_path: Path, mode: Mode):
-    with opened(tmp_path / "s.db", default_ttl=SHORT, refresh_on_read=False) as store:
-        face = Face(store, mode)
-        face.put(("a",), "k", {"n": 1})
-        face.put(("a",), "ever", {"n": 1}, ttl=None)
-        pass_minutes(tmp_path / "s.db", 2)
-        face.get(("a",), "k")
-        assert store.sweep_ttl() == 1
-        assert face.keys(()) == ["ever"]
-
-
 def test_the_sweeper_sweeps_until_it_is_stopped(tmp_path: Path):
     with opened(tmp_path / "s.db", default_ttl=0.0, sweep_interval_minutes=1) as store:
         ended = store.start_ttl_sweeper(0.02 / 60)
@@ -116,8 +104,3 @@ def test_without_a_configuration_there_is_nothing_to_sweep(tmp_path: Path):
     with FaissStore(tmp_path / "s.db", embedder=False) as store:
         assert store.start_ttl_sweeper().done()
         assert store.stop_ttl_sweeper()
-
-
-def test_a_time_below_zero_is_refused(tmp_path: Path, mode: Mode):
-    with opened(tmp_path / "s.db") as store, pytest.raises(ValueError, match="at least 0"):
-        Face(store, mode).put(("a",), "k", {}, ttl=-1)

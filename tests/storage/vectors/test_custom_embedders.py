@@ -219,31 +219,17 @@ def test_what_a_function_raises_passes(mode: Mode):
     ("given", "reported"),
     [
         (7, "A `int` is not an embedder. Accepted: None (local), "),
-        ({}, "this one has the keys []"),
-        ({"provider": "openai", "configs": {}}, "has the keys ['configs', 'provider']"),
-        ({"provider": "openai", "config": "x"}, "The `config` of an embedder must be a dict, not a `str`"),
-        ({"provider": "custom", "config": {}}, "a function of a list of texts as `embedding_callable`"),
         (
             {"provider": "custom", "config": {"embedding_callable": lengths, "model": "x"}},
             "this one has also ['model']",
         ),
-        (
-            {"provider": "custom", "config": {"embedding_callable": Lengths, "modell": "x"}},
-            "`Lengths` cannot be created",
-        ),
         ("local/8", "at least 16 `dimensions`, not 8"),
-        ("local/many", "at least 16 `dimensions`, not many"),
         ({"provider": "local", "config": {"size": 8}}, "`local` has no ['size']"),
         (
             "nonsense/model",
             "`nonsense` is not a supported provider of embeddings. Supported: amazon-bedrock, azure, cohere, custom,",
         ),
         ({"provider": "anthropic"}, "no embedding models, and recommends `voyageai`"),
-        ({"provider": "onnx"}, "sentence-transformer"),
-        (
-            {"provider": "ollama", "config": {"dimensions": "many"}},
-            "The `dimensions` of the embedder `ollama` must be an integer, not 'many'",
-        ),
         (
             {"provider": "openai", "config": {"modle": "x"}},
             "`openai` has no `modle`. Its `config` may hold: api_base, api_key,",
@@ -252,10 +238,7 @@ def test_what_a_function_raises_passes(mode: Mode):
             {"provider": "openai"},
             "needs an API key. Set EMBEDDINGS_OPENAI_API_KEY or OPENAI_API_KEY",
         ),
-        ({"provider": "ollama"}, "`ollama` needs a model"),
         ({"provider": "azure", "config": {"model": "m"}}, "needs the address of its resource"),
-        ({"provider": "azure", "config": {"model": "m", "api_base": "https://x.example"}}, "`azure` needs a key"),
-        ({"provider": "cohere"}, "`cohere` needs a model"),
     ],
 )
 def test_what_is_no_embedder_is_refused_with_what_there_is(given: Any, reported: str):
