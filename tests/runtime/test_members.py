@@ -55,7 +55,8 @@ def lighthouse(name: str) -> str:
 
 def keeper(kind: type[BaseAgent], *script: Any, **fields: Any) -> Any:
     texts: dict[str, Any] = {"role": "Keeper of {place}", "goal": "see {place}", "backstory": "of {place}"}
-    return kind(**{**texts, "llm": ScriptedLLM(list(script)), **fields})
+    made: Any = kind
+    return made(**{**texts, "llm": ScriptedLLM(list(script)), **fields})
 
 
 def work(mode: Mode, worker: BaseAgent, *others: BaseAgent, **of_crew: Any) -> str:

@@ -89,15 +89,15 @@ def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | No
         branch: None to continue the run; else the branch of a new run, "" to generate its name.
     """
     entity, point = _entity_and_point(config, None if kind is None else _kind_of(kind), kind)
+    restored: Any = entity
     if branch is not None:
-        point = _forked(entity, point, branch)
+        point = _forked(restored, point, branch)
     if isinstance(entity, Crew):
         entity.checkpoint_inputs = dict(point.run["inputs"])
-    _start_next(entity, point)
-    made: Any = entity
-    if isinstance(made, Flow):
-        _show_progress(cast("Flow[Any]", made), point)
-    return made
+    _start_next(restored, point)
+    if isinstance(entity, Flow):
+        _show_progress(restored, point)
+    return restored
 
 
 def restore_into(entity: Any, config: CheckpointSettings) -> None:
