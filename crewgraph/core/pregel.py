@@ -646,7 +646,7 @@ def move_past(checkpoint_id: str | None) -> None:
         made = checkpoint_ids.UUID(checkpoint_id)
     except ValueError:
         return
-    source: Any = vars(checkpoint_ids)
+    source = checkpoint_ids.__dict__
     if made.version == 6 and made.time > (source[_LAST_TIME] or 0):
         with _advancing:
             source[_LAST_TIME] = max(made.time, source[_LAST_TIME] or 0)
