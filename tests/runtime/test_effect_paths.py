@@ -49,6 +49,10 @@ def clerk(*replies: Any, **fields: Any) -> Agent:
     return Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM([*replies], native_tools=True), **fields)
 
 
+def same(value: Any) -> Any:
+    return value
+
+
 def task(agent: Agent, **fields: Any) -> Task:
     return Task(description="Do it.", expected_output="A word", agent=agent, **fields)
 
@@ -57,7 +61,11 @@ def tools_and_checks(saver: Any, granularity: str = "task") -> None:
     uses = [ToolUse("look", {"what": "sea"}), ToolUse("mail", {"to": "Ada"})]
     worker = clerk(*uses, "five", "six", "Answer: six", '{"metres": 6}', tools=[look, mail])
     verdicts = iter([(False, "too low"), (True, "six")])
-    checked = task(worker, name="checked", guardrail=lambda output: next(verdicts), callback=str, output_pydantic=Depth)
+
+    def judge(output: Any) -> Any:
+        return next(verdicts)
+
+    checked = task(worker, name="checked", guardrail=judge, callback=str, output_pydantic=Depth)
     Crew(agents=[worker], tasks=[checked, task(clerk("seven"))]).kickoff(
         checkpointer=saver, thread_id="t", granularity=granularity
     )
@@ -95,8 +103,8 @@ def memory_and_knowledge(saver: Any) -> None:
         tasks=[task(worker)],
         memory=True,
         knowledge=Knowledge("hours", ["The harbour opens at six."]),
-        before_kickoff_callbacks=[lambda inputs: inputs],
-        after_kickoff_callbacks=[lambda output: output],
+        before_kickoff_callbacks=[same],
+        after_kickoff_callbacks=[same],
     ).kickoff({}, checkpointer=saver, thread_id="t")
 
 

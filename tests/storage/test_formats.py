@@ -3,6 +3,7 @@
 import asyncio
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def test_a_run_in_a_saver_of_langgraph_is_resumed_in_its_format_alone(mode: Mode
         mode.kickoff(crew, thread_id="t", checkpointer=saver)
     assert {saved.metadata.get(FORMAT_KEY) for saved in saver.list(None)} == {FORMAT}
     pass_for_older(saver)
-    graph = crew.compile(checkpointer=saver)
+    graph: Any = crew.compile(checkpointer=saver)
     for use in (
         lambda: mode.resume(crew, "t", checkpointer=saver),
         lambda: crew.run_or_resume("t", checkpointer=saver),

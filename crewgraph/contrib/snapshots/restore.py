@@ -91,17 +91,17 @@ def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | No
     entity, point = _entity_and_point(config, None if kind is None else _kind_of(kind), kind)
     if branch is not None:
         point = _forked(entity, point, branch)
-    if isinstance(entity, Crew):
+    if point.run["entity_type"] == "crew":
         entity.checkpoint_inputs = dict(point.run["inputs"])
     _start_next(entity, point)
-    if isinstance(entity, Flow):
-        _show_progress(cast("Flow[Any]", entity), point)
+    if point.run["entity_type"] == "flow":
+        _show_progress(entity, point)
     return entity
 
 
 def restore_into(entity: Any, config: CheckpointSettings) -> None:
     """Make the next kickoff of a crew, flow or agent continue from a checkpoint."""
-    _start_next(entity, _entity_and_point(config, _kind_of(type(entity)))[1])
+    _start_next(entity, _entity_and_point(config, _kind_of(entity.__class__))[1])
 
 
 def _kind_of(kind: type[Any]) -> _Kind:
