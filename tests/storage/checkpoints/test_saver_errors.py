@@ -65,7 +65,7 @@ def test_a_database_of_another_format_is_left_alone(tmp_path: Path):
     connection = sqlite3.connect(file)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    refused(file, "has format 99", "reads format 6 alone", "Move the file away")
+    refused(file, "has format 99", "reads format 6 alone", "Else move the file away")
 
 
 def test_a_database_whose_tables_were_changed_is_reported_as_such(tmp_path: Path):
@@ -76,7 +76,7 @@ def test_a_database_whose_tables_were_changed_is_reported_as_such(tmp_path: Path
     connection.close()
     with SqliteCheckpointer(file) as saver, pytest.raises(StorageError) as failed:
         run(chain(2, saver), {"inputs": "i"}, on("t"))
-    for word in (str(file), "does not have the tables of this version of crewgraph", "kind", "Move the file away"):
+    for word in (str(file), "does not have the tables of this version of crewgraph", "kind", "Else move the file away"):
         assert word in str(failed.value)
 
 
