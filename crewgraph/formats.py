@@ -31,5 +31,6 @@ def check_format(found: object, what: str, remedy: str) -> None:
     if str(found) != str(FORMAT):
         has = "no format" if found is None else f"format {found}"
         raise OtherFormat(
-            f"{what} has {has}, and this version of crewgraph reads format {FORMAT} alone: use the version that wrote it. {remedy}"
+            f"{what} has {has}, and this version of crewgraph reads format {FORMAT} alone: use the version that wrote it. "
+            f"{remedy}"
         )

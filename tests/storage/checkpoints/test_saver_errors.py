@@ -76,7 +76,7 @@ def test_a_database_whose_tables_were_changed_is_reported_as_such(tmp_path: Path
     connection.close()
     with SqliteCheckpointer(file) as saver, pytest.raises(StorageError) as failed:
         run(chain(2, saver), {"inputs": "i"}, on("t"))
-    for word in (str(file), "does not have the tables of this version of crewgraph", "kind", "Else move the file away"):
+    for word in (str(file), "does not have the tables of this version of crewgraph", "kind", "Move the file away"):
         assert word in str(failed.value)
 
 
