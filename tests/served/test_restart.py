@@ -272,6 +272,7 @@ def test_a_client_that_sends_half_a_request_does_not_keep_a_server_that_stops(tm
 _STOPPED_AT_ONCE = """
 import os, signal, threading, time
 from crewgraph.flow import Flow, start
+from crewgraph.formats import FORMAT, FORMAT_KEY
 
 class Idle(Flow):
     @start()
@@ -304,7 +305,7 @@ async def _store_impossible_runs(server: OfficeServer, like: str) -> list[str]:
         store = found[1] if isinstance(found, tuple) else found
         run = await Records(store).runs.get(like)
         assert run is not None
-        document = {**run.model_dump(mode="json"), "status": "pending", "is_queued": False}
+        document = {**run.model_dump(mode="json"), "status": "pending", "is_queued": False, FORMAT_KEY: FORMAT}
         fields = [
             {"after_seconds": 1e300},
             {"after_seconds": -1.0, "created_at": "0001-01-01T00:00:00Z"},
