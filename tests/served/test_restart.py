@@ -18,6 +18,7 @@ from waiting import wait_until
 
 from crewgraph.contrib.serve.postgres import opened_postgres
 from crewgraph.contrib.serve.records import Records, opened_records
+from crewgraph.formats import FORMAT, FORMAT_KEY
 
 from .server_processes import OfficeServer, started
 
@@ -272,7 +273,6 @@ def test_a_client_that_sends_half_a_request_does_not_keep_a_server_that_stops(tm
 _STOPPED_AT_ONCE = """
 import os, signal, threading, time
 from crewgraph.flow import Flow, start
-from crewgraph.formats import FORMAT, FORMAT_KEY
 
 class Idle(Flow):
     @start()
