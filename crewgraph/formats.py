@@ -23,7 +23,7 @@ def check_format(found: object, what: str, remedy: str) -> None:
     Args:
         found: the number that is stored with it, or as text; None if there is none.
         what: the data, as the beginning of a sentence: "The store `memory.db`".
-        remedy: what to do if it cannot be read, as sentences.
+        remedy: what else to do, as a sentence.
 
     Raises:
         OtherFormat: this version does not read it.
@@ -31,6 +31,6 @@ def check_format(found: object, what: str, remedy: str) -> None:
     if str(found) != str(FORMAT):
         has = "no format" if found is None else f"format {found}"
         raise OtherFormat(
-            f"{what} has {has}, and this version of crewgraph reads format {FORMAT} alone. Use the version that wrote it, "
-            f"or start anew. {remedy}"
+            f"{what} has {has}, and this version of crewgraph reads format {FORMAT} alone: use the version that wrote it. "
+            f"{remedy}"
         )

@@ -194,7 +194,7 @@ class DatabaseSchema(NamedTuple):
         check_format(
             version,
             f"The {self.errors.noun} `{path}`",
-            "Move the file away, with its `-wal` and `-shm` files, or set CREWGRAPH_STORAGE_DIR to another folder.",
+            "Else move the file away, with its `-wal` and `-shm` files, or set CREWGRAPH_STORAGE_DIR to another folder.",
         )
         return False
 

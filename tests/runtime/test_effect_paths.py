@@ -6,8 +6,7 @@ If paths change, stored runs would ask models and use tools again. So change `FO
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,23 +49,23 @@ def clerk(*replies: Any, **fields: Any) -> Agent:
     return Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM([*replies], native_tools=True), **fields)
 
 
-def task(agent: Agent, **fields: Any) -> Task:
-    return Task(description="Do it.", expected_output="A word", agent=agent, **fields)
-
-
-def _same(value: Any) -> Any:
+def same(value: Any) -> Any:
     return value
 
 
-def _next_of(verdicts: Iterator[Any], output: object) -> Any:
-    return next(verdicts)
+def task(agent: Agent, **fields: Any) -> Task:
+    return Task(description="Do it.", expected_output="A word", agent=agent, **fields)
 
 
 def tools_and_checks(saver: Any, granularity: str = "task") -> None:
     uses = [ToolUse("look", {"what": "sea"}), ToolUse("mail", {"to": "Ada"})]
     worker = clerk(*uses, "five", "six", "Answer: six", '{"metres": 6}', tools=[look, mail])
     verdicts = iter([(False, "too low"), (True, "six")])
-    checked = task(worker, name="checked", guardrail=partial(_next_of, verdicts), callback=str, output_pydantic=Depth)
+
+    def judge(output: Any) -> Any:
+        return next(verdicts)
+
+    checked = task(worker, name="checked", guardrail=judge, callback=str, output_pydantic=Depth)
     Crew(agents=[worker], tasks=[checked, task(clerk("seven"))]).kickoff(
         checkpointer=saver, thread_id="t", granularity=granularity
     )
@@ -104,8 +103,8 @@ def memory_and_knowledge(saver: Any) -> None:
         tasks=[task(worker)],
         memory=True,
         knowledge=Knowledge("hours", ["The harbour opens at six."]),
-        before_kickoff_callbacks=[_same],
-        after_kickoff_callbacks=[_same],
+        before_kickoff_callbacks=[same],
+        after_kickoff_callbacks=[same],
     ).kickoff({}, checkpointer=saver, thread_id="t")
 
 

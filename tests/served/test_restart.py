@@ -18,8 +18,9 @@ from waiting import wait_until
 
 from crewgraph.contrib.serve.postgres import opened_postgres
 from crewgraph.contrib.serve.records import Records, opened_records
+from crewgraph.formats import FORMAT, FORMAT_KEY
 
-from .server_processes import OfficeServer
+from .server_processes import OfficeServer, started
 
 
 @pytest.fixture(params=["alone", "queued"])
@@ -216,3 +217,83 @@ def test_a_port_that_another_program_uses_is_an_error_in_one_line(tmp_path: Path
     ):
         server.start()
     assert ("address already in use" in server.output, "Traceback" in server.output) == (True, False)
+
+
+def test_a_client_that_sends_half_a_request_does_not_keep_a_server_that_stops(tmp_path: Path):
+    with started(tmp_path) as server:
+        host, _, port = server.url.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(
+                f"POST /threads HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+                "Content-Length: 100\r\n\r\n{".encode()
+            )
+            wait_until(lambda: httpx.get(f"{server.url}/ok").is_success)  # it has read what there was
+            assert server.end() == -signal.SIGTERM
+            assert client.recv(12) == b"HTTP/1.1 413"
+        assert "Traceback" not in server.output
+
+
+_STOPPED_AT_ONCE = """
+import os, signal, threading, time
+from crewgraph.flow import Flow, start
+
+class Idle(Flow):
+    @start()
+    def begin(self) -> None:
+        pass
+
+flow = Idle()
+
+def stop() -> None:  # as soon as the server handles signals, before it has started
+    while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        time.sleep(0)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+threading.Thread(target=stop, daemon=True).start()
+"""
+
+
+def test_a_server_that_is_told_to_stop_while_it_starts_stops_without_a_word(tmp_path: Path):
+    (tmp_path / "stopped_at_once.py").write_text(_STOPPED_AT_ONCE)
+    server = OfficeServer(tmp_path, "--target=stopped_at_once.py:flow")
+    with pytest.raises(AssertionError):
+        server.start()
+    assert (server.end(), server.output) == (-signal.SIGTERM, "")
+
+
+async def _store_impossible_runs(server: OfficeServer, like: str) -> list[str]:
+    """Store open runs as no server makes them: with delays and times that do not exist, and one that is not a run at all."""
+    opened = opened_records(server.records) if server.queue is None else opened_postgres(server.queue)
+    async with opened as found:
+        store = found[1] if isinstance(found, tuple) else found
+        run = await Records(store).runs.get(like)
+        assert run is not None
+        document = {**run.model_dump(mode="json"), "status": "pending", "is_queued": False, FORMAT_KEY: FORMAT}
+        fields = [
+            {"after_seconds": 1e300},
+            {"after_seconds": -1.0, "created_at": "0001-01-01T00:00:00Z"},
+            {"after_seconds": 1e9, "created_at": "9999-12-31T00:00:00Z"},
+            {"after_seconds": "soon"},
+            {"created_at": "2026-01-01T00:00:00"},
+        ]
+        for number, changed in enumerate(fields):
+            run_id = f"00000000-0000-4000-8000-{number:012}"
+            await store.aput(("crewgraph", "runs"), run_id, {**document, "run_id": run_id, **changed}, index=False)
+    return [f"00000000-0000-4000-8000-{number:012}" for number in range(len(fields))]
+
+
+def test_runs_with_an_impossible_delay_or_time_do_not_keep_a_server_from_starting(server: OfficeServer, client: Any):
+    server.let("one")
+    server.let("two")
+    thread, run = _begin(client, "steps")
+    assert _ended(client, thread, run) == "success"
+    server.end()
+    impossible = asyncio.run(_store_impossible_runs(server, run))
+    server.start()
+    for run_id in impossible[:3]:
+        wait_until(lambda run_id=run_id: client.runs.get(thread, run_id)["status"] == "error")
+        assert f"Run {run_id} of `steps` failed" in server.output
+    for run_id in impossible[3:]:
+        assert f"The record {run_id} of `runs` cannot be read, and is left out" in server.output
+    assert _ended(client, *_begin(client, "steps")) == "success"
+    assert {one["run_id"] for one in client.runs.list(thread)} == {run, *impossible[:3]}

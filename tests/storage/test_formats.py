@@ -1,7 +1,6 @@
 """Data of another format is refused, with what has it and what to do, and left as it is."""
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,12 +41,11 @@ def test_a_run_in_a_saver_of_langgraph_is_resumed_in_its_format_alone(mode: Mode
     assert {saved.metadata.get(FORMAT_KEY) for saved in saver.list(None)} == {FORMAT}
     pass_for_older(saver)
     graph: Any = crew.compile(checkpointer=saver)
-    uses: tuple[Callable[[], Any], ...] = (
+    for use in (
         lambda: mode.resume(crew, "t", checkpointer=saver),
         lambda: crew.run_or_resume("t", checkpointer=saver),
         lambda: mode.run(graph.invoke, graph.ainvoke, None, {"configurable": {"thread_id": "t"}}),
-    )
-    for use in uses:
+    ):
         with pytest.raises(
             OtherFormat, match=rf"The run of thread `t` has format 5, and .* reads format {FORMAT} alone"
         ):

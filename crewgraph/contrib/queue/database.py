@@ -17,6 +17,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from procrastinate import App, PsycopgConnector, SyncPsycopgConnector
 from procrastinate.schema import SchemaManager
 from psycopg.rows import dict_row
+from psycopg.sql import SQL, Literal
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from crewgraph.contrib.serve.postgres import SETUP_LOCK, checked_address
@@ -42,7 +43,7 @@ CREATE INDEX crewgraph_jobs_thread ON procrastinate_jobs ((args->>'thread_id'), 
 CREATE INDEX crewgraph_jobs_lock ON procrastinate_jobs (lock) WHERE status IN ('todo', 'doing')
 """
 # What `crewgraph.contrib.serve.streams` writes and reads.
-_EVENTS = f"""
+_EVENTS = """
 CREATE TABLE run_events (
     run_id text NOT NULL,
     number int NOT NULL,
@@ -51,9 +52,9 @@ CREATE TABLE run_events (
     made_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (run_id, number)
 );
-CREATE INDEX run_events_ended ON run_events (made_at) WHERE event IS NULL;
-COMMENT ON TABLE run_events IS '{FORMAT}'
+CREATE INDEX run_events_ended ON run_events (made_at) WHERE event IS NULL
 """
+_MARK = SQL("COMMENT ON TABLE run_events IS {}").format(Literal(str(FORMAT)))
 _POOL: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 _CONNECTIONS = 4
 _SETUP_POLL_INTERVAL = 0.1  # seconds; while another process creates the tables
@@ -177,7 +178,8 @@ class QueueDatabase:
             connection.execute(f"SET LOCAL search_path = {_SCHEMA}")
             connection.execute(SchemaManager.get_schema())
             connection.execute(_INDEXES)
-            connection.execute(_EVENTS.encode())
+            connection.execute(_EVENTS)
+            connection.execute(_MARK)
 
 
 def _has_tables(connection: "psycopg.Connection[Any]") -> bool:

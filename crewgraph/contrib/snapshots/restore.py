@@ -89,20 +89,19 @@ def restore(kind: type[Any] | None, config: CheckpointSettings, branch: str | No
         branch: None to continue the run; else the branch of a new run, "" to generate its name.
     """
     entity, point = _entity_and_point(config, None if kind is None else _kind_of(kind), kind)
-    restored: Any = entity
     if branch is not None:
-        point = _forked(restored, point, branch)
-    if isinstance(entity, Crew):
+        point = _forked(entity, point, branch)
+    if point.run["entity_type"] == "crew":
         entity.checkpoint_inputs = dict(point.run["inputs"])
-    _start_next(restored, point)
-    if isinstance(entity, Flow):
-        _show_progress(restored, point)
-    return restored
+    _start_next(entity, point)
+    if point.run["entity_type"] == "flow":
+        _show_progress(entity, point)
+    return entity
 
 
 def restore_into(entity: Any, config: CheckpointSettings) -> None:
     """Make the next kickoff of a crew, flow or agent continue from a checkpoint."""
-    _start_next(entity, _entity_and_point(config, _kind_of(type(entity)))[1])
+    _start_next(entity, _entity_and_point(config, _kind_of(entity.__class__))[1])
 
 
 def _kind_of(kind: type[Any]) -> _Kind:

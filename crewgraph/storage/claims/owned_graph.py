@@ -246,7 +246,9 @@ def _checked_state(state: StateSnapshot) -> StateSnapshot:
 def _check_format(config: RunnableConfig, metadata: Mapping[str, Any]) -> None:
     # Not every saver keeps the metadata of a config, and another graph's have no format.
     thread = (config.get("configurable") or {}).get("thread_id")
-    check_format(metadata.get(FORMAT_KEY, FORMAT), f"The run of thread `{thread}`", "Use another thread.")
+    check_format(
+        metadata.get(FORMAT_KEY, FORMAT), f"The run of thread `{thread}`", "Else start a new run, in another thread."
+    )
 
 
 def _follow(saver: object, address: RunnableConfig) -> Program[None]:

@@ -21,7 +21,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow
-from psycopg.sql import Literal
+from psycopg.sql import SQL, Literal
 
 from crewgraph.core.claims import Holder
 from crewgraph.core.loops.bridge import in_thread
@@ -50,17 +50,15 @@ _SCHEMA = """
 SELECT relnamespace::regnamespace::text, obj_description(oid, 'pg_class')
 FROM pg_class WHERE oid = to_regclass('crewgraph_claims')
 """
-_TABLE = (
-    """
+_TABLE = """
 CREATE TABLE IF NOT EXISTS crewgraph_claims (
     thread_id TEXT PRIMARY KEY,
     token BIGSERIAL,
     holder TEXT NOT NULL,
     since TIMESTAMPTZ NOT NULL DEFAULT now()
-);
-COMMENT ON TABLE crewgraph_claims IS '"""
-    + f"{FORMAT}'"
 )
+"""
+_MARK = SQL("COMMENT ON TABLE crewgraph_claims IS {}").format(Literal(str(FORMAT)))
 _LOCK = "SELECT pg_try_advisory_lock(%s)"
 _UNLOCK = "SELECT pg_advisory_unlock(%s)"
 _NOTE = """
@@ -282,13 +280,17 @@ class PostgresClaims(ProcessClaims):
     def _read_schema(self, connection: "_Connection") -> str | None:
         row = connection.execute(_SCHEMA).fetchone()
         if row is None:
-            with suppress(
-                psycopg.errors.InsufficientPrivilege,
-                psycopg.errors.DuplicateTable,  # another process has just created it, which IF NOT EXISTS does not see
-                psycopg.errors.DuplicateObject,
-                psycopg.errors.UniqueViolation,
+            with (
+                suppress(
+                    psycopg.errors.InsufficientPrivilege,
+                    psycopg.errors.DuplicateTable,  # another process has just created it, which IF NOT EXISTS does not see
+                    psycopg.errors.DuplicateObject,
+                    psycopg.errors.UniqueViolation,
+                ),
+                connection.transaction(),
             ):
-                connection.execute(_TABLE.encode())
+                connection.execute(_TABLE)
+                connection.execute(_MARK)
             row = connection.execute(_SCHEMA).fetchone()
         if row is None:
             return None
