@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from crewgraph.core.limits import METER, Meter, Stopped
+from crewgraph.core.current import CURRENT
+from crewgraph.core.limits import Meter, Stopped
 from crewgraph.core.operations import Operation, Program
 
 __all__ = ["ActiveNodes", "active_nodes", "tracked_node"]
@@ -67,7 +68,7 @@ class _Rest(Operation):
 
 def active_nodes() -> ActiveNodes | None:
     """Return the meter that counts the active nodes of the running code, if its run has one."""
-    meter = METER.get()
+    meter = CURRENT.get().meter
     return meter if isinstance(meter, ActiveNodes) else None
 
 

@@ -5,13 +5,13 @@ that a resumed run knows what it spent before.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import ContextVar
 
+from crewgraph.core.current import CURRENT
 from crewgraph.core.messages import Usage
 from crewgraph.core.usage import UsageCounter, UsageEntry, request_entry
 from crewgraph.schema import PlainMapping
 
-__all__ = ["ASKING", "METER", "SPENT", "Meter", "Place", "Stopped", "check_limits"]
+__all__ = ["SPENT", "Meter", "Place", "Stopped", "check_limits"]
 
 
 SPENT = "spent"
@@ -118,13 +118,6 @@ class Meter(UsageCounter):
             self.around.hear(place, before, charge)
 
 
-METER: ContextVar[Meter | None] = ContextVar("crewgraph_meter", default=None)
-"""The meter of the running code; None outside of metered runs."""
-
-ASKING: ContextVar[bool] = ContextVar("crewgraph_asking", default=False)
-"""Whether the running code belongs to a request that is counted as a whole."""
-
-
 def check_limits(model: str | None = None) -> None:
     """Check the limits of all enclosing runs.
 
@@ -134,7 +127,7 @@ def check_limits(model: str | None = None) -> None:
     Raises:
         Stopped: a limit is reached.
     """
-    meter = METER.get()
+    meter = CURRENT.get().meter
     while meter is not None:
         meter.check(model)
         meter = meter.around

@@ -6,12 +6,12 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
+from crewgraph.core.current import CURRENT, closing_resources
 from crewgraph.core.draining import active_nodes, tracked_node
 from crewgraph.core.effects import Body
 from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import Journal, with_spent
 from crewgraph.core.operations import Program, adrive, drive
-from crewgraph.core.resources import RESOURCES, closing_resources
 from crewgraph.schema import Metadata, PlainDict
 
 __all__ = ["PROGRESS", "BodyChain", "BodyNode"]
@@ -33,14 +33,14 @@ class _Node(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
-        if RESOURCES.get() is not None:
+        if CURRENT.get().resources is not None:
             return drive(self._program(input, config))
         with closing_resources():
             return drive(self._program(input, config))
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
-        if RESOURCES.get() is not None:
+        if CURRENT.get().resources is not None:
             return await adrive(self._program(input, config))
         with closing_resources():
             return await adrive(self._program(input, config))
@@ -101,7 +101,7 @@ class BodyChain(_Node):
         return await adrive(self._program(input, ensure_config(config) if config is None else config))
 
     def update(self, input: Any, config: RunnableConfig) -> Program[object]:
-        in_run = RESOURCES.get() is not None
+        in_run = CURRENT.get().resources is not None
         state: PlainDict = dict(input)
         around: PlainDict = dict(config.get("metadata") or {})
         written: PlainDict = (config.get("configurable") or {}).get(PROGRESS, {})

@@ -25,7 +25,7 @@ from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
-from crewgraph.core.replay import is_traced
+from crewgraph.core.current import is_traced
 from crewgraph.core.tracing import ConfigContext
 from crewgraph.schema import PlainDict, PlainMapping
 

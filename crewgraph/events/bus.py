@@ -23,14 +23,13 @@ from crewgraph.errors import DefinitionError, Fault
 from crewgraph.events.background import PendingWork
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage, unemitted_event
-from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.lazy import loaded
 from crewgraph.redaction import redacted_logger
 from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
-    "RUNTIME_STATE",
     "BaseEventListener",
     "CircularDependencyError",
     "Depends",
@@ -57,9 +56,6 @@ _StateHandler = Callable[[Any, Any, Any], Any]
 UserHandler = Handler | _StateHandler
 """A handler as users write it; with three parameters it also gets the `RuntimeState` of the run."""
 
-RUNTIME_STATE: ContextVar[Any] = ContextVar("crewgraph_runtime_state", default=None)
-"""The `RuntimeState` of the running code; None unless requested."""
-
 
 def call_handler(function: UserHandler) -> Handler:
     """Return a handler as it is called, with the source and the event."""
@@ -76,7 +72,7 @@ def call_handler(function: UserHandler) -> Handler:
 
     @wraps(handler)
     def with_state(source: object, event: object) -> object:
-        return handler(source, event, RUNTIME_STATE.get())
+        return handler(source, event, LISTENING.get().state)
 
     return with_state
 
@@ -329,12 +325,10 @@ _FAILED = "The event handler `%s` failed on the event `%s`; the run continues."
 _DONE: Future[None] = Future()
 _DONE.set_result(None)
 
-_REPLAYING: ContextVar[bool] = ContextVar("crewgraph_event_replay", default=False)
-
 
 def is_replaying() -> bool:
     """Whether the running handler got a replayed event."""
-    return _REPLAYING.get()
+    return LISTENING.get().is_replaying
 
 
 class EventBus:
@@ -438,10 +432,10 @@ class EventBus:
         """
         scope = self._scopes[-1] if self._scope.get() is None else self._active()
         plan = scope.plans.get(event_type) or self._plan(event_type)
-        if plan.needs_event or SINKS.get():
+        here = LISTENING.get()
+        if plan.needs_event or here.sinks:
             return True
-        listeners = CONTEXT_LISTENERS.get()
-        return bool(listeners) and any(listener.wants(loaded(event_type)) for listener in listeners)
+        return bool(here.listeners) and any(listener.wants(loaded(event_type)) for listener in here.listeners)
 
     def emit_new(self, source: object, event_type: type[BaseEvent], fields: dict[str, Any]) -> None:
         """Create an event from these fields and emit it; without listeners, only open or close its scope.
@@ -449,7 +443,7 @@ class EventBus:
         Check `wants` before gathering the fields.
         """
         event_type = loaded(event_type)
-        if self._plan(event_type).is_empty and not SINKS.get() and not _context_handlers(event_type):
+        if self._plan(event_type).is_empty and not _context_handlers(event_type):
             assign_lineage(unemitted_event(event_type, fields))
         else:
             self.emit(source, event_type(**fields))
@@ -483,25 +477,25 @@ class EventBus:
 
     def replay(self, source: object, event: BaseEvent) -> Future[None] | None:
         """Deliver an earlier event again, in its original place; `is_replaying` is true in the handlers."""
-        with scoped(_REPLAYING, True):
+        with scoped(LISTENING, LISTENING.get()._replace(is_replaying=True)):
             return self.emit(source, event)
 
     @property
     def runtime_state(self) -> Any:
         """The `RuntimeState` of the running code, which handlers with a third parameter get; None without one."""
-        return RUNTIME_STATE.get()
+        return LISTENING.get().state
 
     def set_runtime_state(self, state: object) -> None:
         """Set the `RuntimeState` of the running code."""
-        RUNTIME_STATE.set(state)
+        LISTENING.set(LISTENING.get()._replace(state=state))
 
     def reset_runtime_state(self) -> None:
         """Clear the `RuntimeState` of the running code."""
-        RUNTIME_STATE.set(None)
+        self.set_runtime_state(None)
 
     def register_entity(self, entity: object) -> None:
         """Add a crew, flow or agent to the `RuntimeState` of the running code, if it is set."""
-        state = RUNTIME_STATE.get()
+        state = LISTENING.get().state
         if state is not None and all(item is not entity for item in state.root):
             state.root.append(entity)
 
@@ -562,12 +556,8 @@ class EventBus:
 
 def _context_handlers(event_type: type[BaseEvent]) -> list[Handler]:
     """Return the listeners of the running context for a class of events; they are called last."""
-    listeners = CONTEXT_LISTENERS.get()
-    return (
-        [*(listener.on_event for listener in listeners if listener.wants(event_type)), *SINKS.get()]
-        if listeners
-        else [*SINKS.get()]
-    )
+    here = LISTENING.get()
+    return [*(listener.on_event for listener in here.listeners if listener.wants(event_type)), *here.sinks]
 
 
 def _call(handler: Handler, source: object, event: BaseEvent) -> Callable[[], Coroutine[object, object, None]] | None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from crewgraph.core.cancellation import is_control_flow
@@ -20,7 +20,9 @@ from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
+    "HOOKING",
     "HookFn",
+    "Hooking",
     "Reducer",
     "adispatch",
     "clear",
@@ -49,7 +51,21 @@ HookFn = Callable[[Any], Any]
 _HookTable = dict[InterceptionPoint, list[HookFn]]
 
 _everywhere: _HookTable = {point: [] for point in InterceptionPoint}
-_scope: ContextVar[_HookTable | None] = ContextVar("crewgraph_hooks", default=None)
+
+
+class Hooking(NamedTuple):
+    """Which hooks the running code calls."""
+
+    scope: _HookTable | None = None
+    """The hooks of the enclosing `scoped_hooks`."""
+
+    is_dispatched: bool = False
+    """Whether the caller has already called the hooks of the current request to a model."""
+
+
+HOOKING: ContextVar[Hooking] = ContextVar("crewgraph_hooks", default=Hooking())
+"""Which hooks the running code calls."""
+
 _by_owner: WeakKeyDictionary[Any, _HookTable] = WeakKeyDictionary()
 
 
@@ -94,7 +110,7 @@ def get_hooks(point: InterceptionPoint) -> list[HookFn]:
 
 def get_scoped_hooks(point: InterceptionPoint) -> list[HookFn]:
     """Return the hooks of a point in the enclosing `scoped_hooks` block."""
-    return list((_scope.get() or {}).get(point, ()))
+    return list((HOOKING.get().scope or {}).get(point, ()))
 
 
 @contextmanager
@@ -105,7 +121,7 @@ def scoped_hooks(hooks: Mapping[InterceptionPoint, list[HookFn]] | None = None) 
         hooks: lists by point; more are added with `register_scoped`.
     """
     table = {point: list(listed) for point, listed in (hooks or {}).items()}
-    with scoped(_scope, table):
+    with scoped(HOOKING, HOOKING.get()._replace(scope=table)):
         yield table
 
 
@@ -115,7 +131,7 @@ def register_scoped(point: InterceptionPoint, hook: HookFn) -> None:
     Raises:
         RuntimeError: there is no such block.
     """
-    table = _scope.get()
+    table = HOOKING.get().scope
     if table is None:
         raise RuntimeError("`register_scoped` adds to a block of hooks: call it within `with scoped_hooks():`")
     table.setdefault(point, []).append(hook)
@@ -139,7 +155,7 @@ def copy_hooks(owner: Any, copy: Any) -> None:
 
 def hooks_at(point: InterceptionPoint, owner: Any = None) -> list[HookFn]:
     """Return the hooks that apply at a point in the runs of an owner, in order."""
-    hooks, scope = list(_everywhere[point]), _scope.get()
+    hooks, scope = list(_everywhere[point]), HOOKING.get().scope
     if scope is not None:
         hooks += scope.get(point, ())
     if owner is not None and _by_owner:
@@ -149,7 +165,7 @@ def hooks_at(point: InterceptionPoint, owner: Any = None) -> list[HookFn]:
 
 def has_hooks(owner: Any, *points: InterceptionPoint) -> bool:
     """Return whether any hook applies at one of these points in the runs of an owner."""
-    scope, own_hooks = _scope.get(), _by_owner.get(owner) if owner is not None and _by_owner else None
+    scope, own_hooks = HOOKING.get().scope, _by_owner.get(owner) if owner is not None and _by_owner else None
     for point in points:
         hooks = _everywhere[point] or (scope and scope.get(point)) or (own_hooks and own_hooks.get(point))
         if hooks:

@@ -34,7 +34,7 @@ from crewgraph import (
 from crewgraph.definitions import stream as item_classes
 from crewgraph.definitions.chunks import FlowStreamingOutput, StreamChunk
 from crewgraph.events import FlowFailedEvent, MethodExecutionStartedEvent
-from crewgraph.events.stream_context import SINKS
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.flow import (
     Asked,
     CrewFailed,
@@ -598,11 +598,11 @@ def test_a_cancelled_reader_cancels_the_run():
 def test_nothing_of_the_stream_stays_in_the_readers_context(mode: Mode):
     items: Any = stream_items(mode, chain())
     for item in items:
-        assert SINKS.get() == ()
+        assert LISTENING.get().sinks == ()
         if isinstance(item, MethodFinished):
             break
     items.close()
-    assert SINKS.get() == ()
+    assert LISTENING.get().sinks == ()
 
 
 # ------------------------------------------------------------------------------------------------------ items

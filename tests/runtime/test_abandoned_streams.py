@@ -16,7 +16,7 @@ from waiting import LONG, wait_until
 
 from crewgraph import BaseLLM, Crew, ModelStarted, ScriptedLLM, Started, TaskFinished, TaskStarted, Token, ToolUse
 from crewgraph.events import CrewKickoffCompletedEvent, CrewKickoffFailedEvent
-from crewgraph.events.stream_context import SINKS
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
 
@@ -216,11 +216,11 @@ def test_listeners_are_notified_that_the_run_ended_early(mode: Mode):
 def test_nothing_of_the_stream_stays_in_the_readers_context(mode: Mode):
     items: Any = mode.stream_items(two(ScriptedLLM(["x"]), ScriptedLLM(["y"])))
     for item in items:
-        assert SINKS.get() == ()
+        assert LISTENING.get().sinks == ()
         if isinstance(item, TaskFinished):
             break
     items.close()
-    assert SINKS.get() == ()
+    assert LISTENING.get().sinks == ()
 
 
 def test_every_run_ends_in_the_trace(mode: Mode, serve: Serve):

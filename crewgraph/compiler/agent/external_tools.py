@@ -5,10 +5,10 @@ from typing import Any
 
 from crewgraph.compiler.agent.binding import AgentBinding, capability_tools
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
+from crewgraph.core.current import CURRENT, RunResources
 from crewgraph.core.effects import Body, Call
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
-from crewgraph.core.resources import RESOURCES, RunResources
 from crewgraph.prompts.book import Book
 from crewgraph.scoped import scoped
 
@@ -80,7 +80,7 @@ class ExternalResourceCheck(Operation):
         for tool in self.images.values():
             tool.check()
         if self.capabilities:
-            with scoped(RESOURCES, self.opened):
+            with scoped(CURRENT, CURRENT.get()._replace(resources=self.opened)):
                 for capability in self.capabilities:
                     capability.check_available()
 

@@ -22,8 +22,9 @@ from crewgraph.compiler.crew.continuing import check_continues
 from crewgraph.compiler.crew.graph import SHARED_NODE, node_task
 from crewgraph.compiler.crew.inputs import CrewInput
 from crewgraph.compiler.enclosing import is_node
+from crewgraph.core.current import CURRENT
 from crewgraph.core.draining import ActiveNodes
-from crewgraph.core.limits import METER, Meter, Place, Stopped
+from crewgraph.core.limits import Meter, Place, Stopped
 from crewgraph.core.node import PROGRESS
 from crewgraph.core.operations import Program
 from crewgraph.core.pregel import interrupted, named_run, place_of, shows_steps
@@ -33,7 +34,7 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.fields import BUDGETS, validate_budget
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, UnknownPrice
-from crewgraph.events.stream_context import SINKS
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.llm.prices import cost, price_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, UsageMetrics
@@ -365,7 +366,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
         """Return the graph with one node for all tasks; None if it has none, or if somebody could tell its runs apart."""
         if self.merged is None or input is None or isinstance(input, Command) or options.keys() - {"context"}:
             return None
-        if SINKS.get() or shows_steps(self, config, len(self.nodes)):
+        if LISTENING.get().sinks or shows_steps(self, config, len(self.nodes)):
             return None
         graph = self.merged()
         return graph if graph.store is self.store else None
@@ -382,7 +383,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
         steps = cast("Any", super().stream(input, config, **kwargs))
         try:
             while True:
-                token = METER.set(meter)
+                token = CURRENT.set(CURRENT.get()._replace(meter=meter))
                 try:
                     part = next(steps, _END)
                 except Stopped as stop:
@@ -393,7 +394,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
                     return
                 yield part
         finally:
-            with scoped(METER, meter):
+            with scoped(CURRENT, CURRENT.get()._replace(meter=meter)):
                 steps.close()
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
@@ -408,7 +409,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
         steps = cast("Any", super().astream(input, config, **kwargs))
         try:
             while True:
-                token = METER.set(meter)
+                token = CURRENT.set(CURRENT.get()._replace(meter=meter))
                 try:
                     part = await anext(steps, _END)
                 except Stopped as stop:
@@ -419,7 +420,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
                     return
                 yield part
         finally:
-            with scoped(METER, meter):
+            with scoped(CURRENT, CURRENT.get()._replace(meter=meter)):
                 await steps.aclose()
 
     def _opened(self, input: object, config: RunnableConfig | None, context: object = None) -> tuple[object, RunMeter]:
@@ -442,7 +443,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
         is_resumed = input is None or isinstance(input, Command) or place.again
         meter = RunMeter(
             self.crew,
-            METER.get(),
+            CURRENT.get().meter,
             resumed=is_resumed,
             thread=place.thread or None if stored and not place.task else None,
             checkpointed=stored,

@@ -22,17 +22,17 @@ from crewgraph.definitions.crew.crew import agents_of
 from crewgraph.disk import PRIVATE, replace_file
 from crewgraph.errors import StorageError
 from crewgraph.events.base import BaseEvent, brief
-from crewgraph.events.bus import RUNTIME_STATE, crewai_event_bus
+from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.checkpoint import CheckpointPrunedEvent
-from crewgraph.events.lineage import ENDS, STARTS, scope_event
+from crewgraph.events.lineage import ENDS, LINEAGE, STARTS
 from crewgraph.events.llm import LLMStreamChunkEvent
-from crewgraph.events.stream_context import CONTEXT_LISTENERS
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.events.task import TaskCompletedEvent
 from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.run_hooks import SnapshotOrigin
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.schema import PlainDict, PlainMapping
-from crewgraph.scoped import restoring
+from crewgraph.scoped import give_back
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = [
@@ -167,7 +167,7 @@ def _is_checkpoint_event(kind: str) -> bool:
     return kind.startswith("checkpoint_")
 
 
-class Recording(restoring):
+class Recording:
     """Context manager in which recorders receive all events; a `RunObserver`."""
 
     def __init__(self, recorders: Sequence[SnapshotRecorder]) -> None:
@@ -176,8 +176,12 @@ class Recording(restoring):
     def __enter__(self) -> None:
         for recorder in self._recorders:
             recorder.begin()
-        state = self._recorders[0].state if self._recorders else RUNTIME_STATE.get()
-        self._tokens = CONTEXT_LISTENERS.set((*CONTEXT_LISTENERS.get(), *self._recorders)), RUNTIME_STATE.set(state)
+        here = LISTENING.get()
+        state = self._recorders[0].state if self._recorders else here.state
+        self._token = LISTENING.set(here._replace(listeners=(*here.listeners, *self._recorders), state=state))
+
+    def __exit__(self, *failure: object) -> None:
+        give_back(self._token)
 
 
 class CrewRecording(Recording):
@@ -243,7 +247,8 @@ class _CrewRecorder(SnapshotRecorder):
     def on_event(self, source: object, event: BaseEvent, /) -> None:
         self._progress.update(event)
         if event.type == "crew_kickoff_started" and source is self._crew:
-            self._crew.checkpoint_kickoff_event_id = scope_event()
+            scopes = LINEAGE.get().scopes
+            self._crew.checkpoint_kickoff_event_id = scopes[-1][0] if scopes else None
         super().on_event(source, event)
 
 

@@ -20,7 +20,8 @@ from math import inf
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
-from crewgraph.core.cancellation import GIVEN_UP, when_given_up
+from crewgraph.core.cancellation import when_given_up
+from crewgraph.core.current import CURRENT
 
 __all__ = ["LoopThread", "ThreadPool", "leave", "start_loop"]
 
@@ -116,7 +117,7 @@ class ThreadPool(Executor):
             self._calls.add(work)
             work.add_done_callback(self._calls.discard)
             _exit.wait_for(work)
-            if (given_up := GIVEN_UP.get()) is not None:
+            if (given_up := CURRENT.get().given_up) is not None:
                 listener = partial(leave, [work])
                 work.add_done_callback(lambda _: given_up.remove(listener))
                 given_up.add(listener)

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY
 from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.crew.marking import mark_outputs
+from crewgraph.compiler.surroundings import AROUND
 from crewgraph.core.effects import Body
-from crewgraph.core.operations import Program, UserCall, adrive, drive
+from crewgraph.core.operations import Program, UserCall
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -31,11 +31,11 @@ from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
 from crewgraph.runtime.crew.training import checked_rounds
-from crewgraph.runtime.execution import WaitForListeners, interruptible
+from crewgraph.runtime.execution import WaitForListeners
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
 
-__all__ = ["aevaluate_crew", "evaluate_crew", "show_scores"]
+__all__ = ["evaluation_program", "show_scores"]
 
 
 def show_scores(result: CrewTestResult) -> None:
@@ -80,25 +80,10 @@ def _number(value: float | None, digits: int) -> str:
 _log = redacted_logger("crewgraph")
 
 
-def evaluate_crew(
-    crew: CrewDefinition, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
-) -> CrewTestResult:
-    """Test a crew; see `Crew.test`."""
-    with interruptible():
-        return drive(_test(crew, n_iterations, eval_llm, inputs, checkpointer))
-
-
-async def aevaluate_crew(
-    crew: CrewDefinition, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
-) -> CrewTestResult:
-    """Test a crew on this event loop; see `Crew.atest`."""
-    with interruptible():
-        return await adrive(_test(crew, n_iterations, eval_llm, inputs, checkpointer))
-
-
-def _test(
+def evaluation_program(
     crew: CrewDefinition, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> Program[CrewTestResult]:
+    """Test a crew; see `Crew.test`."""
     rounds = checked_rounds(n_iterations)
     values = validate_inputs(inputs or {})
     judge = _Judge(crew, first_llm(crew, eval_llm))
@@ -136,7 +121,7 @@ def _test(
 
 def _run_round(crew: CrewDefinition, inputs: Inputs, checkpointer: Checkpointer) -> Program[Any]:
     """A test round; the crew saves no memories of it, so that rounds do not influence each other."""
-    with scoped(CREW_WITHOUT_MEMORY, crew):
+    with scoped(AROUND, AROUND.get()._replace(tested=crew)):
         return (yield from kickoff_program(crew, inputs, RunOptions(checkpointer=checkpointer)))
 
 

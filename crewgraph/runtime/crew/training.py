@@ -12,10 +12,11 @@ from langchain_core.runnables import RunnableConfig
 
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_input
 from crewgraph.compiler.agent.models import first_llm, model_of
-from crewgraph.compiler.task.training import TRAINING, TrainingRound, summarize_feedback
+from crewgraph.compiler.surroundings import AROUND, TrainingRound
+from crewgraph.compiler.task.training import summarize_feedback
 from crewgraph.core.digests import digest
 from crewgraph.core.effects import Body
-from crewgraph.core.operations import Program, UserCall, adrive, drive
+from crewgraph.core.operations import Program, UserCall
 from crewgraph.core.plain import plain
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -44,45 +45,19 @@ from crewgraph.runtime.crew.kickoff import (
     resume_program,
     validate_inputs,
 )
-from crewgraph.runtime.execution import ReadState, WaitForListeners, interruptible
+from crewgraph.runtime.execution import ReadState, WaitForListeners
 from crewgraph.runtime.run_target import run_place
 from crewgraph.scoped import scoped
 from crewgraph.text import slug
 from crewgraph.tracebacks import note_once
 
-__all__ = ["atrain_crew", "checked_rounds", "train_crew"]
+__all__ = ["checked_rounds", "train_program"]
 
 
 _Ask = Callable[[TaskOutput], Any]
 
 
-def train_crew(
-    crew: CrewDefinition,
-    n_iterations: int,
-    filename: str,
-    inputs: Inputs | None,
-    feedback: _Ask | None,
-    checkpointer: Checkpointer,
-) -> None:
-    """Train a crew; see `Crew.train`."""
-    with interruptible():
-        drive(_train(crew, n_iterations, filename, inputs, feedback, checkpointer))
-
-
-async def atrain_crew(
-    crew: CrewDefinition,
-    n_iterations: int,
-    filename: str,
-    inputs: Inputs | None,
-    feedback: _Ask | None,
-    checkpointer: Checkpointer,
-) -> None:
-    """Train a crew on this event loop; see `Crew.atrain`."""
-    with interruptible():
-        await adrive(_train(crew, n_iterations, filename, inputs, feedback, checkpointer))
-
-
-def _train(
+def train_program(
     crew: CrewDefinition,
     n_iterations: int,
     filename: str,
@@ -90,6 +65,7 @@ def _train(
     feedback: _Ask | None,
     checkpointer: Checkpointer,
 ) -> Program[None]:
+    """Train a crew; see `Crew.train`."""
     rounds, path, values = checked_rounds(n_iterations), training_path(filename), validate_inputs(inputs or {})
     if feedback is None and not has_input():
         raise RunError(
@@ -195,7 +171,7 @@ class _TrainingRun:
         training_round = TrainingRound(
             crew=self.crew, iteration=iteration, ask=ask, earlier_feedback=earlier_feedback, save=self._save_feedback
         )
-        with scoped(TRAINING, training_round):
+        with scoped(AROUND, AROUND.get()._replace(training=training_round)):
             yield from _run_round(self.crew, training.inputs, training.threads[iteration - 1], checkpointer)
         training.done = iteration
         yield UserCall(self.save)

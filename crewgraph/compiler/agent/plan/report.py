@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from crewgraph.core.replay import is_replayed
+from crewgraph.core.current import is_replayed
 from crewgraph.definitions.agent.planning import StepObservation, StepRefinement, TodoItem
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
