@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import Any
 
 from crewgraph.hooks.points import Asking, InterceptionPoint, LegacyHookBlocked
-from crewgraph.hooks.registry import HOOKING, clear, get_hooks, register_hook, unregister
+from crewgraph.hooks.registry import clear, get_hooks, register_hook, unregister
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
 
@@ -147,11 +148,14 @@ def clear_all_llm_call_hooks() -> tuple[int, int]:
     return clear_before_llm_call_hooks(), clear_after_llm_call_hooks()
 
 
+_dispatched: ContextVar[bool] = ContextVar("crewgraph_model_hooks", default=False)
+
+
 def model_call_hooks_already_dispatched() -> bool:
     """Whether the caller has already called the hooks of the current request."""
-    return HOOKING.get().is_dispatched
+    return _dispatched.get()
 
 
 def model_call_hooks_dispatched() -> AbstractContextManager[None]:
     """Mark the hooks of the requests of a block as already called."""
-    return scoped(HOOKING, HOOKING.get()._replace(is_dispatched=True))
+    return scoped(_dispatched, True)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from crewgraph.core.cancellation import is_control_flow
@@ -20,9 +20,7 @@ from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
-    "HOOKING",
     "HookFn",
-    "Hooking",
     "Reducer",
     "adispatch",
     "clear",
@@ -51,21 +49,7 @@ HookFn = Callable[[Any], Any]
 _HookTable = dict[InterceptionPoint, list[HookFn]]
 
 _everywhere: _HookTable = {point: [] for point in InterceptionPoint}
-
-
-class Hooking(NamedTuple):
-    """Which hooks the running code calls."""
-
-    scope: _HookTable | None = None
-    """The hooks of the enclosing `scoped_hooks`."""
-
-    is_dispatched: bool = False
-    """Whether the caller has already called the hooks of the current request to a model."""
-
-
-HOOKING: ContextVar[Hooking] = ContextVar("crewgraph_hooks", default=Hooking())
-"""Which hooks the running code calls."""
-
+_scope: ContextVar[_HookTable | None] = ContextVar("crewgraph_hooks", default=None)
 _by_owner: WeakKeyDictionary[Any, _HookTable] = WeakKeyDictionary()
 
 
@@ -110,7 +94,7 @@ def get_hooks(point: InterceptionPoint) -> list[HookFn]:
 
 def get_scoped_hooks(point: InterceptionPoint) -> list[HookFn]:
     """Return the hooks of a point in the enclosing `scoped_hooks` block."""
-    return list((HOOKING.get().scope or {}).get(point, ()))
+    return list((_scope.get() or {}).get(point, ()))
 
 
 @contextmanager
@@ -121,7 +105,7 @@ def scoped_hooks(hooks: Mapping[InterceptionPoint, list[HookFn]] | None = None) 
         hooks: lists by point; more are added with `register_scoped`.
     """
     table = {point: list(listed) for point, listed in (hooks or {}).items()}
-    with scoped(HOOKING, HOOKING.get()._replace(scope=table)):
+    with scoped(_scope, table):
         yield table
 
 
@@ -131,7 +115,7 @@ def register_scoped(point: InterceptionPoint, hook: HookFn) -> None:
     Raises:
         RuntimeError: there is no such block.
     """
-    table = HOOKING.get().scope
+    table = _scope.get()
     if table is None:
         raise RuntimeError("`register_scoped` adds to a block of hooks: call it within `with scoped_hooks():`")
     table.setdefault(point, []).append(hook)
@@ -155,7 +139,7 @@ def copy_hooks(owner: Any, copy: Any) -> None:
 
 def hooks_at(point: InterceptionPoint, owner: Any = None) -> list[HookFn]:
     """Return the hooks that apply at a point in the runs of an owner, in order."""
-    hooks, scope = list(_everywhere[point]), HOOKING.get().scope
+    hooks, scope = list(_everywhere[point]), _scope.get()
     if scope is not None:
         hooks += scope.get(point, ())
     if owner is not None and _by_owner:
@@ -165,7 +149,7 @@ def hooks_at(point: InterceptionPoint, owner: Any = None) -> list[HookFn]:
 
 def has_hooks(owner: Any, *points: InterceptionPoint) -> bool:
     """Return whether any hook applies at one of these points in the runs of an owner."""
-    scope, own_hooks = HOOKING.get().scope, _by_owner.get(owner) if owner is not None and _by_owner else None
+    scope, own_hooks = _scope.get(), _by_owner.get(owner) if owner is not None and _by_owner else None
     for point in points:
         hooks = _everywhere[point] or (scope and scope.get(point)) or (own_hooks and own_hooks.get(point))
         if hooks:
