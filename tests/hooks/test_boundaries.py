@@ -8,7 +8,7 @@ from modes import Mode
 
 from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, TaskOutput
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.hooks import HookDispatchedEvent
+from crewgraph.events.people import HookDispatchedEvent
 from crewgraph.flow import Flow, listen, start
 from crewgraph.hooks import HookAborted, InterceptionPoint, before_llm_call, get_hooks, on, register_hook
 from crewgraph.project import CrewBase, agent, crew, task

@@ -12,7 +12,7 @@ from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_too
 from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import Body, Notify
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.skill import SkillUsedEvent
+from crewgraph.events.tool import SkillUsedEvent
 from crewgraph.prompts.book import Book
 from crewgraph.tools.adapt import as_tool
 

@@ -17,7 +17,7 @@ from crewgraph.definitions.crew.evaluation import CrewTestResult, ScoredRound, T
 from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.definitions.task.task import TaskDefinition
-from crewgraph.events.training import (
+from crewgraph.events.crew import (
     CrewTestCompletedEvent,
     CrewTestFailedEvent,
     CrewTestResultEvent,

@@ -33,7 +33,7 @@ from crewgraph.definitions.crew.training import (
 from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
-from crewgraph.events.training import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
+from crewgraph.events.crew import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
 from crewgraph.prompts.book import Book
 from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
