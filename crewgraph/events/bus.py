@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial, wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from crewgraph.annotations import signature_of
 from crewgraph.errors import DefinitionError, Fault
@@ -59,16 +59,16 @@ UserHandler = Handler | _StateHandler
 
 def call_handler(function: UserHandler) -> Handler:
     """Return a handler as it is called, with the source and the event."""
+    handler: Any = function
     try:
-        parameters = signature_of(function).parameters.values()
+        parameters = signature_of(handler).parameters.values()
     except (TypeError, ValueError):  # something built in
-        return cast("Handler", function)
+        return handler
     needed = [
         parameter for parameter in parameters if parameter.default is parameter.empty and parameter.kind in _BY_PLACE
     ]
     if len(needed) != _WITH_STATE:
-        return cast("Handler", function)
-    handler = cast("_StateHandler", function)
+        return handler
 
     @wraps(handler)
     def with_state(source: object, event: object) -> object:
@@ -81,7 +81,7 @@ _WITH_STATE = 3
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def handler_name(handler: Handler) -> str:
+def handler_name(handler: UserHandler) -> str:
     """Return the handler's name for messages."""
     function = getattr(handler, "func", handler)  # functools.partial
     return str(getattr(function, "__qualname__", type(function).__qualname__))
@@ -113,10 +113,10 @@ class Depends:
 class CircularDependencyError(DefinitionError):
     """Event handlers depend on each other in a circle."""
 
-    handlers: list[Handler]
+    handlers: list[UserHandler]
     """The handlers."""
 
-    def __init__(self, handlers: Sequence[Handler]) -> None:
+    def __init__(self, handlers: Sequence[UserHandler]) -> None:
         self.handlers = list(handlers)
         names = ", ".join(f"`{handler_name(handler)}`" for handler in self.handlers)
         super().__init__(f"The event handlers {names} wait for one another. Take away one `depends_on` of the circle.")
@@ -133,7 +133,7 @@ class Registration:
     event_type: type[BaseEvent]
     """The class of events, including subclasses."""
 
-    handler: Handler
+    handler: UserHandler
     """The handler."""
 
     after: tuple[Handler, ...] = ()
@@ -220,7 +220,7 @@ def _merged(registrations: Sequence[Registration]) -> list[Registration]:
     return merged
 
 
-def _has(registrations: Sequence[Registration], handler: Handler) -> bool:
+def _has(registrations: Sequence[Registration], handler: UserHandler) -> bool:
     return any(registration.handler == handler for registration in registrations)
 
 
@@ -375,7 +375,7 @@ class EventBus:
         after = tuple(item.handler for item in before)
 
         def register(handler: _H) -> _H:
-            self._add(Registration(event_type, cast("Handler", handler), after))
+            self._add(Registration(event_type, handler, after))
             return handler
 
         return register
@@ -388,7 +388,7 @@ class EventBus:
             handler: the handler.
             alone: whether the handler ignores the scopes of events, so that no scope event is created for it.
         """
-        self._add(Registration(event_type, cast("Handler", handler), alone=alone))
+        self._add(Registration(event_type, handler, alone=alone))
 
     def off(self, event_type: type[BaseEvent], handler: Handler) -> None:
         """Unregister a handler, in whatever scope it was registered; without a registration nothing happens."""
