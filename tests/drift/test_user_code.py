@@ -1148,6 +1148,7 @@ events.bus.call_handler(function)
 events.bus.handler_name(handler)
 events.frames:StreamSessionBase [abc]
 events.stream_context:ContextListener [protocol]
+events.stream_context:Listening(sinks)
 events.stream_context.reset_stream_sinks(token)
 hooks.registry.adispatch(reducer)
 hooks.registry.dispatch(reducer)
