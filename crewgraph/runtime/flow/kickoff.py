@@ -79,7 +79,6 @@ __all__ = [
     "rewind",
     "run_of",
     "run_or_resume_program",
-    "state_of_enclosing_run",
     "stored_flow_result",
     "stored_values",
     "unknown_run",
@@ -236,12 +235,6 @@ def compile_flow(
 def _graph_on(flow: "FlowDefinition", saver: Any, granularity: str | None = None, **options: Any) -> FlowGraph:
     """Compile a flow to a graph with a checkpointer that is checked, or is that of a server around it."""
     return form_of(flow, granularity or flow.granularity).graph(flow, checkpointer=saver, **options)
-
-
-def state_of_enclosing_run(flow: "FlowDefinition", default: Any) -> Any:
-    """Return the state of the enclosing run, if it is one of this flow."""
-    running = RUNNING.get()
-    return running.run.state if running is not None and running.run.flow is flow else default
 
 
 def _saver(flow: "FlowDefinition") -> object:
