@@ -175,7 +175,7 @@ class HandlerPlan:
         Raises:
             CircularDependencyError: handlers wait for one another.
         """
-        waiting = _merged(
+        waiting = _merged_registrations(
             [registration for registration in registrations if issubclass(event_type, registration.event_type)]
         )
         is_empty = not waiting
@@ -196,18 +196,18 @@ class HandlerPlan:
 
 def _in_scope_of(event_type: type[BaseEvent], registration: Registration) -> bool:
     """Whether events of a handler may be in the scope that an event opens or closes."""
-    kind = _kind(event_type)
+    kind = _event_kind(event_type)
     if registration.alone or (kind not in STARTS and kind not in ENDS):
         return False
-    return kind in OUTER or _kind(registration.event_type) not in OUTER
+    return kind in OUTER or _event_kind(registration.event_type) not in OUTER
 
 
-def _kind(event_type: type[BaseEvent]) -> object:
+def _event_kind(event_type: type[BaseEvent]) -> object:
     field = event_type.model_fields.get("type")
     return None if field is None else field.default
 
 
-def _merged(registrations: Sequence[Registration]) -> list[Registration]:
+def _merged_registrations(registrations: Sequence[Registration]) -> list[Registration]:
     """One registration per handler."""
     merged: list[Registration] = []
     for registration in registrations:

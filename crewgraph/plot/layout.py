@@ -96,7 +96,7 @@ class Columns:
         columns = self.columns.copy()
         for number in order if forward else reversed(order):
             column = columns[number][::-1] if turned else columns[number]
-            columns[number] = sorted(column, key=lambda cell: _mean(cell, neighbors[cell], positions))
+            columns[number] = sorted(column, key=lambda cell: _mean_of_neighbors(cell, neighbors[cell], positions))
             positions.update({cell: position for position, cell in enumerate(columns[number])})
         self.columns = columns
 
@@ -116,7 +116,7 @@ class Columns:
         return count
 
 
-def _mean(cell: Cell, neighbors: Sequence[Cell], values: Mapping[Cell, float]) -> float:
+def _mean_of_neighbors(cell: Cell, neighbors: Sequence[Cell], values: Mapping[Cell, float]) -> float:
     """Return the mean value of a cell's neighbors; its own if it has none."""
     return sum(map(values.__getitem__, neighbors)) / len(neighbors) if neighbors else values[cell]
 
@@ -201,7 +201,9 @@ def assign_heights(columns: Columns, lanes: Sequence[Sequence[Cell]]) -> dict[Ce
     for sweep in range(_SWEEPS):
         neighbors = columns.behind if sweep % 2 else columns.before
         for column in reversed(columns.columns) if sweep % 2 else columns.columns:
-            centers.update(_place_column(column, {cell: _mean(cell, neighbors[cell], centers) for cell in column}))
+            centers.update(
+                _place_column(column, {cell: _mean_of_neighbors(cell, neighbors[cell], centers) for cell in column})
+            )
     for _ in range(_STRAIGHTENING):
         heights = {
             cell: sorted(map(centers.__getitem__, lane))[len(lane) // 2]
@@ -213,7 +215,7 @@ def assign_heights(columns: Columns, lanes: Sequence[Sequence[Cell]]) -> dict[Ce
             targets = {
                 cell: heights[cell]
                 if cell in heights
-                else _mean(cell, columns.before[cell] + columns.behind[cell], centers)
+                else _mean_of_neighbors(cell, columns.before[cell] + columns.behind[cell], centers)
                 for cell in column
             }
             centers.update(_place_column(column, targets, heights))

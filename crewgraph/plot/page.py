@@ -64,8 +64,8 @@ def render_svg(picture: Picture, min_scale: float | None = None) -> str:
             f"<style>{_DRAWING_STYLE}</style>",
             f"<defs>{''.join(_arrow(kind, uid) for kind in ('or', 'and', 'router'))}</defs>",
             '<g class="scene">',
-            *_edges(picture, layout, uid),
-            *(_node(node, layout.boxes[node.name]) for node in picture.nodes),
+            *_edge_elements(picture, layout, uid),
+            *(_node_element(node, layout.boxes[node.name]) for node in picture.nodes),
             "</g>",
             "</svg>",
         ]
@@ -104,7 +104,7 @@ def _arrow(kind: str, uid: str) -> str:
     )
 
 
-def _edges(picture: Picture, layout: Layout, uid: str) -> Iterator[str]:
+def _edge_elements(picture: Picture, layout: Layout, uid: str) -> Iterator[str]:
     """Yield all curves, then all labels, so that no curve covers a label."""
     for edge, route in zip(picture.edges, layout.routes, strict=True):
         yield (
@@ -113,7 +113,7 @@ def _edges(picture: Picture, layout: Layout, uid: str) -> Iterator[str]:
         )
     for edge, route in zip(picture.edges, layout.routes, strict=True):
         if route.label is not None:
-            yield _label(edge, route.label)
+            yield _label_element(edge, route.label)
 
 
 def _ends(edge: Edge) -> str:
@@ -126,7 +126,7 @@ def _curves(route: Route) -> str:
     return f"M{points[0]} " + " ".join(f"C{curve}" for curve in curves)
 
 
-def _label(edge: Edge, box: Box) -> str:
+def _label_element(edge: Edge, box: Box) -> str:
     return (
         f'<g class="label {edge.kind}" {_ends(edge)}><title>{escape(", ".join(edge.labels))}</title>'
         f'<rect x="{_number(box.left)}" y="{_number(box.top)}" width="{_number(box.width)}" '
@@ -134,7 +134,7 @@ def _label(edge: Edge, box: Box) -> str:
     )
 
 
-def _node(node: Node, box: Box) -> str:
+def _node_element(node: Node, box: Box) -> str:
     tooltip = f"{node.label}\n\n{node.text}" if node.text else node.label
     crew = " crew" if node.calls_crew else " conditional" if node.is_conditional else ""
     start = " begins" if node.begins else ""
@@ -196,7 +196,7 @@ def render_page(picture: Picture) -> str:
             f'<li><i class="{kind}"></i>{escape(words)}</li>'
             for kind, words in (LEGEND if picture.noun == "flow" else CREW_LEGEND)
         ),
-        details="\n".join(_details(node) for node in picture.nodes),
+        details="\n".join(_node_details(node) for node in picture.nodes),
     )
 
 
@@ -206,7 +206,7 @@ def render_inline(picture: Picture) -> str:
     return f'<div style="max-height:{_MAX_INLINE_HEIGHT}px;overflow:auto">{drawing}</div>'
 
 
-def _details(node: Node) -> str:
+def _node_details(node: Node) -> str:
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in _rows(node))
     text = f"<pre>{escape(node.text)}</pre>" if node.text else ""
     return (

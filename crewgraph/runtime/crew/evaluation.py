@@ -45,7 +45,7 @@ def show_scores(result: CrewTestResult) -> None:
         [
             scores[0].task,
             scores[0].agent,
-            *(_mark(score) for score in scores),
+            *(_mark_text(score) for score in scores),
             _number(mean(score.score for score in scores), 1),
         ]
         for scores in result.by_task
@@ -67,7 +67,7 @@ def _summary(name: str, values: Sequence[float | None], digits: int) -> list[str
     return [name, "", *(_number(value, digits) for value in values), _number(mean(values), digits)]
 
 
-def _mark(score: TaskScore) -> str:
+def _mark_text(score: TaskScore) -> str:
     if score.skipped:
         return "skipped"
     return "failed" if score.error is not None else _number(score.score, 1)
@@ -97,7 +97,7 @@ def evaluation_program(
             with progress(f"Test of {crew.name}", rounds, "rounds", shown=not crew.verbose) as shown:
                 for _ in range(rounds):
                     started = time.monotonic()
-                    output = yield from _run_round(crew, values, checkpointer)
+                    output = yield from _test_round(crew, values, checkpointer)
                     seconds = time.monotonic() - started
                     outputs = _outputs(crew, output)
                     scores = yield from judge.scores(outputs, result)
@@ -119,7 +119,7 @@ def evaluation_program(
     return result
 
 
-def _run_round(crew: CrewDefinition, inputs: Inputs, checkpointer: Checkpointer) -> Program[Any]:
+def _test_round(crew: CrewDefinition, inputs: Inputs, checkpointer: Checkpointer) -> Program[Any]:
     """A test round; the crew saves no memories of it, so that rounds do not influence each other."""
     with scoped(AROUND, AROUND.get()._replace(tested=crew)):
         return (yield from kickoff_program(crew, inputs, RunOptions(checkpointer=checkpointer)))

@@ -72,7 +72,7 @@ def train_program(
             "training asks a person for feedback, and there is no terminal. Run it at one, pipe a line for each answer into it, "
             "or give `feedback=`, a function that takes a `TaskOutput` and returns the feedback on it."
         )
-    ask = feedback or partial(_ask_at_terminal, crew.texts.book)
+    ask = feedback or partial(_feedback_at_terminal, crew.texts.book)
     fields: dict[str, object] = {"crew_name": crew.name, "crew": crew}
     with crew_console(crew) or nullcontext():
         emit_crew_event(CrewTrainStartedEvent, crew, **fields, n_iterations=rounds, filename=str(path), inputs=values)
@@ -117,7 +117,7 @@ def _open_training(crew: CrewDefinition, path: Path, rounds: int, inputs: dict[s
     except FileNotFoundError:
         file = TrainingFile()
     training: Training | None = file.training
-    crew_digest = _digest(crew)
+    crew_digest = _crew_digest(crew)
     if training is None or training.finished:
         file.training = Training(crew=crew_digest, iterations=rounds, inputs=inputs)
     elif training.crew != crew_digest or training.inputs != inputs:
@@ -133,7 +133,7 @@ def _open_training(crew: CrewDefinition, path: Path, rounds: int, inputs: dict[s
     return training_run
 
 
-def _digest(crew: CrewDefinition) -> str:
+def _crew_digest(crew: CrewDefinition) -> str:
     return digest(
         [[task.name, task.template("description")] for task in crew.tasks],
         [agent.template("role") for agent in crew.agents],
@@ -228,7 +228,7 @@ def _draw_lessons(crew: CrewDefinition, agent: BaseAgentDefinition, feedback: li
     return TrainedAgent.model_validate((yield from run_standalone(f"Training: {role}", node, body)))
 
 
-def _ask_at_terminal(book: Book, output: TaskOutput) -> str:
+def _feedback_at_terminal(book: Book, output: TaskOutput) -> str:
     """Show an answer and return what the user types; an empty text accepts it.
 
     Raises:

@@ -157,11 +157,11 @@ def _read_side(saver: object, thread_id: str, models: Models, crew: CrewDefiniti
         thread_id,
         latest.inputs,
         {name: outputs[name] for name in dict.fromkeys([*order, *outputs])},
-        _seconds(list(crew_steps(past, models))),
+        _task_seconds(list(crew_steps(past, models))),
     )
 
 
-def _seconds(steps: Sequence[CrewStep]) -> dict[str, float]:
+def _task_seconds(steps: Sequence[CrewStep]) -> dict[str, float]:
     """Return the seconds between the step of each task and the step before it."""
     return {
         name: (current.created_at - previous.created_at).total_seconds()
