@@ -139,9 +139,9 @@ class Crew(QueueMethods, CrewDefinition):
 
             return cast(CrewOutput, watched_crew(self, inputs, options).chunks(CrewStreamingOutput))
         from crewgraph.runtime.crew.kickoff import kickoff_program
-        from crewgraph.runtime.execution import run_program
+        from crewgraph.runtime.execution import run_interruptibly
 
-        return run_program(kickoff_program(self, inputs, options))
+        return run_interruptibly(kickoff_program(self, inputs, options))
 
     @overridable
     @traced_to_the_caller
@@ -168,9 +168,9 @@ class Crew(QueueMethods, CrewDefinition):
 
             return cast(CrewOutput, watched_crew(self, inputs, options).achunks(CrewStreamingOutput))
         from crewgraph.runtime.crew.kickoff import kickoff_program
-        from crewgraph.runtime.execution import arun_program
+        from crewgraph.runtime.execution import arun_interruptibly
 
-        return await arun_program(kickoff_program(self, inputs, options))
+        return await arun_interruptibly(kickoff_program(self, inputs, options))
 
     @overridable
     @traced_to_the_caller
@@ -352,17 +352,17 @@ class Crew(QueueMethods, CrewDefinition):
             RunError: There is no such run, it does not wait for this answer, or it was answered already.
         """
         from crewgraph.runtime.crew.kickoff import resume_program
-        from crewgraph.runtime.execution import run_program
+        from crewgraph.runtime.execution import run_interruptibly
 
-        return run_program(resume_program(self, thread_id, checkpointer, answer))
+        return run_interruptibly(resume_program(self, thread_id, checkpointer, answer))
 
     @traced_to_the_caller
     async def aresume(self, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
         """Continue a run that was interrupted or waits for an answer, on the current event loop; see `resume`."""
         from crewgraph.runtime.crew.kickoff import resume_program
-        from crewgraph.runtime.execution import arun_program
+        from crewgraph.runtime.execution import arun_interruptibly
 
-        return await arun_program(resume_program(self, thread_id, checkpointer, answer))
+        return await arun_interruptibly(resume_program(self, thread_id, checkpointer, answer))
 
     @traced_to_the_caller
     def run_or_resume(
@@ -393,9 +393,9 @@ class Crew(QueueMethods, CrewDefinition):
         """
         options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         from crewgraph.runtime.crew.kickoff import run_or_resume_program
-        from crewgraph.runtime.execution import run_program
+        from crewgraph.runtime.execution import run_interruptibly
 
-        return run_program(run_or_resume_program(self, thread_id, inputs, options))
+        return run_interruptibly(run_or_resume_program(self, thread_id, inputs, options))
 
     @traced_to_the_caller
     async def arun_or_resume(
@@ -410,9 +410,9 @@ class Crew(QueueMethods, CrewDefinition):
         """Bring the run of a thread to its end on the current event loop; see `run_or_resume`."""
         options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
         from crewgraph.runtime.crew.kickoff import run_or_resume_program
-        from crewgraph.runtime.execution import arun_program
+        from crewgraph.runtime.execution import arun_interruptibly
 
-        return await arun_program(run_or_resume_program(self, thread_id, inputs, options))
+        return await arun_interruptibly(run_or_resume_program(self, thread_id, inputs, options))
 
     def compile(
         self,
@@ -637,8 +637,8 @@ class Crew(QueueMethods, CrewDefinition):
             DefinitionError: An output does not fit its task.
             Exception: As for `kickoff`.
         """
-        from crewgraph.runtime.execution import run_program
-        from crewgraph.runtime.runs.crew_fork import ForkRequest, fork_program
+        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.runs.crew_fork import ForkRequest, crew_fork_program
 
         request = ForkRequest(
             point=step_or_task,
@@ -648,7 +648,7 @@ class Crew(QueueMethods, CrewDefinition):
             thread_id=new_thread_id,
             checkpointer=checkpointer,
         )
-        return run_program(fork_program(self, request))
+        return run_interruptibly(crew_fork_program(self, request))
 
     @traced_to_the_caller
     async def afork(
@@ -662,8 +662,8 @@ class Crew(QueueMethods, CrewDefinition):
         checkpointer: Checkpointer = None,
     ) -> CrewOutput:
         """Continue a stored run from an earlier point, on the current event loop; see `fork`."""
-        from crewgraph.runtime.execution import arun_program
-        from crewgraph.runtime.runs.crew_fork import ForkRequest, fork_program
+        from crewgraph.runtime.execution import arun_interruptibly
+        from crewgraph.runtime.runs.crew_fork import ForkRequest, crew_fork_program
 
         request = ForkRequest(
             point=step_or_task,
@@ -673,7 +673,7 @@ class Crew(QueueMethods, CrewDefinition):
             thread_id=new_thread_id,
             checkpointer=checkpointer,
         )
-        return await arun_program(fork_program(self, request))
+        return await arun_interruptibly(crew_fork_program(self, request))
 
     @traced_to_the_caller
     def replay(
@@ -780,9 +780,9 @@ class Crew(QueueMethods, CrewDefinition):
             Exception: Any error of `kickoff`. The feedback so far is kept.
         """
         from crewgraph.runtime.crew.training import train_program
-        from crewgraph.runtime.execution import run_program
+        from crewgraph.runtime.execution import run_interruptibly
 
-        run_program(train_program(self, n_iterations, filename, inputs, feedback, checkpointer))
+        run_interruptibly(train_program(self, n_iterations, filename, inputs, feedback, checkpointer))
 
     @traced_to_the_caller
     async def atrain(
@@ -796,9 +796,9 @@ class Crew(QueueMethods, CrewDefinition):
     ) -> None:
         """Async version of `train`."""
         from crewgraph.runtime.crew.training import train_program
-        from crewgraph.runtime.execution import arun_program
+        from crewgraph.runtime.execution import arun_interruptibly
 
-        await arun_program(train_program(self, n_iterations, filename, inputs, feedback, checkpointer))
+        await arun_interruptibly(train_program(self, n_iterations, filename, inputs, feedback, checkpointer))
 
     @traced_to_the_caller
     def test(
@@ -830,9 +830,9 @@ class Crew(QueueMethods, CrewDefinition):
         """
         llm = openai_model_name if eval_llm is None else eval_llm
         from crewgraph.runtime.crew.evaluation import evaluation_program
-        from crewgraph.runtime.execution import run_program
+        from crewgraph.runtime.execution import run_interruptibly
 
-        return run_program(evaluation_program(self, n_iterations, llm, inputs, checkpointer))
+        return run_interruptibly(evaluation_program(self, n_iterations, llm, inputs, checkpointer))
 
     @traced_to_the_caller
     async def atest(
@@ -847,9 +847,9 @@ class Crew(QueueMethods, CrewDefinition):
         """Evaluate the crew on the current event loop; see `test`."""
         llm = openai_model_name if eval_llm is None else eval_llm
         from crewgraph.runtime.crew.evaluation import evaluation_program
-        from crewgraph.runtime.execution import arun_program
+        from crewgraph.runtime.execution import arun_interruptibly
 
-        return await arun_program(evaluation_program(self, n_iterations, llm, inputs, checkpointer))
+        return await arun_interruptibly(evaluation_program(self, n_iterations, llm, inputs, checkpointer))
 
     def chat(self, *, checkpointer: Checkpointer = None) -> CrewConversation:
         """Chat with the crew on the terminal: `chat_llm` greets, asks for the inputs, runs the crew, and shows the result.

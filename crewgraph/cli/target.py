@@ -91,7 +91,7 @@ def load_factory(target: str | None) -> Any:
 
 
 def _crew_or_flow(path: str, value: Any) -> "Crew | Flow[Any]":
-    if not isinstance(value, (Crew, Flow)):
+    if not issubclass(type(value), (Crew, Flow)):
         raise RunError(f"`{path}` is {value!r:.80}, which is neither a crew nor a flow; {_TARGET_FORMAT} of one.")
     return value
 

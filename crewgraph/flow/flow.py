@@ -172,10 +172,10 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             from crewgraph.runtime.streaming.flow import watched_flow
 
             return watched_flow(self, merged, config=config).chunks(FlowStreamingOutput)
-        from crewgraph.runtime.execution import run_program
+        from crewgraph.runtime.execution import run_interruptibly
         from crewgraph.runtime.flow.kickoff import run_of
 
-        return run_program(run_of(self, merged, None, config))
+        return run_interruptibly(run_of(self, merged, None, config))
 
     @overridable
     @traced_to_the_caller
@@ -198,10 +198,10 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             from crewgraph.runtime.streaming.flow import watched_flow
 
             return watched_flow(self, merged, config=config).achunks(FlowStreamingOutput)
-        from crewgraph.runtime.execution import arun_program
+        from crewgraph.runtime.execution import arun_interruptibly
         from crewgraph.runtime.flow.kickoff import run_of
 
-        return await arun_program(run_of(self, merged, None, config))
+        return await arun_interruptibly(run_of(self, merged, None, config))
 
     @traced_to_the_caller
     async def akickoff(
@@ -309,18 +309,18 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         Raises:
             RunError: There is no such run.
         """
-        from crewgraph.runtime.execution import run_program
+        from crewgraph.runtime.execution import run_interruptibly
         from crewgraph.runtime.flow.kickoff import resumed_flow
 
-        return run_program(resumed_flow(self, *self.match_answer(flow_id, feedback)))
+        return run_interruptibly(resumed_flow(self, *self.match_answer(flow_id, feedback)))
 
     @traced_to_the_caller
     async def aresume(self, flow_id: str | None = None, feedback: object = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
-        from crewgraph.runtime.execution import arun_program
+        from crewgraph.runtime.execution import arun_interruptibly
         from crewgraph.runtime.flow.kickoff import resumed_flow
 
-        return await arun_program(resumed_flow(self, *self.match_answer(flow_id, feedback)))
+        return await arun_interruptibly(resumed_flow(self, *self.match_answer(flow_id, feedback)))
 
     @traced_to_the_caller
     async def resume_async(self, flow_id: str | None = None, feedback: object = None) -> Any:
@@ -342,18 +342,18 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             ThreadBusy: Somebody runs it now. A queue must try again later: what runs may still die.
             RunError: Runs of the flow are not stored.
         """
-        from crewgraph.runtime.execution import run_program
-        from crewgraph.runtime.flow.kickoff import run_or_resume_program
+        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.flow.kickoff import run_or_resume_flow
 
-        return run_program(run_or_resume_program(self, flow_id, dict(inputs or {})))
+        return run_interruptibly(run_or_resume_flow(self, flow_id, dict(inputs or {})))
 
     @traced_to_the_caller
     async def arun_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
         """Bring a run to its end on the current event loop; see `run_or_resume`."""
-        from crewgraph.runtime.execution import arun_program
-        from crewgraph.runtime.flow.kickoff import run_or_resume_program
+        from crewgraph.runtime.execution import arun_interruptibly
+        from crewgraph.runtime.flow.kickoff import run_or_resume_flow
 
-        return await arun_program(run_or_resume_program(self, flow_id, dict(inputs or {})))
+        return await arun_interruptibly(run_or_resume_flow(self, flow_id, dict(inputs or {})))
 
     def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> Any:
         """Ask a person from inside a method, and return the answer as a string.
@@ -516,18 +516,18 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         Raises:
             DefinitionError: The values do not fit the state.
         """
-        from crewgraph.runtime.execution import run_program
+        from crewgraph.runtime.execution import run_interruptibly
         from crewgraph.runtime.runs.flow_history import fork_program
 
-        return run_program(fork_program(self, step, state))
+        return run_interruptibly(fork_program(self, step, state))
 
     @traced_to_the_caller
     async def afork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
         """Continue a run from an earlier step, on the current event loop; see `fork`."""
-        from crewgraph.runtime.execution import arun_program
+        from crewgraph.runtime.execution import arun_interruptibly
         from crewgraph.runtime.runs.flow_history import fork_program
 
-        return await arun_program(fork_program(self, step, state))
+        return await arun_interruptibly(fork_program(self, step, state))
 
     def _prepare_inputs(
         self,

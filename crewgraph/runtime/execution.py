@@ -41,14 +41,14 @@ __all__ = [
     "ReadState",
     "Run",
     "WaitForListeners",
-    "arun_program",
+    "arun_interruptibly",
     "configured",
     "interruptible",
     "interruption",
     "is_resumable",
     "is_watched",
     "resume_advice",
-    "run_program",
+    "run_interruptibly",
     "with_run_config",
 ]
 
@@ -140,14 +140,14 @@ def _saver_advice(error: BaseException) -> str | None:
     return None
 
 
-def run_program(program: Program[T]) -> T:
+def run_interruptibly(program: Program[T]) -> T:
     """Run a program, which Ctrl-C can interrupt; see `interruptible`."""
     with interruptible():
         return drive(program)
 
 
-async def arun_program(program: Program[T]) -> T:
-    """Run a program on this event loop; see `run_program`."""
+async def arun_interruptibly(program: Program[T]) -> T:
+    """Run a program on this event loop; see `run_interruptibly`."""
     with interruptible():
         return await adrive(program)
 

@@ -19,7 +19,7 @@ from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
 from crewgraph.runtime.agent.standalone import reply_program
 from crewgraph.runtime.crew.kickoff import kickoff_program
-from crewgraph.runtime.execution import arun_program, run_program
+from crewgraph.runtime.execution import arun_interruptibly, run_interruptibly
 from crewgraph.schema import PlainDict, text_fields_model
 from crewgraph.text import printable, shorten
 from crewgraph.tools.base import BaseTool
@@ -177,11 +177,11 @@ class _RunCrew(BaseTool):
 
     def _run(self, **inputs: str) -> str:
         values = self.chat.start_crew(inputs)
-        return self.chat.finish_crew(run_program(self._program(values)))
+        return self.chat.finish_crew(run_interruptibly(self._program(values)))
 
     async def _arun(self, **inputs: str) -> str:
         values = self.chat.start_crew(inputs)
-        return self.chat.finish_crew(await arun_program(self._program(values)))
+        return self.chat.finish_crew(await arun_interruptibly(self._program(values)))
 
     def _program(self, values: PlainDict) -> Program[CrewOutput]:
         return kickoff_program(self.chat.crew, values, RunOptions(checkpointer=self.chat.checkpointer))

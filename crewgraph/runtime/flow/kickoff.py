@@ -78,7 +78,7 @@ __all__ = [
     "resumed_flow",
     "rewind",
     "run_of",
-    "run_or_resume_program",
+    "run_or_resume_flow",
     "stored_flow_result",
     "stored_values",
     "unknown_run",
@@ -145,7 +145,7 @@ def rewind(graph: FlowGraph, config: object, values: GraphState) -> Program[Mapp
 _MOST_STEPS = 10**9
 
 
-def run_or_resume_program(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> Program[Any]:
+def run_or_resume_flow(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> Program[Any]:
     """Run to the end, whatever the run's current status; see `Flow.run_or_resume`."""
     return with_failure_hooks(flow, _run_or_resume(flow, flow_id, inputs))
 

@@ -36,7 +36,7 @@ from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_stored_run
 from crewgraph.schema import PlainDict
 
-__all__ = ["ForkRequest", "ForkStart", "fork_program", "override_output", "without_usage"]
+__all__ = ["ForkRequest", "ForkStart", "crew_fork_program", "override_output", "without_usage"]
 
 
 _USAGE_FIELDS = tuple((name, field) for name, field in TaskOutput.model_fields.items() if name.startswith("usage"))
@@ -135,7 +135,7 @@ class ForkRequest:
     checkpointer: Checkpointer
 
 
-def fork_program(crew: CrewDefinition, request: ForkRequest) -> Program[CrewOutput]:
+def crew_fork_program(crew: CrewDefinition, request: ForkRequest) -> Program[CrewOutput]:
     """Run a fork; see `Crew.fork`."""
     with closing(RunResources()) as resources:
         return (yield from _fork_with(crew, request, resources))
