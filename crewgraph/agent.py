@@ -39,30 +39,34 @@ class BaseAgent(BaseAgentDefinition):
             TimeLimitReached: The work took longer than `max_execution_time` seconds.
             Exception: Any error of the model.
         """
+        from crewgraph.core.operations import drive
         from crewgraph.runtime.agent.standalone import answer
 
-        return answer(self, task, context, tools)
+        return drive(answer(self, task, context, tools))
 
     @overridable
     async def aexecute_task(self, task: "Task", context: str | None = None, tools: Sequence[Any] | None = None) -> str:
         """Work on a task on this event loop; see `execute_task`."""
-        from crewgraph.runtime.agent.standalone import aanswer
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.agent.standalone import answer
 
-        return await aanswer(self, task, context, tools)
+        return await adrive(answer(self, task, context, tools))
 
     def _next_answer(self, binding: "AgentBinding", task: "TaskDefinition", messages: "Sequence[Message]") -> Any:
         """Return another answer to a conversation about a task, for providers of human input."""
-        from crewgraph.runtime.agent.standalone import next_answer
+        from crewgraph.core.operations import drive
+        from crewgraph.runtime.agent.standalone import next_answer_program
 
-        return next_answer(binding, task, messages)
+        return drive(next_answer_program(binding, task, messages))
 
     async def _anext_answer(
         self, binding: "AgentBinding", task: "TaskDefinition", messages: "Sequence[Message]"
     ) -> Any:
         """Async version of `_next_answer`."""
-        from crewgraph.runtime.agent.standalone import anext_answer
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.agent.standalone import next_answer_program
 
-        return await anext_answer(binding, task, messages)
+        return await adrive(next_answer_program(binding, task, messages))
 
     @traced_to_the_caller
     def kickoff(
@@ -91,9 +95,10 @@ class BaseAgent(BaseAgentDefinition):
             Exception: Any error of the model, with a note that names the agent.
         """
         apply_from_checkpoint(self, from_checkpoint)
-        from crewgraph.runtime.agent.standalone import reply
+        from crewgraph.core.operations import drive
+        from crewgraph.runtime.agent.standalone import reply_program
 
-        return reply(self, messages, response_format, input_files)
+        return drive(reply_program(self, messages, response_format, input_files))
 
     def message(self, content: str, **kwargs: Any) -> str:
         """Answer one message and return the text. Accepts the keywords of `kickoff`."""
@@ -109,9 +114,10 @@ class BaseAgent(BaseAgentDefinition):
     ) -> "LiteAgentOutput":
         """Answer a conversation on this event loop; see `kickoff`."""
         apply_from_checkpoint(self, from_checkpoint)
-        from crewgraph.runtime.agent.standalone import areply
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.agent.standalone import reply_program
 
-        return await areply(self, messages, response_format, input_files)
+        return await adrive(reply_program(self, messages, response_format, input_files))
 
     @overridable
     @traced_to_the_caller

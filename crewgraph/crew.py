@@ -134,12 +134,14 @@ class Crew(QueueMethods, CrewDefinition):
         inputs = with_files(inputs, input_files)
         options = RunOptions.of(thread_id, checkpointer, granularity, config)
         if self.streaming:
-            from crewgraph.runtime.streaming.crew import crew_chunks
+            from crewgraph.definitions.chunks import CrewStreamingOutput
+            from crewgraph.runtime.streaming.crew import watched_crew
 
-            return cast(CrewOutput, crew_chunks(self, inputs, options))
-        from crewgraph.runtime.crew.kickoff import kickoff_crew
+            return cast(CrewOutput, watched_crew(self, inputs, options).chunks(CrewStreamingOutput))
+        from crewgraph.runtime.crew.kickoff import kickoff_program
+        from crewgraph.runtime.execution import run_interruptibly
 
-        return kickoff_crew(self, inputs, options)
+        return run_interruptibly(kickoff_program(self, inputs, options))
 
     @overridable
     @traced_to_the_caller
@@ -161,12 +163,14 @@ class Crew(QueueMethods, CrewDefinition):
         inputs = with_files(inputs, input_files)
         options = RunOptions.of(thread_id, checkpointer, granularity, config)
         if self.streaming:
-            from crewgraph.runtime.streaming.crew import acrew_chunks
+            from crewgraph.definitions.chunks import CrewStreamingOutput
+            from crewgraph.runtime.streaming.crew import watched_crew
 
-            return cast(CrewOutput, acrew_chunks(self, inputs, options))
-        from crewgraph.runtime.crew.kickoff import akickoff_crew
+            return cast(CrewOutput, watched_crew(self, inputs, options).achunks(CrewStreamingOutput))
+        from crewgraph.runtime.crew.kickoff import kickoff_program
+        from crewgraph.runtime.execution import arun_interruptibly
 
-        return await akickoff_crew(self, inputs, options)
+        return await arun_interruptibly(kickoff_program(self, inputs, options))
 
     @overridable
     @traced_to_the_caller
@@ -305,9 +309,9 @@ class Crew(QueueMethods, CrewDefinition):
         """
         options = RunOptions.of(thread_id, checkpointer, granularity, config)
         from crewgraph.runtime.crew.results import with_files
-        from crewgraph.runtime.streaming.crew import stream_crew
+        from crewgraph.runtime.streaming.crew import watched_crew
 
-        return stream_crew(self, with_files(inputs, input_files), options)
+        return watched_crew(self, with_files(inputs, input_files), options).items()
 
     def astream(
         self,
@@ -326,9 +330,9 @@ class Crew(QueueMethods, CrewDefinition):
         """
         options = RunOptions.of(thread_id, checkpointer, granularity, config)
         from crewgraph.runtime.crew.results import with_files
-        from crewgraph.runtime.streaming.crew import astream_crew
+        from crewgraph.runtime.streaming.crew import watched_crew
 
-        return astream_crew(self, with_files(inputs, input_files), options)
+        return watched_crew(self, with_files(inputs, input_files), options).aitems()
 
     @traced_to_the_caller
     def resume(self, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
@@ -347,16 +351,18 @@ class Crew(QueueMethods, CrewDefinition):
         Raises:
             RunError: There is no such run, it does not wait for this answer, or it was answered already.
         """
-        from crewgraph.runtime.crew.kickoff import resume_crew
+        from crewgraph.runtime.crew.kickoff import resume_program
+        from crewgraph.runtime.execution import run_interruptibly
 
-        return resume_crew(self, thread_id, answer, checkpointer=checkpointer)
+        return run_interruptibly(resume_program(self, thread_id, checkpointer, answer))
 
     @traced_to_the_caller
     async def aresume(self, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None) -> CrewOutput:
         """Continue a run that was interrupted or waits for an answer, on the current event loop; see `resume`."""
-        from crewgraph.runtime.crew.kickoff import aresume_crew
+        from crewgraph.runtime.crew.kickoff import resume_program
+        from crewgraph.runtime.execution import arun_interruptibly
 
-        return await aresume_crew(self, thread_id, answer, checkpointer=checkpointer)
+        return await arun_interruptibly(resume_program(self, thread_id, checkpointer, answer))
 
     @traced_to_the_caller
     def run_or_resume(
@@ -386,9 +392,10 @@ class Crew(QueueMethods, CrewDefinition):
             Exception: As for `kickoff`.
         """
         options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
-        from crewgraph.runtime.crew.kickoff import run_or_resume_crew
+        from crewgraph.runtime.crew.kickoff import run_or_resume_program
+        from crewgraph.runtime.execution import run_interruptibly
 
-        return run_or_resume_crew(self, thread_id, inputs, options)
+        return run_interruptibly(run_or_resume_program(self, thread_id, inputs, options))
 
     @traced_to_the_caller
     async def arun_or_resume(
@@ -402,9 +409,10 @@ class Crew(QueueMethods, CrewDefinition):
     ) -> CrewOutput:
         """Bring the run of a thread to its end on the current event loop; see `run_or_resume`."""
         options = RunOptions(checkpointer=checkpointer, granularity=granularity, config=config)
-        from crewgraph.runtime.crew.kickoff import arun_or_resume_crew
+        from crewgraph.runtime.crew.kickoff import run_or_resume_program
+        from crewgraph.runtime.execution import arun_interruptibly
 
-        return await arun_or_resume_crew(self, thread_id, inputs, options)
+        return await arun_interruptibly(run_or_resume_program(self, thread_id, inputs, options))
 
     def compile(
         self,
@@ -518,15 +526,17 @@ class Crew(QueueMethods, CrewDefinition):
         Raises:
             StorageError: The stored runs cannot be read.
         """
-        from crewgraph.runtime.crew.human_input import crew_questions
+        from crewgraph.core.operations import drive
+        from crewgraph.runtime.crew.human_input import pending_program
 
-        return crew_questions(self, checkpointer)
+        return drive(pending_program(self, checkpointer))
 
     async def apending(self, *, checkpointer: Checkpointer = None) -> list[PendingCrew]:
         """Return the runs that wait for an answer, on the current event loop; see `pending`."""
-        from crewgraph.runtime.crew.human_input import acrew_questions
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.crew.human_input import pending_program
 
-        return await acrew_questions(self, checkpointer)
+        return await adrive(pending_program(self, checkpointer))
 
     def runs(
         self,
@@ -550,9 +560,10 @@ class Crew(QueueMethods, CrewDefinition):
         Raises:
             StorageError: The stored runs cannot be read.
         """
-        from crewgraph.runtime.runs.index import crew_runs
+        from crewgraph.core.operations import drive
+        from crewgraph.runtime.runs.index import list_crew_runs
 
-        return crew_runs(self, RunFilter(status=status, inside=inside, limit=limit), checkpointer)
+        return drive(list_crew_runs(self, RunFilter(status=status, inside=inside, limit=limit), checkpointer))
 
     async def aruns(
         self,
@@ -563,9 +574,10 @@ class Crew(QueueMethods, CrewDefinition):
         checkpointer: Checkpointer = None,
     ) -> list[RunInfo]:
         """Return the stored runs of this crew, on the current event loop; see `runs`."""
-        from crewgraph.runtime.runs.index import acrew_runs
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.runs.index import list_crew_runs
 
-        return await acrew_runs(self, RunFilter(status=status, inside=inside, limit=limit), checkpointer)
+        return await adrive(list_crew_runs(self, RunFilter(status=status, inside=inside, limit=limit), checkpointer))
 
     @traced_to_the_caller
     def history(self, thread_id: str | None = None, *, checkpointer: Checkpointer = None) -> CrewSteps:
@@ -579,16 +591,18 @@ class Crew(QueueMethods, CrewDefinition):
             RunError: There is no such run, or it belongs to another crew.
             StorageError: The stored run cannot be read.
         """
-        from crewgraph.runtime.runs.crew_history import read_crew_history
+        from crewgraph.core.operations import drive
+        from crewgraph.runtime.runs.crew_history import history_program
 
-        return read_crew_history(self, thread_id, checkpointer)
+        return drive(history_program(self, thread_id, checkpointer))
 
     @traced_to_the_caller
     async def ahistory(self, thread_id: str | None = None, *, checkpointer: Checkpointer = None) -> CrewSteps:
         """Return the steps of a stored run, on the current event loop; see `history`."""
-        from crewgraph.runtime.runs.crew_history import aread_crew_history
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.runs.crew_history import history_program
 
-        return await aread_crew_history(self, thread_id, checkpointer)
+        return await adrive(history_program(self, thread_id, checkpointer))
 
     @ForkMethod
     @traced_to_the_caller
@@ -623,19 +637,18 @@ class Crew(QueueMethods, CrewDefinition):
             DefinitionError: An output does not fit its task.
             Exception: As for `kickoff`.
         """
-        from crewgraph.runtime.runs.crew_fork import ForkRequest, fork_crew
+        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.runs.crew_fork import ForkRequest, crew_fork_program
 
-        return fork_crew(
-            self,
-            ForkRequest(
-                point=step_or_task,
-                of=thread_id,
-                outputs=outputs,
-                inputs=inputs,
-                thread_id=new_thread_id,
-                checkpointer=checkpointer,
-            ),
+        request = ForkRequest(
+            point=step_or_task,
+            of=thread_id,
+            outputs=outputs,
+            inputs=inputs,
+            thread_id=new_thread_id,
+            checkpointer=checkpointer,
         )
+        return run_interruptibly(crew_fork_program(self, request))
 
     @traced_to_the_caller
     async def afork(
@@ -649,19 +662,18 @@ class Crew(QueueMethods, CrewDefinition):
         checkpointer: Checkpointer = None,
     ) -> CrewOutput:
         """Continue a stored run from an earlier point, on the current event loop; see `fork`."""
-        from crewgraph.runtime.runs.crew_fork import ForkRequest, afork_crew
+        from crewgraph.runtime.execution import arun_interruptibly
+        from crewgraph.runtime.runs.crew_fork import ForkRequest, crew_fork_program
 
-        return await afork_crew(
-            self,
-            ForkRequest(
-                point=step_or_task,
-                of=thread_id,
-                outputs=outputs,
-                inputs=inputs,
-                thread_id=new_thread_id,
-                checkpointer=checkpointer,
-            ),
+        request = ForkRequest(
+            point=step_or_task,
+            of=thread_id,
+            outputs=outputs,
+            inputs=inputs,
+            thread_id=new_thread_id,
+            checkpointer=checkpointer,
         )
+        return await arun_interruptibly(crew_fork_program(self, request))
 
     @traced_to_the_caller
     def replay(
@@ -719,18 +731,20 @@ class Crew(QueueMethods, CrewDefinition):
             RunError: There is no such run, or it belongs to another crew.
             TypeError: An argument is neither a thread id nor an output.
         """
-        from crewgraph.runtime.runs.crew_history import diff_runs
+        from crewgraph.core.operations import drive
+        from crewgraph.runtime.runs.crew_history import diff_program
 
-        return diff_runs(self, run_a, run_b, checkpointer)
+        return drive(diff_program(self, run_a, run_b, checkpointer))
 
     @traced_to_the_caller
     async def adiff(
         self, run_a: str | CrewOutput, run_b: str | CrewOutput, *, checkpointer: Checkpointer = None
     ) -> RunDiff:
         """Compare two runs on the current event loop; see `diff`."""
-        from crewgraph.runtime.runs.crew_history import adiff_runs
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.runs.crew_history import diff_program
 
-        return await adiff_runs(self, run_a, run_b, checkpointer)
+        return await adrive(diff_program(self, run_a, run_b, checkpointer))
 
     @traced_to_the_caller
     def train(
@@ -765,9 +779,10 @@ class Crew(QueueMethods, CrewDefinition):
             OutputInvalid: If the model's lessons cannot be parsed.
             Exception: Any error of `kickoff`. The feedback so far is kept.
         """
-        from crewgraph.runtime.crew.training import train_crew
+        from crewgraph.runtime.crew.training import train_program
+        from crewgraph.runtime.execution import run_interruptibly
 
-        train_crew(self, n_iterations, filename, inputs, feedback, checkpointer)
+        run_interruptibly(train_program(self, n_iterations, filename, inputs, feedback, checkpointer))
 
     @traced_to_the_caller
     async def atrain(
@@ -780,9 +795,10 @@ class Crew(QueueMethods, CrewDefinition):
         checkpointer: Checkpointer = None,
     ) -> None:
         """Async version of `train`."""
-        from crewgraph.runtime.crew.training import atrain_crew
+        from crewgraph.runtime.crew.training import train_program
+        from crewgraph.runtime.execution import arun_interruptibly
 
-        await atrain_crew(self, n_iterations, filename, inputs, feedback, checkpointer)
+        await arun_interruptibly(train_program(self, n_iterations, filename, inputs, feedback, checkpointer))
 
     @traced_to_the_caller
     def test(
@@ -813,9 +829,10 @@ class Crew(QueueMethods, CrewDefinition):
             Exception: what `kickoff` raises; `result` of it holds the rounds that are finished, if there are any.
         """
         llm = openai_model_name if eval_llm is None else eval_llm
-        from crewgraph.runtime.crew.evaluation import evaluate_crew
+        from crewgraph.runtime.crew.evaluation import evaluation_program
+        from crewgraph.runtime.execution import run_interruptibly
 
-        return evaluate_crew(self, n_iterations, llm, inputs, checkpointer)
+        return run_interruptibly(evaluation_program(self, n_iterations, llm, inputs, checkpointer))
 
     @traced_to_the_caller
     async def atest(
@@ -829,9 +846,10 @@ class Crew(QueueMethods, CrewDefinition):
     ) -> CrewTestResult:
         """Evaluate the crew on the current event loop; see `test`."""
         llm = openai_model_name if eval_llm is None else eval_llm
-        from crewgraph.runtime.crew.evaluation import aevaluate_crew
+        from crewgraph.runtime.crew.evaluation import evaluation_program
+        from crewgraph.runtime.execution import arun_interruptibly
 
-        return await aevaluate_crew(self, n_iterations, llm, inputs, checkpointer)
+        return await arun_interruptibly(evaluation_program(self, n_iterations, llm, inputs, checkpointer))
 
     def chat(self, *, checkpointer: Checkpointer = None) -> CrewConversation:
         """Chat with the crew on the terminal: `chat_llm` greets, asks for the inputs, runs the crew, and shows the result.

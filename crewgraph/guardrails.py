@@ -27,15 +27,17 @@ class _CallableGuardrail(ModelGuardrail):
             OutputInvalid: If the model's verdict cannot be parsed.
             Exception: Any error of the model.
         """
+        from crewgraph.core.operations import drive
         from crewgraph.runtime.agent.standalone import judge
 
-        return judge(self, task_output)
+        return drive(judge(self, task_output))
 
     async def acall(self, task_output: TaskOutput) -> tuple[bool, Any]:
         """Async version of `__call__`."""
-        from crewgraph.runtime.agent.standalone import ajudge
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.agent.standalone import judge
 
-        return await ajudge(self, task_output)
+        return await adrive(judge(self, task_output))
 
 
 class LLMGuardrail(LLMGuardrailDefinition, _CallableGuardrail):

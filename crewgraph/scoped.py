@@ -8,7 +8,7 @@ A lost run ends with GeneratorExit, and reports nothing: listeners, records and 
 from contextvars import ContextVar, Token
 from typing import Any, Generic, TypeVar
 
-__all__ = ["HERE", "give_back", "restoring", "scoped"]
+__all__ = ["HERE", "give_back", "scoped"]
 
 T = TypeVar("T")
 
@@ -54,19 +54,3 @@ class scoped(Generic[T]):
             self._variable.reset(self._token)
         except ValueError:  # another context
             return
-
-
-class restoring:
-    """Base of context managers that set variables when they are entered; what `give_back` does, with one call less."""
-
-    __slots__ = ("_tokens",)
-
-    _tokens: tuple[Token[Any], ...]
-    """Of the values that were set, in order."""
-
-    def __exit__(self, *failure: object) -> None:
-        for token in reversed(self._tokens):
-            try:
-                token.var.reset(token)
-            except ValueError:  # another context
-                return

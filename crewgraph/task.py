@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from functools import partial
 from typing import Any
 
 from crewgraph.agent import AgentField, BaseAgent
@@ -46,9 +45,10 @@ class Task(TaskDefinition):
             GuardrailFailed: A guardrail rejected every attempt.
             Exception: Any error of a model, with a note that names the task.
         """
+        from crewgraph.core.operations import drive
         from crewgraph.runtime.agent.standalone import execute
 
-        return execute(self, agent, context, tools)
+        return drive(execute(self, agent, context, tools))
 
     @overridable
     @traced_to_the_caller
@@ -56,18 +56,20 @@ class Task(TaskDefinition):
         self, agent: BaseAgent | None = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> TaskOutput:
         """Run the task on the current event loop; see `execute_sync`."""
-        from crewgraph.runtime.agent.standalone import aexecute
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.agent.standalone import execute
 
-        return await aexecute(self, agent, context, tools)
+        return await adrive(execute(self, agent, context, tools))
 
     @overridable
     def execute_async(
         self, agent: BaseAgent | None = None, context: str | None = None, tools: Sequence[Any] | None = None
     ) -> Future[TaskOutput]:
         """Run the task in a thread and return a future of its output; see `execute_sync`."""
+        from crewgraph.core.operations import drive
         from crewgraph.runtime.agent.standalone import execute
 
-        return start_in_thread(partial(execute, self, agent, context, tools))
+        return start_in_thread(lambda: drive(execute(self, agent, context, tools)))
 
     def execute(
         self, agent: BaseAgent | None = None, context: str | None = None, tools: Sequence[Any] | None = None

@@ -112,10 +112,8 @@ def test_every_exception_is_caught_only_where_it_is_passed_on_or_shown():
 KEPT_CONTEXT_VALUES = {
     "crewgraph/events/lineage.py",  # the open scopes move on with each event of the running code
     "crewgraph/llm/responses.py",  # the last answer in a context, until its next request
-    "crewgraph/compiler/task/events.py",  # the task of a node, whose context ends with it
     "crewgraph/compiler/task/briefing.py",  # of the context of one effect
-    "crewgraph/compiler/task/structure.py",  # of the context of one effect
-    "crewgraph/compiler/agent/memory.py",  # of the context of one effect
+    "crewgraph/llm/current_call.py",  # of the context of one effect
     "crewgraph/compiler/agent/memory_calls.py",  # of the context of one effect
     "crewgraph/core/tracing.py",  # of a context that it makes
     "crewgraph/core/loops/bridge.py",  # of a context that it makes
@@ -138,9 +136,7 @@ def test_context_variables_are_given_back_in_their_own_context_only():
             assert node.attr != "reset" or named(path) == "crewgraph/scoped.py", (
                 f"{named(path)}:{node.lineno}: `give_back` resets"
             )
-            if node.attr == "set" and not any(
-                _calls(scope, "give_back") or _is_based_on(scope, "restoring") for scope in around
-            ):
+            if node.attr == "set" and not any(_calls(scope, "give_back") for scope in around):
                 kept.add(named(path))
     assert kept == KEPT_CONTEXT_VALUES
 
@@ -154,10 +150,6 @@ def _context_variables() -> Iterator[str]:
             annotation = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else ""
             if annotation.startswith("ContextVar[") or _calls(node.value, "ContextVar"):
                 yield _last_name(target)
-
-
-def _is_based_on(node: ast.AST, base: str) -> bool:
-    return isinstance(node, ast.ClassDef) and any(_last_name(one) == base for one in node.bases)
 
 
 def _with_scopes(node: ast.AST, around: tuple[ast.AST, ...] = ()) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:

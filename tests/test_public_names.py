@@ -98,7 +98,6 @@ def test_a_run_loads_only_what_it_uses(checkpointer: str, tmp_path: Path, monkey
         "crewgraph.events.planning",
         "crewgraph.events.task",
         "crewgraph.events.tool",
-        "crewgraph.events.training",
         "crewgraph.knowledge.knowledge",
         "crewgraph.knowledge.source",
         "crewgraph.llm.chat_model",

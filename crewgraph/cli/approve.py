@@ -69,7 +69,7 @@ def approve(
     run = _PendingRun(load_target(target), thread, saver)
     questions = run.questions()
     for item in questions:
-        print_text(f"{_render(item)}\n")
+        print_text(f"{_question_text(item)}\n")
     if reply.is_given:
         selected = _select_question(questions, question)
         result = run.resume({selected.id: reply.to(selected)})
@@ -100,7 +100,7 @@ def resume(
     while isinstance(result, PendingFlow) and has_terminal():  # a crew prompts by itself
         questions: list[_AnyQuestion] = [*result.questions]
         for item in questions:
-            print_text(f"{_render(item)}\n")
+            print_text(f"{_question_text(item)}\n")
         result = run.resume(run.answers(questions))
     print_text(str(result))
     if isinstance(result, (PendingCrew, PendingFlow)):
@@ -130,7 +130,7 @@ class _Answer:
         Raises:
             typer.BadParameter: `--no` without a text rejects an output, which needs feedback.
         """
-        kind = _kind(question)
+        kind = _question_kind(question)
         if self.answer is not None:
             return self.answer
         if self.yes:
@@ -215,13 +215,13 @@ def _select_question(questions: list[_AnyQuestion], question_id: str | None) -> 
     raise typer.BadParameter(f"several questions are pending: pass --question with one of {ids}")
 
 
-def _kind(question: _AnyQuestion) -> str:
+def _question_kind(question: _AnyQuestion) -> str:
     if isinstance(question, CrewQuestion):
         return question.kind
     return CrewQuestion.from_plain(question.id, question.output).kind
 
 
-def _render(question: _AnyQuestion) -> str:
+def _question_text(question: _AnyQuestion) -> str:
     """Format a question with its context for the terminal."""
     if isinstance(question, CrewQuestion):
         location = " / ".join(part for part in (question.task, question.agent) if part)

@@ -3,19 +3,17 @@
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 import typer
 
 from crewgraph.cli.discovery import read_project
 from crewgraph.cli.output import print_error, print_text
 from crewgraph.cli.target import CrewTarget, load_crew_target
+from crewgraph.crew import Crew
 from crewgraph.definitions.crew.training import training_path
 from crewgraph.errors import RunError
 from crewgraph.schema import PlainDict
-
-if TYPE_CHECKING:
-    from crewgraph.crew import Crew
 
 __all__ = ["Inputs", "chat", "read_inputs", "reset_memories", "test", "train"]
 
@@ -59,7 +57,7 @@ def _parse_object(text: str) -> dict[str, object]:
     return cast("PlainDict", value)  # the text starts with a brace
 
 
-def _inputs_of(crew: "Crew", options: list[str] | None, script: str, *arguments: object) -> dict[str, object]:
+def _inputs_of(crew: Crew, options: list[str] | None, script: str, *arguments: object) -> dict[str, object]:
     """Parse the inputs of rounds that cost requests; a crew with placeholders is not run without them.
 
     Args:

@@ -75,7 +75,7 @@ def _defining(body: Iterable[ast.stmt], running: set[str], lost: set[str]) -> It
     """Yield the statements that run nothing and need no result of a run; `lost` collects the names that are not defined."""
     for statement in body:
         if isinstance(statement, (ast.Try, ast.With, ast.If)) and not _is_main_guard(statement):
-            if any(_runs(item, running, lost) for item in _heads(statement)):
+            if any(_starts_run(item, running, lost) for item in _heads(statement)):
                 lost |= set(_stored(statement))
                 continue
             for part in (statement, *getattr(statement, "handlers", ())):
@@ -83,7 +83,7 @@ def _defining(body: Iterable[ast.stmt], running: set[str], lost: set[str]) -> It
                     if kept := getattr(part, name, None):
                         setattr(part, name, [*_defining(kept, running, lost)] or [ast.Pass(lineno=1, col_offset=0)])
             yield ast.fix_missing_locations(statement)
-        elif _runs(statement, running, lost):
+        elif _starts_run(statement, running, lost):
             lost |= set(_stored(statement))
         else:
             lost -= set(_stored(statement))
@@ -100,7 +100,7 @@ def _heads(statement: ast.stmt) -> list[ast.expr]:
     return [statement.test] if isinstance(statement, ast.If) else []
 
 
-def _runs(statement: ast.AST, running: set[str], lost: set[str]) -> bool:
+def _starts_run(statement: ast.AST, running: set[str], lost: set[str]) -> bool:
     """Whether executing a statement runs a crew or flow, or reads the result of a run."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) or (
         isinstance(statement, ast.stmt) and _is_main_guard(statement)

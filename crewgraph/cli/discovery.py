@@ -81,7 +81,7 @@ def main_function(folder: Path, names: Sequence[str]) -> tuple[str, str] | None:
 
     The `main.py` is in the directory, in its `src`, or in one package of either.
     """
-    for root in _roots(folder):
+    for root in _source_roots(folder):
         for path in (*sorted(root.glob("*/main.py")), root / "main.py"):
             functions = [item.name for item in _statements(path) if isinstance(item, _FUNCTIONS)]
             for name in names:
@@ -93,7 +93,7 @@ def main_function(folder: Path, names: Sequence[str]) -> tuple[str, str] | None:
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def _roots(folder: Path) -> list[Path]:
+def _source_roots(folder: Path) -> list[Path]:
     return [root for root in (folder / "src", folder) if root.is_dir()]
 
 
@@ -117,7 +117,7 @@ def defined_targets(folder: Path) -> dict[str, list[str]]:
     """Return the crews and the flows that the Python files of a project define, as "module:name", by `crew` and `flow`."""
     targets: dict[str, list[str]] = {"crew": [], "flow": []}
     seen: set[Path] = set()
-    for root in _roots(folder):
+    for root in _source_roots(folder):
         for path in _python_files(root):
             if path not in seen:
                 seen.add(path)
@@ -130,11 +130,11 @@ def _python_files(root: Path) -> Iterator[Path]:
     for path in sorted(root.iterdir()):
         if path.is_file() and path.suffix == ".py" and path.stem.isidentifier():
             yield path
-        elif _is_part(path):
+        elif _is_module_part(path):
             yield from _python_files(path)
 
 
-def _is_part(folder: Path) -> bool:
+def _is_module_part(folder: Path) -> bool:
     """Whether a folder may have modules of the project; one with its own `pyproject.toml` is another project."""
     is_named = folder.is_dir() and folder.name.isidentifier() and folder.name not in _SKIPPED
     return is_named and not (folder / "pyproject.toml").exists()

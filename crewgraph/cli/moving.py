@@ -92,13 +92,13 @@ def migrate(
     for note in (*migration.broken, *migration.notes):
         print_line(f"{note.file}:{note.line}: {note.text}", err=True)
     if write:
-        _write(migration.write, "Run again to write the remaining files.")
+        _write_changes(migration.write, "Run again to write the remaining files.")
     print_text(_summary(migration, written=write), err=True)
     if migration.broken:
         raise typer.Exit(1)
 
 
-def _write(write: Callable[[], None], advice: str = "Choose another file.") -> None:
+def _write_changes(write: Callable[[], None], advice: str = "Choose another file.") -> None:
     try:
         write()
     except OSError as error:
@@ -173,7 +173,7 @@ def eject(
     if output is None:
         print_source(program.source)
     else:
-        _write(partial(replace_file, output, program.source))
+        _write_changes(partial(replace_file, output, program.source))
         print_text(f"written to {output}; it needs: {', '.join(program.requirements)}", err=True)
     for item in program.notes:
         print_text(f"note: {item}", err=True)

@@ -120,7 +120,7 @@ def create(
     """
     project = ProjectName.of(name)
     folder = path / project.package
-    _write(folder, kind, _slots(kind, project))
+    _write_files(folder, kind, _slots(kind, project))
     print_text(
         f"Created `{folder}`. Next steps:\n\n"
         f"  cd {folder}\n"
@@ -180,7 +180,7 @@ def _installed_from() -> str | None:
     return f"-e {path}" if origin.get("dir_info", {}).get("editable") else path
 
 
-def _write(folder: Path, kind: ProjectKind, slots: dict[str, str]) -> None:
+def _write_files(folder: Path, kind: ProjectKind, slots: dict[str, str]) -> None:
     """Create the directory with all files; on errors, leave nothing behind."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,6 @@ __all__ = [
     "Target",
     "load_crew_target",
     "load_factory",
-    "load_flow_target",
     "load_target",
     "project_target",
 ]
@@ -71,10 +70,7 @@ def load_target(target: str | None, *, is_run: bool = True) -> "Crew | Flow[Any]
         RunError: The target cannot be found, or is neither a crew nor a flow.
     """
     with nullcontext() if is_run else definitions_only(Path.cwd()):
-        path, value = _build(target, is_run=is_run)
-    if not isinstance(value, (Crew, Flow)):
-        raise RunError(f"`{path}` is {value!r:.80}, which is neither a crew nor a flow; {_TARGET_FORMAT} of one.")
-    return cast("Crew | Flow[Any]", value)
+        return _crew_or_flow(*_build(target, is_run=is_run))
 
 
 def load_factory(target: str | None) -> Any:
@@ -87,12 +83,17 @@ def load_factory(target: str | None) -> Any:
         RunError: The target cannot be found, or gives neither a crew nor a flow.
     """
     path, imported = _import_target(target, None)
-    value: Any = _called(path, imported)
+    value: Any = _built(path, imported)
     if not isinstance(value, (Crew, Flow)) and callable(getattr(value, "crew", None)):
-        return lambda: cast("Any", _called(path, imported)).crew()
-    if not isinstance(value, (Crew, Flow)):
-        raise RunError(f"`{path}` is {value!r:.80}, which is neither a crew nor a flow; {_TARGET_FORMAT} of one.")
+        return lambda: cast("Any", _built(path, imported)).crew()
+    _crew_or_flow(path, value)
     return imported
+
+
+def _crew_or_flow(path: str, value: Any) -> "Crew | Flow[Any]":
+    if not issubclass(type(value), (Crew, Flow)):
+        raise RunError(f"`{path}` is {value!r:.80}, which is neither a crew nor a flow; {_TARGET_FORMAT} of one.")
+    return value
 
 
 def load_crew_target(target: str | None) -> Crew:
@@ -113,34 +114,16 @@ def load_crew_target(target: str | None) -> Crew:
     return value
 
 
-def load_flow_target(target: str | None) -> Flow[Any]:
-    """Load a flow: an object, a class, or a function without parameters.
-
-    Args:
-        target: The value of `--target`; None for the target of the project.
-
-    Raises:
-        RunError: The target cannot be found, or is not a flow.
-    """
-    path, imported = _import_target(target, "flow")
-    value = _called(path, imported)
-    if not isinstance(value, Flow):
-        raise RunError(
-            f"`{path}` is {value!r:.80}, which is not a flow; {_TARGET_FORMAT} of a `Flow` or a function that returns one."
-        )
-    return cast("Flow[Any]", value)
-
-
 def _build(target: str | None, kind: str | None = None, *, is_run: bool = True) -> tuple[str, object]:
     """Import the target and call it if it is a class or a function; a `@CrewBase` object gives its crew."""
     path, imported = _import_target(target, kind, is_run=is_run)
-    value: Any = _called(path, imported)
+    value: Any = _built(path, imported)
     if not isinstance(value, (Crew, Flow)) and callable(getattr(value, "crew", None)):
         value = value.crew()
     return path, cast("Any", value)
 
 
-def _called(path: str, imported: object) -> object:
+def _built(path: str, imported: object) -> object:
     """Return an object, or the result of calling a class or function."""
     if not inspect.isclass(imported) and not inspect.isroutine(imported):
         return imported

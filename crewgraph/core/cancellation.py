@@ -12,19 +12,16 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
-from contextvars import ContextVar, Token
+from contextvars import Token
 from traceback import walk_tb
 from typing import Any, NoReturn
 
+from crewgraph.core.current import CURRENT, Current
 from crewgraph.errors import HookAborted, RunError
 from crewgraph.scoped import give_back, scoped
 from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
-    "ABANDONED",
-    "GIVEN_UP",
-    "SUPERVISION",
-    "UNDERWAY",
     "Cancellation",
     "ExitRequested",
     "GivenUp",
@@ -50,17 +47,13 @@ class RunAbandoned(BaseException):
         super().__init__("the run was abandoned: its stream was closed, or the enclosing run was cancelled")
 
 
-ABANDONED: ContextVar[Callable[[], bool] | None] = ContextVar("crewgraph_abandoned", default=None)
-"""Returns whether the current run is abandoned; None if it cannot be."""
-
-
 def check_cancelled() -> None:
     """Raise if the current run is abandoned.
 
     Raises:
         RunAbandoned: the run is abandoned.
     """
-    left = ABANDONED.get()
+    left = CURRENT.get().abandoned
     if left is not None and left():
         raise RunAbandoned
 
@@ -88,15 +81,16 @@ class Cancellation:
         finally:
             give_back(token)
 
-    def begin(self) -> Token[Callable[[], bool] | None]:
+    def begin(self) -> Token[Current]:
         """Abandon runs started from now on in this context together with this run.
 
         Returns:
             the token for `give_back`.
         """
-        if (around := ABANDONED.get()) is not self:
-            self._around = around
-        return ABANDONED.set(self)
+        here = CURRENT.get()
+        if here.abandoned is not self:
+            self._around = here.abandoned
+        return CURRENT.set(here._replace(abandoned=self))
 
 
 class Underway(Cancellation):
@@ -141,10 +135,6 @@ class Underway(Cancellation):
             raise asyncio.CancelledError
 
 
-UNDERWAY: ContextVar[Underway | None] = ContextVar("crewgraph_underway", default=None)
-"""The running effect; None outside of the recorded effects of stored async runs."""
-
-
 class ExitRequested(BaseException):
     """User code in a supervised run raised what would end the process, or cancelled itself; no `except Exception` catches it."""
 
@@ -178,13 +168,9 @@ class Supervision:
         """Whether a cancellation also cancels what is awaited as an effect, instead of waiting until it has ended."""
 
 
-SUPERVISION: ContextVar[Supervision | None] = ContextVar("crewgraph_supervision", default=None)
-"""The supervision of the current run; None if the program runs it itself."""
-
-
 def report_progress() -> None:
     """Tell who supervises the current run that it has made progress."""
-    supervision = SUPERVISION.get()
+    supervision = CURRENT.get().supervision
     if supervision is not None and supervision.on_progress is not None:
         supervision.on_progress()
 
@@ -193,7 +179,7 @@ def report_progress() -> None:
 def supervised(supervision: Supervision) -> Generator[None]:
     """Supervise the runs in a block, on this event loop."""
     _SupervisedTasks.make(asyncio.get_running_loop())
-    with scoped(SUPERVISION, supervision):
+    with scoped(CURRENT, CURRENT.get()._replace(supervision=supervision)):
         yield
 
 
@@ -215,8 +201,11 @@ class _SupervisedTasks:
 
     def __call__(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:
         context = options.get("context")
-        supervision = SUPERVISION.get() if context is None else context.get(SUPERVISION)
-        return self._make(loop, work if supervision is None else _Contained(work), **options)
+        current = CURRENT.get() if context is None else context.get(CURRENT, _NOTHING)
+        return self._make(loop, work if current.supervision is None else _Contained(work), **options)
+
+
+_NOTHING = Current()
 
 
 def _task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> "asyncio.Task[Any]":
@@ -259,7 +248,7 @@ def _raise_contained(error: BaseException) -> NoReturn:
 
 def abandon() -> None:
     """Stop the threads of the enclosing run before their next effect."""
-    if isinstance(left := ABANDONED.get(), Cancellation):
+    if isinstance(left := CURRENT.get().abandoned, Cancellation):
         left.is_requested = True
 
 
@@ -293,16 +282,12 @@ class GivenUp:
             self._listeners.pop(id(listener), None)
 
 
-GIVEN_UP: ContextVar[GivenUp | None] = ContextVar("crewgraph_given_up", default=None)
-"""Whether the result of the running thread is awaited; None if nobody can tell."""
-
-
 @contextmanager
 def giving_up() -> Generator[None]:
     """Notify the threads that a block starts, in copies of its context, when the block fails."""
     given_up = GivenUp()
     with when_given_up(given_up.notify):
-        token = GIVEN_UP.set(given_up)
+        token = CURRENT.set(CURRENT.get()._replace(given_up=given_up))
         try:
             yield
         except BaseException:  # also a cancellation
@@ -316,14 +301,14 @@ def giving_up() -> Generator[None]:
 def notifying_later() -> Generator[Callable[[], None]]:
     """Yield the function that notifies the threads that a block starts; they may outlive the block."""
     given_up = GivenUp()
-    with scoped(GIVEN_UP, given_up):
+    with scoped(CURRENT, CURRENT.get()._replace(given_up=given_up)):
         yield given_up.notify
 
 
 @contextmanager
 def when_given_up(listener: Callable[[], None]) -> Generator[None]:
     """Call a listener, from another thread, when the result of this block's thread is no longer awaited."""
-    given_up = GIVEN_UP.get()
+    given_up = CURRENT.get().given_up
     if given_up is None:
         yield
         return

@@ -16,12 +16,12 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
 from langgraph.types import interrupt
 
+from crewgraph.core.current import is_traced
 from crewgraph.core.digests import Transcript, digest
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.protocols import AgentTool, Model
-from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import Documents, aretrieved, aspanned, retrieved, spanned
 from crewgraph.errors import RunError
 from crewgraph.schema import Metadata, PlainDict, PlainMapping

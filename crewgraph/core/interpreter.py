@@ -14,6 +14,7 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
 
 from crewgraph.core.cancellation import ExitRequested, Underway, check_cancelled, raised_by_handler
 from crewgraph.core.commands import refused_command
+from crewgraph.core.current import CURRENT, is_traced, report_once
 from crewgraph.core.effects import (
     Ask,
     Body,
@@ -33,7 +34,6 @@ from crewgraph.core.limits import SPENT, Stopped
 from crewgraph.core.operations import Boundary, Parallel, Perform, Program, Spanned
 from crewgraph.core.pregel import answers_waiting, counted, inside_effect
 from crewgraph.core.questions import question_id
-from crewgraph.core.replay import REPORTED, is_traced, report_once
 from crewgraph.errors import HookAborted, RunError
 from crewgraph.redaction import SecretRedactor
 from crewgraph.schema import PlainDict
@@ -171,7 +171,7 @@ def _enter(effect: Enter, frame: _Frame) -> Program[None]:
 
 
 def _notify(effect: Notify, frame: _Frame, places: _EffectPaths) -> object:
-    reported = REPORTED.get()
+    reported = CURRENT.get().reported
     if reported is None:
         return effect.notify()
     return report_once(effect.notify, f"{frame.journal.body}#{places.passing()}", reported)

@@ -16,12 +16,13 @@ from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.core.cancellation import SUPERVISION, Underway, report_progress
-from crewgraph.core.claims import CLAIM, ThreadClaim, VerifyClaim
+from crewgraph.core.cancellation import Underway, report_progress
+from crewgraph.core.claims import ThreadClaim, VerifyClaim
+from crewgraph.core.current import CURRENT
 from crewgraph.core.effects import Recorded, StepMark
-from crewgraph.core.limits import METER, SPENT, Meter, Stopped
+from crewgraph.core.limits import SPENT, Meter, Stopped
 from crewgraph.core.operations import Enduring, Program, Saving, Sleep
-from crewgraph.core.pregel import ERROR, OWN_KEY, Place, failed_save, place_of, written_since_start
+from crewgraph.core.pregel import CLAIM, ERROR, OWN_KEY, Place, failed_save, place_of, written_since_start
 from crewgraph.core.questions import filed_in
 from crewgraph.errors import CompileError, StorageError, ThreadBusy
 
@@ -164,7 +165,7 @@ class Journal:
 
     def _recall(self) -> Program[None]:
         """Charge the meter of the run with what was spent before, perhaps by an earlier process."""
-        meter, above = METER.get(), self.place.above
+        meter, above = CURRENT.get().meter, self.place.above
         if meter is None or not above:
             return
         names = [checkpoint_key(address) for address in above]
@@ -275,7 +276,7 @@ class Journal:
         if self._unsure:
             yield from self._until_stored()
         yield from self._put(_key(here, effect), record, synced=effect.once)
-        if SUPERVISION.get() is not None:
+        if CURRENT.get().supervision is not None:
             report_progress()
 
     def clocked(self) -> Program[None]:
@@ -284,7 +285,7 @@ class Journal:
         Raises:
             JournalError: it could not be stored.
         """
-        meter = METER.get()
+        meter = CURRENT.get().meter
         if meter is None or meter.deadline is None or self.saver is None:
             return
         clock = round(meter.clock, 3)

@@ -5,16 +5,14 @@ that a resumed run knows what it spent before.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextvars import ContextVar
 from threading import Lock
 from typing import Any, cast
 
+from crewgraph.core.current import CURRENT
 from crewgraph.core.messages import Usage
 from crewgraph.schema import PlainMapping
 
 __all__ = [
-    "ASKING",
-    "METER",
     "SPENT",
     "Meter",
     "Place",
@@ -168,13 +166,6 @@ class Meter(UsageCounter):
             self.around.hear(place, before, charge)
 
 
-METER: ContextVar[Meter | None] = ContextVar("crewgraph_meter", default=None)
-"""The meter of the running code; None outside of metered runs."""
-
-ASKING: ContextVar[bool] = ContextVar("crewgraph_asking", default=False)
-"""Whether the running code belongs to a request that is counted as a whole."""
-
-
 def check_limits(model: str | None = None) -> None:
     """Check the limits of all enclosing runs.
 
@@ -184,7 +175,7 @@ def check_limits(model: str | None = None) -> None:
     Raises:
         Stopped: a limit is reached.
     """
-    meter = METER.get()
+    meter = CURRENT.get().meter
     while meter is not None:
         meter.check(model)
         meter = meter.around

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
+from crewgraph.core.current import CURRENT, closing_resources
 from crewgraph.core.effects import Body
 from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import Journal, with_spent
-from crewgraph.core.limits import METER, Meter, Stopped
+from crewgraph.core.limits import Meter, Stopped
 from crewgraph.core.operations import Operation, Program, adrive, drive
-from crewgraph.core.resources import RESOURCES, closing_resources
 
 __all__ = ["ActiveNodes", "BodyNode", "active_nodes", "tracked_node"]
 
@@ -52,14 +52,14 @@ class BodyNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
-        if RESOURCES.get() is not None:
+        if CURRENT.get().resources is not None:
             return drive(self._program(input, config))
         with closing_resources():
             return drive(self._program(input, config))
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: object) -> Any:
         config = ensure_config(config) if config is None else config
-        if RESOURCES.get() is not None:
+        if CURRENT.get().resources is not None:
             return await adrive(self._program(input, config))
         with closing_resources():
             return await adrive(self._program(input, config))
@@ -124,7 +124,7 @@ class _Rest(Operation):
 
 def active_nodes() -> ActiveNodes | None:
     """Return the meter that counts the active nodes of the running code, if its run has one."""
-    meter = METER.get()
+    meter = CURRENT.get().meter
     return meter if isinstance(meter, ActiveNodes) else None
 
 

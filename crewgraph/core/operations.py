@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.core.cancellation import SUPERVISION, UNDERWAY, ExitRequested, Underway, giving_up
+from crewgraph.core.cancellation import ExitRequested, Underway, giving_up
+from crewgraph.core.current import CURRENT, Current, is_traced
 from crewgraph.core.effects import Recorded, Scope, StepMark
-from crewgraph.core.limits import METER, Meter, check_limits
+from crewgraph.core.limits import Meter, check_limits
 from crewgraph.core.loops.bridge import TimeIsUp, acall, call, ended, to_its_end, wait_in_thread, wait_on_loop
 from crewgraph.core.loops.threads import ThreadPool, interrupt_in, leave_threads
-from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached
 from crewgraph.redaction import redacted_logger
@@ -202,12 +202,12 @@ class Perform(Operation):
         self.effect, self.config, self.deadline = effect, config, deadline
         self.underway = Underway() if recorded else None
         """Delays a cancellation until the effect is recorded; None if it is not. Who records it then raises CancelledError."""
-        around = METER.get()
+        around = CURRENT.get().meter
         self.meter = None if around is None else Meter(around)
         """Counts what models use for it; None outside of metered runs."""
 
     def run(self) -> Any:
-        token = METER.set(self.meter)
+        token = CURRENT.set(Current(self.meter, *CURRENT.get()[1:]))  # costs less than `_replace`
         try:
             deadline, of_run = self._deadline()
             if deadline is None:
@@ -218,15 +218,16 @@ class Perform(Operation):
             give_back(token)
 
     async def arun(self) -> object:
-        token, around = METER.set(self.meter), UNDERWAY.set(self.underway)
+        here = CURRENT.get()
+        token = CURRENT.set(here._replace(meter=self.meter, underway=self.underway))
         try:
             deadline, of_run = self._deadline()
             work = self._aperformed() if deadline is None else self._aperformed_by(deadline, of_run)
-            if self.underway is None or SUPERVISION.get() is None:
+            if self.underway is None or here.supervision is None:
                 return await work
             return await self._shielded(work, self.underway)
         finally:
-            give_back(token, around)
+            give_back(token)
 
     @property
     def spent(self) -> PlainDict:

@@ -36,8 +36,8 @@ from langgraph.pregel._write import ChannelWrite, ChannelWriteTupleEntry
 from langgraph.runtime import Runtime
 from langgraph.types import Interrupt
 
+from crewgraph.core.current import is_traced
 from crewgraph.core.loops.threads import ThreadPool, interrupt_in, leave_threads
-from crewgraph.core.replay import is_traced
 from crewgraph.core.tracing import ConfigContext
 from crewgraph.schema import PlainDict, PlainMapping
 

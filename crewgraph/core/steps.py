@@ -14,13 +14,13 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from crewgraph.core.cancellation import Underway
+from crewgraph.core.current import closing_resources
 from crewgraph.core.effects import Body, Recorded, StepMark
 from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import CHANNEL, Journal, Record, with_spent
 from crewgraph.core.limits import SPENT
 from crewgraph.core.node import active_nodes, tracked_node
 from crewgraph.core.operations import Boundary, Operation, Program, adrive, drive
-from crewgraph.core.resources import closing_resources
 from crewgraph.schema import PlainMapping
 
 __all__ = ["PENDING", "STEPS", "StepJournal", "StepNode", "Stepper"]

@@ -27,8 +27,8 @@ from langchain_core.runnables.config import (
     var_child_runnable_config,
 )
 
+from crewgraph.core.current import is_traced
 from crewgraph.core.otel import enter_span_of_config
-from crewgraph.core.replay import is_traced
 from crewgraph.redaction import SecretRedactor, redact_error
 from crewgraph.schema import PlainDict
 

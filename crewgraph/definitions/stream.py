@@ -1,8 +1,9 @@
 """The items that `crew.stream` and `flow.stream` yield: one dataclass per kind of event."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, dataclass_transform
 
 from pydantic_core import to_jsonable_python
 
@@ -45,19 +46,23 @@ __all__ = [
 ]
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 @dataclass(frozen=True, kw_only=True)
 class StreamItem:
-    """An event of a run."""
+    """An event of a run. Subclasses are dataclasses of the same form."""
 
-    kind: str
-    """The kind of event; each class has its own."""
+    kind: str = field(init=False)
+    """The kind of event; each class has its own: its name in snake case."""
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = "_".join(re.findall("[A-Z][a-z]*", cls.__name__)).lower()
+        dataclass(frozen=True, kw_only=True)(cls)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the item as JSON data, for server-sent events and logs."""
         return {attribute.name: _jsonable(getattr(self, attribute.name)) for attribute in fields(self)}
 
 
-@dataclass(frozen=True, kw_only=True)
 class TaskItem(StreamItem):
     """An event of a task. Events of concurrent tasks are interleaved.
 
@@ -81,11 +86,9 @@ class TaskItem(StreamItem):
     """In the stream of a flow: the execution of the method, such as `judge#2`."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Started(StreamItem):
     """The run starts; always the first item."""
 
-    kind: Literal["started"] = field(default="started", init=False)
     crew: str | None
     """The crew's name."""
 
@@ -96,11 +99,9 @@ class Started(StreamItem):
     """The values for the placeholders."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class TaskStarted(TaskItem):
     """A task starts."""
 
-    kind: Literal["task_started"] = field(default="task_started", init=False)
     index: int
     """The index of the task in the crew, from 0; -1 for planning."""
 
@@ -111,29 +112,23 @@ class TaskStarted(TaskItem):
     """The task's description, placeholders filled."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ModelStarted(TaskItem):
     """A model request starts; the tokens of the answer follow, then `ModelFinished`."""
 
-    kind: Literal["model_started"] = field(default="model_started", init=False)
     model: str
     """The model's name."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Token(TaskItem):
     """A chunk of a model's text, as sent by the provider."""
 
-    kind: Literal["token"] = field(default="token", init=False)
     text: str
     """The chunk."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ToolCallToken(TaskItem):
     """A chunk of a tool call that a model is writing."""
 
-    kind: Literal["tool_call_token"] = field(default="tool_call_token", init=False)
     tool: str
     """The tool's name."""
 
@@ -150,11 +145,9 @@ class ToolCallToken(TaskItem):
     """The index of the call in the answer, from 0."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ModelFinished(TaskItem):
     """A model request ended, with an answer or an error."""
 
-    kind: Literal["model_finished"] = field(default="model_finished", init=False)
     model: str
     """The model's name."""
 
@@ -168,11 +161,9 @@ class ModelFinished(TaskItem):
     """The error, if the request failed."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ToolStarted(TaskItem):
     """A tool call starts."""
 
-    kind: Literal["tool_started"] = field(default="tool_started", init=False)
     tool: str
     """The tool's name, as defined by its author."""
 
@@ -180,11 +171,9 @@ class ToolStarted(TaskItem):
     """The arguments."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ToolFinished(TaskItem):
     """A tool call ended, failed, or could not be made (then there was no `ToolStarted`)."""
 
-    kind: Literal["tool_finished"] = field(default="tool_finished", init=False)
     tool: str
     """The tool's name."""
 
@@ -201,11 +190,9 @@ class ToolFinished(TaskItem):
     """Whether the result is that of an earlier call: the tool did not run."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Step(TaskItem):
     """The agent completed a step: a tool call or its answer."""
 
-    kind: Literal["step"] = field(default="step", init=False)
     number: int
     """The number of the step in this attempt, from 1."""
 
@@ -213,11 +200,9 @@ class Step(TaskItem):
     """The step, as passed to `step_callback`."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Judged(TaskItem):
     """A guardrail judged the output."""
 
-    kind: Literal["judged"] = field(default="judged", init=False)
     accepted: bool
     """Whether the output was accepted; if not, the agent retries while retries are left."""
 
@@ -228,47 +213,37 @@ class Judged(TaskItem):
     """How often the output was rejected before."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class TaskFinished(TaskItem):
     """A task completed."""
 
-    kind: Literal["task_finished"] = field(default="task_finished", init=False)
     output: TaskOutput
     """Its output."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class TaskFailed(TaskItem):
     """A task failed; its exception is raised once concurrent tasks have ended."""
 
-    kind: Literal["task_failed"] = field(default="task_failed", init=False)
     error: str
     """The error message."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Custom(StreamItem):
     """Data that a tool wrote with LangGraph's `get_stream_writer()`."""
 
-    kind: Literal["custom"] = field(default="custom", init=False)
     data: Any
     """The data."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Finished(StreamItem):
     """The run completed; always the last item."""
 
-    kind: Literal["finished"] = field(default="finished", init=False)
     output: CrewOutput
     """The result, as `kickoff` returns it."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class FlowStarted(StreamItem):
     """The run starts or resumes; the first item, unless nothing is left to do."""
 
-    kind: Literal["flow_started"] = field(default="flow_started", init=False)
     flow: str
     """The flow's name."""
 
@@ -279,7 +254,6 @@ class FlowStarted(StreamItem):
     """The inputs; empty if the run resumes."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class MethodItem(StreamItem):
     """An event of a method. Events of concurrent methods are interleaved."""
 
@@ -290,47 +264,37 @@ class MethodItem(StreamItem):
     """The execution: `judge#2` is the second of `judge`; `write#1/draft#1` belongs to a flow that `write` runs."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class MethodStarted(MethodItem):
     """A method starts."""
 
-    kind: Literal["method_started"] = field(default="method_started", init=False)
     params: Mapping[str, Any]
     """The arguments: the result of the trigger as `_0`, others by name."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class MethodFinished(MethodItem):
     """A method returned."""
 
-    kind: Literal["method_finished"] = field(default="method_finished", init=False)
     result: Any
     """The return value."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class MethodFailed(MethodItem):
     """A method raised an exception, which ends the run and is raised after the last item."""
 
-    kind: Literal["method_failed"] = field(default="method_failed", init=False)
     error: str
     """The error message."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Asked(MethodItem):
     """A method waits for an answer; other methods continue."""
 
-    kind: Literal["asked"] = field(default="asked", init=False)
     question: "Question"
     """The question."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class CrewStarted(MethodItem):
     """A method starts a crew; `TaskItem`s report its tasks."""
 
-    kind: Literal["crew_started"] = field(default="crew_started", init=False)
     crew: str | None
     """The crew's name."""
 
@@ -341,11 +305,9 @@ class CrewStarted(MethodItem):
     """The values for the placeholders."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class CrewFinished(MethodItem):
     """A crew completed."""
 
-    kind: Literal["crew_finished"] = field(default="crew_finished", init=False)
     crew: str | None
     """The crew's name."""
 
@@ -353,11 +315,9 @@ class CrewFinished(MethodItem):
     """Its output."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class CrewFailed(MethodItem):
     """A crew failed; the method may catch the exception."""
 
-    kind: Literal["crew_failed"] = field(default="crew_failed", init=False)
     crew: str | None
     """The crew's name."""
 
@@ -365,20 +325,16 @@ class CrewFailed(MethodItem):
     """The error message."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class FlowFinished(StreamItem):
     """The run completed; always the last item."""
 
-    kind: Literal["flow_finished"] = field(default="flow_finished", init=False)
     result: Any
     """The result, as `kickoff` returns it."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class FlowPaused(StreamItem):
     """The run waits for an answer; the last item, instead of `FlowFinished`."""
 
-    kind: Literal["flow_paused"] = field(default="flow_paused", init=False)
     pending: "PendingFlow"
     """The pending questions, as `kickoff` returns them."""
 

@@ -28,6 +28,9 @@ from crewgraph.events.checkpoint import CheckpointRestoreCompletedEvent as Check
 from crewgraph.events.checkpoint import CheckpointRestoreFailedEvent as CheckpointRestoreFailedEvent
 from crewgraph.events.checkpoint import CheckpointRestoreStartedEvent as CheckpointRestoreStartedEvent
 from crewgraph.events.checkpoint import CheckpointStartedEvent as CheckpointStartedEvent
+from crewgraph.events.crew import AgentEvaluationCompletedEvent as AgentEvaluationCompletedEvent
+from crewgraph.events.crew import AgentEvaluationFailedEvent as AgentEvaluationFailedEvent
+from crewgraph.events.crew import AgentEvaluationStartedEvent as AgentEvaluationStartedEvent
 from crewgraph.events.crew import CrewBaseEvent as CrewBaseEvent
 from crewgraph.events.crew import CrewCompletedEvent as CrewCompletedEvent
 from crewgraph.events.crew import CrewFailedEvent as CrewFailedEvent
@@ -36,6 +39,13 @@ from crewgraph.events.crew import CrewKickoffFailedEvent as CrewKickoffFailedEve
 from crewgraph.events.crew import CrewKickoffPausedEvent as CrewKickoffPausedEvent
 from crewgraph.events.crew import CrewKickoffStartedEvent as CrewKickoffStartedEvent
 from crewgraph.events.crew import CrewStartedEvent as CrewStartedEvent
+from crewgraph.events.crew import CrewTestCompletedEvent as CrewTestCompletedEvent
+from crewgraph.events.crew import CrewTestFailedEvent as CrewTestFailedEvent
+from crewgraph.events.crew import CrewTestResultEvent as CrewTestResultEvent
+from crewgraph.events.crew import CrewTestStartedEvent as CrewTestStartedEvent
+from crewgraph.events.crew import CrewTrainCompletedEvent as CrewTrainCompletedEvent
+from crewgraph.events.crew import CrewTrainFailedEvent as CrewTrainFailedEvent
+from crewgraph.events.crew import CrewTrainStartedEvent as CrewTrainStartedEvent
 from crewgraph.events.flow import FlowCreatedEvent as FlowCreatedEvent
 from crewgraph.events.flow import FlowEvent as FlowEvent
 from crewgraph.events.flow import FlowFailedEvent as FlowFailedEvent
@@ -51,7 +61,6 @@ from crewgraph.events.flow import MethodExecutionFailedEvent as MethodExecutionF
 from crewgraph.events.flow import MethodExecutionFinishedEvent as MethodExecutionFinishedEvent
 from crewgraph.events.flow import MethodExecutionPausedEvent as MethodExecutionPausedEvent
 from crewgraph.events.flow import MethodExecutionStartedEvent as MethodExecutionStartedEvent
-from crewgraph.events.hooks import HookDispatchedEvent as HookDispatchedEvent
 from crewgraph.events.knowledge import KnowledgeEventBase as KnowledgeEventBase
 from crewgraph.events.knowledge import KnowledgeQueryCompletedEvent as KnowledgeQueryCompletedEvent
 from crewgraph.events.knowledge import KnowledgeQueryFailedEvent as KnowledgeQueryFailedEvent
@@ -91,6 +100,7 @@ from crewgraph.events.mcp import MCPEvent as MCPEvent
 from crewgraph.events.mcp import MCPToolExecutionCompletedEvent as MCPToolExecutionCompletedEvent
 from crewgraph.events.mcp import MCPToolExecutionFailedEvent as MCPToolExecutionFailedEvent
 from crewgraph.events.mcp import MCPToolExecutionStartedEvent as MCPToolExecutionStartedEvent
+from crewgraph.events.people import HookDispatchedEvent as HookDispatchedEvent
 from crewgraph.events.people import HumanInputReceivedEvent as HumanInputReceivedEvent
 from crewgraph.events.people import HumanInputRequestedEvent as HumanInputRequestedEvent
 from crewgraph.events.people import LLMGuardrailBaseEvent as LLMGuardrailBaseEvent
@@ -111,17 +121,17 @@ from crewgraph.events.planning import ReasoningEvent as ReasoningEvent
 from crewgraph.events.planning import StepObservationCompletedEvent as StepObservationCompletedEvent
 from crewgraph.events.planning import StepObservationFailedEvent as StepObservationFailedEvent
 from crewgraph.events.planning import StepObservationStartedEvent as StepObservationStartedEvent
-from crewgraph.events.skill import SkillActivatedEvent as SkillActivatedEvent
-from crewgraph.events.skill import SkillDiscoveryCompletedEvent as SkillDiscoveryCompletedEvent
-from crewgraph.events.skill import SkillDiscoveryStartedEvent as SkillDiscoveryStartedEvent
-from crewgraph.events.skill import SkillEvent as SkillEvent
-from crewgraph.events.skill import SkillLoadedEvent as SkillLoadedEvent
-from crewgraph.events.skill import SkillLoadFailedEvent as SkillLoadFailedEvent
-from crewgraph.events.skill import SkillUsedEvent as SkillUsedEvent
 from crewgraph.events.task import TaskCompletedEvent as TaskCompletedEvent
 from crewgraph.events.task import TaskFailedEvent as TaskFailedEvent
 from crewgraph.events.task import TaskOutputUnstructuredEvent as TaskOutputUnstructuredEvent
 from crewgraph.events.task import TaskStartedEvent as TaskStartedEvent
+from crewgraph.events.tool import SkillActivatedEvent as SkillActivatedEvent
+from crewgraph.events.tool import SkillDiscoveryCompletedEvent as SkillDiscoveryCompletedEvent
+from crewgraph.events.tool import SkillDiscoveryStartedEvent as SkillDiscoveryStartedEvent
+from crewgraph.events.tool import SkillEvent as SkillEvent
+from crewgraph.events.tool import SkillLoadedEvent as SkillLoadedEvent
+from crewgraph.events.tool import SkillLoadFailedEvent as SkillLoadFailedEvent
+from crewgraph.events.tool import SkillUsedEvent as SkillUsedEvent
 from crewgraph.events.tool import ToolExecutionErrorEvent as ToolExecutionErrorEvent
 from crewgraph.events.tool import ToolFailureDetectedEvent as ToolFailureDetectedEvent
 from crewgraph.events.tool import ToolSelectionErrorEvent as ToolSelectionErrorEvent
@@ -130,12 +140,5 @@ from crewgraph.events.tool import ToolUsageEvent as ToolUsageEvent
 from crewgraph.events.tool import ToolUsageFinishedEvent as ToolUsageFinishedEvent
 from crewgraph.events.tool import ToolUsageStartedEvent as ToolUsageStartedEvent
 from crewgraph.events.tool import ToolValidateInputErrorEvent as ToolValidateInputErrorEvent
-from crewgraph.events.training import CrewTestCompletedEvent as CrewTestCompletedEvent
-from crewgraph.events.training import CrewTestFailedEvent as CrewTestFailedEvent
-from crewgraph.events.training import CrewTestResultEvent as CrewTestResultEvent
-from crewgraph.events.training import CrewTestStartedEvent as CrewTestStartedEvent
-from crewgraph.events.training import CrewTrainCompletedEvent as CrewTrainCompletedEvent
-from crewgraph.events.training import CrewTrainFailedEvent as CrewTrainFailedEvent
-from crewgraph.events.training import CrewTrainStartedEvent as CrewTrainStartedEvent
 
 __all__: list[str]

@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable, Coroutine
 from concurrent import futures
 from concurrent.futures import Future
-from contextvars import ContextVar, copy_context
+from contextvars import copy_context
 
 from crewgraph.errors import RunError
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.redaction import redacted_logger
 
 __all__ = ["BackgroundLoop", "PendingWork"]
@@ -67,7 +68,6 @@ class PendingWork:
         self._lock = threading.RLock()
         self._background: BackgroundLoop | None = None
         self._loops: dict[Future[None], asyncio.AbstractEventLoop] = {}
-        self._own: ContextVar[Future[None] | None] = ContextVar("crewgraph_event_handler", default=None)
         self._ends_with_interpreter = False
 
     def start(self, work: Callable[[], Coroutine[object, object, None]], label: str) -> Future[None]:
@@ -124,7 +124,7 @@ class PendingWork:
 
     async def aflush(self) -> None:
         """Wait until all is done but the work that waits."""
-        while pending := [done for done in self._unfinished() if done is not self._own.get()]:
+        while pending := [done for done in self._unfinished() if done is not LISTENING.get().handled]:
             await asyncio.wait([asyncio.wrap_future(done) for done in pending])
 
     def stop(self) -> None:
@@ -142,7 +142,7 @@ class PendingWork:
 
     def _launch(self, done: Future[None], work: Callable[[], Coroutine[object, object, None]], label: str) -> None:
         async def run() -> None:
-            self._own.set(done)
+            LISTENING.set(LISTENING.get()._replace(handled=done))
             await work()
 
         def finish(task: asyncio.Task[None]) -> None:

@@ -16,21 +16,20 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial, wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from crewgraph.annotations import signature_of
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.events.background import PendingWork
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import ENDS, OUTER, STARTS, assign_lineage, unemitted_event
-from crewgraph.events.stream_context import CONTEXT_LISTENERS, SINKS
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.lazy import loaded
 from crewgraph.redaction import redacted_logger
 from crewgraph.scoped import scoped
 from crewgraph.tracebacks import raised_by_signal
 
 __all__ = [
-    "RUNTIME_STATE",
     "BaseEventListener",
     "CircularDependencyError",
     "Depends",
@@ -57,26 +56,23 @@ _StateHandler = Callable[[Any, Any, Any], Any]
 UserHandler = Handler | _StateHandler
 """A handler as users write it; with three parameters it also gets the `RuntimeState` of the run."""
 
-RUNTIME_STATE: ContextVar[Any] = ContextVar("crewgraph_runtime_state", default=None)
-"""The `RuntimeState` of the running code; None unless requested."""
-
 
 def call_handler(function: UserHandler) -> Handler:
     """Return a handler as it is called, with the source and the event."""
+    handler: Any = function
     try:
-        parameters = signature_of(function).parameters.values()
+        parameters = signature_of(handler).parameters.values()
     except (TypeError, ValueError):  # something built in
-        return cast("Handler", function)
+        return handler
     needed = [
         parameter for parameter in parameters if parameter.default is parameter.empty and parameter.kind in _BY_PLACE
     ]
     if len(needed) != _WITH_STATE:
-        return cast("Handler", function)
-    handler = cast("_StateHandler", function)
+        return handler
 
     @wraps(handler)
     def with_state(source: object, event: object) -> object:
-        return handler(source, event, RUNTIME_STATE.get())
+        return handler(source, event, LISTENING.get().state)
 
     return with_state
 
@@ -85,7 +81,7 @@ _WITH_STATE = 3
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def handler_name(handler: Handler) -> str:
+def handler_name(handler: UserHandler) -> str:
     """Return the handler's name for messages."""
     function = getattr(handler, "func", handler)  # functools.partial
     return str(getattr(function, "__qualname__", type(function).__qualname__))
@@ -117,10 +113,10 @@ class Depends:
 class CircularDependencyError(DefinitionError):
     """Event handlers depend on each other in a circle."""
 
-    handlers: list[Handler]
+    handlers: list[UserHandler]
     """The handlers."""
 
-    def __init__(self, handlers: Sequence[Handler]) -> None:
+    def __init__(self, handlers: Sequence[UserHandler]) -> None:
         self.handlers = list(handlers)
         names = ", ".join(f"`{handler_name(handler)}`" for handler in self.handlers)
         super().__init__(f"The event handlers {names} wait for one another. Take away one `depends_on` of the circle.")
@@ -137,7 +133,7 @@ class Registration:
     event_type: type[BaseEvent]
     """The class of events, including subclasses."""
 
-    handler: Handler
+    handler: UserHandler
     """The handler."""
 
     after: tuple[Handler, ...] = ()
@@ -179,7 +175,7 @@ class HandlerPlan:
         Raises:
             CircularDependencyError: handlers wait for one another.
         """
-        waiting = _merged(
+        waiting = _merged_registrations(
             [registration for registration in registrations if issubclass(event_type, registration.event_type)]
         )
         is_empty = not waiting
@@ -200,18 +196,18 @@ class HandlerPlan:
 
 def _in_scope_of(event_type: type[BaseEvent], registration: Registration) -> bool:
     """Whether events of a handler may be in the scope that an event opens or closes."""
-    kind = _kind(event_type)
+    kind = _event_kind(event_type)
     if registration.alone or (kind not in STARTS and kind not in ENDS):
         return False
-    return kind in OUTER or _kind(registration.event_type) not in OUTER
+    return kind in OUTER or _event_kind(registration.event_type) not in OUTER
 
 
-def _kind(event_type: type[BaseEvent]) -> object:
+def _event_kind(event_type: type[BaseEvent]) -> object:
     field = event_type.model_fields.get("type")
     return None if field is None else field.default
 
 
-def _merged(registrations: Sequence[Registration]) -> list[Registration]:
+def _merged_registrations(registrations: Sequence[Registration]) -> list[Registration]:
     """One registration per handler."""
     merged: list[Registration] = []
     for registration in registrations:
@@ -224,7 +220,7 @@ def _merged(registrations: Sequence[Registration]) -> list[Registration]:
     return merged
 
 
-def _has(registrations: Sequence[Registration], handler: Handler) -> bool:
+def _has(registrations: Sequence[Registration], handler: UserHandler) -> bool:
     return any(registration.handler == handler for registration in registrations)
 
 
@@ -329,12 +325,10 @@ _FAILED = "The event handler `%s` failed on the event `%s`; the run continues."
 _DONE: Future[None] = Future()
 _DONE.set_result(None)
 
-_REPLAYING: ContextVar[bool] = ContextVar("crewgraph_event_replay", default=False)
-
 
 def is_replaying() -> bool:
     """Whether the running handler got a replayed event."""
-    return _REPLAYING.get()
+    return LISTENING.get().is_replaying
 
 
 class EventBus:
@@ -381,7 +375,7 @@ class EventBus:
         after = tuple(item.handler for item in before)
 
         def register(handler: _H) -> _H:
-            self._add(Registration(event_type, cast("Handler", handler), after))
+            self._add(Registration(event_type, handler, after))
             return handler
 
         return register
@@ -394,7 +388,7 @@ class EventBus:
             handler: the handler.
             alone: whether the handler ignores the scopes of events, so that no scope event is created for it.
         """
-        self._add(Registration(event_type, cast("Handler", handler), alone=alone))
+        self._add(Registration(event_type, handler, alone=alone))
 
     def off(self, event_type: type[BaseEvent], handler: Handler) -> None:
         """Unregister a handler, in whatever scope it was registered; without a registration nothing happens."""
@@ -438,10 +432,10 @@ class EventBus:
         """
         scope = self._scopes[-1] if self._scope.get() is None else self._active()
         plan = scope.plans.get(event_type) or self._plan(event_type)
-        if plan.needs_event or SINKS.get():
+        here = LISTENING.get()
+        if plan.needs_event or here.sinks:
             return True
-        listeners = CONTEXT_LISTENERS.get()
-        return bool(listeners) and any(listener.wants(loaded(event_type)) for listener in listeners)
+        return bool(here.listeners) and any(listener.wants(loaded(event_type)) for listener in here.listeners)
 
     def emit_new(self, source: object, event_type: type[BaseEvent], fields: dict[str, Any]) -> None:
         """Create an event from these fields and emit it; without listeners, only open or close its scope.
@@ -449,7 +443,7 @@ class EventBus:
         Check `wants` before gathering the fields.
         """
         event_type = loaded(event_type)
-        if self._plan(event_type).is_empty and not SINKS.get() and not _context_handlers(event_type):
+        if self._plan(event_type).is_empty and not _context_handlers(event_type):
             assign_lineage(unemitted_event(event_type, fields))
         else:
             self.emit(source, event_type(**fields))
@@ -483,25 +477,25 @@ class EventBus:
 
     def replay(self, source: object, event: BaseEvent) -> Future[None] | None:
         """Deliver an earlier event again, in its original place; `is_replaying` is true in the handlers."""
-        with scoped(_REPLAYING, True):
+        with scoped(LISTENING, LISTENING.get()._replace(is_replaying=True)):
             return self.emit(source, event)
 
     @property
     def runtime_state(self) -> Any:
         """The `RuntimeState` of the running code, which handlers with a third parameter get; None without one."""
-        return RUNTIME_STATE.get()
+        return LISTENING.get().state
 
     def set_runtime_state(self, state: object) -> None:
         """Set the `RuntimeState` of the running code."""
-        RUNTIME_STATE.set(state)
+        LISTENING.set(LISTENING.get()._replace(state=state))
 
     def reset_runtime_state(self) -> None:
         """Clear the `RuntimeState` of the running code."""
-        RUNTIME_STATE.set(None)
+        self.set_runtime_state(None)
 
     def register_entity(self, entity: object) -> None:
         """Add a crew, flow or agent to the `RuntimeState` of the running code, if it is set."""
-        state = RUNTIME_STATE.get()
+        state = LISTENING.get().state
         if state is not None and all(item is not entity for item in state.root):
             state.root.append(entity)
 
@@ -562,12 +556,8 @@ class EventBus:
 
 def _context_handlers(event_type: type[BaseEvent]) -> list[Handler]:
     """Return the listeners of the running context for a class of events; they are called last."""
-    listeners = CONTEXT_LISTENERS.get()
-    return (
-        [*(listener.on_event for listener in listeners if listener.wants(event_type)), *SINKS.get()]
-        if listeners
-        else [*SINKS.get()]
-    )
+    here = LISTENING.get()
+    return [*(listener.on_event for listener in here.listeners if listener.wants(event_type)), *here.sinks]
 
 
 def _call(handler: Handler, source: object, event: BaseEvent) -> Callable[[], Coroutine[object, object, None]] | None:

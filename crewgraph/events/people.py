@@ -1,12 +1,13 @@
-"""Events of questions to people, and of guardrails."""
+"""Events of questions to people, of guardrails and of hooks."""
 
 import inspect
-from typing import Any
+from typing import Any, Literal
 
-from crewgraph.events.base import WorkEvent, attribute, brief
+from crewgraph.events.base import BaseEvent, WorkEvent, attribute, brief
 from crewgraph.schema import PlainDict
 
 __all__ = [
+    "HookDispatchedEvent",
     "HumanInputReceivedEvent",
     "HumanInputRequestedEvent",
     "LLMGuardrailBaseEvent",
@@ -112,3 +113,25 @@ def _description(guardrail: object) -> str:
         return inspect.getsource(guardrail).strip()  # pyright: ignore[reportArgumentType]
     except (OSError, TypeError):  # defined in a REPL, or a callable object
         return str(brief(guardrail))
+
+
+class HookDispatchedEvent(BaseEvent):
+    """The hooks of a point were called."""
+
+    type: str = "hook_dispatched"
+
+    interception_point: str
+    """The interception point."""
+
+    outcome: Literal["proceeded", "modified", "aborted"]
+    """Whether a hook's result was applied, or a hook aborted the operation."""
+
+    hook_count: int
+    """The number of hooks at that point."""
+
+    duration_ms: float
+    """Their duration in milliseconds."""
+
+    abort_reason: str | None = None
+    abort_source: str | None = None
+    """The source of the abort, if a hook aborted the operation."""

@@ -5,17 +5,18 @@ runs started there, with their threads and tasks.
 """
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextvars import ContextVar, Token
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from crewgraph.events.base import BaseEvent
 from crewgraph.events.lineage import assign_lineage
 from crewgraph.scoped import give_back
 
 __all__ = [
-    "CONTEXT_LISTENERS",
-    "SINKS",
+    "LISTENING",
     "ContextListener",
+    "Listening",
     "StreamSink",
     "add_stream_sink",
     "publish_stream_event",
@@ -25,9 +26,6 @@ __all__ = [
 
 StreamSink = Callable[[Any, BaseEvent], None]
 """Takes the source of an event and the event."""
-
-SINKS: ContextVar[tuple[StreamSink, ...]] = ContextVar("crewgraph_stream_sinks", default=())
-"""The sinks of the running code."""
 
 
 class ContextListener(Protocol):
@@ -42,20 +40,40 @@ class ContextListener(Protocol):
         ...
 
 
-CONTEXT_LISTENERS: ContextVar[tuple[ContextListener, ...]] = ContextVar("crewgraph_context_listeners", default=())
-"""The listeners of the running code."""
+class Listening(NamedTuple):
+    """Who receives the events of the running code besides the handlers on the bus."""
+
+    sinks: tuple[StreamSink, ...] = ()
+    """They receive all events, and models stream for them."""
+
+    listeners: tuple[ContextListener, ...] = ()
+    """They receive what they want."""
+
+    state: Any = None
+    """The `RuntimeState` for handlers that take one; None unless requested."""
+
+    is_replaying: bool = False
+    """Whether the event being delivered is an earlier one."""
+
+    handled: Future[None] | None = None
+    """Done when the `async def` handlers that the code belongs to are."""
 
 
-def add_stream_sink(sink: StreamSink) -> Token[tuple[StreamSink, ...]]:
+LISTENING: ContextVar[Listening] = ContextVar("crewgraph_listening", default=Listening())
+"""Who listens to the running code."""
+
+
+def add_stream_sink(sink: StreamSink) -> Token[Listening]:
     """Add a sink for the events that the code of this context emits from now on; models stream for it.
 
     Returns:
         The token for `reset_stream_sinks`.
     """
-    return SINKS.set((*SINKS.get(), sink))
+    here = LISTENING.get()
+    return LISTENING.set(here._replace(sinks=(*here.sinks, sink)))
 
 
-def reset_stream_sinks(token: Token[tuple[StreamSink, ...]]) -> None:
+def reset_stream_sinks(token: Token[Listening]) -> None:
     """Remove a sink, in the context it was added in."""
     give_back(token)
 
@@ -63,5 +81,5 @@ def reset_stream_sinks(token: Token[tuple[StreamSink, ...]]) -> None:
 def publish_stream_event(source: object, event: BaseEvent) -> None:
     """Deliver an event only to the sinks of this context."""
     assign_lineage(event)
-    for sink in SINKS.get():
+    for sink in LISTENING.get().sinks:
         sink(source, event)

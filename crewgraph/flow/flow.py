@@ -168,12 +168,14 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         if own is not None:
             return call(own, merged or None, **({} if config is None else {"config": config}))
         if self.streaming:
-            from crewgraph.runtime.streaming.flow import flow_chunks
+            from crewgraph.definitions.chunks import FlowStreamingOutput
+            from crewgraph.runtime.streaming.flow import watched_flow
 
-            return flow_chunks(self, merged, config)
-        from crewgraph.runtime.flow.kickoff import kickoff_flow
+            return watched_flow(self, merged, config=config).chunks(FlowStreamingOutput)
+        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.flow.kickoff import run_of
 
-        return kickoff_flow(self, merged, config)
+        return run_interruptibly(run_of(self, merged, None, config))
 
     @overridable
     @traced_to_the_caller
@@ -192,12 +194,14 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             _merge_inputs(inputs, more, config), input_files, from_checkpoint, restore_from_state_id
         )
         if self.streaming:
-            from crewgraph.runtime.streaming.flow import aflow_chunks
+            from crewgraph.definitions.chunks import FlowStreamingOutput
+            from crewgraph.runtime.streaming.flow import watched_flow
 
-            return aflow_chunks(self, merged, config)
-        from crewgraph.runtime.flow.kickoff import akickoff_flow
+            return watched_flow(self, merged, config=config).achunks(FlowStreamingOutput)
+        from crewgraph.runtime.execution import arun_interruptibly
+        from crewgraph.runtime.flow.kickoff import run_of
 
-        return await akickoff_flow(self, merged, config)
+        return await arun_interruptibly(run_of(self, merged, None, config))
 
     @traced_to_the_caller
     async def akickoff(
@@ -238,9 +242,9 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             RunError: There is an answer, but no `id`.
             Exception: As for `kickoff`, after the items of what completed.
         """
-        from crewgraph.runtime.streaming.flow import stream_flow
+        from crewgraph.runtime.streaming.flow import watched_flow
 
-        return stream_flow(self, _merge_inputs(inputs, more, config), feedback, config)
+        return watched_flow(self, _merge_inputs(inputs, more, config), feedback, config).items()
 
     def astream(
         self,
@@ -255,9 +259,9 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         If the loop may be left early, use `async with contextlib.aclosing(flow.astream()) as items`; otherwise the run stops
         only when the generator is garbage-collected.
         """
-        from crewgraph.runtime.streaming.flow import astream_flow
+        from crewgraph.runtime.streaming.flow import watched_flow
 
-        return astream_flow(self, _merge_inputs(inputs, more, config), feedback, config)
+        return watched_flow(self, _merge_inputs(inputs, more, config), feedback, config).aitems()
 
     def stream_events(
         self,
@@ -272,9 +276,9 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         The arguments are those of `kickoff`. `stream` yields the same events as objects.
         """
         merged = self._prepare_inputs(_merge_inputs(inputs, more), input_files, from_checkpoint, restore_from_state_id)
-        from crewgraph.runtime.streaming.flow import frames
+        from crewgraph.runtime.streaming.flow import watched_frames
 
-        return frames(self, merged)
+        return StreamSession(sync_iterator=watched_frames(self, merged).items())
 
     def astream_events(
         self,
@@ -286,9 +290,9 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
     ) -> AsyncStreamSession[Any]:
         """Run the flow on the current event loop and yield every event as a frame; see `stream_events`."""
         merged = self._prepare_inputs(_merge_inputs(inputs, more), input_files, from_checkpoint, restore_from_state_id)
-        from crewgraph.runtime.streaming.flow import aframes
+        from crewgraph.runtime.streaming.flow import watched_frames
 
-        return aframes(self, merged)
+        return AsyncStreamSession(async_iterator=watched_frames(self, merged).aitems())
 
     @traced_to_the_caller
     def resume(self, flow_id: str | None = None, feedback: object = None) -> Any:
@@ -305,16 +309,18 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         Raises:
             RunError: There is no such run.
         """
-        from crewgraph.runtime.flow.kickoff import resume_flow
+        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.flow.kickoff import resumed_flow
 
-        return resume_flow(self, *self.match_answer(flow_id, feedback))
+        return run_interruptibly(resumed_flow(self, *self.match_answer(flow_id, feedback)))
 
     @traced_to_the_caller
     async def aresume(self, flow_id: str | None = None, feedback: object = None) -> Any:
         """Continue a run on the current event loop; see `resume`."""
-        from crewgraph.runtime.flow.kickoff import aresume_flow
+        from crewgraph.runtime.execution import arun_interruptibly
+        from crewgraph.runtime.flow.kickoff import resumed_flow
 
-        return await aresume_flow(self, *self.match_answer(flow_id, feedback))
+        return await arun_interruptibly(resumed_flow(self, *self.match_answer(flow_id, feedback)))
 
     @traced_to_the_caller
     async def resume_async(self, flow_id: str | None = None, feedback: object = None) -> Any:
@@ -336,16 +342,18 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
             ThreadBusy: Somebody runs it now. A queue must try again later: what runs may still die.
             RunError: Runs of the flow are not stored.
         """
+        from crewgraph.runtime.execution import run_interruptibly
         from crewgraph.runtime.flow.kickoff import run_or_resume_flow
 
-        return run_or_resume_flow(self, flow_id, dict(inputs or {}))
+        return run_interruptibly(run_or_resume_flow(self, flow_id, dict(inputs or {})))
 
     @traced_to_the_caller
     async def arun_or_resume(self, flow_id: str, inputs: Inputs | None = None) -> Any:
         """Bring a run to its end on the current event loop; see `run_or_resume`."""
-        from crewgraph.runtime.flow.kickoff import arun_or_resume_flow
+        from crewgraph.runtime.execution import arun_interruptibly
+        from crewgraph.runtime.flow.kickoff import run_or_resume_flow
 
-        return await arun_or_resume_flow(self, flow_id, dict(inputs or {}))
+        return await arun_interruptibly(run_or_resume_flow(self, flow_id, dict(inputs or {})))
 
     def ask(self, message: str, timeout: float | None = None, metadata: Mapping[str, Any] | None = None) -> Any:
         """Ask a person from inside a method, and return the answer as a string.
@@ -438,32 +446,36 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         Raises:
             StorageError: The stored runs cannot be read.
         """
-        from crewgraph.runtime.runs.index import flow_runs
+        from crewgraph.core.operations import drive
+        from crewgraph.runtime.runs.index import list_flow_runs
 
-        return flow_runs(self, RunFilter(status=status, inside=inside, limit=limit))
+        return drive(list_flow_runs(self, RunFilter(status=status, inside=inside, limit=limit)))
 
     @hybridmethod
     async def aruns(
         self, *, status: StatusFilter | None = None, inside: bool = False, limit: int | None = None
     ) -> list[RunInfo]:
         """Return the stored runs of this flow, on the current event loop; see `runs`."""
-        from crewgraph.runtime.runs.index import aflow_runs
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.runs.index import list_flow_runs
 
-        return await aflow_runs(self, RunFilter(status=status, inside=inside, limit=limit))
+        return await adrive(list_flow_runs(self, RunFilter(status=status, inside=inside, limit=limit)))
 
     @hybridmethod
     def pending(self) -> list[PendingFlow]:
         """Return the stored runs that wait for an answer; can be called on the class."""
-        from crewgraph.runtime.runs.index import pending
+        from crewgraph.core.operations import drive
+        from crewgraph.runtime.runs.index import list_pending_flows
 
-        return pending(self)
+        return drive(list_pending_flows(self))
 
     @hybridmethod
     async def apending(self) -> list[PendingFlow]:
         """Return the stored runs that wait for an answer, on the current event loop; see `pending`."""
-        from crewgraph.runtime.runs.index import apending
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.runs.index import list_pending_flows
 
-        return await apending(self)
+        return await adrive(list_pending_flows(self))
 
     def history(self, flow_id: str | None = None) -> FlowSteps:
         """Return the steps of a stored run, oldest first.
@@ -474,15 +486,17 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         Raises:
             RunError: There is no such run.
         """
-        from crewgraph.runtime.runs.flow_history import read_flow_history
+        from crewgraph.core.operations import drive
+        from crewgraph.runtime.runs.flow_history import flow_steps
 
-        return read_flow_history(self, flow_id)
+        return drive(flow_steps(self, flow_id))
 
     async def ahistory(self, flow_id: str | None = None) -> FlowSteps:
         """Return the steps of a stored run, on the current event loop; see `history`."""
-        from crewgraph.runtime.runs.flow_history import aread_flow_history
+        from crewgraph.core.operations import adrive
+        from crewgraph.runtime.runs.flow_history import flow_steps
 
-        return await aread_flow_history(self, flow_id)
+        return await adrive(flow_steps(self, flow_id))
 
     @ForkMethod
     @traced_to_the_caller
@@ -499,16 +513,18 @@ class Flow(FlowDefinition[State], FlowConversation, QueueMethods):
         Raises:
             DefinitionError: The values do not fit the state.
         """
-        from crewgraph.runtime.runs.flow_history import fork_flow
+        from crewgraph.runtime.execution import run_interruptibly
+        from crewgraph.runtime.runs.flow_history import fork_program
 
-        return fork_flow(self, step, state)
+        return run_interruptibly(fork_program(self, step, state))
 
     @traced_to_the_caller
     async def afork(self, step: FlowStep, state: Mapping[str, object] | None = None) -> Any:
         """Continue a run from an earlier step, on the current event loop; see `fork`."""
-        from crewgraph.runtime.runs.flow_history import afork_flow
+        from crewgraph.runtime.execution import arun_interruptibly
+        from crewgraph.runtime.runs.flow_history import fork_program
 
-        return await afork_flow(self, step, state)
+        return await arun_interruptibly(fork_program(self, step, state))
 
     def _prepare_inputs(
         self,

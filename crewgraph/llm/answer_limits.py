@@ -1,7 +1,7 @@
 """Limits of one answer of a model: its total time, the idle time in which nothing comes, and its size.
 
 Clients of providers limit each read at most: a server that sends a byte a minute is waited for, and a body of any size is taken.
-The hooks of this module are added to the httpx clients of a model. They do nothing but in a request of ours (`ANSWER`), and count
+The hooks of this module are added to the httpx clients of a model. They do nothing but in a request of ours (`CALL`), and count
 there what comes. An answer with status 200 whose body is an error gets the error's status, so that clients treat it as one.
 """
 
@@ -10,7 +10,6 @@ import re
 import sys
 import time
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping
-from contextvars import ContextVar
 from functools import cache
 from math import inf
 from typing import Any, Literal, NamedTuple, cast
@@ -18,11 +17,12 @@ from typing import Any, Literal, NamedTuple, cast
 from pydantic import BaseModel
 
 from crewgraph.extras import load
+from crewgraph.llm.current_call import CALL
 from crewgraph.schema import PlainDict
 from crewgraph.settings import model_idle_timeout, model_timeout
 from crewgraph.text import shorten
 
-__all__ = ["ANSWER", "AnswerClock", "AnswerLimits", "with_answer_limits"]
+__all__ = ["AnswerClock", "AnswerLimits", "with_answer_limits"]
 
 _MOST_BYTES = 64 << 20
 """The largest answer, in bytes as they come. One of 128,000 tokens, streamed one by one, has about 45 MB."""
@@ -195,9 +195,6 @@ class AnswerClock:
         return cast("Exception", load(_package_of(request)).ReadTimeout(self.text, request=request))
 
 
-ANSWER: ContextVar[AnswerClock | None] = ContextVar("crewgraph_answer", default=None)
-"""Watches the answer that the running code asks a model for; None outside of requests."""
-
 _MAY_BE_ERROR = re.compile(rb'"error"\s*:\s*(?!null)')
 _ANSWERS = ("choices", "content", "candidates", "message", "status")
 """Fields of answers, of which one without an error has one that is not empty."""
@@ -261,14 +258,14 @@ def _stream_class(package: str) -> Any:
 
 
 def _on_request(request: Any) -> _Done:
-    clock = ANSWER.get()
+    clock = CALL.get().clock
     if clock is not None:
         clock.ask(request)
     return _DONE
 
 
 def _on_response(response: Any) -> _Done:
-    clock = ANSWER.get()
+    clock = CALL.get().clock
     return _DONE if clock is None else clock.answered(response)
 
 

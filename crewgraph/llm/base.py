@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from crewgraph.annotations import annotations_of, signature_of
-from crewgraph.core.limits import ASKING, METER
+from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.bridge import acall
 from crewgraph.errors import DefinitionError
-from crewgraph.llm.current_call import ONGOING
+from crewgraph.llm.current_call import CALL
 from crewgraph.llm.profile import Profile
 from crewgraph.llm.usage import UsageMetrics, read_usage
 from crewgraph.schema import PlainDict, PlainMapping
@@ -289,17 +289,19 @@ class BaseLLM(Profile):
     def _track_token_usage_internal(self, usage_data: Mapping[str, object]) -> None:
         """Count one answered request; subclasses call it with the usage that their provider reported."""
         usage = read_usage(usage_data)
-        ongoing = ONGOING.get()
+        ongoing = CALL.get().ongoing
         if usage is not None and ongoing is not None:
             ongoing.used.append(usage)
         self._count(UsageMetrics.of(usage))
-        meter = METER.get()
-        if meter is not None and not ASKING.get():  # called outside of a metered request, for instance by a tool
+        meter = CURRENT.get().meter
+        if (
+            meter is not None and CALL.get().caller is None
+        ):  # called outside of a metered request, for instance by a tool
             meter.answered("", self.model, usage)
 
     def _emit_text(self, text: str) -> None:
         """Emit a chunk of the answer; subclasses that stream call it."""
-        ongoing = ONGOING.get()
+        ongoing = CALL.get().ongoing
         if ongoing is not None and ongoing.on_text is not None:
             ongoing.on_text(text)
 

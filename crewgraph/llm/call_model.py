@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import BaseModel
 
+from crewgraph.core.current import is_traced
 from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import acall, resolved
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
-from crewgraph.core.replay import is_traced
 from crewgraph.extras import load
 from crewgraph.llm.base import BaseLLM, accepted_arguments
 from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
-from crewgraph.llm.current_call import CALLER, ONGOING, OngoingCall
+from crewgraph.llm.current_call import CALL, CurrentCall, OngoingCall
 from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.provider_fields import MESSAGE_FIELDS, add_fields
 from crewgraph.llm.reasoning import without_reasoning
@@ -368,7 +368,7 @@ class CallModel:
         return entries
 
     def _arguments(self, method: str, tools: Sequence[ToolSpec], stop: Sequence[str]) -> dict[str, object]:
-        agent, task = CALLER.get()
+        agent, task = CALL.get().caller or (None, None)
         arguments: dict[str, object] = {
             **_NOT_SET,
             "response_model": self._response_model,
@@ -427,7 +427,7 @@ class _Call:
         if self._run is not None:
             config = self._run.start()
             self._ongoing.on_text = self._run.text
-        self._tokens: tuple[Token[Any], ...] = (ONGOING.set(self._ongoing),)
+        self._tokens: tuple[Token[Any], ...] = (CALL.set(CurrentCall(self._ongoing, *CALL.get()[1:])),)
         if config:  # makes runs of LangChain models that the object calls children of this one
             self._tokens += (_current_config().set(config),)
         return self

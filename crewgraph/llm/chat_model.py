@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
+from crewgraph.core.current import is_traced
 from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import acall
 from crewgraph.core.messages import Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.plain import unstorable
-from crewgraph.core.replay import is_traced
 from crewgraph.errors import ModelError
 from crewgraph.extras import load
 from crewgraph.llm.answer_limits import AnswerClock, AnswerLimits, with_answer_limits

@@ -3,15 +3,20 @@
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from crewgraph.core.messages import Usage
 
-__all__ = ["CALLER", "ONGOING", "OngoingCall"]
+if TYPE_CHECKING:
+    from crewgraph.llm.answer_limits import AnswerClock
+    from crewgraph.llm.usage import UsageLedger
+
+__all__ = ["CALL", "CurrentCall", "OngoingCall"]
 
 
 @dataclass
 class OngoingCall:
-    """A call of a model that is a Python object; code within the call finds it through `ONGOING`."""
+    """A call of a model that is a Python object; code within the call finds it in `CALL`."""
 
     on_text: Callable[[str], None] | None = None
     """Called with each chunk of text; None if nothing listens."""
@@ -21,6 +26,10 @@ class OngoingCall:
 
     used: list[Usage] = field(default_factory=list[Usage])
     """Usage reported during the call; a list, because it may call several models."""
+
+    def enter(self) -> None:
+        """Let the code of this context belong to the call."""
+        CALL.set(CALL.get()._replace(ongoing=self))
 
     @property
     def usage(self) -> Usage | None:
@@ -37,8 +46,24 @@ class OngoingCall:
         }
 
 
-ONGOING: ContextVar[OngoingCall | None] = ContextVar("crewgraph_ongoing_call", default=None)
-"""The enclosing call; copied contexts share it, so that threads started by a call report to it, too."""
+class CurrentCall(NamedTuple):
+    """The call of a model that the running code belongs to, and the ledgers that it counts in."""
 
-CALLER: ContextVar[tuple[object, object]] = ContextVar("crewgraph_caller", default=(None, None))
-"""The agent and the task on whose behalf a model is called."""
+    ongoing: OngoingCall | None = None
+    """The call of a Python object; copied contexts share it, so that threads started by a call report to it, too."""
+
+    caller: tuple[object, object] | None = None
+    """The agent and the task on whose behalf a request is made, which is counted as a whole; None outside of such requests."""
+
+    clock: "AnswerClock | None" = None
+    """Watches the answer of a request over HTTP."""
+
+    ledgers: "tuple[UsageLedger, ...]" = ()
+    """The ledgers of the enclosing flows, in which every request counts."""
+
+    replaced: "tuple[UsageLedger, UsageLedger] | None" = None
+    """A ledger and its replacement; see `UsageLedger.current`."""
+
+
+CALL: ContextVar[CurrentCall] = ContextVar("crewgraph_call", default=CurrentCall())
+"""The call of a model that the running code belongs to."""

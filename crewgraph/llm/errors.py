@@ -12,7 +12,8 @@ from crewgraph.core.cancellation import raised_by_handler
 from crewgraph.core.messages import Usage
 from crewgraph.errors import ModelError, PicklableError, unconstructed
 from crewgraph.extras import load
-from crewgraph.llm.answer_limits import ANSWER, AnswerClock
+from crewgraph.llm.answer_limits import AnswerClock
+from crewgraph.llm.current_call import CALL
 from crewgraph.redaction import SecretRedactor, redact_error
 from crewgraph.scoped import give_back
 from crewgraph.tracebacks import note_once
@@ -108,7 +109,7 @@ class ProviderErrors:
 
     def __enter__(self) -> None:
         if self._clock is not None:
-            self._token = ANSWER.set(self._clock)
+            self._token = CALL.set(CALL.get()._replace(clock=self._clock))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

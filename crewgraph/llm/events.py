@@ -15,7 +15,8 @@ from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, C
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from crewgraph.core.limits import ASKING, METER, check_limits
+from crewgraph.core.current import CURRENT
+from crewgraph.core.limits import check_limits
 from crewgraph.core.loops.bridge import awaited
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
 from crewgraph.core.plain import plain, unstorable
@@ -23,12 +24,11 @@ from crewgraph.core.protocols import Model
 from crewgraph.events import late
 from crewgraph.events.base import new_id
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.stream_context import SINKS
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool_calls, text_of
-from crewgraph.llm.current_call import CALLER
+from crewgraph.llm.current_call import CALL
 from crewgraph.llm.errors import UnfinishedReply
 from crewgraph.llm.reasoning import ReasoningSplitter, message_reasoning
-from crewgraph.llm.usage import LEDGERS
 from crewgraph.llm.wrapper import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back
@@ -99,7 +99,9 @@ def with_chunk_events(
     """
     if not (crewai_event_bus.wants(late.LLMStreamChunkEvent) or crewai_event_bus.wants(late.LLMThinkingChunkEvent)):
         return config, None
-    handler = (StreamingChunkHandler if SINKS.get() else _ChunkHandler)(source, agent, task, call_id or new_id())
+    handler = (StreamingChunkHandler if LISTENING.get().sinks else _ChunkHandler)(
+        source, agent, task, call_id or new_id()
+    )
     callbacks: object = ensure_config(config).get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
@@ -232,7 +234,7 @@ class EventModel(ModelWrapper[Model]):
         call_id = self._emit_started(messages, tools)
         config, chunks = with_chunk_events(config, self.source, self.agent, self.task, call_id)
         call_id = call_id if chunks is None else chunks.call_id
-        asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
+        token = CALL.set(CALL.get()._replace(caller=(self.agent, self.task)))
         try:
             reply = self.model.complete(messages, tools, stop, config)
         except BaseException as error:  # reported whatever it is, also a cancellation
@@ -241,7 +243,7 @@ class EventModel(ModelWrapper[Model]):
             self._emit_failed(error, call_id)
             raise
         finally:
-            give_back(asking_token, caller_token)
+            give_back(token)
         return self._emit_completed(messages, reply, name, call_id, chunks, ends)
 
     async def acomplete(
@@ -255,7 +257,7 @@ class EventModel(ModelWrapper[Model]):
         call_id = self._emit_started(messages, tools)
         config, chunks = with_chunk_events(config, self.source, self.agent, self.task, call_id)
         call_id = call_id if chunks is None else chunks.call_id
-        asking_token, caller_token = ASKING.set(True), CALLER.set((self.agent, self.task))
+        token = CALL.set(CALL.get()._replace(caller=(self.agent, self.task)))
         try:
             reply = await awaited(self.model.acomplete(messages, tools, stop, config))
         except GeneratorExit:  # the run is lost
@@ -266,7 +268,7 @@ class EventModel(ModelWrapper[Model]):
             self._emit_failed(error, call_id)
             raise
         finally:
-            give_back(asking_token, caller_token)
+            give_back(token)
         return self._emit_completed(messages, reply, name, call_id, chunks, ends)
 
     def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
@@ -333,9 +335,9 @@ class EventModel(ModelWrapper[Model]):
             crewai_event_bus.emit(self.source, event)
 
     def _count(self, model: str, usage: Usage | None) -> None:
-        if (meter := METER.get()) is not None:
+        if (meter := CURRENT.get().meter) is not None:
             meter.answered(str(getattr(self.agent, "role", "")), model, usage)
-        for ledger in LEDGERS.get():
+        for ledger in CALL.get().ledgers:
             ledger.count(model, usage)
 
     def _emit_failed(self, error: BaseException, call_id: str) -> None:

@@ -12,9 +12,9 @@ from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.frames import Ended, StreamFrame, StreamSession, frame_of
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallFailedEvent, LLMCallStartedEvent, LLMCallType
-from crewgraph.events.stream_context import SINKS
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.llm.base import accepted_arguments
-from crewgraph.llm.current_call import ONGOING, OngoingCall
+from crewgraph.llm.current_call import CALL, OngoingCall
 from crewgraph.llm.events import StreamingChunkHandler
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
@@ -35,7 +35,8 @@ def stream_frames(work: Callable[[], object]) -> Iterator[StreamFrame | Ended]:
 
     def run() -> None:
         try:
-            with scoped(SINKS, (*SINKS.get(), forward)):
+            here = LISTENING.get()
+            with scoped(LISTENING, here._replace(sinks=(*here.sinks, forward))):
                 items.put(Ended(work()))
         except BaseException as error:  # noqa: BLE001 - re-raised by the consumer of the frames
             items.put(error)
@@ -63,7 +64,7 @@ def call_frames(llm: Any, messages: Any, arguments: PlainDict) -> StreamSession[
         )
         try:
             call_arguments = {**arguments, "callbacks": [*(arguments.get("callbacks") or ()), handler]}
-            with scoped(ONGOING, OngoingCall(on_text=handler.text)):
+            with scoped(CALL, CALL.get()._replace(ongoing=OngoingCall(on_text=handler.text))):
                 answer = call(llm.call, messages, **accepted_arguments(llm, "call", call_arguments))
             handler.finish()
         except BaseException as error:  # reported whatever it is, also a cancellation

@@ -25,7 +25,7 @@ from crewgraph.llm.capabilities import context_window, supports_images, supports
 from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.connection import BaseInterceptor, open_chat_model
 from crewgraph.llm.conversation import read_messages, read_tools
-from crewgraph.llm.current_call import ONGOING
+from crewgraph.llm.current_call import CALL
 from crewgraph.llm.errors import UnknownModel
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.prices import Price, set_price
@@ -484,7 +484,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         from crewgraph.llm import resolve
 
         models: list[Model] = [primary, *map(resolve.as_model, self.fallbacks)]
-        ongoing = ONGOING.get()
+        ongoing = CALL.get().ongoing
         if ongoing is None or not ongoing.observed:
             from crewgraph.llm import events
 

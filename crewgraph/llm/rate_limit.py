@@ -13,7 +13,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from crewgraph.core.cancellation import UNDERWAY, when_given_up
+from crewgraph.core.cancellation import when_given_up
+from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.errors import LimitReached
 from crewgraph.overrides import overridable, override_of
@@ -62,7 +63,7 @@ class LoopWaiter:
             self._loop.call_soon_threadsafe(self._event.set)
 
     async def sleep(self, seconds: float) -> None:
-        alarm, underway = self._loop.call_later(seconds, self._event.set), UNDERWAY.get()
+        alarm, underway = self._loop.call_later(seconds, self._event.set), CURRENT.get().underway
         try:
             with nullcontext() if underway is None else underway.pausing(self._event.set):
                 await self._event.wait()

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, cast
 from crewgraph.core.messages import Content, Cut, Reply
 from crewgraph.extras import load
 from crewgraph.llm.conversation import get_field, text_of
-from crewgraph.llm.current_call import CALLER, OngoingCall
+from crewgraph.llm.current_call import CALL, OngoingCall
 from crewgraph.llm.errors import ReplyCut, ReplyFiltered, ReplyRefused
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
@@ -306,7 +306,7 @@ def message_in(error: Exception) -> object:
 
 
 def _where() -> str:
-    task = CALLER.get()[1]
+    task = (CALL.get().caller or (None, None))[1]
     name = getattr(task, "name", None) or getattr(task, "description", None)
     return f" in task `{shorten(str(name), 80)}`" if name else ""
 

@@ -1,7 +1,6 @@
 """Token usage: `read_usage` parses what providers report, `UsageMetrics` sums it, `UsageLedger` groups it by model and agent."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextvars import ContextVar
 from typing import Self, cast
 
 from pydantic import BaseModel
@@ -10,11 +9,10 @@ from crewgraph.core.limits import UsageCounter, UsageEntry, request_entry
 from crewgraph.core.messages import Reply, Usage
 from crewgraph.core.protocols import Model
 from crewgraph.llm.conversation import get_field
+from crewgraph.llm.current_call import CALL
 from crewgraph.schema import PlainDict, PlainMapping, trusted
 
 __all__ = [
-    "LEDGERS",
-    "REPLACED",
     "UsageLedger",
     "UsageMetrics",
     "plain_usage",
@@ -213,7 +211,7 @@ class UsageLedger:
     @property
     def current(self) -> "UsageLedger":
         """The ledger to count in: a separate one during a tool call whose usage is stored with that call."""
-        replaced = REPLACED.get()
+        replaced = CALL.get().replaced
         return self if replaced is None or replaced[0] is not self else replaced[1]
 
     def to_tree(self) -> PlainDict:
@@ -265,13 +263,6 @@ class UsageLedger:
     def to_plain(self) -> dict[str, dict[str, int]]:
         """Return plain data that `add` accepts."""
         return plain_usage(self.by_model)
-
-
-REPLACED: ContextVar[tuple[UsageLedger, UsageLedger] | None] = ContextVar("crewgraph_replaced_ledger", default=None)
-"""A ledger and its replacement; see `UsageLedger.current`."""
-
-LEDGERS: ContextVar[tuple[UsageLedger, ...]] = ContextVar("crewgraph_ledgers", default=())
-"""The ledgers of the enclosing flows, in which every request counts."""
 
 
 def plain_usage(by_model: Mapping[str, UsageMetrics]) -> dict[str, dict[str, int]]:

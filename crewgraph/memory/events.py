@@ -3,21 +3,32 @@
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from crewgraph.core.replay import is_replayed
+from crewgraph.core.current import is_replayed
 from crewgraph.schema import Metadata, PlainDict
 
 if TYPE_CHECKING:
     from crewgraph.events.base import BaseEvent
 
-__all__ = ["MEMORY_CALLER", "emit_memory_event", "save_with_events", "search_with_events"]
+__all__ = ["MEMORY_USE", "MemoryUse", "emit_memory_event", "save_with_events", "search_with_events"]
 
 
 T = TypeVar("T")
 
-MEMORY_CALLER: ContextVar[Mapping[str, object] | None] = ContextVar("crewgraph_memory_caller", default=None)
-"""The task and agent that use the memory, as event fields: `from_task`, `from_agent`, `agent_role`; None outside a run."""
+
+class MemoryUse(NamedTuple):
+    """On whose behalf the running code uses a memory."""
+
+    caller: Mapping[str, object] | None = None
+    """The task and agent, as event fields: `from_task`, `from_agent`, `agent_role`; None outside a run."""
+
+    store: object = None
+    """The store of the running graph, used by memories without their own storage; None if the graph has none."""
+
+
+MEMORY_USE: ContextVar[MemoryUse] = ContextVar("crewgraph_memory_use", default=MemoryUse())
+"""On whose behalf the running code uses a memory."""
 
 
 def save_with_events(
@@ -94,7 +105,7 @@ def emit_memory_event(source: object, event: "type[BaseEvent]", **fields: Any) -
 
 
 def _caller(source: object) -> dict[str, object]:
-    caller = MEMORY_CALLER.get()
+    caller = MEMORY_USE.get().caller
     if caller is not None:
         return dict(caller)
     return {"from_task": getattr(source, "task", None), "from_agent": getattr(source, "agent", None)}

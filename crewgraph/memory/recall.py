@@ -11,7 +11,7 @@ from crewgraph.errors import CrewgraphError
 from crewgraph.events.knowledge import MemoryQueryCompletedEvent, MemoryQueryFailedEvent, MemoryQueryStartedEvent
 from crewgraph.memory.analysis import QueryAnalysis
 from crewgraph.memory.analyze import gaps_program, query_analysis_program
-from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event
+from crewgraph.memory.events import MEMORY_USE, emit_memory_event
 from crewgraph.memory.query import RecordFilter
 from crewgraph.memory.records import MemoryMatch, MemoryRecord, compute_composite_score, scope_parts
 
@@ -59,7 +59,7 @@ def recall_program(memory: "Memory", request: RecallRequest) -> Program[list[Mem
     if not request.query.strip() or request.limit < 1:
         return []
     fields = {"query": request.query, "limit": request.limit, "source_type": _SOURCE}
-    event: dict[str, object] = {**(MEMORY_CALLER.get() or {}), **fields}
+    event: dict[str, object] = {**(MEMORY_USE.get().caller or {}), **fields}
     start = time.perf_counter()
     emit_memory_event(memory, MemoryQueryStartedEvent, **event)
     try:

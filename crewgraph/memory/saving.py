@@ -12,7 +12,7 @@ from crewgraph.errors import CrewgraphError
 from crewgraph.events.knowledge import MemorySaveCompletedEvent, MemorySaveFailedEvent, MemorySaveStartedEvent
 from crewgraph.memory.analysis import ConsolidationPlan, MemoryAnalysis
 from crewgraph.memory.analyze import consolidation_program, placement_program
-from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event
+from crewgraph.memory.events import MEMORY_USE, emit_memory_event
 from crewgraph.memory.query import RecordFilter
 from crewgraph.memory.records import MemoryRecord, join_scope_paths, utc_now
 from crewgraph.schema import PlainDict, PlainMapping
@@ -55,7 +55,7 @@ class SaveRequest:
         """The fields of its events."""
         value = self.contents[0] if len(self.contents) == 1 else f"{len(self.contents)} memories"
         fields = {"value": value, "metadata": dict(self.metadata) if self.metadata else None, "source_type": _SOURCE}
-        return {"agent_role": self.agent_role, **(MEMORY_CALLER.get() or {}), **fields}
+        return {"agent_role": self.agent_role, **(MEMORY_USE.get().caller or {}), **fields}
 
 
 def save_program(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]:

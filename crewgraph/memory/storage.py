@@ -11,13 +11,13 @@ import sqlite3
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from crewgraph.disk import private_file
 from crewgraph.errors import StorageError
 from crewgraph.extras import require
+from crewgraph.memory.events import MEMORY_USE
 from crewgraph.schema import Metadata, PlainDict
 from crewgraph.settings import storage_dir
 from crewgraph.text import slug
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from crewgraph.storage.store.namespace import StoreNamespace
 
 __all__ = [
-    "RUN_STORE",
     "LTMSQLiteStorage",
     "LTMStorage",
     "Mem0Storage",
@@ -147,9 +146,6 @@ def _conversation(messages: list[object]) -> list[dict[str, object]]:
     ]
 
 
-RUN_STORE: ContextVar[object] = ContextVar("crewgraph_memory_store", default=None)
-"""The store of the running graph, used by memories without their own storage; None if the graph has none."""
-
 _MEMORIES = "memories"
 
 
@@ -162,7 +158,7 @@ def memory_namespace(*namespace: str, storage: object = None, embedder: object =
             project has its own entries.
         embedder: the embedder; ignored for a store, which has its own.
     """
-    location = RUN_STORE.get() if storage is None else storage
+    location = MEMORY_USE.get().store if storage is None else storage
     from crewgraph.storage.store.namespace import StoreNamespace
 
     namespace_class: object = StoreNamespace

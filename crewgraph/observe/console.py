@@ -9,7 +9,6 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable
-from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import TextIO
 
@@ -22,7 +21,7 @@ from crewgraph.observe.event_lines import Line, LineStatus, event_lines, truncat
 from crewgraph.redaction import SecretRedactor
 from crewgraph.text import format_duration
 
-__all__ = ["QUIET", "ConsoleColumns", "ConsoleListener", "Stopwatch"]
+__all__ = ["ConsoleColumns", "ConsoleListener", "Stopwatch"]
 
 
 _log = logging.getLogger(__name__)
@@ -119,10 +118,6 @@ if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_after_fork)
 
 
-QUIET: ContextVar[bool] = ContextVar("crewgraph_quiet_console", default=False)
-"""Whether console output is suppressed in the current context, regardless of `verbose`."""
-
-
 class ConsoleListener:
     """Prints the events of crews and flows, one line each.
 
@@ -171,7 +166,7 @@ class ConsoleListener:
     def show(self, source: object, event: BaseEvent) -> None:
         """Print an event if it is selected and has a line."""
         stream = self._stream or sys.stdout
-        if stream is None or stream is self._broken or QUIET.get():  # a program without a console has no `sys.stdout`
+        if stream is None or stream is self._broken:  # a program without a console has no `sys.stdout`
             return
         if self._shows is not None and not self._shows(source, event):
             return

@@ -25,12 +25,12 @@ _SUFFIX = ".html"
 
 def plot_to_file(flow: FlowOrClass, filename: str | os.PathLike[str], show: bool) -> str:
     """Write the HTML page of a flow; see `Flow.plot`."""
-    picture = _picture(flow)
+    picture = _flow_picture(flow)
     path = write_page(picture, filename, show=False)
     if not flow.suppress_flow_events and crewai_event_bus.wants(FlowPlotEvent):
         crewai_event_bus.emit(flow, FlowPlotEvent(flow_name=picture.name))
     if show:
-        _open(path)
+        _open_in_browser(path)
     return path
 
 
@@ -46,28 +46,28 @@ def write_page(picture: Picture, filename: str | os.PathLike[str], show: bool) -
     replace_file(path, render_page(picture).encode("utf-8", "xmlcharrefreplace"))
     print(f"{picture.noun.capitalize()} `{picture.name}` plotted to {path}")  # noqa: T201 - tells users where the file is
     if show:
-        _open(str(path))
+        _open_in_browser(str(path))
     return str(path)
 
 
-def _open(path: str) -> None:
+def _open_in_browser(path: str) -> None:
     webbrowser.open(Path(path).absolute().as_uri())
 
 
 def mermaid_text(flow: FlowOrClass) -> str:
     """Return a flow as mermaid text; see `Flow.to_mermaid`."""
-    return mermaid(_picture(flow))
+    return mermaid(_flow_picture(flow))
 
 
 def display_flow(flow: FlowOrClass) -> str:
     """Return the HTML of a flow for a notebook; for an invalid flow its error, because displaying an object must not fail."""
     try:
-        return render_inline(_picture(flow))
+        return render_inline(_flow_picture(flow))
     except DefinitionError as error:
         return f"<pre>{escape(str(error))}</pre>"
 
 
-def _picture(flow: FlowOrClass) -> Picture:
+def _flow_picture(flow: FlowOrClass) -> Picture:
     flow_class = flow if isinstance(flow, type) else type(flow)
     return build_picture(
         form_of(flow).plan, flow.name or flow_class.__name__, inspect.cleandoc(vars(flow_class).get("__doc__") or "")

@@ -8,10 +8,9 @@ steps together. All functions are pure.
 import math
 import re
 import unicodedata
-from bisect import bisect_left, insort
+from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 from crewgraph.plot.picture import Edge, Node, Picture
@@ -53,73 +52,36 @@ class Cell:
     is_node: bool = False
 
 
-@dataclass(frozen=True, eq=False)
 class Columns:
-    """Cells ordered in columns, with the links between them."""
+    """Cells in columns, ordered so that few links cross.
 
-    cells: Sequence[Cell]
-    """All cells, in the order in which they appear in their columns."""
+    Args:
+        cells: the cells, in the order in which branches are to appear.
+        links: links from cells to cells of the next column.
+    """
 
-    links: Sequence[tuple[Cell, Cell]]
-    """Links from cells to cells of the next column."""
-
-    @cached_property
-    def columns(self) -> tuple[tuple[Cell, ...], ...]:
-        """The cells of each column."""
-        grouped: list[list[Cell]] = [[] for _ in range(1 + max((cell.column for cell in self.cells), default=-1))]
-        for cell in self.cells:
-            grouped[cell.column].append(cell)
-        return tuple(tuple(column) for column in grouped)
-
-    @cached_property
-    def before(self) -> dict[Cell, list[Cell]]:
-        """The neighbours of each cell in the previous column."""
-        return self._neighbours((target, source) for source, target in self.links)
-
-    @cached_property
-    def behind(self) -> dict[Cell, list[Cell]]:
-        """The neighbours of each cell in the next column."""
-        return self._neighbours(self.links)
-
-    @cached_property
-    def crossings(self) -> int:
-        """The number of pairs of links that cross."""
-        positions = {cell: position for column in self.columns for position, cell in enumerate(column)}
-        return sum(self._crossings(column, positions) for column in self.columns)
-
-    def reduce_crossings(self) -> "Columns":
-        """Return the columns reordered with few crossings, by sweeping forward and backward."""
-        best = current = self._in_order({cell: position for position, cell in enumerate(self._depth_first())})
-        for sweep in range(_SWEEPS):
-            if best.crossings == 0:
-                break
-            current = current._sweep(forward=sweep % 2 == 0)._swap_adjacent()
-            if current.crossings < best.crossings:
-                best = current
-        return best
-
-    def _neighbours(self, links: Iterable[tuple[Cell, Cell]]) -> dict[Cell, list[Cell]]:
-        neighbours: dict[Cell, list[Cell]] = {cell: [] for cell in self.cells}
+    def __init__(self, cells: Sequence[Cell], links: Sequence[tuple[Cell, Cell]]) -> None:
+        self.links = links
+        self.before: dict[Cell, list[Cell]] = {cell: [] for cell in cells}
+        self.behind: dict[Cell, list[Cell]] = {cell: [] for cell in cells}
         for source, target in links:
-            neighbours[source].append(target)
-        return neighbours
+            self.behind[source].append(target)
+            self.before[target].append(source)
+        self.columns: list[list[Cell]] = [[] for _ in range(1 + max((cell.column for cell in cells), default=-1))]
+        for cell in self._depth_first(cells):
+            self.columns[cell.column].append(cell)
+        best, fewest = self.columns, self._crossings()
+        for sweep in range(_SWEEPS):
+            if fewest == 0:
+                break
+            self._sort(forward=sweep % 2 == 0, turned=sweep % 4 > 1)
+            if (crossings := self._crossings()) < fewest:
+                best, fewest = self.columns, crossings
+        self.columns = best
 
-    def _crossings(self, column: Sequence[Cell], positions: dict[Cell, int]) -> int:
-        seen: list[int] = []
-        count = 0
-        for cell in column:
-            ends = sorted(positions[neighbour] for neighbour in self.behind[cell])
-            count += sum(len(seen) - bisect_left(seen, end + 1) for end in ends)
-            for end in ends:
-                insort(seen, end)
-        return count
-
-    def _in_order(self, positions: dict[Cell, float] | dict[Cell, int]) -> "Columns":
-        return Columns(sorted(self.cells, key=positions.__getitem__), self.links)
-
-    def _depth_first(self) -> list[Cell]:
+    def _depth_first(self, cells: Sequence[Cell]) -> list[Cell]:
         visited: dict[Cell, None] = {}
-        stack = list(reversed(sorted(self.cells, key=lambda cell: cell.column)))
+        stack = sorted(reversed(cells), key=lambda cell: -cell.column)
         while stack:
             cell = stack.pop()
             if cell not in visited:
@@ -127,43 +89,36 @@ class Columns:
                 stack.extend(reversed(self.behind[cell]))
         return list(visited)
 
-    def _sweep(self, forward: bool) -> "Columns":
-        """Move each cell to the mean position of its neighbours, column by column."""
-        positions: dict[Cell, float] = {
-            cell: position for column in self.columns for position, cell in enumerate(column)
-        }
-        neighbours = self.before if forward else self.behind
-        for column in self.columns if forward else self.columns[::-1]:
-            means = {
-                cell: sum(positions[neighbour] for neighbour in neighbours[cell]) / len(neighbours[cell])
-                if neighbours[cell]
-                else positions[cell]
-                for cell in column
-            }
-            for position, cell in enumerate(sorted(column, key=means.__getitem__)):
-                positions[cell] = position
-        return self._in_order(positions)
+    def _sort(self, forward: bool, turned: bool) -> None:
+        """Move each cell to the mean position of its neighbors on one side; where `turned`, equal ones change places."""
+        positions = self._positions()
+        neighbors, order = self.before if forward else self.behind, range(len(self.columns))
+        columns = self.columns.copy()
+        for number in order if forward else reversed(order):
+            column = columns[number][::-1] if turned else columns[number]
+            columns[number] = sorted(column, key=lambda cell: _mean_of_neighbors(cell, neighbors[cell], positions))
+            positions.update({cell: position for position, cell in enumerate(columns[number])})
+        self.columns = columns
 
-    def _swap_adjacent(self) -> "Columns":
-        """Swap adjacent cells of a column if that reduces the crossings."""
-        positions: dict[Cell, int] = {cell: position for column in self.columns for position, cell in enumerate(column)}
+    def _positions(self) -> dict[Cell, float]:
+        return {cell: position for column in self.columns for position, cell in enumerate(column)}
+
+    def _crossings(self) -> int:
+        """Count the pairs of links that cross."""
+        positions, count = self._positions(), 0
         for column in self.columns:
-            cells = list(column)
-            for position in range(len(cells) - 1):
-                upper, lower = cells[position], cells[position + 1]
-                if self._pair_crossings(lower, upper, positions) < self._pair_crossings(upper, lower, positions):
-                    cells[position], cells[position + 1] = lower, upper
-                    positions[upper], positions[lower] = position + 1, position
-        return self._in_order(positions)
+            seen: list[float] = []
+            for cell in column:
+                ends = sorted(positions[target] for target in self.behind[cell])
+                count += sum(len(seen) - bisect_right(seen, end) for end in ends)
+                for end in ends:
+                    insort(seen, end)
+        return count
 
-    def _pair_crossings(self, upper: Cell, lower: Cell, positions: dict[Cell, int]) -> int:
-        """Count the crossings between the links of two cells with `upper` above `lower`."""
-        return sum(
-            positions[above] > positions[below]
-            for neighbours in (self.before, self.behind)
-            for above in neighbours[upper]
-            for below in neighbours[lower]
-        )
+
+def _mean_of_neighbors(cell: Cell, neighbors: Sequence[Cell], values: Mapping[Cell, float]) -> float:
+    """Return the mean value of a cell's neighbors; its own if it has none."""
+    return sum(map(values.__getitem__, neighbors)) / len(neighbors) if neighbors else values[cell]
 
 
 NodePair = tuple[str, str]
@@ -244,37 +199,27 @@ def assign_heights(columns: Columns, lanes: Sequence[Sequence[Cell]]) -> dict[Ce
     for column in columns.columns:
         centers.update(_place_column(column, dict.fromkeys(column, 0.0)))
     for sweep in range(_SWEEPS):
-        forward = sweep % 2 == 0
-        for column in columns.columns if forward else columns.columns[::-1]:
-            targets: dict[Cell, float] = {}
-            for cell in column:
-                neighbours = (columns.before if forward else columns.behind)[cell]
-                targets[cell] = (
-                    sum(centers[neighbour] for neighbour in neighbours) / len(neighbours)
-                    if neighbours
-                    else centers[cell]
-                )
-            centers.update(_place_column(column, targets))
+        neighbors = columns.behind if sweep % 2 else columns.before
+        for column in reversed(columns.columns) if sweep % 2 else columns.columns:
+            centers.update(
+                _place_column(column, {cell: _mean_of_neighbors(cell, neighbors[cell], centers) for cell in column})
+            )
     for _ in range(_STRAIGHTENING):
-        lane_heights = {
-            cell: _median([centers[member] for member in lane]) for lane in lanes for cell in lane if len(lane) > 1
+        heights = {
+            cell: sorted(map(centers.__getitem__, lane))[len(lane) // 2]
+            for lane in lanes
+            if len(lane) > 1
+            for cell in lane
         }
         for column in columns.columns:
             targets = {
-                cell: lane_heights[cell] if cell in lane_heights else _neighbour_mean(columns, cell, centers)
+                cell: heights[cell]
+                if cell in heights
+                else _mean_of_neighbors(cell, columns.before[cell] + columns.behind[cell], centers)
                 for cell in column
             }
-            centers.update(_place_column(column, targets, lane_heights))
+            centers.update(_place_column(column, targets, heights))
     return centers
-
-
-def _neighbour_mean(columns: Columns, cell: Cell, centers: Mapping[Cell, float]) -> float:
-    neighbours = columns.before[cell] + columns.behind[cell]
-    return sum(centers[neighbour] for neighbour in neighbours) / len(neighbours) if neighbours else centers[cell]
-
-
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]
 
 
 def _place_column(
@@ -554,7 +499,7 @@ class _Grid:
         self.lanes = [self._lane(edge) for edge in picture.edges]
         links = [link for edge, lane in zip(picture.edges, self.lanes, strict=True) for link in self._links(edge, lane)]
         cells = [*self.nodes.values(), *(cell for lane in self.lanes for cell in lane)]
-        self.columns = Columns(cells, links).reduce_crossings()
+        self.columns = Columns(cells, links)
         self.rows = assign_heights(self.columns, self.lanes)
         self.column_bounds = self._bounds()
 

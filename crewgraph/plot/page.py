@@ -113,7 +113,7 @@ def _drawn_edges(picture: Picture, layout: Layout, uid: str) -> Iterator[str]:
         )
     for edge, route in zip(picture.edges, layout.routes, strict=True):
         if route.label is not None:
-            yield _label(edge, route.label)
+            yield _label_element(edge, route.label)
 
 
 def _ends(edge: Edge) -> str:
@@ -126,7 +126,7 @@ def _curves(route: Route) -> str:
     return f"M{points[0]} " + " ".join(f"C{curve}" for curve in curves)
 
 
-def _label(edge: Edge, box: Box) -> str:
+def _label_element(edge: Edge, box: Box) -> str:
     return (
         f'<g class="label {edge.kind}" {_ends(edge)}><title>{escape(", ".join(edge.labels))}</title>'
         f'<rect x="{_number(box.left)}" y="{_number(box.top)}" width="{_number(box.width)}" '

@@ -138,10 +138,10 @@ def build_picture(plan: TriggerPlan, name: str, text: str) -> Picture:
         text: The flow's docstring.
     """
     methods = tuple(_method(plan, method) for method in plan.methods.values())
-    return Picture(name, text, methods, tuple(_edges(plan)))
+    return Picture(name, text, methods, tuple(_trigger_edges(plan)))
 
 
-def _edges(plan: TriggerPlan) -> Iterator[Edge]:
+def _trigger_edges(plan: TriggerPlan) -> Iterator[Edge]:
     """Yield the edges; labels between the same methods with the same style share one edge."""
     labels: dict[tuple[str, str, bool, bool], list[str]] = {}
     joined = {
@@ -223,7 +223,7 @@ def mermaid(picture: Picture) -> str:
 def _lines(picture: Picture) -> Iterator[str]:
     ids = {node.name: f"m{number}" for number, node in enumerate(picture.nodes)}
     for node in picture.nodes:
-        yield _node(node, ids[node.name])
+        yield _mermaid_node(node, ids[node.name])
     for edge in picture.edges:
         yield _edge(edge, ids)
     for kind, style in _STYLES.items():
@@ -241,7 +241,7 @@ def _lines(picture: Picture) -> Iterator[str]:
             yield f"linkStyle {','.join(numbers)} stroke:{color}"
 
 
-def _node(node: Node, node_id: str) -> str:
+def _mermaid_node(node: Node, node_id: str) -> str:
     left, right = _SHAPES[node.kind]
     text = f"{_escape(node.label)}<br>{_escape(node.note)}" if node.note else _escape(node.label)
     return f'{node_id}{left}"{text}"{right}'

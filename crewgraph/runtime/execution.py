@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import aclosing, contextmanager
-from contextvars import ContextVar, Token, copy_context
+from contextvars import Token, copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -17,15 +17,15 @@ from langgraph.config import get_stream_writer
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Interrupt
 
-from crewgraph.compiler.task.events import NOTES, RunNotes
+from crewgraph.compiler.surroundings import AROUND, RunNotes
 from crewgraph.core.cancellation import Cancellation
+from crewgraph.core.current import CURRENT, RunResources
 from crewgraph.core.loops.threads import interrupt_in, is_interrupted
-from crewgraph.core.operations import Operation, Program, require_async_methods
+from crewgraph.core.operations import Operation, Program, adrive, drive, require_async_methods
 from crewgraph.core.pregel import shared_runtime
-from crewgraph.core.resources import RESOURCES, RunResources
 from crewgraph.errors import HookAborted
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.stream_context import SINKS
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.runtime.runs.metadata import without_labels
 from crewgraph.runtime.runs.retention import Retention, Trim
 from crewgraph.schema import PlainDict
@@ -33,18 +33,19 @@ from crewgraph.scoped import give_back, scoped
 from crewgraph.tracebacks import note_once, shorten_tracebacks
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.streaming.audience import Audience
+    from crewgraph.runtime.streaming.watched import Audience
 
 __all__ = [
-    "RUN_CONFIG",
     "ReadState",
     "Run",
     "WaitForListeners",
+    "arun_interruptibly",
     "configured",
     "interruptible",
     "interruption",
     "is_resumable",
     "resume_advice",
+    "run_interruptibly",
     "with_run_config",
 ]
 
@@ -136,8 +137,16 @@ def _saver_advice(error: BaseException) -> str | None:
     return None
 
 
-RUN_CONFIG: ContextVar[RunnableConfig | None] = ContextVar("crewgraph_run_config", default=None)
-"""The caller's config for the run that a program starts; see `configured`."""
+def run_interruptibly(program: Program[T]) -> T:
+    """Run a program, which Ctrl-C can interrupt; see `interruptible`."""
+    with interruptible():
+        return drive(program)
+
+
+async def arun_interruptibly(program: Program[T]) -> T:
+    """Run a program on this event loop; see `run_interruptibly`."""
+    with interruptible():
+        return await adrive(program)
 
 
 def configured(config: RunnableConfig | None, program: Program[T]) -> Program[T]:
@@ -148,7 +157,7 @@ def configured(config: RunnableConfig | None, program: Program[T]) -> Program[T]
     step: Callable[[Any], Operation] = program.send
     while True:
         try:
-            with scoped(RUN_CONFIG, config):
+            with scoped(AROUND, AROUND.get()._replace(config=config)):
                 operation = step(reply)
         except StopIteration as stop:
             return stop.value
@@ -163,7 +172,7 @@ def configured(config: RunnableConfig | None, program: Program[T]) -> Program[T]
 
 def with_run_config(own: RunnableConfig) -> RunnableConfig:
     """Return the config of a run's graph merged with the caller's, if any."""
-    run_config = RUN_CONFIG.get()
+    run_config = AROUND.get().config
     if run_config is None:
         return own
     config: RunnableConfig = {**own, "run_name": run_config.get("run_name") or own.get("run_name", "")}
@@ -241,6 +250,8 @@ class Run(Operation):
         self.questions: list[Interrupt] = []
         self._place: tuple[str, ...] | None = None
         self._cancellation = Cancellation()
+        self.reported = CURRENT.get().reported
+        """The notifications that must not be repeated; see `crewgraph.core.current`."""
 
     def run(self) -> "Run":
         copy_context().run(self._stream)
@@ -335,8 +346,13 @@ class Run(Operation):
             config = {key: value for key, value in config.items() if key != "configurable"}
             config["metadata"] = without_labels(config.get("metadata") or {})
         # Without resources, each node closes its own.
-        resources = RESOURCES.get() if self._resources is None else self._resources
-        return NOTES.set(self.notes), var_child_runnable_config.set(config), RESOURCES.set(resources)
+        here = CURRENT.get()
+        current = here._replace(reported=self.reported, resources=self._resources or here.resources)
+        return (
+            AROUND.set(AROUND.get()._replace(notes=self.notes)),
+            var_child_runnable_config.set(config),
+            CURRENT.set(current),
+        )
 
     def _options(self, *, custom: bool) -> dict[str, Any]:
         if not custom:
@@ -377,7 +393,7 @@ class Run(Operation):
 
 def _writer() -> Callable[[object], None] | None:
     """Return the custom stream writer of the enclosing run, if it has a reader."""
-    if not SINKS.get():
+    if not LISTENING.get().sinks:
         return None
     try:
         write = get_stream_writer()

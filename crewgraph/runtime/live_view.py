@@ -21,7 +21,7 @@ from crewgraph.events.base import BaseEvent
 from crewgraph.events.crew import CrewKickoffCompletedEvent, CrewKickoffPausedEvent
 from crewgraph.events.llm import LLMCallCompletedEvent, LLMCallStartedEvent
 from crewgraph.events.people import HumanInputReceivedEvent, HumanInputRequestedEvent
-from crewgraph.events.stream_context import CONTEXT_LISTENERS
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.events.task import TaskCompletedEvent, TaskFailedEvent, TaskStartedEvent
 from crewgraph.events.tool import ToolUsageErrorEvent, ToolUsageFinishedEvent, ToolUsageStartedEvent
 from crewgraph.observe.notebook import UpdatedOutput
@@ -100,7 +100,8 @@ class LiveView:
         self._output = UpdatedOutput(self.render)
 
     def __enter__(self) -> None:
-        self._token = CONTEXT_LISTENERS.set((*CONTEXT_LISTENERS.get(), self))
+        here = LISTENING.get()
+        self._token = LISTENING.set(here._replace(listeners=(*here.listeners, self)))
         self._output.begin()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:

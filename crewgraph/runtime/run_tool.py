@@ -103,7 +103,7 @@ def crew_tool(
     schema = crew_input(bind_tasks(crew)).json_schema()
     if not schema["required"]:
         schema["properties"] = {}
-    return _tool(name or model_name(crew.name or "crew"), text, schema, run, arun)
+    return _named_tool(name or model_name(crew.name or "crew"), text, schema, run, arun)
 
 
 def flow_tool(
@@ -119,10 +119,10 @@ def flow_tool(
     async def arun(**inputs: Any) -> tuple[str, Any]:
         return _result_of(title, await akickoff(inputs))
 
-    return _tool(name or model_name(title), _one_line(text), _schema_of(flow), run, arun)
+    return _named_tool(name or model_name(title), _one_line(text), _schema_of(flow), run, arun)
 
 
-def _tool(
+def _named_tool(
     name: str,
     description: str,
     schema: PlainDict,
@@ -193,7 +193,7 @@ def _schema_of(flow: FlowDefinition) -> PlainDict:
         for parameter in _parameters_of(method.func):
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or parameter.name in fields:
                 continue
-            fields[parameter.name] = {"title": parameter.name, **_type_of(parameter.annotation)}
+            fields[parameter.name] = {"title": parameter.name, **_type_of_argument(parameter.annotation)}
             if parameter.default is parameter.empty:
                 required.append(parameter.name)
     return {**schema, "properties": fields, "required": required}
@@ -207,7 +207,7 @@ def _parameters_of(function: Callable[..., object]) -> list[inspect.Parameter]:
     return list(signature.parameters.values())[1:]
 
 
-def _type_of(annotation: Any) -> PlainDict:
+def _type_of_argument(annotation: Any) -> PlainDict:
     """Return the JSON schema of a parameter's type; empty if it has none."""
     if annotation is inspect.Parameter.empty or is_unresolved(annotation):
         return {}

@@ -14,12 +14,12 @@ from pydantic import AliasChoices, BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from crewgraph.annotations import return_type
+from crewgraph.core.current import is_traced
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import acall, call, in_thread, wait_for
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.otel import enter_span_of_run
 from crewgraph.core.plain import NotPlain, SteersGraph, plain
-from crewgraph.core.replay import is_traced
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import JsonSchema, PlainDict, call_arguments, validated
 from crewgraph.text import shorten

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,6 +14,8 @@ from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
 
 __all__ = [
+    "COLLECTED",
+    "Collected",
     "ReportedFailure",
     "ToolExecutionFailedError",
     "ToolFailure",
@@ -135,20 +137,31 @@ class ReportedFailure(RunError):
         self.failure = failure
 
 
-_collected: ContextVar[list[ToolFailureRecord] | None] = ContextVar("crewgraph_tool_failures", default=None)
+class Collected(NamedTuple):
+    """Where the running code collects what its tools report; None where nobody does."""
+
+    failures: list[ToolFailureRecord] | None = None
+    """The failures that are handled."""
+
+    raised: list[Exception] | None = None
+    """The errors that tools raise, for code around the agent that handles them."""
+
+
+COLLECTED: ContextVar[Collected] = ContextVar("crewgraph_collected", default=Collected())
+"""What the running code collects of its tools."""
 
 
 @contextmanager
 def tool_failure_collector() -> Generator[list[ToolFailureRecord]]:
     """Collect the failures that are handled inside the block in a list."""
     failures: list[ToolFailureRecord] = []
-    with scoped(_collected, failures):
+    with scoped(COLLECTED, COLLECTED.get()._replace(failures=failures)):
         yield failures
 
 
 def active_tool_failures() -> list[ToolFailureRecord] | None:
     """Return the list of the enclosing `tool_failure_collector`, if there is one."""
-    return _collected.get()
+    return COLLECTED.get().failures
 
 
 def collect_tool_failures(agent: object) -> list[ToolFailureRecord]:
@@ -252,7 +265,7 @@ def handle_tool_failure(
         return None
     record = record_of(failure, tool_name, tool_args, agent, task)
     emit_failure(record, policy, tool, agent, task)
-    collected = _collected.get()
+    collected = COLLECTED.get().failures
     if collected is not None:
         collected.append(record)
     if policy is ToolFailurePolicy.RAISE:

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from crewgraph.core.cancellation import is_control_flow, raised_by_handler
@@ -15,21 +14,18 @@ from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 from crewgraph.tools.adapt import AdaptedTool, CommandReturned
 from crewgraph.tools.arguments import Refusal
-from crewgraph.tools.failure import ReportedFailure, ToolFailure, ToolFailureReason
+from crewgraph.tools.failure import COLLECTED, ReportedFailure, ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import UsageLimitReached
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
 
-__all__ = ["RAISED", "GuardedTool", "Outcome", "unknown_tool_message"]
+__all__ = ["GuardedTool", "Outcome", "unknown_tool_message"]
 
 _log = redacted_logger("crewgraph.tools")
 _MESSAGE_LIMIT = 2000
 """Maximum number of characters of an exception message that the model sees."""
-
-RAISED: ContextVar[list[Exception] | None] = ContextVar("crewgraph_raised", default=None)
-"""Where the errors that tools raise are kept, for code around the agent that handles them; None if there is no such code."""
 
 
 class Outcome(TypedDict):
@@ -138,7 +134,7 @@ class GuardedTool:
         outcome.update(ok=False, result=text, failure=failure.model_dump(mode="json"))
         if error is not None:
             outcome["error"] = error
-            if (raised := RAISED.get()) is not None:
+            if (raised := COLLECTED.get().raised) is not None:
                 raised.append(error)
 
 

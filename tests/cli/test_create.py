@@ -55,8 +55,8 @@ def test_its_files_fit_together(python: Python, tmp_path: Path, kind: str):
     served = json.loads((folder / "langgraph.json").read_text("utf-8"))["graphs"]
     assert served == {"my_crew": "./src/my_crew/graph.py:graph"}
     look = (
-        "from crewgraph.cli.target import load_crew_target, load_flow_target\n"
-        f"print(load_{kind}_target({pyproject['tool']['crewgraph']['target']!r}).name)\n"
+        "from crewgraph.cli.target import load_target\n"
+        f"print(load_target({pyproject['tool']['crewgraph']['target']!r}).name)\n"
         "from my_crew.graph import graph\n"
         "print(sorted(graph.get_graph().nodes))\n"
     )

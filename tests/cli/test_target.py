@@ -9,7 +9,7 @@ import crewgraph_compat
 import pytest
 from pytest import MonkeyPatch
 
-from crewgraph.cli.target import load_crew_target, load_flow_target, project_target
+from crewgraph.cli.target import load_crew_target, load_target, project_target
 from crewgraph.errors import RunError
 
 _PROGRAM = """
@@ -54,7 +54,7 @@ def test_a_crew_is_an_object_a_function_or_a_crew_base(module: str, name: str):
 
 
 def test_a_flow_is_found_by_its_class():
-    assert type(load_flow_target("teams_of_test:Trip")).__name__ == "Trip"
+    assert type(load_target("teams_of_test:Trip")).__name__ == "Trip"
 
 
 def test_the_project_names_its_own(project: Path):

@@ -15,7 +15,7 @@ from typing import Any, cast
 import crewgraph_compat
 from crewgraph_compat.eject.program import eject_program
 
-from crewgraph.compiler.task.training import TRAINING
+from crewgraph.compiler.surroundings import AROUND
 from crewgraph.crew import Crew
 from crewgraph.errors import CompileError
 from crewgraph.events.base import BaseEvent
@@ -60,7 +60,7 @@ class Heard:
         return above is not None and not self.reported["done"]
 
     def _start(self, source: Any, event: Any) -> None:
-        if self.target is None and TRAINING.get() is None:  # a training is no run
+        if self.target is None and AROUND.get().training is None:  # a training is no run
             self.target, self._run = source, event.event_id
             self.reported["inputs"] = dict(event.inputs or {})
             self.eject(source)

@@ -9,15 +9,8 @@ from combinations import CREW_MODES
 from modes import Mode
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.events import BaseEvent, CrewKickoffCompletedEvent, TaskCompletedEvent, crewai_event_bus, lineage
-from crewgraph.events.lineage import (
-    PAIRING,
-    EmptyStackError,
-    EventContextConfig,
-    EventPairingError,
-    MismatchBehavior,
-    StackDepthExceededError,
-)
+from crewgraph.events import BaseEvent, CrewKickoffCompletedEvent, TaskCompletedEvent, crewai_event_bus
+from crewgraph.events.lineage import LINEAGE
 from crewgraph.flow import Flow, listen, router, start
 from crewgraph.testing import record_events
 from crewgraph.tools import tool
@@ -76,14 +69,14 @@ def test_what_happens_in_a_crew_is_in_the_scope_of_what_began_it(mode: str):
         Mode(mode).kickoff(crew(), checkpointer=False)
     assert describe(events) == OF_A_CREW
     assert [one.previous_event_id for one in events] == [None, *(one.event_id for one in events[:-1])]
-    assert lineage.open_scopes() == () and lineage.run_id() is None
+    assert LINEAGE.get()[:3] == ((), None, None)
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_a_stream_leaves_the_code_around_it_where_it_stood(mode: str):
     with record_events() as events:
         for _ in Mode(mode).stream_items(crew(), checkpointer=False):
-            assert lineage.open_scopes() == ()
+            assert LINEAGE.get().scopes == ()
     assert describe([one for one in events if one.type != "llm_stream_chunk"]) == OF_A_CREW
 
 
@@ -167,7 +160,7 @@ def test_a_run_that_failed_leaves_no_scope_open():
     with record_events() as events, pytest.raises(Exception):  # noqa: B017
         failing.kickoff(checkpointer=False)
     assert describe(events)[-1].startswith(f"{len(events)} crew_kickoff_failed - 1")
-    assert lineage.open_scopes() == ()
+    assert LINEAGE.get().scopes == ()
 
 
 def test_two_runs_at_once_count_for_themselves():
@@ -178,42 +171,6 @@ def test_two_runs_at_once_count_for_themselves():
         for one in threads:
             one.join()
     assert sorted(one.emission_sequence or 0 for one in events) == sorted([*range(1, 18)] * 3)
-
-
-def test_scopes_are_kept_by_hand():
-    lineage.push_scope("a", "task_started")
-    lineage.push_scope("b", "agent_execution_started")
-    assert (lineage.scope_event(), lineage.enclosing_event()) == ("b", "a")
-    with lineage.event_scope("c", "llm_call_started"), lineage.triggered_by("t"):
-        assert (lineage.scope_event(), lineage.trigger()) == ("c", "t")
-    assert [lineage.pop_scope() for _ in range(3)] == [
-        ("b", "agent_execution_started"),
-        ("a", "task_started"),
-        None,
-    ]
-    assert lineage.trigger() is None
-
-
-def test_what_is_done_about_scopes_that_do_not_fit_can_be_said(caplog: pytest.LogCaptureFixture):
-    def ended() -> None:
-        crewai_event_bus.emit(None, CrewKickoffCompletedEvent(crew_name="c", output=1))
-
-    ended()
-    assert caplog.records == []
-    token = PAIRING.set(EventContextConfig())
-    ended()
-    assert "none is open: its start event is missing" in caplog.text
-    PAIRING.set(EventContextConfig(1, MismatchBehavior.RAISE, MismatchBehavior.RAISE))
-    with pytest.raises(EmptyStackError):
-        ended()
-    lineage.restore_scopes((("k", "crew_kickoff_started"),))
-    with pytest.raises(StackDepthExceededError, match="max_stack_depth"):
-        lineage.push_scope("more")
-    lineage.restore_scopes((("k", "crew_kickoff_started"), ("m", "llm_call_started")))
-    with pytest.raises(EventPairingError):
-        ended()
-    PAIRING.reset(token)
-    lineage.restore_scopes(())
 
 
 def test_an_event_that_is_replayed_stays_where_it_was():
@@ -232,16 +189,13 @@ def test_an_event_that_is_replayed_stays_where_it_was():
     assert from_replay == [(7, "p", True), (7, "p", False)]
 
 
-def test_the_task_and_the_run_around_a_tool_are_known():
-    from crewgraph.compiler.task.briefing import CURRENT_TASK
-
-    seen: list[Any] = []
+def test_the_run_around_a_tool_is_known():
+    seen: list[bool] = []
 
     @tool
     def told_of(what: str) -> str:
         """Tell."""
-        task = CURRENT_TASK.get()
-        seen.append((task and task.name, lineage.run_id() is not None))
+        seen.append(LINEAGE.get().run is not None)
         return "x"
 
     model = ScriptedLLM([ToolUse("told_of", {"what": "sea"}), "Final Answer: high"] * 2)
@@ -249,4 +203,4 @@ def test_the_task_and_the_run_around_a_tool_are_known():
     made = Crew(agents=[clerk], tasks=[Task(name="t", description="d", expected_output="e", agent=clerk)], cache=False)
     made.kickoff(checkpointer=False)
     asyncio.run(made.akickoff(checkpointer=False))
-    assert seen == [("t", True)] * 2
+    assert seen == [True] * 2

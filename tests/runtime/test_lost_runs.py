@@ -17,7 +17,7 @@ from modes import Mode
 import crewgraph
 from crewgraph import Agent, BaseLLM, Crew, Flow, ScriptedLLM, ToolUse, listen, start
 from crewgraph.events import BaseEvent, crewai_event_bus
-from crewgraph.events.lineage import current_lineage
+from crewgraph.events.lineage import LINEAGE, Lineage
 from crewgraph.hooks import InterceptionPoint, scoped_hooks
 from crewgraph.tools import tool
 
@@ -342,7 +342,7 @@ def check_a_visit(mode: Mode, kept: list[object], event_number: int | None = Non
     assert kickoff.parent_event_id is None
     types = [event.type for event in events]
     assert (types.count("task_started"), types.count("task_completed"), types.count("task_failed")) == (2, 2, 0)
-    assert current_lineage() == ((), None)
+    assert LINEAGE.get() == Lineage()
 
 
 @pytest.mark.parametrize("kind", LOST, ids=lambda kind: kind.__name__)

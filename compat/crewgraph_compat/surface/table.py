@@ -8,9 +8,9 @@ __all__ = ["EXPORTED", "HOMES", "IMPORTING", "RENAMED"]
 
 _EVENTS = (
     "crewgraph.events.base crewgraph.events.a2a crewgraph.events.agent "
-    "crewgraph.events.training crewgraph.events.checkpoint crewgraph.events.crew crewgraph.events.flow "
-    "crewgraph.events.hooks crewgraph.events.knowledge crewgraph.events.llm crewgraph.events.people "
-    "crewgraph.events.mcp crewgraph.events.planning crewgraph.events.skill crewgraph.events.system "
+    "crewgraph.events.checkpoint crewgraph.events.crew crewgraph.events.flow "
+    "crewgraph.events.knowledge crewgraph.events.llm crewgraph.events.people "
+    "crewgraph.events.mcp crewgraph.events.planning crewgraph.events.system "
     "crewgraph.events.task crewgraph.events.tool crewgraph_compat.stand_ins.events"
 )
 
@@ -66,11 +66,11 @@ _HOMES: dict[str, str] = {
     "crewai.events.event_bus": "crewgraph.events.bus crewgraph_compat.stand_ins.events",
     "crewai.events.stream_context": "crewgraph.events.stream_context",
     "crewai.events.types.a2a_events": "crewgraph.events.a2a crewgraph_compat.stand_ins.events",
-    "crewai.events.types.agent_events": "crewgraph.events.agent crewgraph.events.training",
+    "crewai.events.types.agent_events": "crewgraph.events.agent crewgraph.events.crew",
     "crewai.events.types.checkpoint_events": "crewgraph.events.checkpoint",
-    "crewai.events.types.crew_events": "crewgraph.events.crew crewgraph.events.training",
+    "crewai.events.types.crew_events": "crewgraph.events.crew",
     "crewai.events.types.flow_events": "crewgraph.events.flow",
-    "crewai.events.types.hook_events": "crewgraph.events.hooks",
+    "crewai.events.types.hook_events": "crewgraph.events.people",
     "crewai.events.types.knowledge_events": "crewgraph.events.knowledge",
     "crewai.events.types.llm_events": "crewgraph.events.llm",
     "crewai.events.types.llm_guardrail_events": "crewgraph.events.people",
@@ -79,13 +79,13 @@ _HOMES: dict[str, str] = {
     "crewai.events.types.memory_events": "crewgraph.events.knowledge",
     "crewai.events.types.observation_events": "crewgraph.events.planning",
     "crewai.events.types.reasoning_events": "crewgraph.events.planning",
-    "crewai.events.types.skill_events": "crewgraph.events.skill",
+    "crewai.events.types.skill_events": "crewgraph.events.tool",
     "crewai.events.types.system_events": "crewgraph.events.system",
     "crewai.events.types.task_events": "crewgraph.events.task crewgraph_compat.stand_ins.events",
     "crewai.events.types.tool_usage_events": "crewgraph.events.tool",
     "crewai.experimental.conversational": "crewgraph.contrib.conversations.state",
     "crewai.experimental.skills.cache": "crewgraph.contrib.skills.registry",
-    "crewai.experimental.skills.events": "crewgraph.events.skill",
+    "crewai.experimental.skills.events": "crewgraph.events.tool",
     "crewai.experimental.skills.registry": "crewgraph.contrib.skills.registry",
     "crewai.flow": (
         "crewgraph.flow.flow crewgraph.definitions.flow.dsl "

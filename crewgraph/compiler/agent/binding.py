@@ -9,10 +9,10 @@ from typing import Any
 from crewgraph.compiler.agent.capabilities import capabilities_of
 from crewgraph.compiler.agent.models import ModelCache
 from crewgraph.compiler.crew.state import INPUTS
+from crewgraph.core.current import CURRENT, RunResources
 from crewgraph.core.journal import JournalError
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation
-from crewgraph.core.resources import RESOURCES, RunResources
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
@@ -223,7 +223,7 @@ class ExternalResourceCheck(Operation):
         for tool in self.images.values():
             tool.check()
         if self.capabilities:
-            with scoped(RESOURCES, self.opened):
+            with scoped(CURRENT, CURRENT.get()._replace(resources=self.opened)):
                 for capability in self.capabilities:
                     capability.check_available()
 

@@ -7,12 +7,12 @@ from weakref import ref
 
 from crewgraph.compiler.agent.models import builtin_cache_handler, configured_cache_handler
 from crewgraph.core.cancellation import is_control_flow
+from crewgraph.core.current import is_traced
 from crewgraph.core.digests import encoded
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.operations import Operation, Program, UserCall, adrive, drive
 from crewgraph.core.outages import is_outage
 from crewgraph.core.plain import plain
-from crewgraph.core.replay import is_traced
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.redaction import redacted_logger

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict, cast
 
 from crewgraph.compiler.agent.cached_tool import CachedTool
 from crewgraph.compiler.agent.toolbox import CheckedArguments, ToolOutcome
+from crewgraph.core.current import is_replayed, is_traced
 from crewgraph.core.effects import Effect, ToolCallEffect
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import plain, unstorable
-from crewgraph.core.replay import is_replayed, is_traced
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition

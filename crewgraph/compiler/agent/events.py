@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from crewgraph.compiler.agent.binding import AgentBinding
+from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import EffectFailed
-from crewgraph.core.replay import is_replayed
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
 from crewgraph.definitions.task.guardrail import HallucinationGuardrailDefinition, model_guardrail

@@ -23,8 +23,9 @@ from pydantic.errors import PydanticUserError
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.toolbox import Toolbox, ToolOutcome, refuse_commands
+from crewgraph.core.current import CURRENT
 from crewgraph.core.effects import Body, Call
-from crewgraph.core.limits import ASKING, METER, check_limits
+from crewgraph.core.limits import check_limits
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import UNSAVED
@@ -34,6 +35,7 @@ from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import CompileError, OutputInvalid, RunError
 from crewgraph.llm.base import accepted_arguments
 from crewgraph.llm.conversation import openai_messages, text_of
+from crewgraph.llm.current_call import CALL
 from crewgraph.llm.usage import UsageLedger, read_langchain_usage
 from crewgraph.overrides import override_of
 from crewgraph.schema import Metadata, PlainDict, PlainMapping
@@ -71,15 +73,15 @@ class UsageCallback(BaseCallbackHandler):
 
     def _on_request(self, name: str, run: UUID) -> None:
         self._names[run] = name
-        if not ASKING.get():
+        if CALL.get().caller is None:
             check_limits(name)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: object) -> None:
         """Called with a model's response."""
         first = next((generations[0] for generations in response.generations if generations), None)
         reported = read_langchain_usage(getattr(getattr(first, "message", None), "usage_metadata", None))
-        name, meter = self._names.pop(run_id, "model"), METER.get()
-        is_agents_own = ASKING.get()
+        name, meter = self._names.pop(run_id, "model"), CURRENT.get().meter
+        is_agents_own = CALL.get().caller is not None
         if self._counts_agents_own or not is_agents_own:
             self.usage.count(name, reported)
         if meter is not None and not is_agents_own:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.models import llm_of
-from crewgraph.core.cancellation import SUPERVISION
+from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.last_run import AgentFinish
@@ -53,7 +53,7 @@ def has_terminal() -> bool:
 
     Questions of supervised runs stay pending: the terminal belongs to the server or the worker.
     """
-    if SUPERVISION.get() is not None:
+    if CURRENT.get().supervision is not None:
         return False
     if _is_input_replaced():
         return True
@@ -67,7 +67,7 @@ def has_input() -> bool:
     """Return whether lines can be read here: from someone at a terminal, or from a pipe or file (`echo good | python x.py`)."""
     if has_terminal():
         return True
-    if SUPERVISION.get() is not None or sys.stdin is None:
+    if CURRENT.get().supervision is not None or sys.stdin is None:
         return False
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode

@@ -5,15 +5,14 @@ The agent's model writes the query; the results go into the prompt.
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
 from typing import Any, cast
 
 from crewgraph.compiler.agent.binding import AgentBinding, has_knowledge
 from crewgraph.compiler.agent.events import KnowledgeReport
 from crewgraph.compiler.agent.protocol import reply_text
+from crewgraph.compiler.surroundings import AROUND, LoadedOnce
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall, Notify
 from crewgraph.core.loops.bridge import in_thread
@@ -44,19 +43,9 @@ def knowledge_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> tup
     return agent.knowledge, None if crew is None else crew.create_crew_knowledge().knowledge
 
 
-class _LoadedOnce:
-    """The knowledge that a group of runs has already loaded."""
-
-    def __init__(self) -> None:
-        self.lock, self.done = Lock(), set[int]()
-
-
-_once: ContextVar[_LoadedOnce | None] = ContextVar("crewgraph_knowledge_once", default=None)
-
-
 def load_knowledge_once() -> AbstractContextManager[None]:
     """Load the sources of each knowledge once for all runs in this context."""
-    return scoped(_once, _LoadedOnce())
+    return scoped(AROUND, AROUND.get()._replace(loaded=LoadedOnce()))
 
 
 def _working_agents(bindings: Iterable[AgentBinding]) -> list[tuple[BaseAgentDefinition, CrewDefinition | None]]:
@@ -96,7 +85,7 @@ class LoadKnowledge(Operation):
         self.knowledge = list(found_knowledge.values())
 
     def run(self) -> None:
-        loaded = _once.get()
+        loaded = AROUND.get().loaded
         if loaded is None:
             for knowledge in self.knowledge:
                 knowledge.load()

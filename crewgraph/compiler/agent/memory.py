@@ -19,7 +19,7 @@ from crewgraph.core.messages import Message
 from crewgraph.core.outages import may_carry_on
 from crewgraph.core.protocols import Model
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.llm.current_call import ONGOING, OngoingCall
+from crewgraph.llm.current_call import OngoingCall
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.memory.analysis import ExtractedMemories
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem, extract_entities
@@ -166,7 +166,7 @@ def _call_memory(
         name=method_name,
         kind="memory",
         about=[*args, keywords],
-        enter=partial(ONGOING.set, call),
+        enter=call.enter,
         encode=lambda result: {"found": result if method_name == "extract_memories" else None, "used": call.used},
     )
     name = getattr(getattr(memory, "model", None), "model", None)

@@ -2,14 +2,13 @@
 
 import time
 from collections.abc import Callable
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from langgraph.config import get_store
 
-from crewgraph.compiler.task.training import TRAINING
+from crewgraph.compiler.surroundings import AROUND
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.outages import is_outage
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
@@ -19,7 +18,6 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict
 
 __all__ = [
-    "CREW_WITHOUT_MEMORY",
     "Memories",
     "MemoryUser",
     "check_memories",
@@ -29,10 +27,6 @@ __all__ = [
     "save_memory",
     "search_memories",
 ]
-
-
-CREW_WITHOUT_MEMORY: ContextVar[CrewDefinition | None] = ContextVar("crewgraph_crew_without_memory", default=None)
-"""The crew whose memories are disabled in the running code, because it is being tested."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,9 +79,10 @@ def memories_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> Memo
 
     None are used in trainings and tests, which must leave nothing behind, or if the agent's `memory` is False.
     """
-    training = TRAINING.get()
+    around = AROUND.get()
+    training = around.training
     if agent.memory is False or (
-        crew is not None and (CREW_WITHOUT_MEMORY.get() is crew or (training is not None and training.crew is crew))
+        crew is not None and (around.tested is crew or (training is not None and training.crew is crew))
     ):
         return None
     if agent.memory is not None and agent.memory is not True:
@@ -123,12 +118,9 @@ class MemoryUser:
 
     def enter(self) -> None:
         """Let memories in this context emit events for this user, and use the store of the current graph."""
-        from crewgraph.memory.events import MEMORY_CALLER
+        from crewgraph.memory.events import MEMORY_USE, MemoryUse
 
-        MEMORY_CALLER.set(self._who)
-        from crewgraph.memory.storage import RUN_STORE
-
-        RUN_STORE.set(_current_store())
+        MEMORY_USE.set(MemoryUse(self._who, _current_store()))
 
     def emit(self, event: Any, **fields: object) -> None:
         """Emit an event for this user."""

@@ -1,16 +1,16 @@
 """The models of agents, rate-limited and hooked, and the state shared by the runs of a crew or agent: limits and tool caches."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from crewgraph.core.limits import METER, Meter, check_limits
+from crewgraph.compiler.surroundings import AROUND
+from crewgraph.core.current import CURRENT
+from crewgraph.core.limits import Meter, check_limits
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
@@ -53,11 +53,6 @@ _handlers: WeakKeyDictionary[BaseAgentDefinition | CrewDefinition | Meter, Cache
 
 _lock = Lock()
 
-_isolated: ContextVar[Mapping[int, CacheHandler]] = ContextVar(
-    "crewgraph_isolated_caches", default=MappingProxyType({})
-)
-"""The isolated tool caches by the `id` of the crew, in runs that do not share them."""
-
 
 def controllers_of(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> list[object]:
     """Return the rate limiters of an agent's requests: its own, and its crew's."""
@@ -92,9 +87,9 @@ def builtin_cache_handler(
 ) -> CacheHandler | None:
     """Return the built-in tool cache of all runs of a crew or agent, or that of the current run; None outside of a crew's."""
     if across_runs:
-        if (isolated := _isolated.get().get(id(owner))) is not None:
+        if (isolated := AROUND.get().caches.get(id(owner))) is not None:
             return isolated
-    elif (meter := METER.get()) is not None:
+    elif (meter := CURRENT.get().meter) is not None:
         owner = meter.run
     else:
         return None
@@ -104,12 +99,13 @@ def builtin_cache_handler(
 
 def isolated_tool_cache(crew: CrewDefinition) -> AbstractContextManager[None]:
     """Isolate the runs in this context from the crew's tool cache across runs."""
-    return scoped(_isolated, {**_isolated.get(), id(crew): CacheHandler()})
+    around = AROUND.get()
+    return scoped(AROUND, around._replace(caches={**around.caches, id(crew): CacheHandler()}))
 
 
 def llm_of(agent: BaseAgentDefinition) -> object:
     """Return the model of an agent in the current run: the one that the run was given for all agents, else its own."""
-    meter = METER.get()
+    meter = CURRENT.get().meter
     return agent.llm if meter is None else meter.model or agent.llm
 
 

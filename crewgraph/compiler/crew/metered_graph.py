@@ -19,7 +19,8 @@ from langgraph.types import Command, StateUpdate
 from crewgraph.compiler.crew.graph import check_continues, node_task
 from crewgraph.compiler.crew.inputs import CrewInput, CrewRunContext, read_context
 from crewgraph.compiler.enclosing import is_node
-from crewgraph.core.limits import METER, Meter, Place, Stopped
+from crewgraph.core.current import CURRENT
+from crewgraph.core.limits import Meter, Place, Stopped
 from crewgraph.core.node import ActiveNodes
 from crewgraph.core.operations import Program
 from crewgraph.core.pregel import InlineGraph, named_run, place_of
@@ -332,7 +333,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
         steps = cast("Any", super().stream(input, config, **kwargs))
         try:
             while True:
-                token = METER.set(meter)
+                token = CURRENT.set(CURRENT.get()._replace(meter=meter))
                 try:
                     part = next(steps, _END)
                 except Stopped as stop:
@@ -343,7 +344,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
                     return
                 yield part
         finally:
-            with scoped(METER, meter):
+            with scoped(CURRENT, CURRENT.get()._replace(meter=meter)):
                 steps.close()
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
@@ -358,7 +359,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
         steps = cast("Any", super().astream(input, config, **kwargs))
         try:
             while True:
-                token = METER.set(meter)
+                token = CURRENT.set(CURRENT.get()._replace(meter=meter))
                 try:
                     part = await anext(steps, _END)
                 except Stopped as stop:
@@ -369,7 +370,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
                     return
                 yield part
         finally:
-            with scoped(METER, meter):
+            with scoped(CURRENT, CURRENT.get()._replace(meter=meter)):
                 await steps.aclose()
 
     def _opened(self, input: object, config: RunnableConfig | None, context: object = None) -> tuple[object, RunMeter]:
@@ -392,7 +393,7 @@ class MeteredGraph(OwnedGraph, InlineGraph):
         is_resumed = input is None or isinstance(input, Command) or place.again
         meter = RunMeter(
             self.crew,
-            METER.get(),
+            CURRENT.get().meter,
             resumed=is_resumed,
             thread=place.thread or None if stored and not place.task else None,
             checkpointed=stored,

@@ -9,7 +9,8 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
-from crewgraph.core.cancellation import SUPERVISION, Cancellation, ExitRequested, notifying_later
+from crewgraph.core.cancellation import Cancellation, ExitRequested, notifying_later
+from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.bridge import acall, call, outcome_of, outlasting, serving, start_in_thread
 from crewgraph.core.operations import Operation, UserCall
 
@@ -30,7 +31,7 @@ class Called(Operation):
         return call(self.work)
 
     async def arun(self) -> object:
-        if iscoroutinefunction(self.work) and SUPERVISION.get() is None:
+        if iscoroutinefunction(self.work) and CURRENT.get().supervision is None:
             return await acall(self.work)
         return await _to_its_end(self.work, self.cancellation)
 
@@ -133,13 +134,13 @@ async def _to_its_end(work: Callable[[], object], cancellation: Cancellation) ->
         result: Any = await outlasting(ending, on_cancel)
         return result if is_async else result.result()
     except asyncio.CancelledError as error:
-        if cancellation.is_requested or SUPERVISION.get() is None:
+        if cancellation.is_requested or CURRENT.get().supervision is None:
             raise
         raise ExitRequested(error) from None
 
 
 def _is_cut() -> bool:
-    supervision = SUPERVISION.get()
+    supervision = CURRENT.get().supervision
     return supervision is None or supervision.is_cut
 
 

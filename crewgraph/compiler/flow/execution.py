@@ -30,19 +30,13 @@ from crewgraph.definitions.flow.definition import FlowTopology
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, HumanFeedbackResult, label_value
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.method import FlowMethod
-from crewgraph.definitions.flow.state import (
-    current_flow_id,
-    current_flow_method_name,
-    current_flow_name,
-    current_flow_request_id,
-)
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.errors import HookAborted, RunError
 from crewgraph.events.lineage import restored_lineage
 from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, hooks_at
-from crewgraph.llm.usage import LEDGERS
-from crewgraph.scoped import give_back, scoped
+from crewgraph.llm.current_call import CALL, CurrentCall
+from crewgraph.scoped import scoped
 
 __all__ = [
     "HookedMethod",
@@ -337,7 +331,7 @@ def execution_work(
 
         def inside() -> object:
             with scoped(RUNNING, running):
-                with restored_lineage(run.lineages.get(name)), _enclosing_flow(running), interrupts(running):
+                with restored_lineage(run.lineages.get(name)), _counting(running), interrupts(running):
                     value = _pending_feedback(running, method)
                     if value is None:
                         value = hooked.after(resolved(function(*final_args, **final_keywords)))
@@ -356,7 +350,7 @@ def execution_work(
 
         async def inside() -> object:
             with scoped(RUNNING, running):
-                with restored_lineage(run.lineages.get(name)), _enclosing_flow(running), interrupts(running):
+                with restored_lineage(run.lineages.get(name)), _counting(running), interrupts(running):
                     value = _pending_feedback(running, method)
                     if value is None:
                         value = await hooked.aafter(await function(*final_args, **final_keywords))
@@ -374,7 +368,7 @@ def _hooking(running: Running, started: Callable[[tuple[object, ...], Mapping[st
     """Let the hooks before a method run in a block; a method whose start they deny starts without arguments."""
     with scoped(RUNNING, running):
         try:
-            with _enclosing_flow(running), interrupts(running, ":hook"):
+            with _counting(running), interrupts(running, ":hook"):
                 yield
         except HookAborted:
             started((), {})
@@ -431,18 +425,7 @@ def _with_feedback(running: Running, method: FlowMethod, value: object) -> objec
     return request_feedback(running, method.feedback, value)
 
 
-@contextmanager
-def _enclosing_flow(running: Running) -> Generator[None]:
-    """Set the enclosing flow and method of a block."""
-    flow_id = running.run.flow_id
-    tokens = (
-        current_flow_id.set(flow_id),
-        current_flow_request_id.set(current_flow_request_id.get() or flow_id),
-        current_flow_name.set(running.run.name),
-        current_flow_method_name.set(running.method),
-        LEDGERS.set((*LEDGERS.get(), running.run.usage)),
-    )
-    try:
-        yield
-    finally:
-        give_back(*tokens)
+def _counting(running: Running) -> scoped[CurrentCall]:
+    """Count the requests of a block in the flow's usage."""
+    here = CALL.get()
+    return scoped(CALL, here._replace(ledgers=(*here.ledgers, running.run.usage)))

@@ -23,8 +23,8 @@ from crewgraph.events.flow import (
     MethodExecutionPausedEvent,
     MethodExecutionStartedEvent,
 )
-from crewgraph.events.lineage import current_lineage, last_event, restored_lineage
-from crewgraph.events.stream_context import SINKS, publish_stream_event
+from crewgraph.events.lineage import LINEAGE, last_event, restored_lineage
+from crewgraph.events.stream_context import LISTENING, publish_stream_event
 
 __all__ = ["CopiedState", "FlowReport", "copied", "emit_flow_event", "question_of"]
 
@@ -35,7 +35,7 @@ _Fields = Callable[[], Mapping[str, Any]]
 def emit_flow_event(flow: "FlowDefinition", event: type[BaseEvent], fields: _Fields) -> None:
     """Emit an event of a flow; if its events are suppressed, only to the readers of its stream."""
     suppressed = flow.suppress_flow_events
-    if bool(SINKS.get()) if suppressed else crewai_event_bus.wants(event):
+    if bool(LISTENING.get().sinks) if suppressed else crewai_event_bus.wants(event):
         instance = event(flow_name=flow.flow_name, **fields())  # pyright: ignore[reportCallIssue]
         (publish_stream_event if suppressed else crewai_event_bus.emit)(flow, instance)
 
@@ -88,10 +88,10 @@ class FlowReport:
         """Report that the method starts, with these arguments, triggered by an execution or by the start of the run."""
         params = {**{f"_{index}": value for index, value in enumerate(args)}, **keywords}
         cause = None if source is None else self._run.end_events.get(source)
-        around = current_lineage()
+        around = LINEAGE.get()
         with restored_lineage(around if cause is None else around._replace(trigger=cause)):
             self._emit(MethodExecutionStartedEvent, lambda: {**self._now(), "params": params})
-            self._run.lineages[self._name] = current_lineage()
+            self._run.lineages[self._name] = LINEAGE.get()
 
     def finished(self, value: object) -> None:
         """Report that the method returned."""

@@ -16,8 +16,9 @@ from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.record import from_record, to_record
 from crewgraph.compiler.flow.running import Running
 from crewgraph.compiler.flow.state_changes import CommittedState
-from crewgraph.core.cancellation import SUPERVISION, Cancellation, check_cancelled, report_progress
+from crewgraph.core.cancellation import Cancellation, check_cancelled, report_progress
 from crewgraph.core.claims import ThreadClaim
+from crewgraph.core.current import CURRENT
 from crewgraph.definitions.flow.feedback import HumanFeedbackResult, PendingFeedbackContext, output_value
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.state import state_fields, state_id, state_source
@@ -224,7 +225,7 @@ class FlowRun:
 
     def finish(self, name: str, method: str, value: object) -> Any:
         """Record the result of an execution; return it in the form of checkpoints."""
-        if SUPERVISION.get() is not None:
+        if CURRENT.get().supervision is not None:
             report_progress()
         self.values[name] = value
         self.ended.remove(name)

@@ -38,6 +38,11 @@ class Running:
         """The flow that it is a method of."""
         return self.run.flow
 
+    @property
+    def outermost(self) -> "Running":
+        """The execution of the outermost flow around it."""
+        return self if self.outer is None else self.outer.outermost
+
     def next_question(self) -> int:
         """The number of the question it asks now."""
         return next(self._asked)

@@ -24,7 +24,7 @@ from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainMapping
 
-__all__ = ["CURRENT_TASK", "ONGOING", "TRIGGER", "Briefing", "OngoingTask", "briefing_of", "standalone_briefing"]
+__all__ = ["ONGOING", "TRIGGER", "Briefing", "OngoingTask", "briefing_of", "standalone_briefing"]
 
 
 TRIGGER = "crewai_trigger_payload"
@@ -147,9 +147,6 @@ class OngoingTask:
         """Set this task in the current context."""
         ONGOING.set(self)
 
-
-CURRENT_TASK: ContextVar[TaskDefinition | None] = ContextVar("crewgraph_current_task", default=None)
-"""The task around the running code."""
 
 ONGOING: ContextVar[OngoingTask | None] = ContextVar("crewgraph_ongoing_task", default=None)
 """The task around the running code, while a user's override runs for it."""

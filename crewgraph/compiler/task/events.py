@@ -5,93 +5,34 @@ earlier tasks, so the database would grow with the square of their number.
 """
 
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel
-
 from crewgraph.compiler.agent.events import AgentReport
-from crewgraph.compiler.crew.state import TASK
+from crewgraph.compiler.surroundings import AROUND, TaskNote
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.compiler.task.briefing import CURRENT_TASK, Briefing
+from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.core.effects import EffectFailed
-from crewgraph.core.limits import SPENT
 from crewgraph.core.messages import Message
-from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.output import TaskOutput, set_fields
 from crewgraph.events import late
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 
-__all__ = ["NOTES", "RunNotes", "TaskNote", "TaskReport", "record_output", "record_task_note"]
-
-
-_ADDED = (TASK, SPENT)  # to an output in the state
-
-
-@dataclass(eq=False)
-class TaskNote:
-    """A task that was done in this process, in this run."""
-
-    ended: datetime
-    messages: list[PlainDict]
-    """The conversation, as the model last saw it."""
-
-    output: TaskOutput | None = None
-    """The finished output."""
-
-    plain: PlainDict | None = None
-    """The finished output as plain data."""
-
-
-@dataclass(frozen=True)
-class RunNotes:
-    """The notes of a run, by the channels of its tasks."""
-
-    tasks: dict[str, TaskNote] = field(default_factory=dict[str, TaskNote])
-
-    crew: CrewDefinition | None = None
-    """The crew; None where an agent works on its own."""
-
-    def output_of(self, slug: str, stored: PlainDict, structure: type[BaseModel] | None) -> TaskOutput:
-        """Return a task's output: the object that the task made; a new one if another process made it or the state was edited.
-
-        Args:
-            slug: the task's channel.
-            stored: the value of the channel.
-            structure: the class of the output's `pydantic`.
-
-        Raises:
-            TypeError: the value is not a mapping.
-            pydantic.ValidationError: the value is not a task's output.
-        """
-        note = self.tasks.get(slug)
-        if note is None:
-            return TaskOutput.from_plain(stored, structure)
-        if note.output is not None and {key: stored[key] for key in stored if key not in _ADDED} == note.plain:
-            return note.output
-        output = TaskOutput.from_plain(stored, structure)
-        output.messages = note.messages
-        return output
-
-
-NOTES: ContextVar[RunNotes | None] = ContextVar("crewgraph_run_notes", default=None)
-"""The notes of the current run; None where the graph is run by other code."""
+__all__ = ["TaskReport", "record_output", "record_task_note"]
 
 
 def record_task_note(slug: str, messages: list[dict[str, object]]) -> None:
     """Note that a task is done."""
-    notes = NOTES.get()
+    notes = AROUND.get().notes
     if notes is not None:
         notes.tasks[slug] = TaskNote(datetime.now(), messages)
 
 
 def record_output(slug: str, output: TaskOutput, plain: PlainDict) -> None:
     """Note the output of a finished task and its plain data."""
-    notes = NOTES.get()
+    notes = AROUND.get().notes
     note = None if notes is None else notes.tasks.get(slug)
     if note is not None:
         note.output, note.plain = output, plain
@@ -114,7 +55,6 @@ class TaskReport(AgentReport):
 
     def begin(self, briefing: Briefing, *, with_event: bool = True) -> None:
         """The task starts; without the event, this is only shown on the definitions."""
-        CURRENT_TASK.set(self._task)
         task, self.role = self._task, briefing.role
         set_fields(
             task,

@@ -11,10 +11,11 @@ from crewgraph.compiler.agent.people import Reviewer, feedback_on
 from crewgraph.compiler.agent.prompt import Opening, with_rejection
 from crewgraph.compiler.agent.runner import AgentRunner, Refused
 from crewgraph.compiler.agent.toolbox import PreparedTool
+from crewgraph.compiler.surroundings import AROUND
 from crewgraph.compiler.task.binding import NO_TRAINING_DATA, TaskBinding, bind_delegated_task
 from crewgraph.compiler.task.briefing import Briefing, OngoingTask
 from crewgraph.compiler.task.events import TaskReport
-from crewgraph.compiler.task.training import TRAINING, apply_feedback, round_of, training_notes
+from crewgraph.compiler.task.training import apply_feedback, round_of, training_notes
 from crewgraph.core.effects import Body, Call, Notify
 from crewgraph.core.messages import Message
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
@@ -102,7 +103,7 @@ class TaskRunner:
         else:
             answer = yield from self._run_attempt(refused)
             improve = self._improve
-        if gets_feedback and TRAINING.get() is not None:
+        if gets_feedback and AROUND.get().training is not None:
             answer = yield from apply_feedback(self._assignment, self._briefing, answer, improve)
         if override is None:
             yield Notify(partial(self._report.agent_completed, answer))
@@ -155,7 +156,7 @@ class TaskRunner:
     def _answer_in_scope(self, opening: Opening, dialogue: Dialogue, refused: Refused | None) -> Body[str]:
         agent, briefing = self.agent, self._briefing
         lessons = ()
-        if self._assignment.lessons is not NO_TRAINING_DATA or TRAINING.get() is not None:
+        if self._assignment.lessons is not NO_TRAINING_DATA or AROUND.get().training is not None:
             lessons = training_notes(self._assignment, briefing, self._book)
         found = yield from agent.found_notes(briefing.description, briefing.expected_output, briefing.context)
         context_notes = (*lessons, *found)

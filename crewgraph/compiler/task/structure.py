@@ -15,7 +15,7 @@ from crewgraph.core.messages import Message, Reply
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import NoModelError
-from crewgraph.llm.current_call import ONGOING, OngoingCall
+from crewgraph.llm.current_call import OngoingCall
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure, reply_structure, structured_model
 from crewgraph.llm.usage import UsageLedger
@@ -151,7 +151,7 @@ def _convert_with_class(
             name=converter_class.__name__,
             kind="converter",
             about=[text, schema.__name__],
-            enter=partial(ONGOING.set, counted),
+            enter=counted.enter,
             encode=lambda outcome: {**_encode_converted(outcome), "used": counted.used},
         )
     except EffectFailed as failure:

@@ -1,10 +1,9 @@
 """Training: a person gives feedback on each answer, the agent improves it, and a model draws lessons from the feedback."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from crewgraph.compiler.surroundings import AROUND, TrainingRound
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.briefing import Briefing
 from crewgraph.compiler.task.structure import request_structured
@@ -12,7 +11,6 @@ from crewgraph.core.effects import Body, Call
 from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
-from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.training import Feedback, TrainedAgent
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.errors import OutputInvalid
@@ -21,34 +19,12 @@ from crewgraph.prompts.book import Book
 from crewgraph.schema import model_outline
 from crewgraph.text import shorten
 
-__all__ = ["TRAINING", "TrainingRound", "apply_feedback", "round_of", "summarize_feedback", "training_notes"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingRound:
-    """A run of a crew in which a person gives feedback."""
-
-    crew: CrewDefinition
-    iteration: int
-    """The number of the round, from 1."""
-
-    ask: Callable[[TaskOutput], object]
-    """Asks for feedback on an output; returns a text, empty to accept the answer. May be async."""
-
-    earlier_feedback: Mapping[str, Sequence[str]]
-    """The feedback of earlier rounds, by the roles of agents as they are written."""
-
-    save: Callable[[Feedback], None]
-    """Saves feedback of this round."""
-
-
-TRAINING: ContextVar[TrainingRound | None] = ContextVar("crewgraph_training", default=None)
-"""The round around the running code."""
+__all__ = ["apply_feedback", "round_of", "summarize_feedback", "training_notes"]
 
 
 def round_of(assignment: TaskBinding) -> TrainingRound | None:
     """Return the round a task is part of; None where no agent is trained, or another crew's."""
-    training = TRAINING.get()
+    training = AROUND.get().training
     return training if training is not None and training.crew is assignment.crew else None
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from crewgraph.contrib.a2a.answer import RemoteAnswer
 from crewgraph.contrib.a2a.config import RemoteAgent
+from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.threads import LoopThread
-from crewgraph.core.resources import RESOURCES
 from crewgraph.events.a2a import EventFields
 from crewgraph.extras import require
 from crewgraph.schema import PlainDict, PlainMapping
@@ -46,7 +46,7 @@ class _OpenSession:
 @contextmanager
 def _session_with(remote: RemoteAgent) -> Generator["Session"]:
     """Yield the run's session, which stays open; outside a run, a session that closes afterwards."""
-    resources = RESOURCES.get()
+    resources = CURRENT.get().resources
     if resources is not None:
         yield resources.of(("a2a", id(remote)), lambda: _OpenSession(remote)).session
         return

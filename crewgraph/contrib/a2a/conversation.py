@@ -11,8 +11,8 @@ from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.contrib.a2a.answer import ASKS_BACK, RemoteAnswer, is_final, reply_message
 from crewgraph.contrib.a2a.calls import afollow_task, asend_message, follow_task, send_message
 from crewgraph.contrib.a2a.tool import RemoteAgentTool
+from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import Body, Call, Notify, Scope, StepMark
-from crewgraph.core.replay import is_replayed
 from crewgraph.errors import ToolFailed
 from crewgraph.events.a2a import (
     A2AConversationCompletedEvent,

@@ -18,7 +18,8 @@ from crewgraph.errors import DefinitionError
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
 from crewgraph.runtime.agent.standalone import reply_program
-from crewgraph.runtime.crew.kickoff import akickoff_crew, kickoff_crew
+from crewgraph.runtime.crew.kickoff import kickoff_program
+from crewgraph.runtime.execution import arun_interruptibly, run_interruptibly
 from crewgraph.schema import PlainDict, text_fields_model
 from crewgraph.text import printable, shorten
 from crewgraph.tools.base import BaseTool
@@ -176,15 +177,14 @@ class _RunCrew(BaseTool):
 
     def _run(self, **inputs: str) -> str:
         values = self.chat.start_crew(inputs)
-        return self.chat.finish_crew(
-            kickoff_crew(self.chat.crew, values, RunOptions(checkpointer=self.chat.checkpointer))
-        )
+        return self.chat.finish_crew(run_interruptibly(self._program(values)))
 
     async def _arun(self, **inputs: str) -> str:
         values = self.chat.start_crew(inputs)
-        return self.chat.finish_crew(
-            await akickoff_crew(self.chat.crew, values, RunOptions(checkpointer=self.chat.checkpointer))
-        )
+        return self.chat.finish_crew(await arun_interruptibly(self._program(values)))
+
+    def _program(self, values: PlainDict) -> Program[CrewOutput]:
+        return kickoff_program(self.chat.crew, values, RunOptions(checkpointer=self.chat.checkpointer))
 
 
 def _never_cache(_arguments: object = None, _result: object = None) -> bool:

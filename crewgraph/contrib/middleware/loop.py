@@ -57,11 +57,11 @@ from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.errors import ModelError, OutputInvalid, RunError, ToolFailed
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
-from crewgraph.llm.usage import REPLACED, UsageLedger
+from crewgraph.llm.current_call import CALL
+from crewgraph.llm.usage import UsageLedger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import scoped
-from crewgraph.tools.failure import ToolFailureReason
-from crewgraph.tools.use import RAISED
+from crewgraph.tools.failure import COLLECTED, ToolFailureReason
 
 __all__ = ["middleware_loop"]
 
@@ -329,7 +329,8 @@ class _Loop:
         asked = Reply(content=text, tool_calls=[], usage=None, extra={})
         actions, step = Actions(actions=(action,), thought=text, text=text), len(state.get("crewgraph_usage", ()))
         config, raised, usage = request.runtime.config, list[Exception](), UsageLedger()
-        with scoped(RAISED, raised), scoped(REPLACED, (self.context.usage, usage)):
+        current = CALL.get()._replace(replaced=(self.context.usage, usage))
+        with scoped(COLLECTED, COLLECTED.get()._replace(raised=raised)), scoped(CALL, current):
             body = run_tools(replace(self.context, usage=usage), dialogue, asked, actions, step)
             (outcome,) = yield from run_body(body, Journal(config), self._path(config))
         if used := usage.to_tree():

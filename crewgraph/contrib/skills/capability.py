@@ -9,10 +9,10 @@ from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context, merged_skills
 from crewgraph.contrib.skills.skill import METADATA, Skill
 from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, skill_used_event
+from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import Body, Notify
-from crewgraph.core.replay import is_replayed
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.skill import SkillUsedEvent
+from crewgraph.events.tool import SkillUsedEvent
 from crewgraph.prompts.book import Book
 from crewgraph.tools.adapt import as_tool
 

@@ -18,7 +18,7 @@ from crewgraph.contrib.skills.skill import (
     load_skill_resources,
 )
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.skill import (
+from crewgraph.events.tool import (
     SkillActivatedEvent,
     SkillDiscoveryCompletedEvent,
     SkillDiscoveryStartedEvent,

@@ -9,7 +9,7 @@ from crewgraph.contrib.skills.discovery import activate_skill, build_skill_catal
 from crewgraph.contrib.skills.skill import INSTRUCTIONS, Skill, load_skill_resources, read_resource
 from crewgraph.errors import ToolFailed
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.skill import SkillUsedEvent
+from crewgraph.events.tool import SkillUsedEvent
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.text import slug
 from crewgraph.tools.base import BaseTool

@@ -21,17 +21,17 @@ from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew.crew import agents_of
 from crewgraph.events.base import BaseEvent, brief
-from crewgraph.events.bus import RUNTIME_STATE, crewai_event_bus
+from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.checkpoint import CheckpointCompletedEvent, CheckpointPrunedEvent, CheckpointStartedEvent
 from crewgraph.events.event_record import EventRecord
-from crewgraph.events.lineage import ENDS, STARTS, scope_event
+from crewgraph.events.lineage import ENDS, LINEAGE, STARTS
 from crewgraph.events.llm import LLMStreamChunkEvent
-from crewgraph.events.stream_context import CONTEXT_LISTENERS
+from crewgraph.events.stream_context import LISTENING
 from crewgraph.events.task import TaskCompletedEvent
 from crewgraph.runtime.run_hooks import SnapshotOrigin
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.schema import PlainDict, PlainMapping
-from crewgraph.scoped import restoring
+from crewgraph.scoped import give_back
 from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
 __all__ = [
@@ -172,7 +172,9 @@ class _Recorder:
             return
         if source is self.entity and event.type in ("crew_kickoff_started", "lite_agent_execution_started"):
             is_crew = isinstance(source, Crew)
-            source.checkpoint_kickoff_event_id = scope_event() if is_crew else event.event_id
+            scopes = LINEAGE.get().scopes
+            begun = scopes[-1][0] if scopes else None
+            source.checkpoint_kickoff_event_id = begun if is_crew else event.event_id
         with self._lock:
             self.state.event_record.add(event)
             triggered = self.config.trigger_all or event.type in self.config.trigger_events
@@ -226,7 +228,7 @@ def _is_of_checkpoint(kind: str) -> bool:
     return kind.startswith("checkpoint_")
 
 
-class Recording(restoring):
+class Recording:
     """Context manager in which recorders receive all events; a `RunObserver`."""
 
     def __init__(self, recorders: Sequence[_Recorder]) -> None:
@@ -235,8 +237,12 @@ class Recording(restoring):
     def __enter__(self) -> None:
         for recorder in self._recorders:
             recorder.begin()
-        state = self._recorders[0].state if self._recorders else RUNTIME_STATE.get()
-        self._tokens = CONTEXT_LISTENERS.set((*CONTEXT_LISTENERS.get(), *self._recorders)), RUNTIME_STATE.set(state)
+        here = LISTENING.get()
+        state = self._recorders[0].state if self._recorders else here.state
+        self._token = LISTENING.set(here._replace(listeners=(*here.listeners, *self._recorders), state=state))
+
+    def __exit__(self, *failure: object) -> None:
+        give_back(self._token)
 
 
 @dataclass(kw_only=True)

@@ -15,8 +15,8 @@ from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.contrib.snapshots.config import Address, as_config
 from crewgraph.contrib.snapshots.described import recreate_definition
 from crewgraph.contrib.snapshots.recording import DEFINITION, KickoffPoint, saver_at
+from crewgraph.core.current import RunResources
 from crewgraph.core.operations import Program, Saving, drive
-from crewgraph.core.resources import RunResources
 from crewgraph.crew import Crew
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.run_options import RunOptions
@@ -41,7 +41,7 @@ from crewgraph.runtime.runs.flow_history import flow_steps, fork_program
 from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_past
-from crewgraph.runtime.streaming.crew_audience import CrewAudience
+from crewgraph.runtime.streaming.crew import CrewAudience
 from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["restore", "restore_into"]

@@ -12,19 +12,17 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent import futures
 from concurrent.futures import Future
-from contextvars import ContextVar
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from crewgraph.core.cancellation import (
-    SUPERVISION,
-    UNDERWAY,
     ExitRequested,
     RunAbandoned,
     Underway,
     giving_up,
     when_given_up,
 )
+from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.threads import PATIENCE, ThreadPool, is_interrupted, start_loop
 from crewgraph.scoped import HERE, give_back
 
@@ -133,7 +131,7 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
 
     A cancellation stops waiting; for an effect that must be recorded it is delayed until the function has returned.
     """
-    underway = UNDERWAY.get()
+    underway = CURRENT.get().underway
     with giving_up():
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(_workers.threads, outcome_of, serving(loop, partial(function, *args, **kwargs)))
@@ -174,7 +172,7 @@ async def ended(work: "asyncio.Future[T]", underway: Underway, cut: Callable[[],
         cut: cancels the work, when a supervised run is cut.
     """
     underway.works += 1
-    supervision, deadline = SUPERVISION.get(), None
+    supervision, deadline = CURRENT.get().supervision, None
     try:
         while not work.done():
             try:
@@ -265,7 +263,7 @@ async def wait_on_loop(work: Coroutine[object, object, T], seconds: float) -> T:
     if seconds <= 0:
         work.close()
         raise TimeIsUp
-    task, underway = asyncio.ensure_future(work), UNDERWAY.get()
+    task, underway = asyncio.ensure_future(work), CURRENT.get().underway
     deadline = time.monotonic() + seconds
     try:
         while not task.done() and (left := deadline - time.monotonic()) > 0:
@@ -312,8 +310,6 @@ async def _settled(value: Any) -> Any:
 
 
 _thread = threading.local()
-_around: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("crewgraph_loop_around", default=None)
-"""The loop on which sync code awaits the enclosing async work."""
 
 
 def serving(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> Callable[[], T]:
@@ -345,7 +341,7 @@ def wait_for(awaitable: Awaitable[T]) -> T:
     if loop is None:
         return _in_new_loop(waited)
     context = contextvars.copy_context()
-    context.run(_around.set, loop)
+    context.run(CURRENT.set, CURRENT.get()._replace(loop=loop))
     done = threading.Event()
     task: list[asyncio.Task[T]] = []
 
@@ -380,7 +376,7 @@ def _free_loop() -> asyncio.AbstractEventLoop | None:
     if served is not None:
         return served
     # Sync code inside async work that sync code waits for, or in a thread of it: our loop may be busy with waiting.
-    return None if _workers.loop in (_running(), _around.get()) else _workers.loop
+    return None if _workers.loop in (_running(), CURRENT.get().loop) else _workers.loop
 
 
 def _in_new_loop(waited: Callable[[], Coroutine[object, object, T]]) -> T:

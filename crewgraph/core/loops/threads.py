@@ -21,7 +21,8 @@ from math import inf
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from crewgraph.core.cancellation import GIVEN_UP, abandon, when_given_up
+from crewgraph.core.cancellation import abandon, when_given_up
+from crewgraph.core.current import CURRENT
 from crewgraph.tracebacks import raised_by_signal
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class ThreadPool(Executor):
             self._calls.add(work)
             work.add_done_callback(self._calls.discard)
             _exit.wait_for(work)
-            if (given_up := GIVEN_UP.get()) is not None:
+            if (given_up := CURRENT.get().given_up) is not None:
                 listener = partial(leave, [work])
                 work.add_done_callback(lambda _: given_up.remove(listener))
                 given_up.add(listener)

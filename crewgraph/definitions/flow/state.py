@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from copy import deepcopy
 from functools import wraps
 from threading import Lock
-from typing import Any, Protocol, SupportsIndex, TypeVar, cast, get_args, get_origin
+from typing import Any, Generic, Protocol, SupportsIndex, TypeVar, cast, get_args, get_origin
 from uuid import uuid4
 
 from pydantic import BaseModel, Field, ValidationError
@@ -299,17 +299,29 @@ def _current_values(state: BaseModel) -> dict[str, object]:
     return {name: there[name] for name in type(state).model_fields if name in there} | (state.__pydantic_extra__ or {})
 
 
-current_flow_id: ContextVar[str | None] = ContextVar("flow_id", default=None)
+class _OfMethod(Generic[T]):
+    """A value of the running method, which is read like a context variable."""
+
+    def __init__(self, read: Callable[[Any], T], default: T) -> None:
+        self._read, self._default = read, default
+
+    def get(self) -> T:
+        """Return the value; a default outside of methods."""
+        writer = CURRENT_WRITER.get()
+        return self._default if writer is None else self._read(writer)
+
+
+current_flow_id = _OfMethod[str | None](lambda method: method.run.flow_id, None)
 """The id of the current run, which is the `id` of its state."""
 
-current_flow_request_id: ContextVar[str | None] = ContextVar("flow_request_id", default=None)
+current_flow_request_id = _OfMethod[str | None](lambda method: method.outermost.run.flow_id, None)
 """The id of the outermost run, if a method of one flow kicks off another."""
 
-current_flow_name: ContextVar[str | None] = ContextVar("flow_name", default=None)
+current_flow_name = _OfMethod[str | None](lambda method: method.run.name, None)
 """The flow's name."""
 
-current_flow_method_name: ContextVar[str] = ContextVar("flow_method_name", default="unknown")
+current_flow_method_name = _OfMethod[str](lambda method: method.method, "unknown")
 """The name of the current method."""
 
-current_flow_defer_trace_finalization: ContextVar[bool] = ContextVar("flow_defers_trace", default=False)
+current_flow_defer_trace_finalization = _OfMethod[bool](lambda _: False, False)
 """Always False: each run has its own trace."""

@@ -14,10 +14,10 @@ from crewgraph.compiler.agent.kickoff import continue_body, kickoff_body
 from crewgraph.compiler.agent.prompt import task_prompt
 from crewgraph.compiler.crew.state import INPUTS, schema
 from crewgraph.compiler.preflight import check_agent
+from crewgraph.compiler.surroundings import RunNotes
 from crewgraph.compiler.task.binding import TaskBinding, single_binding
 from crewgraph.compiler.task.body import answer_body, plan_body, task_body_without_override
 from crewgraph.compiler.task.briefing import ONGOING, standalone_briefing
-from crewgraph.compiler.task.events import RunNotes
 from crewgraph.compiler.task.guardrails import judge_output
 from crewgraph.core.effects import Body
 from crewgraph.core.messages import Message
@@ -54,19 +54,12 @@ __all__ = [
     "AgentReasoning",
     "AgentReasoningOutput",
     "ReasoningPlan",
-    "aanswer",
-    "aexecute",
-    "ajudge",
-    "anext_answer",
     "answer",
-    "areply",
     "execute",
     "judge",
-    "next_answer",
     "next_answer_program",
     "plan",
     "prompt",
-    "reply",
     "reply_program",
     "run_standalone",
 ]
@@ -79,77 +72,16 @@ _UNSTORED = RunPlace(checkpointer=False, thread_id=None, detached=True)
 _Body = Callable[[TaskBinding, Mapping[str, object]], Body[PlainDict]]
 
 
-def execute(
-    task: TaskDefinition, agent: BaseAgentDefinition | None, context: str | None, tools: Sequence[object] | None
-) -> TaskOutput:
-    """Execute a task; see `Task.execute_sync`."""
-    return drive(_execute(task, agent, context, tools))
-
-
-async def aexecute(
-    task: TaskDefinition, agent: BaseAgentDefinition | None, context: str | None, tools: Sequence[object] | None
-) -> TaskOutput:
-    """Execute a task on this event loop; see `Task.aexecute_sync`."""
-    return await adrive(_execute(task, agent, context, tools))
-
-
-def answer(
-    agent: BaseAgentDefinition, task: TaskDefinition, context: str | None, tools: Sequence[object] | None
-) -> str:
-    """Work on a task; see `Agent.execute_task`."""
-    return drive(_answer(agent, task, context, tools))
-
-
-async def aanswer(
-    agent: BaseAgentDefinition, task: TaskDefinition, context: str | None, tools: Sequence[object] | None
-) -> str:
-    """Work on a task on this event loop; see `Agent.aexecute_task`."""
-    return await adrive(_answer(agent, task, context, tools))
-
-
-def reply(
-    agent: BaseAgentDefinition, messages: object, structure: type[BaseModel] | None, files: object = None
-) -> LiteAgentOutput:
-    """Answer a conversation; see `Agent.kickoff`."""
-    return drive(reply_program(agent, messages, structure, files))
-
-
-async def areply(
-    agent: BaseAgentDefinition, messages: object, structure: type[BaseModel] | None, files: object = None
-) -> LiteAgentOutput:
-    """Answer a conversation on this event loop; see `Agent.akickoff`."""
-    return await adrive(reply_program(agent, messages, structure, files))
-
-
-def next_answer(binding: AgentBinding, task: TaskDefinition, messages: Sequence[Message]) -> PlainDict:
-    """Return another answer to a conversation about a task; see `WorkInReview`."""
-    return drive(next_answer_program(binding, task, messages))
-
-
-async def anext_answer(binding: AgentBinding, task: TaskDefinition, messages: Sequence[Message]) -> PlainDict:
-    """Return another answer to a conversation about a task, on this event loop."""
-    return await adrive(next_answer_program(binding, task, messages))
-
-
-def judge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, str | None]:
-    """Have a model judge an output; see `LLMGuardrail`."""
-    return drive(_judgement(guardrail, output))
-
-
-async def ajudge(guardrail: ModelGuardrail, output: TaskOutput) -> tuple[bool, str | None]:
-    """Have a model judge an output on this event loop; see `LLMGuardrail`."""
-    return await adrive(_judgement(guardrail, output))
-
-
 def prompt(task: TaskDefinition) -> str:
     """Return the prompt of a task; see `Task.prompt`."""
     book = default_book() if task.agent is None else task.agent.wording()
     return task_prompt(task, standalone_briefing(task, task.agent, ""), book)
 
 
-def _execute(
+def execute(
     task: TaskDefinition, agent: BaseAgentDefinition | None, context: str | None, tools: Sequence[object] | None
 ) -> Program[TaskOutput]:
+    """Execute a task; see `Task.execute_sync`."""
     agent = task.agent if agent is None else as_agent(agent)
     if agent is None:
         raise RunError(f"{title(task)} has no agent assigned; give it `agent=`, or pass one: `execute_sync(agent)`")
@@ -161,9 +93,10 @@ def _execute(
     return output
 
 
-def _answer(
+def answer(
     agent: BaseAgentDefinition, task: TaskDefinition, context: str | None, tools: Sequence[object] | None
 ) -> Program[str]:
+    """Work on a task; see `Agent.execute_task`."""
     plain = yield from _run_task_body(single_binding(task, agent, context, tools), answer_body)
     _charge_usage(task, plain["usage"])
     _mark_reviewed(task)
@@ -236,7 +169,8 @@ def _run_task_body(assignment: TaskBinding, body: _Body, notes: RunNotes | None 
     return (yield from run_standalone(name, assignment.slug, partial(body, assignment), notes, binding=assignment))
 
 
-def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, str | None]]:
+def judge(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, str | None]]:
+    """Have a model judge an output; see `LLMGuardrail`."""
     if isinstance(guardrail, HallucinationGuardrailDefinition) and guardrail.context is None:
         raise ValueError(
             "a HallucinationGuardrail called outside of a task needs `context=`, the reference to check the output against"

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY
 from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.crew.marking import mark_outputs
+from crewgraph.compiler.surroundings import AROUND
 from crewgraph.core.effects import Body
-from crewgraph.core.operations import Program, UserCall, adrive, drive
+from crewgraph.core.operations import Program, UserCall
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -17,7 +17,7 @@ from crewgraph.definitions.crew.evaluation import CrewTestResult, ScoredRound, T
 from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.definitions.task.task import TaskDefinition
-from crewgraph.events.training import (
+from crewgraph.events.crew import (
     CrewTestCompletedEvent,
     CrewTestFailedEvent,
     CrewTestResultEvent,
@@ -31,11 +31,11 @@ from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
 from crewgraph.runtime.crew.training import checked_rounds
-from crewgraph.runtime.execution import WaitForListeners, interruptible
+from crewgraph.runtime.execution import WaitForListeners
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
 
-__all__ = ["aevaluate_crew", "evaluate_crew", "show_scores"]
+__all__ = ["evaluation_program", "show_scores"]
 
 
 def show_scores(result: CrewTestResult) -> None:
@@ -45,7 +45,7 @@ def show_scores(result: CrewTestResult) -> None:
         [
             scores[0].task,
             scores[0].agent,
-            *(_mark(score) for score in scores),
+            *(_mark_text(score) for score in scores),
             _number(mean(score.score for score in scores), 1),
         ]
         for scores in result.by_task
@@ -67,7 +67,7 @@ def _summary(name: str, values: Sequence[float | None], digits: int) -> list[str
     return [name, "", *(_number(value, digits) for value in values), _number(mean(values), digits)]
 
 
-def _mark(score: TaskScore) -> str:
+def _mark_text(score: TaskScore) -> str:
     if score.skipped:
         return "skipped"
     return "failed" if score.error is not None else _number(score.score, 1)
@@ -80,25 +80,10 @@ def _number(value: float | None, digits: int) -> str:
 _log = redacted_logger("crewgraph")
 
 
-def evaluate_crew(
-    crew: CrewDefinition, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
-) -> CrewTestResult:
-    """Test a crew; see `Crew.test`."""
-    with interruptible():
-        return drive(_test(crew, n_iterations, eval_llm, inputs, checkpointer))
-
-
-async def aevaluate_crew(
-    crew: CrewDefinition, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
-) -> CrewTestResult:
-    """Test a crew on this event loop; see `Crew.atest`."""
-    with interruptible():
-        return await adrive(_test(crew, n_iterations, eval_llm, inputs, checkpointer))
-
-
-def _test(
+def evaluation_program(
     crew: CrewDefinition, n_iterations: int, eval_llm: object, inputs: Inputs | None, checkpointer: Checkpointer
 ) -> Program[CrewTestResult]:
+    """Test a crew; see `Crew.test`."""
     rounds = checked_rounds(n_iterations)
     values = validate_inputs(inputs or {})
     judge = _Judge(crew, first_llm(crew, eval_llm))
@@ -112,7 +97,7 @@ def _test(
             with progress(f"Test of {crew.name}", rounds, "rounds", shown=not crew.verbose) as shown:
                 for _ in range(rounds):
                     started = time.monotonic()
-                    output = yield from _run_round(crew, values, checkpointer)
+                    output = yield from _test_round(crew, values, checkpointer)
                     seconds = time.monotonic() - started
                     outputs = _outputs(crew, output)
                     scores = yield from judge.scores(outputs, result)
@@ -134,9 +119,9 @@ def _test(
     return result
 
 
-def _run_round(crew: CrewDefinition, inputs: Inputs, checkpointer: Checkpointer) -> Program[Any]:
+def _test_round(crew: CrewDefinition, inputs: Inputs, checkpointer: Checkpointer) -> Program[Any]:
     """A test round; the crew saves no memories of it, so that rounds do not influence each other."""
-    with scoped(CREW_WITHOUT_MEMORY, crew):
+    with scoped(AROUND, AROUND.get()._replace(tested=crew)):
         return (yield from kickoff_program(crew, inputs, RunOptions(checkpointer=checkpointer)))
 
 

@@ -17,7 +17,8 @@ from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.llm.usage import total
 from crewgraph.observe.progress import ProgressLine, progress
 from crewgraph.overrides import override_of
-from crewgraph.runtime.crew.kickoff import akickoff_crew, kickoff_crew
+from crewgraph.runtime.crew.kickoff import kickoff_program
+from crewgraph.runtime.execution import arun_interruptibly, run_interruptibly
 from crewgraph.runtime.run_target import thread_in_flow
 
 __all__ = ["akickoff_for_each", "kickoff_for_each"]
@@ -43,7 +44,7 @@ def kickoff_for_each(
                 own = override_of(crew, "kickoff")
                 if own is not None:
                     return own(inputs=item.inputs)
-                return kickoff_crew(crew, item.inputs, replace(options, thread_id=item.thread_id))
+                return run_interruptibly(kickoff_program(crew, item.inputs, replace(options, thread_id=item.thread_id)))
         except Exception as error:  # an outcome like any other, until all have ended
             if interrupt_in(error):
                 raise
@@ -89,7 +90,8 @@ async def akickoff_for_each(
                     return await own(inputs=item.inputs)
                 if (own := override_of(crew, "kickoff")) is not None:
                     return await acall(own, item.inputs)
-                return await akickoff_crew(crew, item.inputs, replace(options, thread_id=item.thread_id))
+                program = kickoff_program(crew, item.inputs, replace(options, thread_id=item.thread_id))
+                return await arun_interruptibly(program)
 
     with shown, load_knowledge_once():
         outcomes = await asyncio.gather(*(run_item(item) for item in items), return_exceptions=True)

@@ -13,8 +13,8 @@ from crewgraph.compiler.crew.needs import Needs, needs_of
 from crewgraph.compiler.crew.planning import crew_plan_key, planning_binding
 from crewgraph.compiler.crew.result import conversation_placeholder, result_channels, write_result
 from crewgraph.compiler.preflight import check_crew
+from crewgraph.compiler.surroundings import AROUND
 from crewgraph.compiler.task.binding import TaskBinding, TrainingData, bind_tasks, crew_graph_key, training_data_of
-from crewgraph.compiler.task.training import TRAINING
 from crewgraph.core.pregel import node_name
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.revision import Revision
@@ -138,7 +138,7 @@ def _checked(crew: CrewDefinition, lessons: TrainingData, checkpointer: Any, gra
 
 
 def _refuse_in_training(crew: CrewDefinition) -> None:
-    training = TRAINING.get()
+    training = AROUND.get().training
     if crew.training and (training is None or training.crew is not crew):
         raise CompileError(
             "`training` of the crew marks it as in training. `crew.train(n_iterations, filename)` sets it while training; leave "

@@ -14,13 +14,12 @@ from langgraph.types import Command, Interrupt
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.human_review import ask_at_terminal, configured_provider, has_terminal
 from crewgraph.compiler.agent.verdict import decisions_of
+from crewgraph.compiler.surroundings import RunNotes
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
+from crewgraph.core.operations import Operation, Program, Saving
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.questions import file_answer, own_id, questions_in
-from crewgraph.core.replay import REPORTED
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput
@@ -32,18 +31,16 @@ from crewgraph.runtime.execution import ReadState, Run
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainMapping
-from crewgraph.scoped import give_back
 from crewgraph.tools.base import approval_of
 
 if TYPE_CHECKING:
     from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew
 
 __all__ = [
-    "acrew_questions",
-    "crew_questions",
     "file_answers",
     "forget",
     "pending_crew",
+    "pending_program",
     "place_to_ask",
     "run_with_questions",
 ]
@@ -55,17 +52,8 @@ _IN_MEMORY = InMemorySaver()
 """In-memory storage for unstored runs that ask questions at the terminal; removed when the runs end."""
 
 
-def crew_questions(crew: CrewDefinition, checkpointer: Checkpointer) -> "list[PendingCrew]":
+def pending_program(crew: CrewDefinition, checkpointer: Checkpointer) -> "Program[list[PendingCrew]]":
     """List the runs that wait for answers; see `Crew.pending`."""
-    return drive(_pending(crew, checkpointer))
-
-
-async def acrew_questions(crew: CrewDefinition, checkpointer: Checkpointer) -> "list[PendingCrew]":
-    """List the runs that wait for answers; see `Crew.pending`."""
-    return await adrive(_pending(crew, checkpointer))
-
-
-def _pending(crew: CrewDefinition, checkpointer: Checkpointer) -> "Program[list[PendingCrew]]":
     saver = checkpointer_for(checkpointer, crew.checkpointer)
     pending: list[PendingCrew] = []
     if saver is None:
@@ -175,19 +163,16 @@ def run_with_questions(
     method = place.method or place.unstored_method
     may_ask = place.detached and place.checkpointer is not False and (method is None or method.run.may_ask_here)
     asks_here = may_ask and has_terminal()
-    token = REPORTED.set(set() if asks_here else None)  # the user at the terminal has seen the earlier events
-    try:
-        while True:
-            run = start(value)
-            yield run
-            run.questions.sort(
-                key=partial(_position, list(run.graph.nodes))
-            )  # they arrived in the order their tasks stopped
-            if not run.questions or not asks_here:
-                return run
-            value = yield from _ask_at_terminal(run.questions, tasks, place.checkpointer, config)
-    finally:
-        give_back(token)
+    reported: set[str] | None = set() if asks_here else None  # the user at the terminal has seen the earlier events
+    while True:
+        run = start(value)
+        run.reported = reported
+        yield run
+        # They arrived in the order their tasks stopped.
+        run.questions.sort(key=partial(_position, list(run.graph.nodes)))
+        if not run.questions or not asks_here:
+            return run
+        value = yield from _ask_at_terminal(run.questions, tasks, place.checkpointer, config)
 
 
 def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:

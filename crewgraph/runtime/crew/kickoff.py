@@ -12,21 +12,21 @@ from langgraph.types import StateSnapshot
 
 from crewgraph.compiler.agent.binding import ExternalResourceCheck
 from crewgraph.compiler.agent.knowledge import LoadKnowledge
-from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY, check_memories
+from crewgraph.compiler.agent.memory_calls import check_memories
 from crewgraph.compiler.crew.graph import check_continues
 from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.metered_graph import check_prices
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.preflight import check_coworkers, check_ready
+from crewgraph.compiler.surroundings import AROUND, RunNotes
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.compiler.task.events import RunNotes
-from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
-from crewgraph.core.operations import Program, Saving, UserCall, adrive, drive
-from crewgraph.core.pregel import began
-from crewgraph.core.resources import RunResources
+from crewgraph.core.claims import ClaimThread, ThreadClaim
+from crewgraph.core.current import RunResources
+from crewgraph.core.operations import Program, Saving, UserCall
+from crewgraph.core.pregel import CLAIM, began
 from crewgraph.definitions.crew.crew import CrewDefinition
-from crewgraph.definitions.run_options import DEFAULT_OPTIONS, Checkpointer, Inputs, RunOptions
+from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, set_fields
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import BudgetExceeded, OutputInvalid, RunError, UnknownRun
@@ -47,12 +47,10 @@ from crewgraph.runtime.crew.results import (
     written_so_far,
 )
 from crewgraph.runtime.execution import (
-    RUN_CONFIG,
     ReadState,
     Run,
     WaitForListeners,
     configured,
-    interruptible,
     interruption,
     is_resumable,
     resume_advice,
@@ -74,62 +72,21 @@ from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.tracebacks import drop_graph_notes, note_once
 
 if TYPE_CHECKING:
-    from crewgraph.runtime.streaming.crew_audience import CrewAudience
+    from crewgraph.runtime.streaming.crew import CrewAudience
 
 __all__ = [
     "CrewRun",
-    "akickoff_crew",
-    "aresume_crew",
-    "arun_or_resume_crew",
     "emit_crew_event",
     "failure_text",
-    "kickoff_crew",
     "kickoff_program",
-    "resume_crew",
     "resume_program",
-    "run_or_resume_crew",
+    "run_or_resume_program",
     "stored_crew_output",
     "validate_inputs",
 ]
 
 
 _LEAST_STEPS = 10_000
-
-
-def kickoff_crew(
-    crew: CrewDefinition,
-    inputs: Inputs | None,
-    options: RunOptions = DEFAULT_OPTIONS,
-) -> CrewOutput:
-    """Run a crew; see `Crew.kickoff`."""
-    with interruptible():
-        return drive(kickoff_program(crew, inputs, options))
-
-
-async def akickoff_crew(
-    crew: CrewDefinition,
-    inputs: Inputs | None,
-    options: RunOptions = DEFAULT_OPTIONS,
-) -> CrewOutput:
-    """Run a crew on this event loop; see `Crew.akickoff`."""
-    with interruptible():
-        return await adrive(kickoff_program(crew, inputs, options))
-
-
-def resume_crew(
-    crew: CrewDefinition, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None
-) -> CrewOutput:
-    """Continue a run; see `Crew.resume`."""
-    with interruptible():
-        return drive(resume_program(crew, thread_id, checkpointer, answer))
-
-
-async def aresume_crew(
-    crew: CrewDefinition, thread_id: str, answer: object = None, *, checkpointer: Checkpointer = None
-) -> CrewOutput:
-    """Continue a run on this event loop; see `Crew.aresume`."""
-    with interruptible():
-        return await adrive(resume_program(crew, thread_id, checkpointer, answer))
 
 
 def kickoff_program(
@@ -252,18 +209,11 @@ def _resume(
     return (yield from run.execute(resume_value, state.values.get(INPUTS) or {}))
 
 
-def run_or_resume_crew(crew: CrewDefinition, thread_id: str, inputs: Inputs | None, options: RunOptions) -> CrewOutput:
-    """Run a thread to its end, whatever its current status; see `Crew.run_or_resume`."""
-    with interruptible():
-        return drive(configured(options.config, _run_or_resume(crew, thread_id, inputs, options)))
-
-
-async def arun_or_resume_crew(
+def run_or_resume_program(
     crew: CrewDefinition, thread_id: str, inputs: Inputs | None, options: RunOptions
-) -> CrewOutput:
-    """Run a thread to its end on this event loop; see `Crew.run_or_resume`."""
-    with interruptible():
-        return await adrive(configured(options.config, _run_or_resume(crew, thread_id, inputs, options)))
+) -> Program[CrewOutput]:
+    """Run a thread to its end, whatever its current status; see `Crew.run_or_resume`."""
+    return configured(options.config, _run_or_resume(crew, thread_id, inputs, options))
 
 
 def _run_or_resume(
@@ -486,7 +436,7 @@ class CrewRun:
     @property
     def _is_round(self) -> bool:
         """Whether the run is a round of a training or a test, which is not continued by itself."""
-        return self.crew.training or CREW_WITHOUT_MEMORY.get() is self.crew
+        return self.crew.training or AROUND.get().tested is self.crew
 
     def _run_graph(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
         place, crew, notes = self.place, self.crew, RunNotes(crew=self.crew)
@@ -557,7 +507,7 @@ def _config(crew: CrewDefinition, compiled: CrewGraph, place: RunPlace) -> Runna
     if (parallel := compiled.needs.parallel) > 1:
         # LangGraph's own pool has cpu + 4 threads: parallel tasks would wait for each other.
         config["max_concurrency"] = parallel + 4
-    return config if RUN_CONFIG.get() is None else with_run_config(config)
+    return config if AROUND.get().config is None else with_run_config(config)
 
 
 def _place_text(place: RunPlace) -> str:

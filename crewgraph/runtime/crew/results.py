@@ -7,10 +7,10 @@ from uuid import UUID
 from langgraph.checkpoint.base import CheckpointTuple
 from pydantic import ValidationError
 
-from crewgraph.compiler.crew.state import TASK
+from crewgraph.compiler.crew.state import INPUTS, TASK
 from crewgraph.compiler.flow.running import RUNNING
-from crewgraph.compiler.task.binding import INPUTS, TaskBinding
-from crewgraph.compiler.task.events import RunNotes
+from crewgraph.compiler.surroundings import RunNotes
+from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.core.files import FILES, FileRecord, files_in
 from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.operations import Operation, Program

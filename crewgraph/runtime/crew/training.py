@@ -12,10 +12,11 @@ from langchain_core.runnables import RunnableConfig
 
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_input
 from crewgraph.compiler.agent.models import first_llm, model_of
-from crewgraph.compiler.task.training import TRAINING, TrainingRound, summarize_feedback
+from crewgraph.compiler.surroundings import AROUND, TrainingRound
+from crewgraph.compiler.task.training import summarize_feedback
 from crewgraph.core.digests import digest
 from crewgraph.core.effects import Body
-from crewgraph.core.operations import Program, UserCall, adrive, drive
+from crewgraph.core.operations import Program, UserCall
 from crewgraph.core.plain import plain
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -32,7 +33,7 @@ from crewgraph.definitions.crew.training import (
 from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.errors import RunError
-from crewgraph.events.training import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
+from crewgraph.events.crew import CrewTrainCompletedEvent, CrewTrainFailedEvent, CrewTrainStartedEvent
 from crewgraph.prompts.book import Book
 from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
@@ -44,45 +45,19 @@ from crewgraph.runtime.crew.kickoff import (
     resume_program,
     validate_inputs,
 )
-from crewgraph.runtime.execution import ReadState, WaitForListeners, interruptible
+from crewgraph.runtime.execution import ReadState, WaitForListeners
 from crewgraph.runtime.run_target import run_place
 from crewgraph.scoped import scoped
 from crewgraph.text import slug
 from crewgraph.tracebacks import note_once
 
-__all__ = ["atrain_crew", "checked_rounds", "train_crew"]
+__all__ = ["checked_rounds", "train_program"]
 
 
 _Ask = Callable[[TaskOutput], Any]
 
 
-def train_crew(
-    crew: CrewDefinition,
-    n_iterations: int,
-    filename: str,
-    inputs: Inputs | None,
-    feedback: _Ask | None,
-    checkpointer: Checkpointer,
-) -> None:
-    """Train a crew; see `Crew.train`."""
-    with interruptible():
-        drive(_train(crew, n_iterations, filename, inputs, feedback, checkpointer))
-
-
-async def atrain_crew(
-    crew: CrewDefinition,
-    n_iterations: int,
-    filename: str,
-    inputs: Inputs | None,
-    feedback: _Ask | None,
-    checkpointer: Checkpointer,
-) -> None:
-    """Train a crew on this event loop; see `Crew.atrain`."""
-    with interruptible():
-        await adrive(_train(crew, n_iterations, filename, inputs, feedback, checkpointer))
-
-
-def _train(
+def train_program(
     crew: CrewDefinition,
     n_iterations: int,
     filename: str,
@@ -90,13 +65,14 @@ def _train(
     feedback: _Ask | None,
     checkpointer: Checkpointer,
 ) -> Program[None]:
+    """Train a crew; see `Crew.train`."""
     rounds, path, values = checked_rounds(n_iterations), training_path(filename), validate_inputs(inputs or {})
     if feedback is None and not has_input():
         raise RunError(
             "training asks a person for feedback, and there is no terminal. Run it at one, pipe a line for each answer into it, "
             "or give `feedback=`, a function that takes a `TaskOutput` and returns the feedback on it."
         )
-    ask = feedback or partial(_ask_at_terminal, crew.texts.book)
+    ask = feedback or partial(_feedback_at_terminal, crew.texts.book)
     fields: dict[str, object] = {"crew_name": crew.name, "crew": crew}
     with crew_console(crew) or nullcontext():
         emit_crew_event(CrewTrainStartedEvent, crew, **fields, n_iterations=rounds, filename=str(path), inputs=values)
@@ -141,7 +117,7 @@ def _open_training(crew: CrewDefinition, path: Path, rounds: int, inputs: dict[s
     except FileNotFoundError:
         file = TrainingFile()
     training: Training | None = file.training
-    crew_digest = _digest(crew)
+    crew_digest = _crew_digest(crew)
     if training is None or training.finished:
         file.training = Training(crew=crew_digest, iterations=rounds, inputs=inputs)
     elif training.crew != crew_digest or training.inputs != inputs:
@@ -157,7 +133,7 @@ def _open_training(crew: CrewDefinition, path: Path, rounds: int, inputs: dict[s
     return training_run
 
 
-def _digest(crew: CrewDefinition) -> str:
+def _crew_digest(crew: CrewDefinition) -> str:
     return digest(
         [[task.name, task.template("description")] for task in crew.tasks],
         [agent.template("role") for agent in crew.agents],
@@ -195,7 +171,7 @@ class _TrainingRun:
         training_round = TrainingRound(
             crew=self.crew, iteration=iteration, ask=ask, earlier_feedback=earlier_feedback, save=self._save_feedback
         )
-        with scoped(TRAINING, training_round):
+        with scoped(AROUND, AROUND.get()._replace(training=training_round)):
             yield from _run_round(self.crew, training.inputs, training.threads[iteration - 1], checkpointer)
         training.done = iteration
         yield UserCall(self.save)
@@ -252,7 +228,7 @@ def _draw_lessons(crew: CrewDefinition, agent: BaseAgentDefinition, feedback: li
     return TrainedAgent.model_validate((yield from run_standalone(f"Training: {role}", node, body)))
 
 
-def _ask_at_terminal(book: Book, output: TaskOutput) -> str:
+def _feedback_at_terminal(book: Book, output: TaskOutput) -> str:
     """Show an answer and return what the user types; an empty text accepts it.
 
     Raises:

@@ -30,11 +30,12 @@ from crewgraph.compiler.flow.running import RUNNING, Parked, Running
 from crewgraph.compiler.flow.saving import backend_of_states, backends_of, load_state
 from crewgraph.compiler.flow.scheduler import GRACE
 from crewgraph.compiler.flow.state_changes import ANEW
+from crewgraph.compiler.surroundings import AROUND
 from crewgraph.core.cancellation import RunAbandoned
-from crewgraph.core.claims import CLAIM, ThreadClaim, holding_claim
+from crewgraph.core.claims import ThreadClaim, holding_claim
 from crewgraph.core.loops.bridge import call
-from crewgraph.core.operations import Program, Saving, adrive, drive
-from crewgraph.core.pregel import began
+from crewgraph.core.operations import Program, Saving, drive
+from crewgraph.core.pregel import CLAIM, began
 from crewgraph.definitions.flow.checkpoints import run_extension, state_inputs
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext, PendingFlow, output_value
 from crewgraph.definitions.flow.flow import FlowDefinition
@@ -45,12 +46,10 @@ from crewgraph.errors import CompileError, DefinitionError, HookAborted, RunErro
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
 from crewgraph.runtime.execution import (
-    RUN_CONFIG,
     ReadState,
     Run,
     WaitForListeners,
     configured,
-    interruptible,
     interruption,
     resume_advice,
     with_run_config,
@@ -65,9 +64,6 @@ from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.text import storable_id
 
 __all__ = [
-    "akickoff_flow",
-    "aresume_flow",
-    "arun_or_resume_flow",
     "ask",
     "claimed_run",
     "compile_flow",
@@ -75,11 +71,10 @@ __all__ = [
     "flow_questions",
     "form_of",
     "is_behind",
-    "kickoff_flow",
     "load_flow_state",
     "metadata_of",
-    "resume_flow",
     "resume_flow_program",
+    "resumed_flow",
     "rewind",
     "run_of",
     "run_or_resume_flow",
@@ -143,40 +138,9 @@ def rewind(graph: FlowGraph, config: object, values: GraphState) -> Program[Mapp
 _MOST_STEPS = 10**9
 
 
-def kickoff_flow(flow: "FlowDefinition", inputs: dict[str, object], config: RunnableConfig | None = None) -> Any:
-    """Run a flow; see `Flow.kickoff`."""
-    with interruptible():
-        return drive(run_of(flow, inputs, None, config))
-
-
-async def akickoff_flow(flow: "FlowDefinition", inputs: dict[str, object], config: RunnableConfig | None = None) -> Any:
-    """Run a flow on this event loop; see `Flow.akickoff`."""
-    with interruptible():
-        return await adrive(run_of(flow, inputs, None, config))
-
-
-def resume_flow(flow: "FlowDefinition", flow_id: str, feedback: object) -> Any:
-    """Resume a run; see `Flow.resume`."""
-    with interruptible():
-        return drive(with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
-
-
-async def aresume_flow(flow: "FlowDefinition", flow_id: str, feedback: object) -> Any:
-    """Resume a run on this event loop."""
-    with interruptible():
-        return await adrive(with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback)))
-
-
-def run_or_resume_flow(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> Any:
+def run_or_resume_flow(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> Program[Any]:
     """Run to the end, whatever the run's current status; see `Flow.run_or_resume`."""
-    with interruptible():
-        return drive(with_failure_hooks(flow, _run_or_resume(flow, flow_id, inputs)))
-
-
-async def arun_or_resume_flow(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> Any:
-    """Run to the end on this event loop; see `Flow.run_or_resume`."""
-    with interruptible():
-        return await adrive(with_failure_hooks(flow, _run_or_resume(flow, flow_id, inputs)))
+    return with_failure_hooks(flow, _run_or_resume(flow, flow_id, inputs))
 
 
 def _run_or_resume(flow: "FlowDefinition", flow_id: str, inputs: Inputs) -> Program[Any]:
@@ -218,7 +182,7 @@ def run_of(
             f'an answer (`feedback=`) for flow `{flow.flow_name}` needs the run that waits for it: `{{"id": flow_id}}` in the '
             "inputs; `flow.pending()` lists them"
         )
-    return with_failure_hooks(flow, resume_flow_program(flow, str(inputs["id"]), feedback))
+    return resumed_flow(flow, str(inputs["id"]), feedback)
 
 
 def _kickoff(flow: "FlowDefinition", inputs: dict[str, object]) -> Program[object]:
@@ -336,7 +300,7 @@ def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[
         return (yield from _continue(graph, run, thread_id, values))
     if "progress" in values:
         run.state = flow.new_state(inputs, (yield from _state_before(run, values, thread_id)))
-    elif not (yield from _load_persisted(flow, run, thread_id)) and extra is None and RUN_CONFIG.get() is None:
+    elif not (yield from _load_persisted(flow, run, thread_id)) and extra is None and AROUND.get().config is None:
         warnings.warn(
             f"no run of flow `{flow.flow_name}` is stored under `{thread_id}`; starting a new one",
             stacklevel=user_stacklevel(),
@@ -399,6 +363,11 @@ def _run_in_method(flow: "FlowDefinition", inputs: Inputs, method: Running) -> P
     if values:
         return _stored_result(run, values)
     return (yield from execute_flow(graph, run, inputs, thread_id))
+
+
+def resumed_flow(flow: "FlowDefinition", flow_id: str, feedback: object) -> Program[Any]:
+    """Resume a run; see `Flow.resume`."""
+    return with_failure_hooks(flow, resume_flow_program(flow, flow_id, feedback))
 
 
 def resume_flow_program(
@@ -539,7 +508,7 @@ def _config(graph: FlowGraph, run: FlowRun, thread_id: str | None) -> RunnableCo
         config["configurable"] = {RUN: run, "thread_id": None if thread_id is None else storable_id(thread_id, "flow")}
     if run.claim is not None:
         config["configurable"] = {**config.get("configurable", {}), CLAIM: run.claim}
-    return config if RUN_CONFIG.get() is None else with_run_config(config)
+    return config if AROUND.get().config is None else with_run_config(config)
 
 
 def execute_flow(

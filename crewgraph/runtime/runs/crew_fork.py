@@ -16,8 +16,8 @@ from crewgraph.compiler.crew.graph import parallel_group
 from crewgraph.compiler.crew.inputs import plain_inputs
 from crewgraph.compiler.crew.state import INPUTS, PLANNING
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.core.operations import Program, Saving, adrive, drive
-from crewgraph.core.resources import RunResources
+from crewgraph.core.current import RunResources
+from crewgraph.core.operations import Program, Saving
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.history import CrewStep
 from crewgraph.definitions.crew.plan import CrewPlan
@@ -28,7 +28,7 @@ from crewgraph.errors import DefinitionError, RunError
 from crewgraph.llm.structure import read_structure
 from crewgraph.runtime.crew.kickoff import CrewRun, validate_inputs
 from crewgraph.runtime.crew.results import task_index
-from crewgraph.runtime.execution import ReadState, interruptible
+from crewgraph.runtime.execution import ReadState
 from crewgraph.runtime.run_target import own_place
 from crewgraph.runtime.runs.crew_history import restore_output
 from crewgraph.runtime.runs.index import latest_run
@@ -36,7 +36,7 @@ from crewgraph.runtime.runs.metadata import FORKED_FROM
 from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_stored_run
 from crewgraph.schema import PlainDict
 
-__all__ = ["ForkRequest", "ForkStart", "afork_crew", "fork_crew", "override_output", "without_usage"]
+__all__ = ["ForkRequest", "ForkStart", "crew_fork_program", "override_output", "without_usage"]
 
 
 _USAGE_FIELDS = tuple((name, field) for name, field in TaskOutput.model_fields.items() if name.startswith("usage"))
@@ -135,19 +135,8 @@ class ForkRequest:
     checkpointer: Checkpointer
 
 
-def fork_crew(crew: CrewDefinition, request: ForkRequest) -> CrewOutput:
+def crew_fork_program(crew: CrewDefinition, request: ForkRequest) -> Program[CrewOutput]:
     """Run a fork; see `Crew.fork`."""
-    with interruptible():
-        return drive(_fork(crew, request))
-
-
-async def afork_crew(crew: CrewDefinition, request: ForkRequest) -> CrewOutput:
-    """Run a fork on this event loop; see `Crew.fork`."""
-    with interruptible():
-        return await adrive(_fork(crew, request))
-
-
-def _fork(crew: CrewDefinition, request: ForkRequest) -> Program[CrewOutput]:
     with closing(RunResources()) as resources:
         return (yield from _fork_with(crew, request, resources))
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.binding import bind_tasks
-from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.operations import Program, drive
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.crew.history import CrewStep, CrewSteps, RunDiff, TaskDiff
 from crewgraph.definitions.run_options import Checkpointer, Inputs
@@ -21,13 +21,11 @@ from crewgraph.runtime.runs.stored_run import StoredCrewRun, read_past
 
 __all__ = [
     "Models",
-    "adiff_runs",
-    "aread_crew_history",
     "crew_steps",
-    "diff_runs",
+    "diff_program",
     "diff_stored_runs",
+    "history_program",
     "output_models",
-    "read_crew_history",
     "restore_output",
 ]
 
@@ -36,17 +34,8 @@ Models = Mapping[str, type[BaseModel] | None]
 """The models of the tasks' structured outputs, by channel; None for text."""
 
 
-def read_crew_history(crew: CrewDefinition, thread_id: str | None, checkpointer: Checkpointer) -> CrewSteps:
+def history_program(crew: CrewDefinition, thread_id: str | None, checkpointer: Checkpointer) -> Program[CrewSteps]:
     """Return the steps of a run; see `Crew.history`."""
-    return drive(_history(crew, thread_id, checkpointer))
-
-
-async def aread_crew_history(crew: CrewDefinition, thread_id: str | None, checkpointer: Checkpointer) -> CrewSteps:
-    """Return the steps of a run; see `Crew.history`."""
-    return await adrive(_history(crew, thread_id, checkpointer))
-
-
-def _history(crew: CrewDefinition, thread_id: str | None, checkpointer: Checkpointer) -> Program[CrewSteps]:
     saver = saver_of(crew, checkpointer)
     if thread_id is None:
         thread_id = yield from latest_run(crew, saver)
@@ -118,18 +107,6 @@ def crew_steps(past: Sequence[StoredCrewRun], models: Models) -> Iterator[CrewSt
         number += 1
 
 
-def diff_runs(crew: CrewDefinition, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer) -> RunDiff:
-    """Compare two runs; see `Crew.diff`."""
-    return drive(_diff(crew, a, b, checkpointer))
-
-
-async def adiff_runs(
-    crew: CrewDefinition, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer
-) -> RunDiff:
-    """Compare two runs; see `Crew.diff`."""
-    return await adrive(_diff(crew, a, b, checkpointer))
-
-
 @dataclass(frozen=True)
 class _ComparedRun:
     thread_id: str | None
@@ -138,7 +115,10 @@ class _ComparedRun:
     seconds: Mapping[str, float]
 
 
-def _diff(crew: CrewDefinition, a: object, b: object, checkpointer: Checkpointer) -> Program[RunDiff]:
+def diff_program(
+    crew: CrewDefinition, a: str | CrewOutput, b: str | CrewOutput, checkpointer: Checkpointer
+) -> Program[RunDiff]:
+    """Compare two runs; see `Crew.diff`."""
     models = output_models(crew)
     runs: list[_ComparedRun] = []
     for run in (a, b):

@@ -8,20 +8,19 @@ from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate
 from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.core.claims import CLAIM
-from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
+from crewgraph.core.operations import Operation, Program, Saving
 from crewgraph.core.past import checkpoint_id_of, lineage
+from crewgraph.core.pregel import CLAIM
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.state import with_inputs
 from crewgraph.definitions.flow.step import FlowStep, FlowSteps
 from crewgraph.errors import RunError
-from crewgraph.runtime.execution import interruptible
 from crewgraph.runtime.flow.kickoff import claimed_run, compile_flow, execute_flow, metadata_of, unknown_run
 from crewgraph.runtime.run_target import own_saver
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.text import storable_id
 
-__all__ = ["afork_flow", "aread_flow_history", "flow_steps", "fork_flow", "fork_program", "read_flow_history"]
+__all__ = ["flow_steps", "fork_program"]
 
 
 class _ReadHistory(Operation):
@@ -35,28 +34,6 @@ class _ReadHistory(Operation):
 
     async def arun(self) -> list[object]:
         return [state async for state in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
-
-
-def read_flow_history(flow: "FlowDefinition[Any]", flow_id: str | None) -> FlowSteps:
-    """Return the steps of a run; see `Flow.history`."""
-    return drive(flow_steps(flow, flow_id))
-
-
-async def aread_flow_history(flow: "FlowDefinition[Any]", flow_id: str | None) -> FlowSteps:
-    """Return the steps of a run; see `Flow.history`."""
-    return await adrive(flow_steps(flow, flow_id))
-
-
-def fork_flow(flow: "FlowDefinition[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
-    """Run a fork; see `Flow.fork`."""
-    with interruptible():
-        return drive(fork_program(flow, step, state))
-
-
-async def afork_flow(flow: "FlowDefinition[Any]", step: FlowStep, state: Mapping[str, object] | None) -> Any:
-    """Run a fork on this event loop; see `Flow.fork`."""
-    with interruptible():
-        return await adrive(fork_program(flow, step, state))
 
 
 def _graph(flow: "FlowDefinition") -> FlowGraph:

@@ -14,7 +14,7 @@ from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.claims import ClaimKeeper
 from crewgraph.core.journal import CHANNEL
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation, Program, Saving, adrive, drive, require_async_methods
+from crewgraph.core.operations import Operation, Program, Saving, drive, require_async_methods
 from crewgraph.core.pregel import ERROR, has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -35,16 +35,12 @@ if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import FlowDefinition
 
 __all__ = [
-    "acrew_runs",
-    "aflow_runs",
     "all_runs",
-    "apending",
     "crew_question",
-    "crew_runs",
-    "flow_runs",
     "latest_run",
     "list_crew_runs",
-    "pending",
+    "list_flow_runs",
+    "list_pending_flows",
     "pending_runs",
     "run_of_thread",
 ]
@@ -130,26 +126,6 @@ class _ReadRuns(Operation):
         return self.query.select(found, claim_keeper(self.saver))
 
 
-def flow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: RunFilter) -> list[RunInfo]:
-    """Return the runs of a flow; see `Flow.runs`."""
-    return drive(_list_flow_runs(flow, run_filter))
-
-
-async def aflow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: RunFilter) -> list[RunInfo]:
-    """Return the runs of a flow; see `Flow.runs`."""
-    return await adrive(_list_flow_runs(flow, run_filter))
-
-
-def crew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
-    """Return the runs of a crew; see `Crew.runs`."""
-    return drive(list_crew_runs(crew, run_filter, checkpointer))
-
-
-async def acrew_runs(crew: CrewDefinition, run_filter: RunFilter, checkpointer: Checkpointer) -> list[RunInfo]:
-    """Return the runs of a crew; see `Crew.runs`."""
-    return await adrive(list_crew_runs(crew, run_filter, checkpointer))
-
-
 def all_runs(saver: object, run_filter: RunFilter, kind: str | None = None) -> list[RunInfo]:
     """Return the runs of all crews and flows, read without their definitions, most recently written first.
 
@@ -178,16 +154,6 @@ def run_of_thread(saver: Any, thread_id: str) -> Program[RunInfo | None]:
     return _info_of_any(None, latest)
 
 
-def pending(flow: "FlowDefinition | type[FlowDefinition]") -> "list[PendingFlow]":
-    """Return the runs that wait for answers; see `Flow.pending`."""
-    return [_pending_flow(run) for run in drive(_list_flow_runs(flow, RunFilter(status="waiting", inside=True)))]
-
-
-async def apending(flow: "FlowDefinition | type[FlowDefinition]") -> "list[PendingFlow]":
-    """Return the runs that wait for answers; see `Flow.pending`."""
-    return [_pending_flow(run) for run in await adrive(_list_flow_runs(flow, RunFilter(status="waiting", inside=True)))]
-
-
 def pending_runs(saver: object) -> list[RunInfo]:
     """Return all runs in a checkpointer that wait for an answer, except nested ones, most recently written first."""
     query = _Query(
@@ -205,13 +171,19 @@ def _info_of_either(latest: LatestCheckpoint) -> RunInfo:
     return _crew_info({}, latest)
 
 
-def _pending_flow(run: RunInfo) -> "PendingFlow":
+def list_pending_flows(flow: "FlowDefinition | type[FlowDefinition]") -> "Program[list[PendingFlow]]":
+    """Return the runs that wait for answers; see `Flow.pending`."""
     from crewgraph.definitions.flow.feedback import PendingFlow
 
-    return PendingFlow(flow_id=run.thread_id, flow=run.name, questions=cast("tuple[Question, ...]", run.questions))
+    runs = yield from list_flow_runs(flow, RunFilter(status="waiting", inside=True))
+    return [
+        PendingFlow(flow_id=run.thread_id, flow=run.name, questions=cast("tuple[Question, ...]", run.questions))
+        for run in runs
+    ]
 
 
-def _list_flow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: RunFilter) -> Program[list[RunInfo]]:
+def list_flow_runs(flow: "FlowDefinition | type[FlowDefinition]", run_filter: RunFilter) -> Program[list[RunInfo]]:
+    """Return the runs of a flow; see `Flow.runs`."""
     flow_class, name = flow if isinstance(flow, type) else type(flow), flow.name
     query = _Query(
         labels={FLOW_NAME: name if isinstance(name, str) else flow_class.__name__},

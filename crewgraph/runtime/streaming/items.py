@@ -63,18 +63,6 @@ def item_of(event: BaseEvent, view: TaskView) -> StreamItem | None:
     return None if make_item is None else make_item(event, fields)
 
 
-def _task_finished(event: TaskCompletedEvent, fields: ItemFields) -> StreamItem:
-    return TaskFinished(**fields, output=event.output)
-
-
-def _task_failed(event: TaskFailedEvent, fields: ItemFields) -> StreamItem:
-    return TaskFailed(**fields, error=event.error)
-
-
-def _model_started(event: LLMCallStartedEvent, fields: ItemFields) -> StreamItem:
-    return ModelStarted(**fields, model=event.model or "")
-
-
 def _token(event: LLMStreamChunkEvent, fields: ItemFields) -> StreamItem:
     call = event.tool_call
     if call is None:
@@ -95,49 +83,29 @@ def _model_finished(event: LLMCallCompletedEvent, fields: ItemFields) -> StreamI
     return ModelFinished(**fields, model=event.model or "", text=text, usage=usage, error=None)
 
 
-def _model_failed(event: LLMCallFailedEvent, fields: ItemFields) -> StreamItem:
-    return ModelFinished(**fields, model=event.model or "", text="", usage=None, error=event.error)
-
-
-def _tool_started(event: ToolUsageStartedEvent, fields: ItemFields) -> StreamItem:
-    return ToolStarted(**fields, tool=event.tool_name, args=event.tool_args)
-
-
-def _tool_finished(event: ToolUsageFinishedEvent, fields: ItemFields) -> StreamItem:
-    return ToolFinished(
+_ITEM_FACTORIES: Mapping[type[BaseEvent], Callable[[Any, ItemFields], StreamItem]] = {
+    TaskCompletedEvent: lambda event, fields: TaskFinished(**fields, output=event.output),
+    TaskFailedEvent: lambda event, fields: TaskFailed(**fields, error=event.error),
+    LLMCallStartedEvent: lambda event, fields: ModelStarted(**fields, model=event.model or ""),
+    LLMStreamChunkEvent: _token,
+    LLMCallCompletedEvent: _model_finished,
+    LLMCallFailedEvent: lambda event, fields: ModelFinished(
+        **fields, model=event.model or "", text="", usage=None, error=event.error
+    ),
+    ToolUsageStartedEvent: lambda event, fields: ToolStarted(**fields, tool=event.tool_name, args=event.tool_args),
+    ToolUsageFinishedEvent: lambda event, fields: ToolFinished(
         **fields,
         tool=event.tool_name,
         args=event.tool_args,
         output=str(event.output),
         failed=False,
         from_cache=event.from_cache,
-    )
-
-
-def _tool_failed(event: ToolUsageErrorEvent, fields: ItemFields) -> StreamItem:
-    return ToolFinished(
+    ),
+    ToolUsageErrorEvent: lambda event, fields: ToolFinished(
         **fields, tool=event.tool_name, args=event.tool_args, output=str(brief(event.error)), failed=True
-    )
-
-
-def _step(event: AgentStepEvent, fields: ItemFields) -> StreamItem:
-    return Step(**fields, number=event.iteration, step=event.step)
-
-
-def _judged(event: LLMGuardrailCompletedEvent, fields: ItemFields) -> StreamItem:
-    return Judged(**fields, accepted=event.success, reason=event.error, retries=event.retry_count)
-
-
-_ITEM_FACTORIES: Mapping[type[BaseEvent], Callable[[Any, ItemFields], StreamItem]] = {
-    TaskCompletedEvent: _task_finished,
-    TaskFailedEvent: _task_failed,
-    LLMCallStartedEvent: _model_started,
-    LLMStreamChunkEvent: _token,
-    LLMCallCompletedEvent: _model_finished,
-    LLMCallFailedEvent: _model_failed,
-    ToolUsageStartedEvent: _tool_started,
-    ToolUsageFinishedEvent: _tool_finished,
-    ToolUsageErrorEvent: _tool_failed,
-    AgentStepEvent: _step,
-    LLMGuardrailCompletedEvent: _judged,
+    ),
+    AgentStepEvent: lambda event, fields: Step(**fields, number=event.iteration, step=event.step),
+    LLMGuardrailCompletedEvent: lambda event, fields: Judged(
+        **fields, accepted=event.success, reason=event.error, retries=event.retry_count
+    ),
 }

@@ -1,22 +1,152 @@
-"""Streamed runs: the run advances while the caller takes its items, chunks or frames."""
+"""Streamed runs: the run advances while the caller takes its items, chunks or frames.
 
+An `Audience` receives the events of a run and makes items of them; `WatchedRun` runs the program in between.
+"""
+
+import threading
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from contextlib import aclosing, closing, contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from crewgraph.core.cancellation import RunAbandoned
+from langgraph.config import get_stream_writer
+
+from crewgraph.core.cancellation import RunAbandoned, check_cancelled
+from crewgraph.core.current import CURRENT
 from crewgraph.core.operations import Operation, Program
 from crewgraph.definitions.chunks import StreamChunk, StreamChunkType, StreamingOutputBase, ToolCallChunk
-from crewgraph.definitions.stream import Finished, FlowFinished, FlowPaused, StreamItem, Token, ToolCallToken
+from crewgraph.definitions.stream import (
+    Custom,
+    Finished,
+    FlowFinished,
+    FlowPaused,
+    StreamItem,
+    TaskItem,
+    Token,
+    ToolCallToken,
+)
+from crewgraph.events.base import BaseEvent
 from crewgraph.events.frames import Ended
+from crewgraph.events.lineage import LINEAGE, Lineage
+from crewgraph.events.llm import LLMStreamChunkEvent, LLMThinkingChunkEvent
+from crewgraph.events.stream_context import LISTENING, Listening
 from crewgraph.runtime.execution import Run, interruptible
-from crewgraph.runtime.streaming.audience import Audience
+from crewgraph.runtime.streaming.items import ItemFields
+from crewgraph.scoped import give_back
 from crewgraph.tracebacks import shortened
 
-__all__ = ["WatchedRun"]
+__all__ = ["Audience", "WatchedRun"]
 
 OutputT = TypeVar("OutputT", bound=StreamingOutputBase[Any])
 ChunkT = TypeVar("ChunkT")
+
+
+@dataclass(frozen=True)
+class _Wakeup:
+    """Wakes the reader of the custom stream to take items from the queue."""
+
+    audience: "Audience"
+
+    count: int
+    """The number of items added so far, including those already taken."""
+
+
+class Audience(ABC):
+    """Collects the events of a run, on any of its threads, as items for the caller.
+
+    The items are in a queue of this class; LangGraph's custom stream, which the caller waits on, only carries their number. So
+    items from code without access to that stream keep their place in the order.
+    """
+
+    def __init__(self) -> None:
+        self._items: deque[StreamItem] = deque()
+        self._taken = 0
+        self._lock = threading.Lock()
+        self._abandoned = False
+        # Of the run: a reader that continues it may be inside another one.
+        self._left: tuple[Lineage, Listening] | None = None
+        self._around: Callable[[], bool] | None = None
+
+    @abstractmethod
+    def item(self, source: object, event: BaseEvent) -> StreamItem | None:
+        """Return the item for an event; None for events that are not streamed."""
+
+    @abstractmethod
+    def final_item(self, result: object) -> StreamItem:
+        """Return the last item of a run with this result."""
+
+    def chunk_fields(self, item: TaskItem) -> ItemFields:
+        """Return the fields of a chunk that describe the task of an item."""
+        return {}
+
+    def leave(self) -> None:
+        """Abandon the run: it stops before its next effect, or in the middle of a streamed answer."""
+        self._abandoned = True
+
+    @contextmanager
+    def listening(self) -> Generator[None]:
+        """Receive the events of the code in the block, and of what it starts."""
+        current = CURRENT.get()
+        if self._left is None:
+            here = LISTENING.get()
+            self._left = LINEAGE.get(), here._replace(sinks=(*here.sinks, self._on_event))
+            self._around = current.abandoned
+        lineage, heard = self._left
+        tokens = (
+            LINEAGE.set(lineage),
+            LISTENING.set(heard),
+            CURRENT.set(current._replace(abandoned=self._is_abandoned)),
+        )
+        try:
+            yield
+        finally:
+            self._left = LINEAGE.get(), LISTENING.get()
+            give_back(*tokens)
+
+    def _is_abandoned(self) -> bool:
+        return self._abandoned or (self._around is not None and self._around())
+
+    def drain(self) -> Iterator[StreamItem]:
+        """Take the items in the queue."""
+        while self._items:
+            yield self._next()
+
+    def accepts(self, data: object) -> bool:
+        """Return whether data in LangGraph's custom stream is for this reader; nested streams carry the wakeups of both."""
+        return not isinstance(data, _Wakeup) or data.audience is self
+
+    def read(self, data: object) -> Iterator[StreamItem]:
+        """Yield the items added before `data` was written to LangGraph's custom stream, or `data` itself if a user wrote it."""
+        if not isinstance(data, _Wakeup):
+            yield Custom(data=data)
+            return
+        while self._taken < data.count:
+            yield self._next()
+
+    def _next(self) -> StreamItem:
+        with self._lock:
+            self._taken += 1
+            return self._items.popleft()
+
+    def add(self, item: StreamItem) -> int:
+        """Add an item, and return the number added so far."""
+        with self._lock:
+            self._items.append(item)
+            return self._taken + len(self._items)
+
+    def _on_event(self, source: object, event: BaseEvent) -> None:
+        if isinstance(event, LLMStreamChunkEvent | LLMThinkingChunkEvent):
+            check_cancelled()
+        item = self.item(source, event)
+        if item is None:
+            return
+        wakeup = _Wakeup(self, self.add(item))
+        try:
+            get_stream_writer()(wakeup)
+        except (RuntimeError, KeyError):  # outside of nodes there is no stream to wake
+            return
 
 
 class WatchedRun:

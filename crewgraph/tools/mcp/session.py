@@ -7,8 +7,8 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
+from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.threads import LoopThread
-from crewgraph.core.resources import RESOURCES
 from crewgraph.errors import MCPServerError
 from crewgraph.extras import require
 from crewgraph.redaction import redacted_logger
@@ -36,7 +36,7 @@ class _ConnectionLost(Exception):
 
 def cached_tools(server: MCPServer) -> list[PlainDict] | None:
     """Return the tools of a server if they were listed before, in this run or, with `cache_tools_list`, in this process."""
-    resources = RESOURCES.get()
+    resources = CURRENT.get().resources
     if server.cached_tools is not None or resources is None:
         return server.cached_tools
     return resources.of(server.key, lambda: MCPSession(server)).cached_tools
@@ -75,7 +75,7 @@ class _SessionScope:
     """Context manager for a session: that of the run, which stays open, or a temporary one outside of runs."""
 
     def __init__(self, server: MCPServer) -> None:
-        resources = RESOURCES.get()
+        resources = CURRENT.get().resources
         self._is_own = resources is None
         self._session = (
             MCPSession(server) if resources is None else resources.of(server.key, lambda: MCPSession(server))

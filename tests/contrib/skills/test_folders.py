@@ -25,7 +25,7 @@ from crewgraph.contrib.skills import (
 from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context, load_resources
 from crewgraph.contrib.skills.registry import SkillNotInstalled, download_skill
 from crewgraph.contrib.skills.skill import load_skill_metadata, parse_frontmatter, parse_skill_md, read_resource
-from crewgraph.events.skill import SkillLoadFailedEvent
+from crewgraph.events.tool import SkillLoadFailedEvent
 from crewgraph.testing import record_events
 
 

@@ -12,7 +12,7 @@ from contrib.skills.folders import skill_folder
 from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, ToolUse
 from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.contrib.skills import load_skill
-from crewgraph.events.skill import SkillActivatedEvent, SkillUsedEvent
+from crewgraph.events.tool import SkillActivatedEvent, SkillUsedEvent
 from crewgraph.testing import record_events
 
 LOAD = ToolUse("load_skill", {"skill_name": "tides"})
