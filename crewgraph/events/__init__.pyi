@@ -28,9 +28,6 @@ from crewgraph.events.checkpoint import CheckpointRestoreCompletedEvent as Check
 from crewgraph.events.checkpoint import CheckpointRestoreFailedEvent as CheckpointRestoreFailedEvent
 from crewgraph.events.checkpoint import CheckpointRestoreStartedEvent as CheckpointRestoreStartedEvent
 from crewgraph.events.checkpoint import CheckpointStartedEvent as CheckpointStartedEvent
-from crewgraph.events.crew import AgentEvaluationCompletedEvent as AgentEvaluationCompletedEvent
-from crewgraph.events.crew import AgentEvaluationFailedEvent as AgentEvaluationFailedEvent
-from crewgraph.events.crew import AgentEvaluationStartedEvent as AgentEvaluationStartedEvent
 from crewgraph.events.crew import CrewBaseEvent as CrewBaseEvent
 from crewgraph.events.crew import CrewCompletedEvent as CrewCompletedEvent
 from crewgraph.events.crew import CrewFailedEvent as CrewFailedEvent

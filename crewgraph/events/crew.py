@@ -6,9 +6,6 @@ from crewgraph.events.base import BaseEvent
 from crewgraph.schema import PlainDict
 
 __all__ = [
-    "AgentEvaluationCompletedEvent",
-    "AgentEvaluationFailedEvent",
-    "AgentEvaluationStartedEvent",
     "CrewBaseEvent",
     "CrewCompletedEvent",
     "CrewFailedEvent",
@@ -175,39 +172,3 @@ class CrewTestResultEvent(CrewBaseEvent):
 
     model: str
     """The evaluating model."""
-
-
-class AgentEvaluationStartedEvent(BaseEvent):
-    """The evaluation of an agent's work starts."""
-
-    type: str = "agent_evaluation_started"
-
-    iteration: int
-    """The round of the evaluation."""
-
-
-class AgentEvaluationCompletedEvent(BaseEvent):
-    """An agent's work was evaluated."""
-
-    type: str = "agent_evaluation_completed"
-
-    iteration: int
-    """The round of the evaluation."""
-
-    metric_category: Any
-    """The metric."""
-
-    score: Any
-    """The score."""
-
-
-class AgentEvaluationFailedEvent(BaseEvent):
-    """An agent's work could not be evaluated."""
-
-    type: str = "agent_evaluation_failed"
-
-    iteration: int
-    """The round of the evaluation."""
-
-    error: str
-    """The error."""
