@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.protocols import Config
 
-__all__ = ["WATCHERS", "ModelRequest", "RequestWatcher", "answer_of_watcher", "notify_watchers"]
+__all__ = ["WATCHERS", "ModelRequest", "RequestWatcher", "WatchedModel"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,37 @@ WATCHERS: list[RequestWatcher] = []
 """The watchers of this process, the innermost last. Not of a context: a run may ask from any thread."""
 
 
-def answer_of_watcher(request: ModelRequest) -> Reply | None:
+class WatchedModel:
+    """A model of which watchers see the requests; `_complete` and `_acomplete` send them."""
+
+    name: Any
+    _complete: Any
+    _acomplete: Any
+    _request_source: tuple[object, bool]
+    """`source` and `is_own` of the requests."""
+
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        """Answer a conversation."""
+        if not WATCHERS:
+            return self._complete(messages, tools, stop, config)
+        request = ModelRequest(self.name, messages, tools, stop, *self._request_source)
+        reply = _answer_of_watcher(request)
+        return _notified(request, self._complete(messages, tools, stop, config)) if reply is None else reply
+
+    async def acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        """Answer a conversation; see `complete`."""
+        if not WATCHERS:
+            return await self._acomplete(messages, tools, stop, config)
+        request = ModelRequest(self.name, messages, tools, stop, *self._request_source)
+        reply = _answer_of_watcher(request)
+        return _notified(request, await self._acomplete(messages, tools, stop, config)) if reply is None else reply
+
+
+def _answer_of_watcher(request: ModelRequest) -> Reply | None:
     """Return the reply of the innermost watcher that answers a request; None if it must be sent."""
     for watcher in reversed(WATCHERS):
         reply = watcher.answer(request)
@@ -58,7 +89,7 @@ def answer_of_watcher(request: ModelRequest) -> Reply | None:
     return None
 
 
-def notify_watchers(request: ModelRequest, reply: Reply) -> None:
-    """Notify the watchers of an answered request."""
+def _notified(request: ModelRequest, reply: Reply) -> Reply:
     for watcher in reversed(WATCHERS):
         watcher.answered(request, reply)
+    return reply

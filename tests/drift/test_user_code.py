@@ -504,11 +504,8 @@ def hooks_of_a_crew_and_of_a_block(use: Use) -> None:
 
 
 @covers(
-    *(f"hooks.decorators:{when}{what}Hook{more}" for when in ("Before", "After") for what in ("LLMCall", "ToolCall")
-      for more in (" [protocol]", "Method(meth)")),
     *(f"hooks.{what}_hooks.{verb}register_{when}_{what}_call_hook(hook)" for when in ("before", "after")
       for what in ("llm", "tool") for verb in ("", "un")),
-    "hooks.decorators:Hook [protocol]",
 )  # fmt: skip
 def hooks_by_decorators(use: Use) -> None:
     from crewgraph.hooks import after_llm_call, after_tool_call, before_llm_call, before_tool_call
@@ -1151,8 +1148,6 @@ events.stream_context:ContextListener [protocol]
 events.stream_context.reset_stream_sinks(token)
 hooks.registry.adispatch(reducer)
 hooks.registry.dispatch(reducer)
-hooks.registry.run_hooks(hooks)
-hooks.registry.run_hooks(reducer)
 hooks.registry.unregister(hook)
 knowledge.files.read_or_fail(read)
 llm.chat_model:ChatModel(on_answer)
@@ -1161,12 +1156,11 @@ llm.events:RequestEnd(completed)
 llm.events:RequestEnd(failed)
 llm.fallback:FallbackModel(on_fallback)
 llm.frames.stream_frames(work)
-llm.openai_clients.across_event_loops(make_client)
-llm.profile:Profile [abc]
+llm.provider_clients.prepared(make_client)
 llm.rate_limit.await_slot(on_wait)
 llm.rate_limit.wait_for_slot(on_wait)
 llm.retry:RetryingModel(on_wait)
-llm.runnable:RunnableModel [abc]
+llm.runnables.map_models(transform)
 llm.structure:StructuringModel [protocol]
 llm.watching:RequestWatcher [protocol]
 memory.custom_storage:BackendRecords(embedder)

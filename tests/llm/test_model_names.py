@@ -298,7 +298,7 @@ def test_a_keyword_that_a_class_does_not_accept_is_rejected(monkeypatch: pytest.
     def fake(provider: object) -> type[FakeListChatModel]:
         return FakeListChatModel
 
-    monkeypatch.setattr(connection, "_class_of", fake)
+    monkeypatch.setattr(connection, "_provider_class", fake)
     with pytest.raises(ModelError, match="does not accept .*`mystery_word`"):
         LLM("anthropic/claude-x", api_key="k", mystery_word=1).chat_model()
 
