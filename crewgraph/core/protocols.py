@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 else:
     Config = dict[str, Any]  # LangChain takes long to import
 
-__all__ = ["AgentTool", "Config", "Model"]
+__all__ = ["AgentTool", "Model"]
 
 
 class Model(Protocol):

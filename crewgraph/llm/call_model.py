@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
 from functools import cache
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel
 
@@ -145,7 +145,7 @@ def _read_returned(returned: object) -> Message:
     if returned is None or isinstance(returned, str):
         return {"role": "assistant", "content": returned or ""}
     if isinstance(returned, Sequence) and not isinstance(returned, (bytes, bytearray)):
-        items: Any = returned  # a list of tool calls may have `extra`
+        items = cast("Sequence[object]", returned)  # a list of tool calls may have `extra`
         if items and all(_is_call(entry) for entry in items):
             return _as_message({"tool_calls": items})
         return {"role": "assistant", "content": _answer_text(list(items))}
@@ -231,7 +231,7 @@ def as_plain_data(value: object) -> Any:
     if is_mapping(value):
         return {str(name): as_plain_data(item) for name, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return list(map(as_plain_data, list[Any](value)))
+        return list(map(as_plain_data, cast("list[object]", value)))
     return None
 
 
@@ -327,7 +327,7 @@ class CallModel(WatchedModel):
         if inspect.iscoroutinefunction(getattr(self.source, "acall", None)):
             arguments = self._arguments("acall", tools, stop)
             answer = await acall(self.source.acall, self._conversation(messages), **arguments)
-            if hasattr(type(self.source), "acall") or _is_answer(answer):
+            if hasattr(type(cast("object", self.source)), "acall") or _is_answer(answer):
                 return answer  # a mock of an `LLM` has an `acall` that answers with a mock
         arguments = self._arguments("call", tools, stop)
         return await acall(self.source.call, self._conversation(messages), **arguments)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
 from crewgraph.schema import is_mapping
 
@@ -165,7 +165,7 @@ def input_modalities(llm: object, model: str) -> frozenset[str]:
         model: Its name, used otherwise.
     """
     if isinstance(llm, (list, tuple)):
-        modalities = [input_modalities(member, _llm_name(member, model)) for member in list[Any](llm)]
+        modalities = [input_modalities(member, _llm_name(member, model)) for member in cast("Sequence[object]", llm)]
         return frozenset(
             kind for kind in ("image", "pdf") if modalities and all(kind in member for member in modalities)
         )

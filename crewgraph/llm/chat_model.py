@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cache, partial
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -102,7 +102,7 @@ class ChatModel(WatchedModel):
         self._settings = settings or {}
         self._leaves = leaves(source)
         self._bound = self._leaves[0].keywords
-        models = [model_of_run(leaf.model) for leaf in self._leaves]
+        models: list[object] = [model_of_run(leaf.model) for leaf in self._leaves]
         self._base = models[0]
         self._request_source = (self._base, False)
         self._changes = self._base is not self._leaves[0].model
@@ -363,7 +363,7 @@ def _own_stop(base: object) -> list[str]:
     stop: object = getattr(base, "stop", None) or getattr(base, "stop_sequences", None)
     if isinstance(stop, str):
         return [stop]
-    return list(map(str, list[Any](stop))) if isinstance(stop, (list, tuple)) else []
+    return list(map(str, cast("list[object]", stop))) if isinstance(stop, (list, tuple)) else []
 
 
 def _identifying_parameters(base: object) -> Mapping[str, object]:
@@ -407,8 +407,8 @@ def _binds_tools(source: object) -> bool:
 def _tool_binder(tools: Sequence[ToolSpec], settings: Mapping[str, Any] | None = None) -> Callable[[Any], Any]:
     def bind(model: Any) -> Any:
         bound = model.bind_tools([openai_tool(tool) for tool in tools_for(model, tools)], **(settings or {}))
-        provided = (getattr(model, "model_kwargs", None) or {}).get("tools")
-        return bound.bind(tools=[*provided, *bound.kwargs["tools"]]) if provided else bound
+        own: PlainDict = getattr(model, "model_kwargs", None) or {}
+        return bound.bind(tools=[*own["tools"], *bound.kwargs["tools"]]) if own.get("tools") else bound
 
     return bind
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 from typing_extensions import TypeIs
@@ -73,7 +73,7 @@ def read_messages(messages: object) -> list[Message]:
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
     if isinstance(messages, Sequence):
-        return [_read_message(entry, number) for number, entry in enumerate(list[Any](messages))]
+        return [_read_message(entry, number) for number, entry in enumerate(cast("Sequence[object]", messages))]
     return [_read_message(messages, 0)]
 
 
@@ -116,7 +116,7 @@ def _lacks_content(entry: object) -> bool:
 
 
 def _is_role_pair(entry: object) -> TypeIs[tuple[str, Content]]:
-    return isinstance(entry, tuple) and list(map(type, tuple[Any, ...](entry)))[:1] == [str]
+    return isinstance(entry, tuple) and list(map(type, cast("tuple[object, ...]", entry)))[:1] == [str]
 
 
 def _read_call(call: object) -> ToolRequest:
@@ -170,10 +170,10 @@ def _read_tool(tool: object) -> ToolSpec:
 
 
 def _schema(schema: object) -> dict[str, object]:
-    if isinstance(schema, type) and issubclass(schema, BaseModel):
-        return schema.model_json_schema()
     if is_mapping(schema):
         return dict(schema)
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        return schema.model_json_schema()
     return {"type": "object", "properties": {}}
 
 

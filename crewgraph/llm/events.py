@@ -28,7 +28,7 @@ from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool
 from crewgraph.llm.errors import UnfinishedReply
 from crewgraph.llm.reasoning import ReasoningSplitter, message_reasoning
 from crewgraph.llm.usage import LEDGERS
-from crewgraph.llm.wrapper import ModelWrapper
+from crewgraph.llm.watching import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back
 
@@ -230,7 +230,8 @@ class _Asked:
                 stream=bool(getattr(model.source, "stream", None)),
                 **_event_settings(model.identity),
             )
-        self.config, self._call_id = config, call_id
+        self.config: RunnableConfig = config
+        self._call_id = call_id
         self._chunks: _ChunkHandler | None = None
         if crewai_event_bus.wants(late.LLMStreamChunkEvent) or crewai_event_bus.wants(late.LLMThinkingChunkEvent):
             self._call_id = call_id or new_id()
@@ -246,7 +247,8 @@ class _Asked:
             manager.add_handler(self._chunks, inherit=True)
         else:
             manager = CallbackManager.configure(inheritable_callbacks=[*(callbacks or ()), self._chunks])
-        self.config = {**self.config, "callbacks": manager}
+        listened_to: RunnableConfig = {**self.config, "callbacks": manager}
+        self.config = listened_to
 
     def __enter__(self) -> Self:
         self._token = CALLER.set((self._model.agent, self._model.task))

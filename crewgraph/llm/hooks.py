@@ -15,7 +15,7 @@ from crewgraph.hooks.points import InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.events import RequestEnd, reporting_later
-from crewgraph.llm.wrapper import ModelWrapper
+from crewgraph.llm.watching import ModelWrapper
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 
@@ -87,7 +87,7 @@ def pop_fallbacks(kwargs: dict[str, Any]) -> list[Any]:
         raise ValueError(
             f'`fallbacks` must be a list of models, such as ["openai/gpt-4o-mini", LLM(...)], not {fallbacks!r:.60}'
         )
-    return list[Any](fallbacks)
+    return list(cast("Sequence[Any]", fallbacks))
 
 
 def pop_price(kwargs: dict[str, Any]) -> Price | None:

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
@@ -19,7 +19,7 @@ from crewgraph.extras import load
 from crewgraph.llm.answer_limits import add_hooks
 from crewgraph.llm.provider_fields import KEY, add_fields, read_part
 from crewgraph.redaction import redact
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, is_list, is_object
 
 if TYPE_CHECKING:
     from langchain_openai.chat_models.base import BaseChatOpenAI as OpenAIModel
@@ -57,7 +57,7 @@ def prepared(model: Any, make_client: Callable[[], object] | None = None) -> Any
             changed |= {"root_async_client": root, "async_client": root.chat.completions}
         own = model.model_copy(update=changed)
         # Only methods are added, so that the instance stays as it is: its clients, private attributes and set fields.
-        object.__setattr__(own, "__class__", _keeping_class(type(model)))
+        object.__setattr__(own, "__class__", _keeping_class(model.__class__))
     for client in _clients_of(own, on_loop=make_client is not None):
         add_hooks(client)
     return own
@@ -121,10 +121,10 @@ class _Keeping(OpenAIModel):
     """
 
     def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> PlainDict:
-        payload: PlainDict = super()._get_request_payload(input_, stop=stop, **kwargs)
+        payload = cast("PlainDict", super()._get_request_payload(input_, stop=stop, **kwargs))
         entries: list[PlainDict] = payload.get("messages") or []
-        if isinstance(input_, list) and len(messages := list[Any](input_)) == len(entries):
-            extras = [message.additional_kwargs for message in messages]
+        if is_list(input_) and len(input_) == len(entries):
+            extras = [message.additional_kwargs for message in input_]
             add_fields(entries, extras, self.model_name, partial(_asked_at, self))
         return payload
 
@@ -154,7 +154,7 @@ class _Keeping(OpenAIModel):
 
 def _plain_answer(response: Any) -> PlainDict:
     excluded = {"choices": {"__all__": {"message": {"parsed"}}}}  # any model of the program
-    return response if isinstance(response, dict) else response.model_dump(exclude=excluded, warnings=False)
+    return response if is_object(response) else response.model_dump(exclude=excluded, warnings=False)
 
 
 def _mark_unparsed(function: PlainDict) -> None:
@@ -188,13 +188,13 @@ def without_secrets_in_traces(model: Any) -> Any:
     described: PlainDict = model._serialized
     fields: Mapping[str, Any] = described.get("kwargs", {})
     shown = {
-        name: value if isinstance(value, dict) and "lc" in value else redact(value, name)
-        for name, value in fields.items()
+        name: value if is_object(value) and "lc" in value else redact(value, name) for name, value in fields.items()
     }
     parameters = model._get_invocation_params
+
+    def shown_parameters(*args: Any, **keywords: Any) -> Any:
+        return redact(parameters(*args, **keywords))
+
     # In the place of a cached property and of a method; LangChain uses both for traces alone.
-    vars(model).update(
-        _serialized={**described, "kwargs": shown},
-        _get_invocation_params=lambda *args, **keywords: redact(parameters(*args, **keywords)),
-    )
+    vars(model).update(_serialized={**described, "kwargs": shown}, _get_invocation_params=shown_parameters)
     return model

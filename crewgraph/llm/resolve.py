@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakValueDictionary
 
 from crewgraph.core.protocols import Model
@@ -119,7 +119,7 @@ def _with_fallbacks(llm: "LLM") -> Model:
 
 def _listed_models(llm: object) -> Sequence[object]:
     """Return the models of a list; empty if it is not a list."""
-    return list[Any](llm) if isinstance(llm, (list, tuple)) else ()
+    return cast("Sequence[object]", llm) if isinstance(llm, (list, tuple)) else ()
 
 
 def _flatten(model: Model) -> Sequence[Model]:

@@ -15,7 +15,7 @@ from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.outages import status_of
 from crewgraph.core.protocols import Config, Model
 from crewgraph.llm.rate_limit import LoopWaiter, Waiter
-from crewgraph.llm.wrapper import ModelWrapper
+from crewgraph.llm.watching import ModelWrapper
 from crewgraph.settings import longest_retry_after
 
 __all__ = ["RetryingModel", "retry_after"]

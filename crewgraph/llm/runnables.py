@@ -9,15 +9,26 @@ from contextvars import Context
 from typing import Any, NamedTuple
 
 from langchain_core.language_models import LLM, BaseChatModel
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableLambda, RunnableSequence
-from langchain_core.runnables import RunnableWithFallbacks as Fallbacks
+from langchain_core.runnables import (
+    Runnable,
+    RunnableConfig,
+    RunnableLambda,
+    RunnableSequence,
+    RunnableWithFallbacks,
+)
 from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.runnables.config import ensure_config
 from langchain_core.runnables.configurable import DynamicRunnable
 
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, PlainMapping
 
 __all__ = ["Leaf", "is_sync_only", "leaves", "map_models", "model_of_run", "without_parser"]
+
+
+# Without their type parameters, which nobody knows here.
+_BINDING: Any = RunnableBindingBase
+_FALLBACKS: Any = RunnableWithFallbacks
+_SEQUENCE: Any = RunnableSequence
 
 
 class Leaf(NamedTuple):
@@ -34,11 +45,11 @@ class Leaf(NamedTuple):
 def leaves(source: Any, bound: PlainDict | None = None, takes_keywords: bool = True) -> list[Leaf]:
     """Return the models that may answer: the primary one, then its fallbacks."""
     bound = bound or {}
-    if isinstance(source, RunnableBindingBase):
+    if isinstance(source, _BINDING):
         return leaves(source.bound, {**source.kwargs, **bound}, takes_keywords)
-    if isinstance(source, Fallbacks):
+    if isinstance(source, _FALLBACKS):
         return [leaf for one in (source.runnable, *source.fallbacks) for leaf in leaves(one, bound, takes_keywords)]
-    if isinstance(source, RunnableSequence):
+    if isinstance(source, _SEQUENCE):
         return leaves(source.last, bound, False)
     if isinstance(source, DynamicRunnable):
         return leaves(source.default, bound, takes_keywords)
@@ -47,12 +58,12 @@ def leaves(source: Any, bound: PlainDict | None = None, takes_keywords: bool = T
 
 def map_models(source: Any, transform: Callable[[Any], Any]) -> Any:
     """Apply a function to the model at the end of a Runnable and to its fallbacks, keeping all wrappers."""
-    if isinstance(source, Fallbacks):
+    if isinstance(source, _FALLBACKS):
         fallbacks = [map_models(fallback, transform) for fallback in source.fallbacks]
         return source.model_copy(update={"runnable": map_models(source.runnable, transform), "fallbacks": fallbacks})
-    if isinstance(source, RunnableSequence):
-        return RunnableSequence(*source.steps[:-1], map_models(source.last, transform), name=source.name)
-    if isinstance(source, RunnableBindingBase):
+    if isinstance(source, _SEQUENCE):
+        return _SEQUENCE(*source.steps[:-1], map_models(source.last, transform), name=source.name)
+    if isinstance(source, _BINDING):
         bound = map_models(source.bound, transform)
         return source.model_copy(update={"bound": bound, "kwargs": _with_tools_of(bound, source.kwargs)})
     if isinstance(source, DynamicRunnable):
@@ -72,12 +83,12 @@ def _map_choice(source: Any, transform: Callable[[Any], Any]) -> Any:
     if isinstance(default, type(source.default)):
         return source.model_copy(update={"default": default})
     # The fields are the model's own, not those of what it is wrapped in.
-    if isinstance(default, RunnableBinding) and isinstance(default.bound, type(source.default)):
+    if isinstance(default, _BINDING) and isinstance(default.bound, type(source.default)):
         return source.model_copy(update={"default": default.bound}).bind(**default.kwargs)
     return default
 
 
-def _with_tools_of(bound: Any, keywords: PlainDict) -> PlainDict:
+def _with_tools_of(bound: Any, keywords: PlainMapping) -> PlainMapping:
     """Return the keywords of a binding whose own tools come after those of what it binds, instead of replacing them."""
     own: list[Any] = keywords.get("tools") or []
     inner: list[Any] = leaves(bound)[0].keywords.get("tools") or []
@@ -139,6 +150,6 @@ def without_parser(chain: Any) -> Any:
     steps: Any = getattr(getattr(chain, "first", None), "steps__", None) or {}
     model: Any = steps.get("raw", chain)
     # Models that think cannot be made to call a tool: there LangChain adds a step that fails if they answer with text.
-    while isinstance(model, RunnableSequence) and isinstance(model.last, RunnableLambda):
-        model = model.first if len(model.steps) == 2 else RunnableSequence(*model.steps[:-1])
+    while isinstance(model, _SEQUENCE) and isinstance(model.last, RunnableLambda):
+        model = model.first if len(model.steps) == 2 else _SEQUENCE(*model.steps[:-1])
     return model

@@ -1,13 +1,21 @@
-"""Watchers of model requests: tests forbid requests, record them, or answer them from a recording."""
+"""Base classes of models: `ModelWrapper` of those that wrap another, `WatchedModel` of those that send requests.
+
+Watchers see the requests: tests forbid them, record them, or answer them from a recording.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Generic, Protocol, Self, TypeVar, cast
+
+from pydantic import BaseModel
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
-from crewgraph.core.protocols import Config
+from crewgraph.core.protocols import Config, Model
+from crewgraph.llm.structure import structured_model
+from crewgraph.schema import PlainMapping
 
-__all__ = ["WATCHERS", "ModelRequest", "RequestWatcher", "WatchedModel"]
+__all__ = ["WATCHERS", "ModelRequest", "ModelWrapper", "RequestWatcher", "WatchedModel"]
 
 
 @dataclass(frozen=True)
@@ -93,3 +101,37 @@ def _notified(request: ModelRequest, reply: Reply) -> Reply:
     for watcher in reversed(WATCHERS):
         watcher.answered(request, reply)
     return reply
+
+
+M = TypeVar("M", bound=Model)
+
+
+class ModelWrapper(Generic[M]):
+    """Delegates name, identity and protocol to the wrapped model; subclasses are dataclasses."""
+
+    model: M
+
+    @cached_property
+    def innermost(self) -> Model:
+        """The model inside all wrappers."""
+        return self.model.innermost if isinstance(self.model, ModelWrapper) else self.model
+
+    @property
+    def name(self) -> str:
+        """The name of the model at its provider."""
+        return self.innermost.name
+
+    @property
+    def identity(self) -> PlainMapping:
+        """Name and parameters as plain data."""
+        return self.innermost.identity
+
+    @property
+    def native_tools(self) -> bool:
+        """Whether the model supports native tool calls."""
+        return self.innermost.native_tools
+
+    def for_structure(self, structure: type[BaseModel]) -> Self | None:
+        """Return a copy around a model that answers with an instance of a pydantic model; None if it cannot."""
+        model = structured_model(self.model, structure)
+        return None if model is None else cast("Self", replace(cast("Any", self), model=model))
