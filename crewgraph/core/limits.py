@@ -13,7 +13,7 @@ from crewgraph.core.messages import Usage
 from crewgraph.schema import PlainMapping
 
 __all__ = [
-    "ASKING",
+    "CALLER",
     "METER",
     "SPENT",
     "Meter",
@@ -171,8 +171,8 @@ class Meter(UsageCounter):
 METER: ContextVar[Meter | None] = ContextVar("crewgraph_meter", default=None)
 """The meter of the running code; None outside of metered runs."""
 
-ASKING: ContextVar[bool] = ContextVar("crewgraph_asking", default=False)
-"""Whether the running code belongs to a request that is counted as a whole."""
+CALLER: ContextVar[tuple[object, object] | None] = ContextVar("crewgraph_caller", default=None)
+"""The agent and the task on whose behalf a model is asked, in a request that is counted as a whole; None outside of one."""
 
 
 def check_limits(model: str | None = None) -> None:

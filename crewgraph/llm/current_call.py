@@ -1,4 +1,4 @@
-"""Context of the current model call: its usage, its text stream and its caller."""
+"""Context of the current model call: its usage and its text stream."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from crewgraph.core.messages import Usage
 
-__all__ = ["CALLER", "ONGOING", "OngoingCall"]
+__all__ = ["ONGOING", "OngoingCall"]
 
 
 @dataclass
@@ -39,6 +39,3 @@ class OngoingCall:
 
 ONGOING: ContextVar[OngoingCall | None] = ContextVar("crewgraph_ongoing_call", default=None)
 """The enclosing call; copied contexts share it, so that threads started by a call report to it, too."""
-
-CALLER: ContextVar[tuple[object, object]] = ContextVar("crewgraph_caller", default=(None, None))
-"""The agent and the task on whose behalf a model is called."""

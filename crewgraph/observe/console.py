@@ -9,7 +9,6 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable
-from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import TextIO
 
@@ -18,11 +17,19 @@ from rich.containers import Lines
 from rich.text import Text
 
 from crewgraph.events import BaseEvent, EventBus
-from crewgraph.observe.event_lines import Line, LineStatus, event_lines, truncate_block, truncate_line, truncate_name
+from crewgraph.observe.event_lines import (
+    LINES,
+    Line,
+    LineStatus,
+    event_lines,
+    truncate_block,
+    truncate_line,
+    truncate_name,
+)
 from crewgraph.redaction import SecretRedactor
 from crewgraph.text import format_duration
 
-__all__ = ["QUIET", "ConsoleColumns", "ConsoleListener", "Stopwatch"]
+__all__ = ["ConsoleColumns", "ConsoleListener", "Stopwatch"]
 
 
 _log = logging.getLogger(__name__)
@@ -109,18 +116,14 @@ class Stopwatch:
 _printing = threading.RLock()  # one for all listeners, as they share the stream, and lines must not be torn
 
 
-def _after_fork() -> None:
+def _renew_printing() -> None:
     """Renew the lock: a thread of the parent may have been waiting for a slow stream."""
     global _printing
     _printing = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_after_fork)
-
-
-QUIET: ContextVar[bool] = ContextVar("crewgraph_quiet_console", default=False)
-"""Whether console output is suppressed in the current context, regardless of `verbose`."""
+    os.register_at_fork(after_in_child=_renew_printing)
 
 
 class ConsoleListener:
@@ -158,20 +161,20 @@ class ConsoleListener:
         """Start listening to a bus, instead of the previous one."""
         self.detach()
         self._bus = bus
-        for event_type in _EVENT_TYPES:
+        for event_type in LINES:
             bus.register_handler(event_type, self.show, alone=True)
 
     def detach(self) -> None:
         """Stop listening; does nothing if not attached."""
         if self._bus is not None:
-            for event_type in _EVENT_TYPES:
+            for event_type in LINES:
                 self._bus.off(event_type, self.show)
             self._bus = None
 
     def show(self, source: object, event: BaseEvent) -> None:
         """Print an event if it is selected and has a line."""
         stream = self._stream or sys.stdout
-        if stream is None or stream is self._broken or QUIET.get():  # a program without a console has no `sys.stdout`
+        if stream is None or stream is self._broken:  # a program without a console has no `sys.stdout`
             return
         if self._shows is not None and not self._shows(source, event):
             return
@@ -228,4 +231,3 @@ class ConsoleListener:
 _SCOPE_LIMIT = 60
 _SCOPE_LIMIT_IN_COLUMNS = 20
 _TITLE_LIMIT = 80
-_EVENT_TYPES = tuple(event_type for event_type in event_lines.registry if event_type is not object)

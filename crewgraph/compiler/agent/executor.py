@@ -24,7 +24,7 @@ from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.event_tool import EventTool
 from crewgraph.compiler.agent.toolbox import Toolbox, ToolOutcome, refuse_commands
 from crewgraph.core.effects import Body, Call
-from crewgraph.core.limits import ASKING, METER, check_limits
+from crewgraph.core.limits import CALLER, METER, check_limits
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import UNSAVED
@@ -71,7 +71,7 @@ class UsageCallback(BaseCallbackHandler):
 
     def _on_request(self, name: str, run: UUID) -> None:
         self._names[run] = name
-        if not ASKING.get():
+        if CALLER.get() is None:
             check_limits(name)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: object) -> None:
@@ -79,7 +79,7 @@ class UsageCallback(BaseCallbackHandler):
         first = next((generations[0] for generations in response.generations if generations), None)
         reported = read_langchain_usage(getattr(getattr(first, "message", None), "usage_metadata", None))
         name, meter = self._names.pop(run_id, "model"), METER.get()
-        is_agents_own = ASKING.get()
+        is_agents_own = CALLER.get() is not None
         if self._counts_agents_own or not is_agents_own:
             self.usage.count(name, reported)
         if meter is not None and not is_agents_own:
