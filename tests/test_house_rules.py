@@ -23,6 +23,8 @@ BROAD_EXCEPTS = {
     "crewgraph/contrib/serve/execution.py",  # the failure is logged, stored with the run and sent to its readers
     "crewgraph/contrib/queue/worker.py",  # the failure is recorded with the job, then raised again
     "crewgraph/hooks/registry.py",  # a hook that fails is logged, and the run continues
+    "crewgraph/llm/fallback.py",  # raised again unless the next model may avoid it
+    "crewgraph/llm/retry.py",  # raised again unless the request is to be repeated
     "crewgraph/runtime/run_hooks.py",  # exit hooks see the failure, then it is raised again
     "crewgraph/compiler/agent/memory_calls.py",  # a memory that fails is reported, and the work continues
     "crewgraph/memory/entity.py",  # raised once the other entities are saved
@@ -111,7 +113,6 @@ def test_every_exception_is_caught_only_where_it_is_passed_on_or_shown():
 
 KEPT_CONTEXT_VALUES = {
     "crewgraph/events/lineage.py",  # the open scopes move on with each event of the running code
-    "crewgraph/llm/responses.py",  # the last answer in a context, until its next request
     "crewgraph/compiler/task/briefing.py",  # of the context of one effect
     "crewgraph/llm/current_call.py",  # of the context of one effect
     "crewgraph/compiler/agent/memory_calls.py",  # of the context of one effect

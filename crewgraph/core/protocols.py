@@ -7,7 +7,9 @@ from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
+    from langchain_core.runnables import RunnableConfig as Config
+else:
+    Config = dict[str, Any]  # LangChain takes long to import
 
 __all__ = ["AgentTool", "Model"]
 
@@ -35,7 +37,7 @@ class Model(Protocol):
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
         stop: Sequence[str],
-        config: "RunnableConfig",
+        config: Config,
     ) -> Reply:
         """Answer a conversation."""
         ...
@@ -45,7 +47,7 @@ class Model(Protocol):
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
         stop: Sequence[str],
-        config: "RunnableConfig",
+        config: Config,
     ) -> Reply:
         """Answer a conversation."""
         ...
@@ -69,10 +71,10 @@ class AgentTool(Protocol):
         """Whether a call whose outcome is unknown after a crash must not be repeated."""
         ...
 
-    def run(self, args: PlainDict, config: "RunnableConfig") -> Any:
+    def run(self, args: PlainDict, config: Config) -> Any:
         """Perform the call; the result is plain data."""
         ...
 
-    async def arun(self, args: PlainDict, config: "RunnableConfig") -> object:
+    async def arun(self, args: PlainDict, config: Config) -> object:
         """Perform the call; the result is plain data."""
         ...

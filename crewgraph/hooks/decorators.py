@@ -1,13 +1,8 @@
-"""Decorators that make hooks of functions, and of methods of a project's class.
-
-Methods of a project's class as hooks, if wrapped by hand rather than by a decorator.
-
-The shapes of hooks, for type checkers.
-"""
+"""Decorators that make hooks of functions, and of methods of a project's class."""
 
 from collections.abc import Callable
-from functools import partial, update_wrapper, wraps
-from typing import Any, Protocol, TypeVar, overload, runtime_checkable
+from functools import wraps
+from typing import Any, TypeVar, overload
 
 from crewgraph.annotations import signature_of
 from crewgraph.hooks.llm_hooks import LLMCallHookContext
@@ -17,19 +12,6 @@ from crewgraph.hooks.tool_hooks import ToolCallHookContext
 from crewgraph.text import model_name
 
 __all__ = [
-    "AfterLLMCallHook",
-    "AfterLLMCallHookMethod",
-    "AfterLLMCallHookType",
-    "AfterToolCallHook",
-    "AfterToolCallHookMethod",
-    "AfterToolCallHookType",
-    "BeforeLLMCallHook",
-    "BeforeLLMCallHookMethod",
-    "BeforeLLMCallHookType",
-    "BeforeToolCallHook",
-    "BeforeToolCallHookMethod",
-    "BeforeToolCallHookType",
-    "Hook",
     "after_llm_call",
     "after_tool_call",
     "before_llm_call",
@@ -195,7 +177,7 @@ def _hooked(function: H, point: InterceptionPoint, agents: list[str] | None, too
         vars(function)["_filter_tools"] = tools
     if agents:
         vars(function)["_filter_agents"] = agents
-    if not _is_method(function):
+    if not _takes_self(function):
         hook = only_for(function, agents, tools)
         if hook is not function:
             vars(function)["_registered_hook"] = hook
@@ -203,128 +185,9 @@ def _hooked(function: H, point: InterceptionPoint, agents: list[str] | None, too
     return function
 
 
-def _is_method(function: Callable[..., Any]) -> bool:
+def _takes_self(function: Callable[..., Any]) -> bool:
     """Whether a function is a method; it is then a hook for the crew of its class."""
     try:
         return next(iter(signature_of(function).parameters), None) == "self"
     except (TypeError, ValueError):  # builtins have no signature
         return False
-
-
-class _HookMethod:
-    """Wraps a method of a crew class, to mark it as a hook."""
-
-    def __init__(
-        self, meth: Callable[..., Any], tools: list[str] | None = None, agents: list[str] | None = None
-    ) -> None:
-        self._meth = meth
-        update_wrapper(self, meth)
-        if tools:
-            self._filter_tools = tools
-        if agents:
-            self._filter_agents = agents
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the method."""
-        return self._meth(*args, **kwargs)
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """The method, bound."""
-        return self if instance is None else partial(self._meth, instance)
-
-
-class BeforeLLMCallHookMethod(_HookMethod):
-    """A method that is called before requests to models."""
-
-    is_before_llm_call_hook = True
-
-    def __init__(self, meth: Callable[[Any, LLMCallHookContext], None], agents: list[str] | None = None) -> None:
-        super().__init__(meth, None, agents)
-
-
-class AfterLLMCallHookMethod(_HookMethod):
-    """A method that is called after answers of models."""
-
-    is_after_llm_call_hook = True
-
-    def __init__(self, meth: Callable[[Any, LLMCallHookContext], str | None], agents: list[str] | None = None) -> None:
-        super().__init__(meth, None, agents)
-
-
-class BeforeToolCallHookMethod(_HookMethod):
-    """A method that is called before tools."""
-
-    is_before_tool_call_hook = True
-
-    def __init__(
-        self,
-        meth: Callable[[Any, ToolCallHookContext], bool | None],
-        tools: list[str] | None = None,
-        agents: list[str] | None = None,
-    ) -> None:
-        super().__init__(meth, tools, agents)
-
-
-class AfterToolCallHookMethod(_HookMethod):
-    """A method that is called after tools."""
-
-    is_after_tool_call_hook = True
-
-    def __init__(
-        self,
-        meth: Callable[[Any, ToolCallHookContext], str | None],
-        tools: list[str] | None = None,
-        agents: list[str] | None = None,
-    ) -> None:
-        super().__init__(meth, tools, agents)
-
-
-ContextT = TypeVar("ContextT", contravariant=True)
-ReturnT = TypeVar("ReturnT", covariant=True)
-
-
-@runtime_checkable
-class Hook(Protocol[ContextT, ReturnT]):
-    """Anything that is called with a context."""
-
-    def __call__(self, context: ContextT) -> ReturnT:
-        """Inspect or change the context, or return a result."""
-        ...
-
-
-class BeforeLLMCallHook(Hook["LLMCallHookContext", bool | None], Protocol):
-    """Called before a request to a model; False blocks it."""
-
-    def __call__(self, context: "LLMCallHookContext") -> bool | None:
-        """Inspect a request."""
-        ...
-
-
-class AfterLLMCallHook(Hook["LLMCallHookContext", str | None], Protocol):
-    """Called after a model's answer; a text replaces it."""
-
-    def __call__(self, context: "LLMCallHookContext") -> str | None:
-        """Inspect an answer."""
-        ...
-
-
-class BeforeToolCallHook(Hook["ToolCallHookContext", bool | None], Protocol):
-    """Called before a tool; False blocks it."""
-
-    def __call__(self, context: "ToolCallHookContext") -> bool | None:
-        """Inspect a call."""
-        ...
-
-
-class AfterToolCallHook(Hook["ToolCallHookContext", str | None], Protocol):
-    """Called after a tool; a text replaces its result."""
-
-    def __call__(self, context: "ToolCallHookContext") -> str | None:
-        """Inspect a result."""
-        ...
-
-
-BeforeLLMCallHookType = Hook["LLMCallHookContext", bool | None]
-AfterLLMCallHookType = Hook["LLMCallHookContext", str | None]
-BeforeToolCallHookType = Hook["ToolCallHookContext", bool | None]
-AfterToolCallHookType = Hook["ToolCallHookContext", str | None]

@@ -1,14 +1,11 @@
 """Hooks before and after a request to a model."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from typing import Any
 
 from crewgraph.hooks.points import Asking, InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import clear, get_hooks, register_hook, unregister
 from crewgraph.schema import PlainDict
-from crewgraph.scoped import scoped
 
 __all__ = [
     "LLMCallHookContext",
@@ -19,8 +16,6 @@ __all__ = [
     "clear_before_llm_call_hooks",
     "get_after_llm_call_hooks",
     "get_before_llm_call_hooks",
-    "model_call_hooks_already_dispatched",
-    "model_call_hooks_dispatched",
     "register_after_llm_call_hook",
     "register_before_llm_call_hook",
     "unregister_after_llm_call_hook",
@@ -146,16 +141,3 @@ def clear_after_llm_call_hooks() -> int:
 def clear_all_llm_call_hooks() -> tuple[int, int]:
     """Unregister the hooks of both kinds and return their numbers."""
     return clear_before_llm_call_hooks(), clear_after_llm_call_hooks()
-
-
-_dispatched: ContextVar[bool] = ContextVar("crewgraph_model_hooks", default=False)
-
-
-def model_call_hooks_already_dispatched() -> bool:
-    """Whether the caller has already called the hooks of the current request."""
-    return _dispatched.get()
-
-
-def model_call_hooks_dispatched() -> AbstractContextManager[None]:
-    """Mark the hooks of the requests of a block as already called."""
-    return scoped(_dispatched, True)

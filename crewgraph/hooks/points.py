@@ -145,10 +145,10 @@ class Asking:
         Raises:
             HookAborted: there is no terminal to ask at.
         """
-        return _ask_at_terminal(prompt, default_message)
+        return _typed_answer(prompt, default_message)
 
 
-def _ask_at_terminal(prompt: str, default_message: str) -> str:
+def _typed_answer(prompt: str, default_message: str) -> str:
     try:
         return input(printable(f"\n{prompt}\n{default_message}\n")).strip()
     except EOFError:

@@ -36,7 +36,6 @@ __all__ = [
     "register_for_owner",
     "register_hook",
     "register_scoped",
-    "run_hooks",
     "scoped_hooks",
     "source_name",
     "unregister",
@@ -176,7 +175,13 @@ def dispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = No
         HookAborted: a hook raised it. Other exceptions of hooks are logged and ignored.
     """
     hooks = hooks_at(point, getattr(ctx, "crew", None))
-    return run_hooks(point, ctx, hooks, reducer=reducer, verbose=verbose) if hooks else ctx
+    if not hooks:
+        return ctx
+    with _course(point, ctx, hooks, reducer, verbose) as course:
+        for hook in hooks:
+            with course.passing(hook):
+                course.take(call(hook, ctx))
+    return ctx
 
 
 async def adispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | None = None, verbose: bool = True) -> Any:
@@ -187,23 +192,7 @@ async def adispatch(point: InterceptionPoint, ctx: Any, *, reducer: Reducer | No
     with _course(point, ctx, hooks, reducer, verbose) as course:
         for hook in hooks:
             with course.passing(hook):
-                course.take(hook, await acall(hook, ctx))
-    return ctx
-
-
-def run_hooks(
-    point: InterceptionPoint,
-    ctx: Any,
-    hooks: Sequence[HookFn],
-    *,
-    reducer: Reducer | None = None,
-    verbose: bool = True,
-) -> Any:
-    """Call these hooks as those of a point; see `dispatch`."""
-    with _course(point, ctx, hooks, reducer, verbose) as course:
-        for hook in hooks:
-            with course.passing(hook):
-                course.take(hook, call(hook, ctx))
+                course.take(await acall(hook, ctx))
     return ctx
 
 
@@ -250,7 +239,7 @@ class _Course:
             if self.verbose:
                 _log.warning("the hook `%s` at `%s` failed", source_name(hook), self.point.value, exc_info=error)
 
-    def take(self, hook: HookFn, returned: Any) -> None:
+    def take(self, returned: Any) -> None:
         """Apply a hook's result."""
         self.is_changed = bool(self.reducer(self.ctx, returned)) or self.is_changed
 

@@ -12,17 +12,15 @@ import time
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from functools import cache
 from math import inf
-from typing import Any, Literal, NamedTuple, cast
-
-from pydantic import BaseModel
+from typing import Any, Literal, NamedTuple
 
 from crewgraph.extras import load
 from crewgraph.llm.current_call import CALL
-from crewgraph.schema import PlainDict
+from crewgraph.schema import is_object
 from crewgraph.settings import model_idle_timeout, model_timeout
 from crewgraph.text import shorten
 
-__all__ = ["AnswerClock", "AnswerLimits", "with_answer_limits"]
+__all__ = ["AnswerClock", "AnswerLimits", "add_hooks"]
 
 _MOST_BYTES = 64 << 20
 """The largest answer, in bytes as they come. One of 128,000 tokens, streamed one by one, has about 45 MB."""
@@ -123,11 +121,11 @@ class AnswerClock:
             answer = json.loads(body)
         except ValueError:
             return
-        fields = cast("PlainDict", answer) if isinstance(answer, dict) else {}
+        fields = answer if is_object(answer) else {}
         error = fields.get("error")
         if not error or any(fields.get(name) for name in _ANSWERS):
             return
-        said = cast("PlainDict", error) if isinstance(error, dict) else {}
+        said = error if is_object(error) else {}
         codes = (said.get("code"), said.get("status"))
         numbers = [int(code) for code in map(str, codes) if code.isdigit()]
         response.status_code = next((code for code in numbers if 400 <= code < 600), 502)
@@ -192,7 +190,8 @@ class AnswerClock:
         for package in ("openai", "anthropic"):  # they repeat a request after all errors but their own
             if package in agent and (module := sys.modules.get(package)) is not None:
                 return module.APITimeoutError(request=request)
-        return cast("Exception", load(_package_of(request)).ReadTimeout(self.text, request=request))
+        unread: Exception = load(_package_of(request)).ReadTimeout(self.text, request=request)
+        return unread
 
 
 _MAY_BE_ERROR = re.compile(rb'"error"\s*:\s*(?!null)')
@@ -270,40 +269,10 @@ def _on_response(response: Any) -> _Done:
 
 
 _HOOKS: Mapping[str, Any] = {"request": _on_request, "response": _on_response}
-_HOLDERS = {
-    False: ("root_client", "client", "_client", "_api_client", "_httpx_client"),
-    True: (
-        "root_async_client",
-        "async_client",
-        "_async_client",
-        "_client",
-        "client",
-        "_api_client",
-        "_async_httpx_client",
-    ),
-}
-"""Where LangChain's models and the clients of providers have their httpx client, by whether it is for an event loop."""
-
-_DEPTH = 3
 
 
-def with_answer_limits(model: object, *, on_loop: bool) -> object:
-    """Return a LangChain model, after adding the hooks to its httpx clients, which do nothing but in requests of ours."""
-    for client in _clients_of(model, on_loop):
-        hooks: PlainDict = client.event_hooks
-        client.event_hooks = {
-            name: calls if _HOOKS[name] in calls else [*calls, _HOOKS[name]] for name, calls in hooks.items()
-        }
-    return model
-
-
-def _clients_of(model: object, on_loop: bool) -> list[Any]:
-    if not issubclass(type(model), BaseModel):  # a mock claims to be a model
-        return []
-    found: list[Any] = []
-    holders: list[Any] = [model]
-    for _ in range(_DEPTH):
-        parts = [getattr(holder, name, None) for holder in holders for name in _HOLDERS[on_loop]]
-        holders = [part for part in parts if part is not None]
-        found += [part for part in holders if isinstance(getattr(part, "event_hooks", None), dict)]
-    return found
+def add_hooks(client: Any) -> None:
+    """Add the hooks to an httpx client, once; they do nothing but in requests of ours."""
+    client.event_hooks = {
+        name: calls if _HOOKS[name] in calls else [*calls, _HOOKS[name]] for name, calls in client.event_hooks.items()
+    }

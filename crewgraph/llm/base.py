@@ -1,8 +1,9 @@
 """`BaseLLM`, the base class of custom language models, and `accepted_arguments`, which filters keywords by signature."""
 
 import inspect
-from abc import abstractmethod
-from collections.abc import Mapping
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -12,15 +13,16 @@ from crewgraph.annotations import annotations_of, signature_of
 from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.bridge import acall
 from crewgraph.errors import DefinitionError
+from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.llm.current_call import CALL
-from crewgraph.llm.profile import Profile
 from crewgraph.llm.usage import UsageMetrics, read_usage
+from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict, PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.events.frames import StreamSession
 
-__all__ = ["CONTEXT_WINDOW", "BaseLLM", "accepted_arguments"]
+__all__ = ["CONTEXT_WINDOW", "CONVERSATION_SHARE", "RESULT_SHARE", "BaseLLM", "accepted_arguments"]
 
 
 _Parameters = tuple[frozenset[str], frozenset[str], bool]
@@ -48,7 +50,7 @@ def accepted_arguments(
         named_only: Keywords that are never passed through `**kwargs`.
         first: Whether the first parameter is passed positionally and must be skipped.
     """
-    named, required, accepts_any = _parameters(owner, method, first)
+    named, required, accepts_any = _accepted_parameters(owner, method, first)
     accepted: PlainDict = {}
     for name, value in arguments.items():
         if name in required or (value is not None and (name in named or (accepts_any and name not in named_only))):
@@ -56,7 +58,7 @@ def accepted_arguments(
     return accepted
 
 
-def _parameters(owner: object, method: str, first: bool) -> _Parameters:
+def _accepted_parameters(owner: object, method: str, first: bool) -> _Parameters:
     if method in getattr(owner, "__dict__", {}):
         return _read_signature(getattr(owner, method), first)  # set on the instance, not on the class
     by_method = _signatures.get(type(owner))
@@ -85,20 +87,64 @@ def _read_signature(function: Any, first: bool) -> _Parameters:
     )
 
 
-if TYPE_CHECKING:
-    from crewgraph.events.frames import StreamSession
-
 CONTEXT_WINDOW = 4096
 """Context window, in tokens, of a model that does not report its own."""
+
+CONVERSATION_SHARE = 0.85
+"""Share of the context window that a conversation may fill, leaving room for the answer."""
+
+RESULT_SHARE = 0.25
+"""Share of the context window that one tool result may fill."""
+
+_CHARACTERS = 4
+"""Characters per token in English; other languages have fewer."""
+
+_SETTINGS = (
+    *("temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "frequency_penalty"),
+    *("presence_penalty", "n", "base_url", "api_version", "timeout", "stop", "reasoning_effort"),
+)
 
 _usage_lock = Lock()  # shared by all models: it is held only briefly, and models stay copyable
 
 
-class BaseLLM(Profile):
+class BaseLLM(ABC):
     """Base class of language models; subclasses implement `call`.
 
     A subclass need not call this constructor, and its `call` may omit any parameter except `messages`.
     """
+
+    llm_type: str = "base"
+    """The kind of model: "base", or the name of the provider."""
+
+    top_p: float | None = None
+    """Nucleus sampling: the probability mass to sample from, from 0 to 1. None leaves it to the provider."""
+
+    max_tokens: int | float | None = None
+    """Maximum number of generated tokens per answer. None leaves it to the provider."""
+
+    stream: bool | None = None
+    """Whether the answer arrives in chunks, each of them an event."""
+
+    seed: int | None = None
+    """Seed for reproducible sampling, where the provider supports it."""
+
+    frequency_penalty: float | None = None
+    """Penalty for tokens by how often they occurred, from -2 to 2."""
+
+    presence_penalty: float | None = None
+    """Penalty for tokens that already occurred, from -2 to 2."""
+
+    n: int | None = None
+    """Completions per request; only the first is used."""
+
+    prefer_upload: bool = False
+    """Has no effect: files are sent inline, never uploaded."""
+
+    completion_cost: float | None = None
+    """Always None: the cost of a run is part of its output."""
+
+    context_window_size: int = 0
+    """Overrides the context window, in tokens; 0 to derive it from the name."""
 
     is_litellm: bool = False
     """Always False: LiteLLM is not used."""
@@ -174,9 +220,10 @@ class BaseLLM(Profile):
             self._provider = provider
         stop: str | list[str] = kwargs.pop("stop", None) or kwargs.pop("stop_sequences", None) or []
         self.stop = [stop] if isinstance(stop, str) else list(stop)
-        for name in [name for name in kwargs if _declares(type(self), name)]:
-            setattr(self, name, kwargs.pop(name))
+        declared = {name: kwargs.pop(name) for name in [*kwargs] if _declares(type(self), name)}
         self.additional_params = {**(additional_params or {}), **kwargs}
+        for name, value in declared.items():
+            setattr(self, name, value)
 
     @property
     def provider(self) -> str:
@@ -286,6 +333,83 @@ class BaseLLM(Profile):
         with _usage_lock:
             return UsageMetrics(**self._token_usage)
 
+    @property
+    def thinking(self) -> object:
+        """Anthropic's `thinking` setting, if set."""
+        return self.additional_params.get("thinking")
+
+    @property
+    def is_anthropic(self) -> bool:
+        """Whether the provider is Anthropic."""
+        return self.provider == "anthropic"
+
+    def supports_multimodal(self) -> bool:
+        """Return whether the model accepts images."""
+        return False
+
+    def get_file_uploader(self) -> object:
+        """Return None: files are sent inline, never uploaded."""
+        return
+
+    def format_text_content(self, text: str) -> dict[str, object]:
+        """Return text as a message content block."""
+        return {"type": "text", "text": text}
+
+    def to_config_dict(self) -> dict[str, object]:
+        """Return the keywords to recreate the model, without its API key; the name is "provider/model"."""
+        model, provider = self.model, self.provider
+        qualified = model if not provider or model.startswith(f"{provider}/") else f"{provider}/{model}"
+        settings = {name: value for name in _SETTINGS if (value := getattr(self, name, None)) not in (None, False, [])}
+        return {"model": qualified, **settings}
+
+    def get_input_tokens_count(self, messages: object, tools: Any = None, response_model: Any = None) -> int:
+        """Estimate the number of tokens of a request from its length.
+
+        Args:
+            messages: A prompt, or message dicts with `role` and `content`.
+            tools: Functions in OpenAI's format.
+            response_model: A pydantic model for the answer.
+        """
+        texts = [text_of(message["content"]) for message in read_messages(messages)]
+        texts += [json.dumps(tool, default=str) for tool in tools or ()]
+        if response_model is not None:
+            texts.append(json.dumps(response_model.model_json_schema()))
+        return sum(-(-len(text) // _CHARACTERS) for text in texts)
+
+    def is_context_window_overflowing_threshold(
+        self, messages: object, tools: Any = None, response_model: object = None
+    ) -> bool:
+        """Return whether a request fills more than 85 % of the context window."""
+        filled = self.get_input_tokens_count(messages, tools, response_model)
+        return filled > CONVERSATION_SHARE * self.get_context_window_size()
+
+    def is_tool_result_overflowing_threshold(self, tool_result: object) -> bool:
+        """Return whether a tool result fills more than a quarter of the context window."""
+        result = tool_result if isinstance(tool_result, str) else str(tool_result)
+        return self.get_input_tokens_count(result) > RESULT_SHARE * self.get_context_window_size()
+
+    def summarize_messages(self, messages: list[Any], callbacks: Sequence[Any] = (), verbose: bool = True) -> None:
+        """Replace a conversation, except for its system messages, by a summary that the model writes.
+
+        Args:
+            messages: Message dicts with `role` and `content`; modified in place.
+            callbacks: Passed to the model.
+            verbose: Has no effect.
+        """
+        system_messages = [message for message in messages if message.get("role") == "system"]
+        rest = [message for message in messages if message.get("role") != "system"]
+        if not rest:
+            return
+        book = default_book()
+        transcript = "\n\n".join(f"{message['role']}: {text_of(message['content'])}" for message in read_messages(rest))
+        prompt = [
+            {"role": "system", "content": book.slice("summarizer_system_message")},
+            {"role": "user", "content": book.slice("summarize_instruction", group=transcript)},
+        ]
+        keywords: PlainDict = {"callbacks": list(callbacks)} if callbacks else {}
+        summary = str(self.call(prompt, **keywords))
+        messages[:] = [*system_messages, {"role": "user", "content": book.slice("summary", merged_summary=summary)}]
+
     def _track_token_usage_internal(self, usage_data: Mapping[str, object]) -> None:
         """Count one answered request; subclasses call it with the usage that their provider reported."""
         usage = read_usage(usage_data)
@@ -312,5 +436,5 @@ class BaseLLM(Profile):
 
 
 def _declares(subclass: type, name: str) -> bool:
-    """Return whether a subclass of `BaseLLM` declares an attribute of this name."""
-    return any(name in annotations_of(base) for base in subclass.__mro__ if base.__module__ != __name__)
+    """Return whether `BaseLLM` or a subclass declares an attribute of this name."""
+    return any(name in annotations_of(base) for base in subclass.__mro__)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar, Token
 from functools import cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel
 
@@ -19,6 +19,7 @@ from crewgraph.core.current import is_traced
 from crewgraph.core.files import aexpanded, expanded
 from crewgraph.core.loops.bridge import acall, resolved
 from crewgraph.core.messages import Content, Message, Reply, ToolRequest, ToolSpec, Usage
+from crewgraph.core.protocols import Config
 from crewgraph.extras import load
 from crewgraph.llm.base import BaseLLM, accepted_arguments
 from crewgraph.llm.conversation import get_field, openai_messages, openai_tool, plain_messages, read_messages, text_of
@@ -27,13 +28,10 @@ from crewgraph.llm.errors import ProviderErrors
 from crewgraph.llm.provider_fields import MESSAGE_FIELDS, add_fields
 from crewgraph.llm.reasoning import without_reasoning
 from crewgraph.llm.replies import Limit, said_ending, whole_reply
-from crewgraph.llm.watching import WATCHERS, ModelRequest, answer_of_watcher, notify_watchers
+from crewgraph.llm.watching import WatchedModel
 from crewgraph.redaction import SecretRedactor, redact_error, secrets_of
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 from crewgraph.scoped import give_back
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
 
 __all__ = ["CallModel", "TracedCall", "as_plain_data", "cut_at", "read_answer", "with_bytes"]
 
@@ -53,14 +51,14 @@ class TracedCall:
         name: str,
         provider: str,
         request: tuple[Sequence[Message], Sequence[ToolSpec]],
-        config: "RunnableConfig",
+        config: Config,
     ) -> None:
         self._name, self._provider = name, provider
         self._messages, self._tools = request
         self._config = config
         self._run: Any = None
 
-    def start(self) -> "RunnableConfig":
+    def start(self) -> Config:
         """Start the run and return the config for child runs."""
         callbacks = load("langchain_core.callbacks")
         manager = callbacks.CallbackManager.configure(
@@ -146,16 +144,16 @@ def _read_returned(returned: object) -> Message:
     if returned is None or isinstance(returned, str):
         return {"role": "assistant", "content": returned or ""}
     if isinstance(returned, Sequence) and not isinstance(returned, (bytes, bytearray)):
-        items = cast("Sequence[object]", returned)
+        items = cast("Sequence[object]", returned)  # a list of tool calls may have `extra`
         if items and all(_is_call(entry) for entry in items):
             return _as_message({"tool_calls": items})
-        return {"role": "assistant", "content": _as_text(list(items))}
+        return {"role": "assistant", "content": _answer_text(list(items))}
     if _is_call(returned):
         return _as_message({"tool_calls": [returned]})
     if _is_message(returned):
         wanted = {name: as_plain_data(get_field(returned, name)) for name in MESSAGE_FIELDS}
         return _as_message({**wanted, **{name: get_field(returned, name) for name in ("content", "tool_calls")}})
-    return {"role": "assistant", "content": _as_text(returned)}
+    return {"role": "assistant", "content": _answer_text(returned)}
 
 
 def _as_message(fields: PlainMapping) -> Message:
@@ -180,7 +178,7 @@ def _is_message(entry: object) -> bool:
     return is_readable and (hasattr(entry, "tool_calls") or hasattr(entry, "type"))
 
 
-def _as_text(value: object) -> str:
+def _answer_text(value: object) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json()
     if isinstance(value, (Mapping, list)):
@@ -229,21 +227,20 @@ def as_plain_data(value: object) -> Any:
         return {_BYTES: b64encode(value).decode()}
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
-    if isinstance(value, Mapping):
-        return {str(name): as_plain_data(item) for name, item in cast("Mapping[Any, object]", value).items()}
+    if is_mapping(value):
+        return {str(name): as_plain_data(item) for name, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [as_plain_data(item) for item in cast("list[object]", value)]
+        return list(map(as_plain_data, cast("list[object]", value)))
     return None
 
 
 def with_bytes(data: Any) -> Any:
     """Return plain data with the bytes that `as_plain_data` wrote as dicts, such as encrypted reasoning of Bedrock."""
-    if isinstance(data, dict):
-        fields = cast("PlainDict", data)
-        if fields.keys() == {_BYTES}:
-            return b64decode(fields[_BYTES])
-        return {name: with_bytes(value) for name, value in fields.items()}
-    return [with_bytes(item) for item in cast("list[object]", data)] if isinstance(data, list) else data
+    if is_object(data):
+        if data.keys() == {_BYTES}:
+            return b64decode(data[_BYTES])
+        return {name: with_bytes(value) for name, value in data.items()}
+    return list(map(with_bytes, data)) if is_list(data) else data
 
 
 _NEVER_FORWARDED = frozenset({"response_model", "stop"})
@@ -253,7 +250,7 @@ _NOT_SET: Mapping[str, object] = {"callbacks": None, "available_functions": None
 _PARAMETERS = ("temperature", "max_tokens", "top_p", "seed", "stop", "additional_params")
 
 
-class CallModel:
+class CallModel(WatchedModel):
     """Adapter from an object with `.call(messages)` to `Model`; the object is never modified."""
 
     source: Any
@@ -269,6 +266,7 @@ class CallModel:
             response_model: The pydantic model that answers are asked to be instances of.
         """
         self.source = source
+        self._request_source = (source, True)
         self._traced = traced
         self._response_model = response_model
 
@@ -309,46 +307,19 @@ class CallModel:
         supported: object = supports_function_calling() if callable(supports_function_calling) else False
         return isinstance(supported, int) and bool(supported)  # a mock returns a mock
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        stop: Sequence[str],
-        config: "RunnableConfig",
+    def _complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Reply:
-        """Answer a conversation."""
-        request = self._watched_request(messages, tools, stop) if WATCHERS else None
-        if request is not None and (reply := answer_of_watcher(request)) is not None:
-            return reply
         arguments = self._arguments("call", tools, stop)
         with _Call(self, (messages, tools), config) as asked:
             answer = self.source.call(self._conversation(expanded(messages)), **arguments)
-            reply = asked.read(answer if isinstance(answer, str) else resolved(answer), stop)
-        return reply if request is None else self._notified(request, reply)
+            return asked.read(answer if isinstance(answer, str) else resolved(answer), stop)
 
-    async def acomplete(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        stop: Sequence[str],
-        config: "RunnableConfig",
+    async def _acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Reply:
-        """Answer a conversation with the object's `acall`, or with `call` in a thread."""
-        request = self._watched_request(messages, tools, stop) if WATCHERS else None
-        if request is not None and (reply := answer_of_watcher(request)) is not None:
-            return reply
         with _Call(self, (messages, tools), config) as asked:
-            reply = asked.read(await self._acall(messages, tools, stop), stop)
-        return reply if request is None else self._notified(request, reply)
-
-    def _watched_request(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]
-    ) -> ModelRequest:
-        return ModelRequest(self.name, messages, tools, stop, self.source, is_own=True)
-
-    def _notified(self, request: ModelRequest, reply: Reply) -> Reply:
-        notify_watchers(request, reply)
-        return reply
+            return asked.read(await self._acall(messages, tools, stop), stop)
 
     async def _acall(self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str]) -> object:
         messages = await aexpanded(messages)
@@ -414,9 +385,7 @@ def _current_config() -> ContextVar[Any]:
 class _Call:
     """Context of one call: collects usage, converts errors and, if traced, reports a run."""
 
-    def __init__(
-        self, model: CallModel, request: tuple[Sequence[Message], Sequence[ToolSpec]], config: "RunnableConfig"
-    ) -> None:
+    def __init__(self, model: CallModel, request: tuple[Sequence[Message], Sequence[ToolSpec]], config: Config) -> None:
         self._ongoing = OngoingCall(observed=True)
         self._model, self._config = model, config
         is_watched = model.traced and is_traced(config)

@@ -1,10 +1,10 @@
 """Capabilities of well-known models, looked up by name."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import is_mapping
 
 __all__ = [
     "CONTEXT_WINDOWS",
@@ -165,8 +165,7 @@ def input_modalities(llm: object, model: str) -> frozenset[str]:
         model: Its name, used otherwise.
     """
     if isinstance(llm, (list, tuple)):
-        models = cast("Sequence[object]", llm)
-        modalities = [input_modalities(member, _name_of(member, model)) for member in models]
+        modalities = [input_modalities(member, _llm_name(member, model)) for member in cast("Sequence[object]", llm)]
         return frozenset(
             kind for kind in ("image", "pdf") if modalities and all(kind in member for member in modalities)
         )
@@ -175,13 +174,12 @@ def input_modalities(llm: object, model: str) -> frozenset[str]:
     if callable(supports_multimodal):
         has_images = bool(supports_multimodal())
         supported = {"image": has_images, "pdf": has_images and supported["pdf"]}
-    elif isinstance(langchain_profile, Mapping):  # LangChain's
-        profile = cast("PlainMapping", langchain_profile)
-        supported = {kind: bool(profile.get(f"{kind}_inputs", known)) for kind, known in supported.items()}
+    elif is_mapping(langchain_profile):  # LangChain's
+        supported = {kind: bool(langchain_profile.get(f"{kind}_inputs", known)) for kind, known in supported.items()}
     return frozenset(kind for kind, is_supported in supported.items() if is_supported)
 
 
-def _name_of(llm: object, default: str) -> str:
+def _llm_name(llm: object, default: str) -> str:
     name = llm if isinstance(llm, str) else getattr(llm, "model", None) or getattr(llm, "model_name", None)
     return name if isinstance(name, str) else default
 

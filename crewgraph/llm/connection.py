@@ -16,6 +16,7 @@ from crewgraph.core.loops.transport import LoopTransport, client_of_fork, proxie
 from crewgraph.errors import MissingExtra, ModelError
 from crewgraph.extras import load, require
 from crewgraph.llm.capabilities import has_strict_api, without_blank
+from crewgraph.llm.provider_clients import without_secrets_in_traces
 from crewgraph.llm.providers import Provider, Target
 from crewgraph.redaction import redact, redacted_logger
 from crewgraph.schema import PlainDict, PlainMapping
@@ -171,23 +172,7 @@ def open_chat_model(target: Target, settings: Mapping[str, Any]) -> Any:
     model = _chat_model(
         target, address, keywords | {"model": target.model, "base_url": address, "api_key": key}, lenient
     )
-    return model if redact(public) == public else _showing_no_secrets(model)
-
-
-def _showing_no_secrets(model: Any) -> Any:
-    """Return a chat model that shows traces no headers, passwords and the like, as LangChain does; the key it hides itself."""
-    described: PlainDict = model._serialized
-    fields: PlainDict = described.get("kwargs", {})
-    is_hidden = {name: isinstance(value, dict) and "lc" in value for name, value in fields.items()}
-    shown = {name: value if is_hidden[name] else redact(value, name) for name, value in fields.items()}
-    parameters = model._get_invocation_params
-
-    def shown_parameters(*args: Any, **keywords: Any) -> Any:
-        return redact(parameters(*args, **keywords))
-
-    # In the place of a cached property and of a method; LangChain uses both for traces alone.
-    vars(model).update(_serialized={**described, "kwargs": shown}, _get_invocation_params=shown_parameters)
-    return model
+    return model if redact(public) == public else without_secrets_in_traces(model)
 
 
 def _chat_model(target: Target, address: str | None, keywords: dict[str, Any], lenient: bool) -> Any:
@@ -198,20 +183,26 @@ def _chat_model(target: Target, address: str | None, keywords: dict[str, Any], l
             return _openai_model(target, {**keywords, "base_url": f"{address}/v1"})
         case "ollama":
             model_class = require("langchain_ollama", extra="ollama", purpose="Ollama's own protocol").ChatOllama
-            return _construct(target, model_class, _ollama_keywords(keywords), lenient=lenient)
+            return _construct_model(target, model_class, _ollama_keywords(keywords), lenient=lenient)
         case "vertex_ai":
-            return _construct(target, _class_of(target.provider), _vertex_keywords(target, keywords), lenient=lenient)
+            return _construct_model(
+                target, _provider_class(target.provider), _vertex_keywords(target, keywords), lenient=lenient
+            )
         case "bedrock":
-            return _construct(target, _class_of(target.provider), _bedrock_keywords(keywords), lenient=lenient)
+            return _construct_model(
+                target, _provider_class(target.provider), _bedrock_keywords(keywords), lenient=lenient
+            )
         case "gemini":
-            return _construct(target, _class_of(target.provider), _gemini_keywords(target, keywords), lenient=lenient)
+            return _construct_model(
+                target, _provider_class(target.provider), _gemini_keywords(target, keywords), lenient=lenient
+            )
         case _ if target.provider.module == "langchain_openai":
             return _openai_model(target, keywords)
         case _:
-            return _construct(target, _class_of(target.provider), keywords, lenient=lenient)
+            return _construct_model(target, _provider_class(target.provider), keywords, lenient=lenient)
 
 
-def _class_of(provider: Provider) -> Any:
+def _provider_class(provider: Provider) -> Any:
     purpose = f"The provider `{provider.name}`"
     if provider.extra is not None:
         return getattr(require(provider.module, extra=provider.extra, purpose=purpose), provider.class_name)
@@ -260,9 +251,6 @@ def _openai_client_model(model_class: Any, keywords: dict[str, Any]) -> Any:
         keywords["default_headers"] = {**headers, **keywords.get("default_headers", {})}
     if keywords.pop("api", None) == "responses":
         keywords["use_responses_api"] = True
-        from crewgraph.llm.openai_models import chaining_class
-
-        model_class = chaining_class(model_class)
     if "logprobs" in keywords:
         keywords["logprobs"] = bool(keywords["logprobs"])
     keywords["api_key"] = keywords["api_key"] or _NO_KEY
@@ -353,7 +341,7 @@ def _bedrock_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
     return keywords
 
 
-def _construct(target: Target, model_class: Any, keywords: dict[str, Any], *, lenient: bool) -> Any:
+def _construct_model(target: Target, model_class: Any, keywords: dict[str, Any], *, lenient: bool) -> Any:
     provider = target.provider.name
     known, unknown = _split_keywords(
         model_class, {name: value for name, value in keywords.items() if value is not None}
@@ -402,7 +390,7 @@ def _in_body(unknown: PlainDict, model_kwargs: PlainMapping) -> PlainDict:
 
 def _split_keywords(model_class: Any, keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split keywords into those with a field in a LangChain class, by field name, and the others."""
-    fields = _field_names(model_class)
+    fields = _fields_of_class(model_class)
     known: PlainDict = {}
     unknown: PlainDict = {}
     for keyword, value in keywords.items():
@@ -414,7 +402,7 @@ def _split_keywords(model_class: Any, keywords: Mapping[str, Any]) -> tuple[dict
     return known, unknown
 
 
-def _field_names(model_class: Any) -> set[str]:
+def _fields_of_class(model_class: Any) -> set[str]:
     names: set[str] = set()
     for name, field in model_class.model_fields.items():
         names.add(name)

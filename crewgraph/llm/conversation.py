@@ -1,16 +1,17 @@
 """Parses the messages and tools that users pass to `call`, and writes messages in OpenAI's format."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from pydantic import BaseModel
+from typing_extensions import TypeIs
 
 from crewgraph.core.messages import Content, Message, ToolRequest, ToolSpec
 from crewgraph.errors import ModelError
 from crewgraph.llm.errors import InvalidMessage
 from crewgraph.llm.provider_fields import KEY, join_parts, read_part
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, is_mapping, is_object
 
 __all__ = [
     "get_field",
@@ -50,13 +51,13 @@ def parsed_arguments(arguments: object) -> dict[str, object] | str:
     """Parse the arguments of a tool call; return the text as is if it is not a JSON object."""
     if arguments is None or arguments == "":
         return {}
-    if isinstance(arguments, Mapping):
-        return {str(name): value for name, value in cast("Mapping[Any, Any]", arguments).items()}
+    if is_mapping(arguments):
+        return {str(name): value for name, value in arguments.items()}
     try:
         parsed: object = json.loads(str(arguments))
     except ValueError:
         return str(arguments)
-    return cast("PlainDict", parsed) if isinstance(parsed, dict) else str(arguments)
+    return parsed if is_object(parsed) else str(arguments)
 
 
 def read_messages(messages: object) -> list[Message]:
@@ -79,21 +80,21 @@ def read_messages(messages: object) -> list[Message]:
 def _read_message(entry: object, number: int) -> Message:
     if isinstance(entry, str):
         return {"role": "user", "content": entry}
-    if _is_pair(entry):
-        role, content = cast("tuple[str, Content]", entry)
+    if _is_role_pair(entry):
+        role, content = entry
         return {"role": _ROLES.get(role, role), "content": content}
     role = get_field(entry, "role") or get_field(entry, "type")
     if not isinstance(role, str):
         raise InvalidMessage(_INVALID.format(number=number, kind=type(entry).__name__, missing="a role"))
-    content = get_field(entry, "content")
+    content: Any = get_field(entry, "content")
     if content is None and _lacks_content(entry):
         raise InvalidMessage(_INVALID.format(number=number, kind=type(entry).__name__, missing="content"))
     message: Message = {
         "role": _ROLES.get(role, role),
-        "content": cast("Content", content if content is not None else ""),
+        "content": "" if content is None else content,
     }
-    calls = cast("list[object]", get_field(entry, "tool_calls") or [])
-    if requests := [_request(call) for call in calls]:
+    calls: Any = get_field(entry, "tool_calls") or []
+    if requests := [_read_call(call) for call in calls]:
         message["tool_calls"] = requests
     if message["role"] == "assistant" and (extra := _extra(entry, calls, requests)):
         message["extra"] = extra
@@ -105,20 +106,20 @@ def _read_message(entry: object, number: int) -> Message:
 
 def _extra(entry: object, calls: Sequence[object], requests: Sequence[ToolRequest]) -> PlainDict:
     """Return what a provider wants back with a message, as the program has it from its answer."""
-    part = read_part({**cast("PlainMapping", entry)}) if isinstance(entry, Mapping) else None
+    part = read_part({**entry}) if is_mapping(entry) else None
     return getattr(calls, "extra", {}) if part is None else {KEY: join_parts([part], requests)}
 
 
 def _lacks_content(entry: object) -> bool:
     # A message without text but with tool calls is complete.
-    return isinstance(entry, Mapping) and not {"content", "tool_calls"} & cast("PlainMapping", entry).keys()
+    return is_mapping(entry) and not {"content", "tool_calls"} & entry.keys()
 
 
-def _is_pair(entry: object) -> bool:
-    return isinstance(entry, tuple) and [type(part) for part in cast("tuple[object, ...]", entry)][:1] == [str]
+def _is_role_pair(entry: object) -> TypeIs[tuple[str, Content]]:
+    return isinstance(entry, tuple) and list(map(type, cast("tuple[object, ...]", entry)))[:1] == [str]
 
 
-def _request(call: object) -> ToolRequest:
+def _read_call(call: object) -> ToolRequest:
     function = get_field(call, "function")
     holder = call if function is None else function
     arguments = get_field(holder, "args") if get_field(holder, "arguments") is None else get_field(holder, "arguments")
@@ -131,8 +132,8 @@ def _request(call: object) -> ToolRequest:
 
 def get_field(holder: object, name: str) -> object:
     """Return a value of a mapping or an attribute of an object; None if it is missing."""
-    if isinstance(holder, Mapping):
-        return cast("Mapping[str, object]", holder).get(name)
+    if is_mapping(holder):
+        return holder.get(name)
     return getattr(holder, name, None)
 
 
@@ -169,10 +170,10 @@ def _read_tool(tool: object) -> ToolSpec:
 
 
 def _schema(schema: object) -> dict[str, object]:
+    if is_mapping(schema):
+        return dict(schema)
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return schema.model_json_schema()
-    if isinstance(schema, Mapping):
-        return dict(cast("PlainMapping", schema))
     return {"type": "object", "properties": {}}
 
 

@@ -1,4 +1,4 @@
-"""Context of the current model call: its usage, its text stream and its caller."""
+"""Context of the current model call: its usage and its text stream."""
 
 from collections.abc import Callable
 from contextvars import ContextVar

@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Self, cast
+from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, CallbackManager
 from langchain_core.runnables import RunnableConfig
@@ -29,16 +29,9 @@ from crewgraph.llm.conversation import openai_messages, openai_tool, openai_tool
 from crewgraph.llm.current_call import CALL
 from crewgraph.llm.errors import UnfinishedReply
 from crewgraph.llm.reasoning import ReasoningSplitter, message_reasoning
-from crewgraph.llm.wrapper import ModelWrapper
+from crewgraph.llm.watching import ModelWrapper
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import give_back
-
-if TYPE_CHECKING:
-    from uuid import UUID
-
-    from crewgraph.events.llm import (
-        ToolCall,
-    )
 
 __all__ = [
     "EventModel",
@@ -46,7 +39,6 @@ __all__ = [
     "StreamingChunkHandler",
     "function_events",
     "reporting_later",
-    "with_chunk_events",
 ]
 
 
@@ -85,33 +77,6 @@ def function_events(
         crewai_event_bus.emit(source, event)
 
 
-def with_chunk_events(
-    config: RunnableConfig, source: object, agent: object, task: object, call_id: str = ""
-) -> "tuple[RunnableConfig, _ChunkHandler | None]":
-    """Return a config with a handler that emits an event per chunk of an answer, and the handler, if anything listens to those.
-
-    Args:
-        config: The config of the request.
-        source: The source of the events.
-        agent: The calling agent, if any.
-        task: The task it works on, if any.
-        call_id: The id of the request; the handler has a new one if it is empty.
-    """
-    if not (crewai_event_bus.wants(late.LLMStreamChunkEvent) or crewai_event_bus.wants(late.LLMThinkingChunkEvent)):
-        return config, None
-    handler = (StreamingChunkHandler if LISTENING.get().sinks else _ChunkHandler)(
-        source, agent, task, call_id or new_id()
-    )
-    callbacks: object = ensure_config(config).get("callbacks")
-    if isinstance(callbacks, BaseCallbackManager):
-        manager = callbacks.copy()
-        manager.add_handler(handler, inherit=True)
-    else:
-        manager = CallbackManager.configure(inheritable_callbacks=[*(callbacks or ()), handler])
-    run_config: RunnableConfig = {**config, "callbacks": manager}
-    return run_config, handler
-
-
 class _ChunkHandler(BaseCallbackHandler):
     """Emits chunk events for models that stream on their own; it does not cause streaming."""
 
@@ -119,11 +84,11 @@ class _ChunkHandler(BaseCallbackHandler):
 
     def __init__(self, source: object, agent: object, task: object, call_id: str) -> None:
         self._source, self._agent, self._task, self.call_id = source, agent, task, call_id
-        self._calls: dict[tuple[UUID, object], ToolCall] = {}
+        self._calls: dict[tuple[UUID, object], Any] = {}
         self._splitters: dict[UUID | None, ReasoningSplitter] = {}
         self.has_shown_reasoning = False
 
-    def on_llm_new_token(self, token: Any, *, chunk: object = None, run_id: "UUID", **kwargs: object) -> None:
+    def on_llm_new_token(self, token: Any, *, chunk: object = None, run_id: UUID, **kwargs: object) -> None:
         message: Any = getattr(chunk, "message", None)
         if message is not None and (reasoning := message_reasoning(message.content, message.additional_kwargs)):
             self._emit_reasoning(reasoning)
@@ -132,19 +97,19 @@ class _ChunkHandler(BaseCallbackHandler):
         for tool_call_chunk in getattr(message, "tool_call_chunks", ()):
             self._emit(tool_call_chunk.get("args") or "", self._merge_tool_call(run_id, tool_call_chunk))
 
-    def on_llm_end(self, response: object, *, run_id: "UUID", **kwargs: object) -> None:
+    def on_llm_end(self, response: object, *, run_id: UUID, **kwargs: object) -> None:
         self.finish(run_id)
 
-    def on_llm_error(self, error: BaseException, *, run_id: "UUID", **kwargs: object) -> None:
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         self.finish(run_id)
 
-    def text(self, text: str, run_id: "UUID | None" = None) -> None:
+    def text(self, text: str, run_id: UUID | None = None) -> None:
         """Take a chunk of text, which may hold reasoning as well."""
         if run_id not in self._splitters:
             self._splitters[run_id] = ReasoningSplitter()
         self._emit_pieces(self._splitters[run_id].feed(text))
 
-    def finish(self, run_id: "UUID | None" = None) -> None:
+    def finish(self, run_id: UUID | None = None) -> None:
         """Emit what was held back of a text that has ended."""
         if (splitter := self._splitters.pop(run_id, None)) is not None:
             self._emit_pieces(splitter.end())
@@ -156,7 +121,7 @@ class _ChunkHandler(BaseCallbackHandler):
             else:
                 self._emit(piece, None)
 
-    def _merge_tool_call(self, run_id: "UUID", tool_call_chunk: PlainDict) -> "ToolCall":
+    def _merge_tool_call(self, run_id: UUID, tool_call_chunk: PlainDict) -> Any:
         """Return the tool call so far; providers send its name and id with the first chunk only."""
         index = tool_call_chunk.get("index")
         known = self._calls.setdefault(
@@ -183,7 +148,7 @@ class _ChunkHandler(BaseCallbackHandler):
             )
             crewai_event_bus.emit(self._source, event)
 
-    def _emit(self, text: str, tool_call: "ToolCall | None") -> None:
+    def _emit(self, text: str, tool_call: Any) -> None:
         if not crewai_event_bus.wants(late.LLMStreamChunkEvent):
             return
         from crewgraph.events.llm import LLMCallType
@@ -202,10 +167,10 @@ class _ChunkHandler(BaseCallbackHandler):
 class StreamingChunkHandler(_ChunkHandler):
     """A chunk handler that makes LangChain models stream: they do so for handlers with these two methods."""
 
-    def tap_output_iter(self, run_id: "UUID", output: Iterator[object]) -> Iterator[object]:
+    def tap_output_iter(self, run_id: UUID, output: Iterator[object]) -> Iterator[object]:
         return output
 
-    def tap_output_aiter(self, run_id: "UUID", output: object) -> object:
+    def tap_output_aiter(self, run_id: UUID, output: object) -> object:
         return output
 
 
@@ -224,132 +189,121 @@ class EventModel(ModelWrapper[Model]):
     """The task it works on, if any."""
 
     def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: RunnableConfig
     ) -> Reply:
-        name = self.name
-        check_limits(name)
-        ends: list[RequestEnd] | None = None
-        if _ENDS in (config.get("configurable") or ()):
-            config, ends = _request_ends(config)
-        call_id = self._emit_started(messages, tools)
-        config, chunks = with_chunk_events(config, self.source, self.agent, self.task, call_id)
-        call_id = call_id if chunks is None else chunks.call_id
-        token = CALL.set(CALL.get()._replace(caller=(self.agent, self.task)))
-        try:
-            reply = self.model.complete(messages, tools, stop, config)
-        except BaseException as error:  # reported whatever it is, also a cancellation
-            if isinstance(error, UnfinishedReply):  # it is paid all the same
-                self._count(name, error.usage)
-            self._emit_failed(error, call_id)
-            raise
-        finally:
-            give_back(token)
-        return self._emit_completed(messages, reply, name, call_id, chunks, ends)
+        with _Asked(self, messages, tools, config) as asked:
+            reply = self.model.complete(messages, tools, stop, asked.config)
+        return asked.completed(reply)
 
     async def acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: RunnableConfig
     ) -> Reply:
-        name = self.name
-        check_limits(name)
-        ends: list[RequestEnd] | None = None
-        if _ENDS in (config.get("configurable") or ()):
-            config, ends = _request_ends(config)
-        call_id = self._emit_started(messages, tools)
-        config, chunks = with_chunk_events(config, self.source, self.agent, self.task, call_id)
-        call_id = call_id if chunks is None else chunks.call_id
-        token = CALL.set(CALL.get()._replace(caller=(self.agent, self.task)))
-        try:
-            reply = await awaited(self.model.acomplete(messages, tools, stop, config))
-        except GeneratorExit:  # the run is lost
-            raise
-        except BaseException as error:  # reported whatever it is, also a cancellation
-            if isinstance(error, UnfinishedReply):  # it is paid all the same
-                self._count(name, error.usage)
-            self._emit_failed(error, call_id)
-            raise
-        finally:
-            give_back(token)
-        return self._emit_completed(messages, reply, name, call_id, chunks, ends)
+        with _Asked(self, messages, tools, config) as asked:
+            reply = await awaited(self.model.acomplete(messages, tools, stop, asked.config))
+        return asked.completed(reply)
 
-    def _emit_started(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
-        if crewai_event_bus.wants(late.LLMCallStartedEvent):
-            call_id = new_id()
-            event = late.LLMCallStartedEvent(
-                from_agent=self.agent,
-                from_task=self.task,
-                model=self.name,
-                messages=openai_messages(messages),
-                tools=[openai_tool(tool) for tool in tools] or None,
-                stream=bool(getattr(self.source, "stream", None)),
-                call_id=call_id,
-                **_event_settings(self.model.identity),
-            )
-            crewai_event_bus.emit(self.source, event)
-            return call_id
-        return ""
-
-    def _emit_completed(
-        self,
-        messages: Sequence[Message],
-        reply: Reply,
-        name: str,
-        call_id: str,
-        chunks: _ChunkHandler | None,
-        ends: "list[RequestEnd] | None",
-    ) -> Reply:
-        metadata, reasoning = reply.pop("metadata", None), reply.pop("reasoning", "")
-        reply = _plain_reply(reply)
-        if chunks is not None and not chunks.has_shown_reasoning:
-            self._emit_reasoning(reasoning or message_reasoning(reply["content"], reply["extra"]), call_id)
-        self._count(reply.get("model", name), reply["usage"])
-        if crewai_event_bus.wants(late.LLMCallCompletedEvent):
-            from crewgraph.events.llm import LLMCallType
-
-            def completed(content: Content) -> None:
-                event = late.LLMCallCompletedEvent(
-                    from_agent=self.agent,
-                    from_task=self.task,
-                    model=name,
-                    messages=openai_messages(messages),
-                    response=openai_tool_calls(reply["tool_calls"]) or content,
-                    call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,
-                    usage=dict(reply["usage"]) if reply["usage"] else None,
-                    call_id=call_id or new_id(),
-                    finish_reason=_first_text(metadata, _FINISH_REASONS),
-                    response_id=_first_text(metadata, _RESPONSE_IDS),
-                )
-                crewai_event_bus.emit(self.source, event)
-
-            if ends is None:
-                completed(reply["content"])
-            else:
-                ends.append(RequestEnd(completed, partial(self._emit_failed, call_id=call_id)))
-        return reply
-
-    def _emit_reasoning(self, text: str, call_id: str) -> None:
-        """Emit an event for the reasoning of an answer that was not streamed."""
-        if text and crewai_event_bus.wants(late.LLMThinkingChunkEvent):
-            event = late.LLMThinkingChunkEvent(
-                from_agent=self.agent, from_task=self.task, model=self.name, chunk=text, call_id=call_id or new_id()
-            )
-            crewai_event_bus.emit(self.source, event)
-
-    def _count(self, model: str, usage: Usage | None) -> None:
+    def count(self, model: str, usage: Usage | None) -> None:
+        """Count the usage of a request in what the run may use, and in the flows around it."""
         if (meter := CURRENT.get().meter) is not None:
             meter.answered(str(getattr(self.agent, "role", "")), model, usage)
         for ledger in CALL.get().ledgers:
             ledger.count(model, usage)
 
-    def _emit_failed(self, error: BaseException, call_id: str) -> None:
-        if crewai_event_bus.wants(late.LLMCallFailedEvent):
-            event = late.LLMCallFailedEvent(
-                from_agent=self.agent,
-                from_task=self.task,
-                model=self.name,
-                error=f"{type(error).__name__}: {error}",
-                call_id=call_id or new_id(),
+
+class _Asked:
+    """A request that is reported: a context manager around it, and what its answer becomes."""
+
+    def __init__(
+        self, model: EventModel, messages: Sequence[Message], tools: Sequence[ToolSpec], config: RunnableConfig
+    ) -> None:
+        self._model, self._name, self._messages = model, model.name, messages
+        check_limits(self._name)
+        self._ends: list[RequestEnd] | None = None
+        if _ENDS in (config.get("configurable") or ()):
+            config, self._ends = _request_ends(config)
+        call_id = ""
+        if crewai_event_bus.wants(late.LLMCallStartedEvent):
+            self._emit(
+                late.LLMCallStartedEvent,
+                call_id := new_id(),
+                messages=openai_messages(messages),
+                tools=[openai_tool(tool) for tool in tools] or None,
+                stream=bool(getattr(model.source, "stream", None)),
+                **_event_settings(model.identity),
             )
-            crewai_event_bus.emit(self.source, event)
+        self.config: RunnableConfig = config
+        self._call_id = call_id
+        self._chunks: _ChunkHandler | None = None
+        if crewai_event_bus.wants(late.LLMStreamChunkEvent) or crewai_event_bus.wants(late.LLMThinkingChunkEvent):
+            self._call_id = call_id or new_id()
+            self._listen()
+
+    def _listen(self) -> None:
+        """Emit an event per chunk of the answer."""
+        model, kind = self._model, StreamingChunkHandler if LISTENING.get().sinks else _ChunkHandler
+        self._chunks = kind(model.source, model.agent, model.task, self._call_id)
+        callbacks: object = ensure_config(self.config).get("callbacks")
+        if isinstance(callbacks, BaseCallbackManager):
+            manager = callbacks.copy()
+            manager.add_handler(self._chunks, inherit=True)
+        else:
+            manager = CallbackManager.configure(inheritable_callbacks=[*(callbacks or ()), self._chunks])
+        listened_to: RunnableConfig = {**self.config, "callbacks": manager}
+        self.config = listened_to
+
+    def __enter__(self) -> Self:
+        self._token = CALL.set(CALL.get()._replace(caller=(self._model.agent, self._model.task)))
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        give_back(self._token)
+        if error is None or isinstance(error, GeneratorExit):  # the run is lost
+            return
+        if isinstance(error, UnfinishedReply):  # it is paid all the same
+            self._model.count(self._name, error.usage)
+        self._failed(error)
+
+    def _emit(self, kind: Any, call_id: str, **fields: Any) -> None:
+        model = self._model
+        event = kind(
+            from_agent=model.agent, from_task=model.task, model=self._name, call_id=call_id or new_id(), **fields
+        )
+        crewai_event_bus.emit(model.source, event)
+
+    def _failed(self, error: BaseException) -> None:
+        if crewai_event_bus.wants(late.LLMCallFailedEvent):
+            self._emit(late.LLMCallFailedEvent, self._call_id, error=f"{type(error).__name__}: {error}")
+
+    def completed(self, reply: Reply) -> Reply:
+        """Return the reply as plain data, and report it, now or once the hooks after it have run."""
+        metadata, reasoning = reply.pop("metadata", None), reply.pop("reasoning", "")
+        reply = _plain_reply(reply)
+        if self._chunks is not None and not self._chunks.has_shown_reasoning:
+            reasoning = reasoning or message_reasoning(reply["content"], reply["extra"])
+            if reasoning and crewai_event_bus.wants(late.LLMThinkingChunkEvent):
+                self._emit(late.LLMThinkingChunkEvent, self._call_id, chunk=reasoning)
+        self._model.count(reply.get("model", self._name), reply["usage"])
+        if crewai_event_bus.wants(late.LLMCallCompletedEvent):
+            from crewgraph.events.llm import LLMCallType
+
+            def completed(content: Content) -> None:
+                self._emit(
+                    late.LLMCallCompletedEvent,
+                    self._call_id,
+                    messages=openai_messages(self._messages),
+                    response=openai_tool_calls(reply["tool_calls"]) or content,
+                    call_type=LLMCallType.TOOL_CALL if reply["tool_calls"] else LLMCallType.LLM_CALL,
+                    usage=dict(reply["usage"]) if reply["usage"] else None,
+                    finish_reason=_first_text(metadata, _FINISH_REASONS),
+                    response_id=_first_text(metadata, _RESPONSE_IDS),
+                )
+
+            ends, self._ends = self._ends, None  # it would refer to itself
+            if ends is None:
+                completed(reply["content"])
+            else:
+                ends.append(RequestEnd(completed, self._failed))
+        return reply
 
 
 @dataclass(frozen=True)

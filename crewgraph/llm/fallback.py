@@ -1,25 +1,20 @@
 """Fallback models: each is tried when the ones before it failed."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from crewgraph.core.cancellation import raised_by_handler
 from crewgraph.core.messages import Message, Reply, ToolSpec, Usage
 from crewgraph.core.outages import status_of
-from crewgraph.core.protocols import Model
+from crewgraph.core.protocols import Config, Model
 from crewgraph.errors import CrewgraphError, ModelError
 from crewgraph.llm.errors import ContextLengthExceeded, UnfinishedReply
 from crewgraph.llm.structure import structured_model
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainMapping
 from crewgraph.tracebacks import raised_by_signal
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
 
 __all__ = ["FallbackModel", "OnFallback", "may_fall_back"]
 
@@ -84,65 +79,59 @@ class FallbackModel:
         return all(model.native_tools for model in self.models)
 
     def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Reply:
         """Answer a conversation; the reply names the model that answered if it is not the first."""
-        for attempt in self._attempts():
-            with attempt:
-                return attempt.named(attempt.model.complete(messages, tools, stop, config))
+        failures = _Failures(self)
+        for number, model in enumerate(self.models):
+            try:
+                return failures.named(number, model.complete(messages, tools, stop, config))
+            except Exception as error:
+                if not failures.pass_on(number, error):
+                    raise
         raise AssertionError("the last attempt raises")
 
     async def acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Reply:
         """Answer a conversation; see `complete`."""
-        for attempt in self._attempts():
-            with attempt:
-                return attempt.named(await attempt.model.acomplete(messages, tools, stop, config))
+        failures = _Failures(self)
+        for number, model in enumerate(self.models):
+            try:
+                return failures.named(number, await model.acomplete(messages, tools, stop, config))
+            except Exception as error:
+                if not failures.pass_on(number, error):
+                    raise
         raise AssertionError("the last attempt raises")
 
-    def _attempts(self) -> "Generator[_Attempt]":
-        failed: list[str] = []
-        used: list[tuple[str, Usage | None]] = []
-        for model, following in zip(self.models, [*self.models[1:], None], strict=True):
-            yield _Attempt(model, following, self.on_fallback, failed, used, is_first=model is self.models[0])
 
+class _Failures:
+    """The models that failed in one request."""
 
-@dataclass(frozen=True)
-class _Attempt:
-    """Context manager around a request to one model; suppresses errors that the next model may avoid."""
+    def __init__(self, owner: FallbackModel) -> None:
+        self._owner = owner
+        self._reasons: list[str] = []
+        self._used: list[tuple[str, Usage | None]] = []
 
-    model: Model
-    next_model: Model | None
-    on_fallback: OnFallback | None
-    failures: list[str]
-    used: list[tuple[str, Usage | None]]
-    is_first: bool
-
-    def named(self, reply: Reply) -> Reply:
+    def named(self, number: int, reply: Reply) -> Reply:
         """Return the reply with the name of the model, and what the models before have used, whose answers are not whole."""
-        if self.is_first:
+        if not number:
             return reply
-        reply = {**reply, "model": reply.get("model") or self.model.name}
-        return {**reply, "before": self.used} if self.used else reply
+        reply = {**reply, "model": reply.get("model") or self._owner.models[number].name}
+        return {**reply, "before": self._used} if self._used else reply
 
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        if self.next_model is None or not may_fall_back(error):
-            if self.failures:
-                error.add_note(f"`{self.model.name}` was called because {'; '.join(self.failures)}")
+    def pass_on(self, number: int, error: Exception) -> bool:
+        """Whether the next model may avoid an error; the failure is noted then."""
+        name, following = self._owner.models[number].name, self._owner.models[number + 1 : number + 2]
+        if not following or not may_fall_back(error):
+            if self._reasons:
+                error.add_note(f"`{name}` was called because {'; '.join(self._reasons)}")
             return False
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, UnfinishedReply):
-            self.used.append((self.model.name, error.usage))
-        self.failures.append(f"`{self.model.name}` failed ({reason})")
-        _log.warning("model `%s` failed, falling back to `%s`: %s", self.model.name, self.next_model.name, reason)
-        if self.on_fallback is not None:
-            self.on_fallback(self.model.name, self.next_model.name, error)
+            self._used.append((name, error.usage))
+        self._reasons.append(f"`{name}` failed ({reason})")
+        _log.warning("model `%s` failed, falling back to `%s`: %s", name, following[0].name, reason)
+        if self._owner.on_fallback is not None:
+            self._owner.on_fallback(name, following[0].name, error)
         return True

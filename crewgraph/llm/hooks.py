@@ -5,22 +5,19 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crewgraph.core.messages import Content, Message, Reply, ToolSpec
-from crewgraph.core.protocols import Model
+from crewgraph.core.protocols import Config, Model
 from crewgraph.errors import HookAborted, ModelCallBlocked
 from crewgraph.hooks.llm_hooks import LLMCallHookContext, after_llm_call_reducer, before_llm_call_reducer
 from crewgraph.hooks.points import InterceptionPoint, LegacyHookBlocked
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.events import RequestEnd, reporting_later
-from crewgraph.llm.wrapper import ModelWrapper
+from crewgraph.llm.watching import ModelWrapper
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
 
 __all__ = ["HookExecutor", "HookedModel"]
 
@@ -56,7 +53,7 @@ class HookedModel(ModelWrapper[Model]):
     """Whether an agent loop makes the requests; otherwise the model is called directly."""
 
     def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Reply:
         if not self._is_hooked:
             return self.model.complete(messages, tools, stop, config)
@@ -71,7 +68,7 @@ class HookedModel(ModelWrapper[Model]):
         return request.hooked_reply(reply)
 
     async def acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Reply:
         if not self._is_hooked:
             return await self.model.acomplete(messages, tools, stop, config)

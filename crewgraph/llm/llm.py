@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import partial
 from threading import RLock
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 
@@ -18,24 +18,24 @@ from crewgraph.core.protocols import Model
 from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import ToolFailed
 from crewgraph.extras import load
-from crewgraph.hooks.llm_hooks import model_call_hooks_already_dispatched
 from crewgraph.llm.answer_limits import AnswerLimits
 from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.capabilities import context_window, supports_images, supports_stop_words, supports_tools
-from crewgraph.llm.chat_model import ChatModel
 from crewgraph.llm.connection import BaseInterceptor, open_chat_model
-from crewgraph.llm.conversation import read_messages, read_tools
+from crewgraph.llm.conversation import read_messages, read_tools, text_of
 from crewgraph.llm.current_call import CALL
-from crewgraph.llm.errors import UnknownModel
+from crewgraph.llm.errors import UnknownModel, UnreadableAnswer
 from crewgraph.llm.fallback import FallbackModel
 from crewgraph.llm.prices import Price, set_price
 from crewgraph.llm.providers import Target, find_provider, locate
-from crewgraph.llm.responses import ResponsesMixin
-from crewgraph.llm.result import call_result, function_result
-from crewgraph.llm.runnable import RunnableModel
+from crewgraph.llm.responses import ResponsesMixin, responses_result, tool_calls
+from crewgraph.llm.structure import read_structure
 from crewgraph.overrides import overridable, override_of
 from crewgraph.redaction import redacted_logger
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
+
+if TYPE_CHECKING:
+    from crewgraph.llm.chat_model import ChatModel
 
 __all__ = ["LLM", "SETTINGS", "pop_fallbacks", "pop_price", "pop_provider", "pop_response_format"]
 
@@ -47,6 +47,7 @@ SETTINGS = (
 )
 """The attributes of an `LLM` that are sent to its provider."""
 
+_LITELLM = ("LITELLM_SUCCESS_CALLBACKS", "LITELLM_FAILURE_CALLBACKS")
 _MILLION = 1_000_000
 
 
@@ -115,14 +116,14 @@ _log = redacted_logger(__name__)
 _building = RLock()  # shared by all models: each is built only once, and models stay copyable
 
 
-def _after_fork() -> None:
+def _renew_building() -> None:
     """Renew the lock: a thread of the parent may have been building a model, which the child has to build itself."""
     global _building
     _building = RLock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_renew_building)
 
 _NATIVE = {
     *("openai", "azure", "anthropic", "gemini", "bedrock", "ollama", "openrouter", "deepseek", "hosted_vllm"),
@@ -139,11 +140,16 @@ class _Named(NamedTuple):
     provider: str | None
 
 
-class LLM(RunnableModel, ResponsesMixin, BaseLLM):
+class LLM(ResponsesMixin, BaseLLM):
     """A language model by name: `LLM("openai/gpt-4o", temperature=0.2)`.
 
     An `LLM` is lazy: provider packages, keys and connections are resolved on the first request. Attributes may be
     changed between requests. The name is "provider/model", or the bare name of a well-known model.
+
+    It has the methods of a LangChain chat model, alone or in a chain. Where LangChain or LangGraph require an instance of their
+    own classes, pass `chat_model()`.
+
+        chain = prompt | LLM("openai/gpt-4o") | StrOutputParser()
     """
 
     model: str
@@ -322,7 +328,7 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         """
         return self.adapter().source
 
-    def adapter(self) -> ChatModel:
+    def adapter(self) -> "ChatModel":
         """Return the `Model` adapter that graphs call; the same object until an attribute changes."""
         # The environment's key is not a setting; a subclass may have `api_key` as a plain attribute.
         own_key = vars(self).get("api_key", self._api_key)
@@ -344,6 +350,8 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         with _building:
             built = vars(self).get("_built")
             if built is None or built[0] != state:
+                from crewgraph.llm.chat_model import ChatModel
+
                 chat_model = open_chat_model(target, self._connection_settings(target, settings))
                 adapter = ChatModel(
                     chat_model,
@@ -354,14 +362,13 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
                     parameters=settings,
                     strict=target.provider.name == "openai",
                     limits=AnswerLimits.of(self.timeout, self.idle_timeout),
+                    responses=self.responses,
                 )
                 built = vars(self)["_built"] = (state, adapter)
             return built[1]
 
     def _connection_settings(self, target: Target, settings: dict[str, Any]) -> dict[str, Any]:
         connection_settings = self.request_settings(settings)
-        if self.responses is not None:
-            connection_settings["responses"] = self.responses
         if self.interceptor is not None:
             connection_settings["interceptor"] = self.interceptor
         if not supports_stop_words(target.model):
@@ -369,6 +376,47 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         if "callbacks" in connection_settings:
             connection_settings["callbacks"] = _handlers(connection_settings["callbacks"], self.model)
         return connection_settings
+
+    def set_callbacks(self, callbacks: Sequence[Any]) -> None:
+        """Set LangChain callback handlers, replacing those of the same classes."""
+        classes: set[type[Any]] = {type(handler) for handler in callbacks}
+        self.callbacks = [*(handler for handler in self.callbacks or () if type(handler) not in classes), *callbacks]
+
+    def set_env_callbacks(self) -> None:
+        """Warn if environment variables for LiteLLM callbacks are set: they have no effect."""
+        if variables := [name for name in _LITELLM if os.environ.get(name)]:
+            instead = "give `LLM(..., callbacks=[...])` LangChain handlers"
+            warn_deprecated(f"`{'`, `'.join(variables)}` in the environment", instead, by_hand=True)
+
+    def invoke(self, input: Any, config: Any = None, **options: Any) -> Any:
+        """Return the answer as a LangChain message."""
+        return self.chat_model().invoke(input, config, **options)
+
+    async def ainvoke(self, input: Any, config: Any = None, **options: Any) -> Any:
+        """Return the answer as a LangChain message."""
+        return await self.chat_model().ainvoke(input, config, **options)
+
+    def batch(self, inputs: Sequence[Any], config: Any = None, **options: Any) -> list[Any]:
+        """Return the answers to several inputs as LangChain messages."""
+        return self.chat_model().batch(list(inputs), config, **options)
+
+    def bind_tools(self, tools: Sequence[Any], **options: Any) -> Any:
+        """Return a Runnable: the model with bound tools of any kind."""
+        return self.chat_model().bind_tools(tools, **options)
+
+    def with_structured_output(self, schema: Any, **options: Any) -> Any:
+        """Return a Runnable that produces structured output."""
+        return self.chat_model().with_structured_output(schema, **options)
+
+    # LangChain coerces callables to Runnables in `prompt | llm`.
+    def __call__(self, input: Any, config: Any = None) -> Any:
+        return self.invoke(input, config)
+
+    def __or__(self, following: Any) -> Any:
+        return self.chat_model() | following
+
+    def __ror__(self, before: Any) -> Any:
+        return before | self.chat_model()
 
     @overridable
     def call(
@@ -403,18 +451,18 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         response_format = response_model or self.response_format
         conversation, specs = read_messages(messages), read_tools(tools)
         reply = self._model_for(response_format, from_agent, from_task).complete(
-            conversation, specs, (), _config(callbacks, self.model)
+            conversation, specs, (), _call_config(callbacks, self.model)
         )
         function = self._requested_call(reply, available_functions)
         if function is None:
-            return call_result(reply, response_format, self.responses)
+            return self._result(reply, response_format)
         name = reply["tool_calls"][0]["name"]
         from crewgraph.llm import events
 
         with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
             result = call(function)
             completed(result)
-        return function_result(result)
+        return str(result)
 
     @overridable
     async def acall(
@@ -435,18 +483,18 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         response_format = response_model or self.response_format
         conversation, specs = read_messages(messages), read_tools(tools)
         reply = await self._model_for(response_format, from_agent, from_task).acomplete(
-            conversation, specs, (), _config(callbacks, self.model)
+            conversation, specs, (), _call_config(callbacks, self.model)
         )
         function = self._requested_call(reply, available_functions)
         if function is None:
-            return call_result(reply, response_format, self.responses)
+            return self._result(reply, response_format)
         name = reply["tool_calls"][0]["name"]
         from crewgraph.llm import events
 
         with events.function_events(self, name, function.keywords, from_agent, from_task) as completed:
             result = await acall(function)
             completed(result)
-        return function_result(result)
+        return str(result)
 
     def supports_function_calling(self) -> bool:
         """Return whether the model supports tools."""
@@ -479,27 +527,35 @@ class LLM(RunnableModel, ResponsesMixin, BaseLLM):
         """Return the model for one call, with fallbacks, events and hooks unless an enclosing call provides them."""
         adapter = self.adapter()
         primary = adapter if response_format is self.response_format else adapter.with_response_format(response_format)
-        if self.responses is not None:
-            self.responses.start_request()
         from crewgraph.llm import resolve
 
         models: list[Model] = [primary, *map(resolve.as_model, self.fallbacks)]
-        ongoing = CALL.get().ongoing
-        if ongoing is None or not ongoing.observed:
-            from crewgraph.llm import events
+        if (ongoing := CALL.get().ongoing) is not None and ongoing.observed:
+            return FallbackModel(models) if self.fallbacks else primary
+        from crewgraph.llm import events, hooks
 
-            models = [events.EventModel(source, self, agent, task) for source in models]
-        model = FallbackModel(models) if self.fallbacks else models[0]
-        if (ongoing is not None and ongoing.observed) or model_call_hooks_already_dispatched():
-            return model
-        from crewgraph.llm import hooks
-
+        reported = [events.EventModel(source, self, agent, task) for source in models]
+        model = FallbackModel(reported) if self.fallbacks else reported[0]
         return hooks.HookedModel(model, self, agent, task, in_agent=False)
 
     def _record_answer(self, message: Any, usage: Usage | None) -> None:
         self._track_token_usage_internal(usage or {})
         if self.responses is not None:
             self.responses.record_answer(message)
+
+    def _result(self, reply: Reply, form: object) -> object:
+        """Convert a reply to what `call` returns."""
+        if self.responses is not None and self.responses.parses_outputs:
+            return responses_result(reply)
+        if reply["tool_calls"]:
+            return tool_calls(reply)
+        text = text_of(reply["content"])
+        if not (isinstance(form, type) and issubclass(form, BaseModel)):
+            return text
+        instance, problem = read_structure(text, form)
+        if instance is None:
+            raise UnreadableAnswer(f"The answer does not match `{form.__name__}`: {problem}. The answer: {text!r}")
+        return instance
 
     def _requested_call(self, reply: Reply, functions: PlainMapping | None) -> "partial[Any] | None":
         """Return the function of the first tool call, bound to its arguments; None if there is nothing to call."""
@@ -528,10 +584,10 @@ def _is_set(value: Any) -> bool:
 
 def _snapshot(value: Any) -> Any:
     """Copy a list or dict, so that a later change in place is noticed."""
-    return copy(cast("object", value)) if isinstance(value, (list, dict)) else value
+    return copy(value) if is_list(value) or is_object(value) else value
 
 
-def _config(callbacks: Sequence[Any] | None, model: str) -> Any:
+def _call_config(callbacks: Sequence[Any] | None, model: str) -> Any:
     """Return the ambient config with additional callback handlers."""
     if not callbacks:
         return {}

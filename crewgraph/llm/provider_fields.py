@@ -6,10 +6,10 @@ the parts of an answer together, and `add_fields` writes them into the messages 
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from crewgraph.core.messages import ToolRequest
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 
 __all__ = ["KEY", "MESSAGE_FIELDS", "add_fields", "join_parts", "read_part"]
 
@@ -37,27 +37,18 @@ _TEXTS = ("summary", "text", "thinking")
 _PIECES = (*_TEXTS, "data")
 
 
-def read_part(message: Any) -> PlainDict | None:
-    """Return the fields of a message or of a chunk, as a dict or as the openai package has it; None if there are none."""
-    is_plain = isinstance(message, dict)
-    fields = cast("PlainDict", message) if is_plain else {**_unknown(message), "tool_calls": message.tool_calls}
-    requested: Sequence[Any] | None = fields.get("tool_calls")
-    if not requested and _NAMES.isdisjoint(fields):
+def read_part(message: PlainDict) -> PlainDict | None:
+    """Return the fields of a message or of a chunk; None if there are none."""
+    requested: Sequence[Any] | None = message.get("tool_calls")
+    if not requested and _NAMES.isdisjoint(message):
         return None
-    own = {name: fields[name] for name in MESSAGE_FIELDS if fields.get(name)}
+    own = {name: message[name] for name in MESSAGE_FIELDS if message.get(name)}
     calls: list[list[object]] = []
     for number, call in enumerate(requested or ()):
-        is_plain = isinstance(call, dict)
-        parts = cast("PlainMapping", call) if is_plain else {**_unknown(call), "id": call.id}
-        if not _CALL_NAMES.isdisjoint(parts):
-            found = {name: parts[name] for name in _CALL_FIELDS if parts.get(name)}
-            calls.append([parts.get("index", number), parts.get("id"), found])
+        if is_object(call) and not _CALL_NAMES.isdisjoint(call):
+            found = {name: call[name] for name in _CALL_FIELDS if call.get(name)}
+            calls.append([call.get("index", number), call.get("id"), found])
     return {"message": own, "calls": calls} if own or calls else None
-
-
-def _unknown(model: object) -> PlainMapping:
-    """Return the fields of a model of the openai package that are not part of its types."""
-    return getattr(model, "model_extra", None) or {}
 
 
 def join_parts(parts: Sequence[PlainMapping], requests: Sequence[ToolRequest]) -> PlainDict:
@@ -71,7 +62,7 @@ def join_parts(parts: Sequence[PlainMapping], requests: Sequence[ToolRequest]) -
     calls: dict[str, PlainDict] = {}
     for part in parts:
         for name, value in part["message"].items():
-            message[name] = _joined(message[name], value) if name in message else value
+            message[name] = _joined_field(message[name], value) if name in message else value
         requested: list[tuple[int, str | None, PlainDict]] = part["calls"]
         for number, call_id, fields in requested:
             known = call_id or (requests[number]["id"] if number < len(requests) else "")
@@ -79,12 +70,12 @@ def join_parts(parts: Sequence[PlainMapping], requests: Sequence[ToolRequest]) -
     return {"from": parts[0].get("from", []), "message": message, "calls": calls}
 
 
-def _joined(known: object, value: object) -> object:
+def _joined_field(known: object, value: object) -> object:
     if isinstance(known, str) and isinstance(value, str):
         return known + value
-    if isinstance(known, list) and isinstance(value, list):
-        return _with_pieces(cast("list[PlainDict]", known), cast("list[PlainDict]", value))
-    return {**cast("PlainDict", known), **cast("PlainDict", value)} if isinstance(value, dict) else value
+    if is_list(known) and is_list(value):
+        return _with_pieces(known, value)
+    return {**known, **value} if is_object(known) and is_object(value) else value
 
 
 def _with_pieces(known: Sequence[PlainDict], pieces: Sequence[PlainDict]) -> list[PlainDict]:

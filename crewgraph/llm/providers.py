@@ -50,7 +50,7 @@ def _hosted(name: str, base_url: str, *key_variables: str, base: str | None = No
     return Provider(name=name, key_variables=key_variables, base_url=base_url, base_variables=variables)
 
 
-def _local(name: str, base_url: str | None, key: str, *bases: str) -> Provider:
+def _local_server(name: str, base_url: str | None, key: str, *bases: str) -> Provider:
     return Provider(name=name, key_variables=(key,), base_url=base_url, base_variables=bases, key_needed=False)
 
 
@@ -110,11 +110,11 @@ _ALL = (
         class_name="ChatLiteLLM",
         extra="litellm",
     ),
-    _local("ollama", "http://localhost:11434", "OLLAMA_API_KEY", "OLLAMA_API_BASE", "OLLAMA_HOST", "API_BASE"),
-    _local("hosted_vllm", "http://localhost:8000/v1", "HOSTED_VLLM_API_KEY", "HOSTED_VLLM_API_BASE"),
-    _local("lm_studio", "http://localhost:1234/v1", "LM_STUDIO_API_KEY", "LM_STUDIO_API_BASE"),
-    _local("llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_KEY", "LLAMAFILE_API_BASE"),
-    _local("litellm_proxy", None, "LITELLM_PROXY_API_KEY", "LITELLM_PROXY_API_BASE"),
+    _local_server("ollama", "http://localhost:11434", "OLLAMA_API_KEY", "OLLAMA_API_BASE", "OLLAMA_HOST", "API_BASE"),
+    _local_server("hosted_vllm", "http://localhost:8000/v1", "HOSTED_VLLM_API_KEY", "HOSTED_VLLM_API_BASE"),
+    _local_server("lm_studio", "http://localhost:1234/v1", "LM_STUDIO_API_KEY", "LM_STUDIO_API_BASE"),
+    _local_server("llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_KEY", "LLAMAFILE_API_BASE"),
+    _local_server("litellm_proxy", None, "LITELLM_PROXY_API_KEY", "LITELLM_PROXY_API_BASE"),
     _hosted("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     _hosted(
         "together_ai",
@@ -198,7 +198,7 @@ class Target:
         """
         address = base_url or _first_variable(self.provider.base_variables) or self.provider.base_url
         if self.provider.name == "ollama" and address:
-            address = _ollama_address(address)
+            address = _complete_address(address)
         if address is None and self.provider.name in _ADDRESS_NEEDED:
             raise UnknownModel(
                 f"The model `{self.provider.name}/{self.model}` needs an address. "
@@ -235,7 +235,7 @@ def _first_variable(variables: tuple[str, ...]) -> str | None:
     return next((value for name in variables if (value := os.environ.get(name, "").strip())), None)
 
 
-def _ollama_address(host: str) -> str:
+def _complete_address(host: str) -> str:
     """Complete an address: `OLLAMA_HOST` may lack scheme and port, and 0.0.0.0 is only an address to listen on."""
     address = host if "://" in host else f"http://{host}"
     address = address.replace("//0.0.0.0", "//127.0.0.1").rstrip("/").removesuffix("/v1")

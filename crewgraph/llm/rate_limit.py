@@ -181,13 +181,13 @@ class RPMController(BaseModel):
     @overridable
     def check_or_wait(self) -> bool:
         """Wait until a request may be sent and count it; always return True."""
-        _wait([self], [], None)
+        _wait_in_thread([self], [], None)
         return True
 
     @overridable
     async def acheck_or_wait(self) -> bool:
         """Async version of `check_or_wait`; cancellation gives the slot back."""
-        await _await([self], [], None)
+        await _await_on_loop([self], [], None)
         return True
 
     def reset_counter(self) -> Self:
@@ -209,15 +209,15 @@ def wait_for_slot(controllers: Sequence[object], on_wait: OnWait | None = None) 
     Raises:
         LimitReached: Nothing waits for the answer any longer (`max_execution_time`).
     """
-    _wait(*_partition(controllers), on_wait)
+    _wait_in_thread(*_partition(controllers), on_wait)
 
 
 async def await_slot(controllers: Sequence[object], on_wait: OnWait | None = None) -> None:
     """Async version of `wait_for_slot`; cancellation gives the slots back."""
-    await _await(*_partition(controllers), on_wait)
+    await _await_on_loop(*_partition(controllers), on_wait)
 
 
-def _wait(native: Sequence[RPMController], others: Sequence[Any], on_wait: OnWait | None) -> None:
+def _wait_in_thread(native: Sequence[RPMController], others: Sequence[Any], on_wait: OnWait | None) -> None:
     waiter = Waiter()
     with when_given_up(waiter.give_up), _counted_request(native, waiter):
         for seconds in _acquire(native, waiter, on_wait):
@@ -226,7 +226,7 @@ def _wait(native: Sequence[RPMController], others: Sequence[Any], on_wait: OnWai
             call(other.check_or_wait)
 
 
-async def _await(native: Sequence[RPMController], others: Sequence[object], on_wait: OnWait | None) -> None:
+async def _await_on_loop(native: Sequence[RPMController], others: Sequence[object], on_wait: OnWait | None) -> None:
     waiter = LoopWaiter()
     with _counted_request(native, waiter):
         for seconds in _acquire(native, waiter, on_wait):

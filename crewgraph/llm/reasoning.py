@@ -10,11 +10,11 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import cast
+from typing import Any
 
 from crewgraph.core.messages import Content, Reply
 from crewgraph.llm.provider_fields import KEY
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 
 __all__ = ["ReasoningSplitter", "message_reasoning", "split_reasoning", "without_reasoning"]
 
@@ -117,7 +117,7 @@ class ReasoningSplitter:
         begun = self._held.lstrip()
         opening = _OPENING.match(begun)
         if opening is not None:
-            channel = cast("str | None", opening["channel"])
+            channel: str | None = opening["channel"]
             self._closing = _CLOSING_CHANNEL if channel is not None else _CLOSING[opening[0].lower()]
             self._is_reasoning = channel is None or channel.strip().lower() != "final"
             self.found, self._held = True, begun[opening.end() :]
@@ -263,33 +263,28 @@ def message_reasoning(content: object, extra: PlainMapping) -> str:
         content: The content: a text, or blocks as LangChain's models have them.
         extra: LangChain's `additional_kwargs`, or what a message keeps of them.
     """
-    fields: object = extra.get(KEY)
-    parts = (
-        cast("list[PlainDict]", fields) if isinstance(fields, list) else [cast("PlainDict", fields)] if fields else []
-    )
-    texts = [_text(_first(part["message"])) for part in parts] or [_text(extra.get("reasoning_content"))]
-    if isinstance(content, list):
-        texts += [
-            _text(_first(cast("PlainDict", block)))
-            for block in cast("list[object]", content)
-            if isinstance(block, dict)
-        ]
+    fields: Any = extra.get(KEY)
+    parts = fields if is_list(fields) else [fields] if fields else []
+    texts = [_reasoning_text(_first_field(part["message"])) for part in parts] or [
+        _reasoning_text(extra.get("reasoning_content"))
+    ]
+    if is_list(content):
+        texts += [_reasoning_text(_first_field(block)) for block in content if is_object(block)]
     return "".join(texts)
 
 
 _FIELDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "summary")
 
 
-def _first(fields: PlainMapping) -> object:
+def _first_field(fields: PlainMapping) -> object:
     return next((fields[name] for name in _FIELDS if fields.get(name)), None)
 
 
-def _text(value: object) -> str:
+def _reasoning_text(value: object) -> str:
     if isinstance(value, str):
         return value
-    if isinstance(value, list):
-        return "".join(map(_text, cast("list[object]", value)))
-    if isinstance(value, dict):
-        held = cast("PlainDict", value)
-        return _text(held.get("text") or held.get("summary"))
+    if is_list(value):
+        return "".join(map(_reasoning_text, value))
+    if is_object(value):
+        return _reasoning_text(value.get("text") or value.get("summary"))
     return ""

@@ -7,7 +7,7 @@ calls it before a reply is recorded, reported as completed, or acted on.
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from crewgraph.core.messages import Content, Cut, Reply
 from crewgraph.extras import load
@@ -15,7 +15,7 @@ from crewgraph.llm.conversation import get_field, text_of
 from crewgraph.llm.current_call import CALL, OngoingCall
 from crewgraph.llm.errors import ReplyCut, ReplyFiltered, ReplyRefused
 from crewgraph.redaction import redacted_logger
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainMapping, is_list, is_mapping, is_object
 from crewgraph.text import shorten
 
 __all__ = [
@@ -165,11 +165,11 @@ def ending_of(metadata: PlainMapping, *, refusal: str = "", provider: str = "") 
 
 def said_ending(answer: object) -> Ending:
     """Return how the answer of an object with `call` ended; whole unless it is a message that says something else."""
-    metadata: object = get_field(answer, "response_metadata")
-    if not isinstance(metadata, Mapping):
+    metadata = get_field(answer, "response_metadata")
+    if not is_mapping(metadata):
         metadata = {name: get_field(answer, name) for name in _NAMES}
     refusal = _refusal_in(answer) or get_field(answer, "refusal")
-    return ending_of(cast("PlainMapping", metadata), refusal=refusal if isinstance(refusal, str) else "")
+    return ending_of(metadata, refusal=refusal if isinstance(refusal, str) else "")
 
 
 def _word(reason: object) -> str:
@@ -263,8 +263,8 @@ class ModelTurn:
 
     def add(self, answer: Any) -> None:
         """Add the answer to a request: a message, a text, or a dict with the message as `raw`."""
-        raw = cast("PlainDict", answer).get("raw") if isinstance(answer, dict) else None
-        message = cast("Any", answer) if raw is None else raw
+        raw = answer.get("raw") if is_object(answer) else None
+        message: Any = answer if raw is None else raw
         self.answers.append(message)
         metadata: PlainMapping = getattr(message, "response_metadata", None) or {}
         self.ending = ending_of(metadata, refusal=_refusal_in(message), provider=self._provider)
@@ -275,9 +275,10 @@ class ModelTurn:
 def joined(parts: Sequence[Reply]) -> Reply:
     """Return the parts of a turn as one reply."""
     contents = [part["content"] for part in parts]
+    texts = [content for content in contents if isinstance(content, str)]
     content: Content = (
-        "".join(cast("list[str]", contents))
-        if all(isinstance(c, str) for c in contents)
+        "".join(texts)
+        if len(texts) == len(contents)
         else [block for content in contents for block in ([content] if isinstance(content, str) else content)]
     )
     return {
@@ -333,6 +334,6 @@ def _refusal_in(message: Any) -> str:
     if refusal := extra.get("refusal"):
         return str(refusal)
     content: object = getattr(message, "content", None)
-    blocks = cast("list[object]", content) if isinstance(content, list) else []
+    blocks = content if is_list(content) else []
     refusals = (get_field(block, "refusal") for block in blocks if get_field(block, "type") == "refusal")
     return "".join(str(refusal) for refusal in refusals if refusal)

@@ -13,7 +13,7 @@ from crewgraph.llm.base import BaseLLM
 from crewgraph.llm.call_model import CallModel
 from crewgraph.llm.conversation import read_messages, text_of
 from crewgraph.overrides import override_of
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping
 
 if TYPE_CHECKING:
     from crewgraph.llm.chat_model import ChatModel
@@ -57,19 +57,20 @@ def as_model(llm: object) -> Model:
     """
     if llm is None:
         return as_model(default_llm())
-    kind = type(llm)  # a mock of an `LLM` claims to be an instance
     if isinstance(llm, type):
         raise _class_error(llm)
     if isinstance(llm, str) and llm.strip():
         return as_model(_cached_llm(llm))
-    if _is_llm(kind) and not _overrides_call(cast("LLM", llm)):
-        return _with_fallbacks(cast("LLM", llm))
+    if _is_llm(type(llm)):  # a mock of an `LLM` claims to be an instance
+        named: Any = llm
+        if not _overrides_call(named):
+            return _with_fallbacks(named)
     known = _adapters.get(id(llm))
     if known is not None and known.source is llm:  # the adapter keeps its source alive, so the id is still its own
         return known
-    if isinstance(llm, Mapping):
-        return as_model(_from_keywords(cast("PlainMapping", llm)))
-    if models := _as_list(llm):
+    if is_mapping(llm):
+        return as_model(_from_keywords(llm))
+    if models := _listed_models(llm):
         from crewgraph.llm.fallback import FallbackModel
 
         return FallbackModel([model for item in models for model in _flatten(as_model(item))])
@@ -84,13 +85,13 @@ def check_model(llm: object) -> None:
     """
     if isinstance(llm, type):
         raise _class_error(llm)
-    if isinstance(llm, Mapping):
-        _check_keywords(cast("PlainMapping", llm))
-    elif models := _as_list(llm):
+    if is_mapping(llm):
+        _check_keywords(llm)
+    elif models := _listed_models(llm):
         for item in models:
             check_model(item)
     elif not (llm is None or issubclass(type(llm), BaseLLM) or _is_runnable(llm) or _is_callable_model(llm)):
-        _model_name(llm)
+        _name_in(llm)
 
 
 def _class_error(kind: type[object]) -> ModelError:
@@ -116,7 +117,7 @@ def _with_fallbacks(llm: "LLM") -> Model:
     return FallbackModel([primary, *map(as_model, llm.fallbacks)]) if llm.fallbacks else primary
 
 
-def _as_list(llm: object) -> Sequence[object]:
+def _listed_models(llm: object) -> Sequence[object]:
     """Return the models of a list; empty if it is not a list."""
     return cast("Sequence[object]", llm) if isinstance(llm, (list, tuple)) else ()
 
@@ -192,11 +193,11 @@ def _is_runnable(llm: object) -> bool:
 def llm_from_name(value: Any) -> object:
     """Return an `LLM` for a name or a dict of keywords; return anything else, such as an empty name, unchanged."""
     keywords = {"model": value} if isinstance(value, str) and value.strip() else value
-    if not isinstance(keywords, Mapping) or not isinstance(cast("PlainMapping", keywords).get("model"), str):
+    if not is_mapping(keywords) or not isinstance(keywords.get("model"), str):
         return value
     from crewgraph.llm.llm import LLM
 
-    return LLM(**cast("PlainMapping", keywords))
+    return LLM(**keywords)
 
 
 def _from_keywords(keywords: Mapping[str, Any]) -> "LLM":
@@ -220,12 +221,10 @@ def llm_from_attributes(llm: object) -> "LLM":
     attributes = ("temperature", "max_tokens", "timeout", "logprobs", "api_key", "base_url", "api_base")
     from crewgraph.llm.llm import LLM
 
-    return LLM(
-        _model_name(llm), **{word: value for word in attributes if (value := getattr(llm, word, None)) is not None}
-    )
+    return LLM(_name_in(llm), **{word: value for word in attributes if (value := getattr(llm, word, None)) is not None})
 
 
-def _model_name(llm: object) -> str:
+def _name_in(llm: object) -> str:
     if isinstance(llm, str) and llm.strip():
         return llm
     name = next(

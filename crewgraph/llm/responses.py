@@ -4,33 +4,23 @@ Settings and results follow CrewAI 1.15; the items are those of https://platform
 `ResponsesMixin` adds the settings to `LLM`, `Responses` holds the state of a chain, `responses_result` parses a response.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypedDict, TypeVar, cast, overload
+from typing import Any, NamedTuple
 
 from crewgraph.core.messages import Reply
 from crewgraph.llm.conversation import openai_messages, text_of
 from crewgraph.redaction import redacted_logger
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 
 __all__ = [
     "BUILTIN_TOOLS",
-    "CodeInterpreterFileResult",
-    "CodeInterpreterLogResult",
-    "CodeInterpreterResult",
-    "ComputerUseResult",
-    "FileSearchResult",
-    "FileSearchResultItem",
-    "ProviderSetting",
-    "ReasoningSummary",
     "RequestedFunction",
     "RequestedToolCall",
     "RequestedToolCalls",
     "Responses",
     "ResponsesAPIResult",
     "ResponsesMixin",
-    "WebSearchResult",
     "responses_result",
     "tool_calls",
 ]
@@ -70,80 +60,6 @@ def tool_calls(reply: Reply) -> RequestedToolCalls:
     return calls
 
 
-class WebSearchResult(TypedDict):
-    """A web search."""
-
-    id: str | None
-    status: str | None
-    type: str
-
-
-class FileSearchResultItem(TypedDict):
-    """A passage found by a file search."""
-
-    file_id: str | None
-    filename: str | None
-    text: str | None
-    score: float | None
-    attributes: dict[str, str | float | bool] | None
-
-
-class FileSearchResult(TypedDict):
-    """A file search."""
-
-    id: str | None
-    status: str | None
-    type: str
-    queries: list[str]
-    results: list[FileSearchResultItem]
-
-
-class CodeInterpreterLogResult(TypedDict):
-    """Output that code printed."""
-
-    type: str
-    logs: str
-
-
-class CodeInterpreterFileResult(TypedDict):
-    """Files that code produced."""
-
-    type: str
-    files: list[dict[str, object]]
-
-
-class CodeInterpreterResult(TypedDict):
-    """Executed code."""
-
-    id: str | None
-    status: str | None
-    type: str
-    code: str | None
-    container_id: str | None
-    results: list[CodeInterpreterLogResult | CodeInterpreterFileResult]
-
-
-class ComputerUseResult(TypedDict):
-    """A computer action that the model requests."""
-
-    id: str | None
-    status: str | None
-    type: str
-    call_id: str | None
-    action: dict[str, object]
-    pending_safety_checks: list[dict[str, object]]
-
-
-class ReasoningSummary(TypedDict):
-    """A summary of the model's reasoning."""
-
-    id: str | None
-    status: str | None
-    type: str
-    summary: list[PlainDict]
-    encrypted_content: str | None
-
-
 @dataclass
 class ResponsesAPIResult:
     """An answer with the results of OpenAI's built-in tools, as `LLM(..., parse_tool_outputs=True).call` returns it."""
@@ -151,12 +67,22 @@ class ResponsesAPIResult:
     text: str = ""
     """The answer."""
 
-    web_search_results: list[WebSearchResult] = field(default_factory=list[WebSearchResult])
-    file_search_results: list[FileSearchResult] = field(default_factory=list[FileSearchResult])
-    code_interpreter_results: list[CodeInterpreterResult] = field(default_factory=list[CodeInterpreterResult])
-    computer_use_results: list[ComputerUseResult] = field(default_factory=list[ComputerUseResult])
-    reasoning_summaries: list[ReasoningSummary] = field(default_factory=list[ReasoningSummary])
-    function_calls: list[dict[str, object]] = field(default_factory=list[dict[str, Any]])
+    web_search_results: list[PlainDict] = field(default_factory=list[PlainDict])
+    """Web searches: `id`, `status` and `type`."""
+
+    file_search_results: list[PlainDict] = field(default_factory=list[PlainDict])
+    """Searches of files: `id`, `status`, `type`, `queries`, and the passages as `results`."""
+
+    code_interpreter_results: list[PlainDict] = field(default_factory=list[PlainDict])
+    """Executed code: `id`, `status`, `type`, `code`, `container_id`, and what it printed or produced as `results`."""
+
+    computer_use_results: list[PlainDict] = field(default_factory=list[PlainDict])
+    """Actions that the model requests: `id`, `status`, `type`, `call_id`, `action` and `pending_safety_checks`."""
+
+    reasoning_summaries: list[PlainDict] = field(default_factory=list[PlainDict])
+    """The model's reasoning: `id`, `status`, `type`, `summary` and `encrypted_content`."""
+
+    function_calls: list[PlainDict] = field(default_factory=list[PlainDict])
     """The requested function calls: `id`, `name`, and `arguments` as JSON."""
 
     response_id: str | None = None
@@ -176,82 +102,54 @@ class ResponsesAPIResult:
         return bool(self.reasoning_summaries)
 
 
-def responses_result(reply: Reply, items: Iterable[PlainMapping], response_id: str | None) -> ResponsesAPIResult:
-    """Combine a reply with the results of built-in tools.
-
-    Args:
-        reply: The reply.
-        items: The items of the response in the API's format.
-        response_id: The id of the response.
-    """
-    result = ResponsesAPIResult(text=text_of(reply["content"]), response_id=response_id)
+def responses_result(reply: Reply) -> ResponsesAPIResult:
+    """Return a reply with the results of built-in tools that are in it."""
+    result = ResponsesAPIResult(text=text_of(reply["content"]), response_id=reply["extra"].get("response_id"))
     for call in tool_calls(reply):
         result.function_calls.append({"id": call.id, "name": call.function.name, "arguments": call.function.arguments})
-    for item in items:
-        match item.get("type"):
-            case "web_search_call":
-                result.web_search_results.append(_pick_fields(WebSearchResult, item))
-            case "file_search_call":
-                results = [_pick_fields(FileSearchResultItem, call) for call in item.get("results") or ()]
-                result.file_search_results.append(
-                    _pick_fields(FileSearchResult, {"queries": [], **item, "results": results})
-                )
-            case "code_interpreter_call":
-                outputs = [_interpreter_output(call) for call in item.get("outputs") or ()]
-                result.code_interpreter_results.append(
-                    _pick_fields(CodeInterpreterResult, {**item, "results": outputs})
-                )
-            case "computer_call":
-                empty: PlainDict = {"action": {}, "pending_safety_checks": []}
-                result.computer_use_results.append(_pick_fields(ComputerUseResult, {**empty, **item}))
-            case "reasoning":
-                result.reasoning_summaries.append(_pick_fields(ReasoningSummary, {"summary": [], **item}))
-            case _:
-                continue
+    for item in _content_items(reply["content"]):
+        kind = str(item.get("type"))
+        if kind not in _RESULTS:
+            continue
+        if kind == "file_search_call":
+            found = item.get("results") or ()
+            item = {"queries": [], **item, "results": [{name: one.get(name) for name in _PASSAGE} for one in found]}
+        elif kind == "code_interpreter_call":
+            item = {**item, "results": list(map(_interpreter_output, item.get("outputs") or ()))}
+        attribute, defaults = _RESULTS[kind]
+        names = ("id", "status", "type", *defaults)
+        getattr(result, attribute).append({name: item.get(name, defaults.get(name)) for name in names})
     return result
 
 
-def _pick_fields(kind: Any, item: PlainMapping) -> Any:
-    return {name: item.get(name) for name in kind.__annotations__}
+_RESULTS: Mapping[str, tuple[str, PlainMapping]] = {
+    "web_search_call": ("web_search_results", {}),
+    "file_search_call": ("file_search_results", dict.fromkeys(("queries", "results"))),
+    "code_interpreter_call": ("code_interpreter_results", dict.fromkeys(("code", "container_id", "results"))),
+    "computer_call": ("computer_use_results", {"call_id": None, "action": {}, "pending_safety_checks": []}),
+    "reasoning": ("reasoning_summaries", {"summary": [], "encrypted_content": None}),
+}
+"""Where results of the API's items are listed, and their fields with defaults, by the type of the item."""
+
+_PASSAGE = ("file_id", "filename", "text", "score", "attributes")
 
 
-def _interpreter_output(item: PlainMapping) -> CodeInterpreterLogResult | CodeInterpreterFileResult:
+def _interpreter_output(item: PlainMapping) -> PlainDict:
     if item.get("type") == "logs":
         return {"type": "logs", "logs": str(item.get("logs", ""))}
-    files = cast("list[PlainDict]", item.get("files") or [{"url": item["url"]}] if "url" in item else [])
-    return {"type": "files", "files": files}
+    return {"type": "files", "files": item.get("files") or [{"url": item["url"]}] if "url" in item else []}
 
 
-T = TypeVar("T")
+def _setting(name: str, default: object = None) -> Any:
+    """Return a property for a provider setting that is stored in `additional_params`."""
 
+    def read(model: Any) -> Any:
+        return model.additional_params.get(name, default)
 
-class _HasParams(Protocol):
-    additional_params: dict[str, object]
+    def write(model: Any, value: object) -> None:
+        model.additional_params[name] = value
 
-
-class ProviderSetting(Generic[T]):
-    """Descriptor for a provider setting that is stored in `additional_params`.
-
-    Args:
-        default: The value if it is not set.
-        about: The docstring.
-    """
-
-    def __init__(self, default: T, about: str) -> None:
-        self._default, self.__doc__ = default, about
-
-    def __set_name__(self, owner: type[object], name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, model: None, kind: type[Any]) -> Self: ...
-    @overload
-    def __get__(self, model: _HasParams, kind: type[Any]) -> T: ...
-    def __get__(self, model: _HasParams | None, kind: type[Any]) -> Self | T:
-        return self if model is None else cast("T", model.additional_params.get(self._name, self._default))
-
-    def __set__(self, model: _HasParams, value: T) -> None:
-        model.additional_params[self._name] = value
+    return property(read, write)
 
 
 BUILTIN_TOOLS: Mapping[str, PlainMapping] = {
@@ -269,8 +167,6 @@ _UNSUPPORTED = frozenset({"frequency_penalty", "logit_bias", "logprobs", "n", "p
 """Parameters of the Chat Completions API that the Responses API rejects."""
 
 _log = redacted_logger(__name__)
-
-_LAST_MESSAGE: ContextVar[object] = ContextVar("crewgraph_responses_answer", default=None)
 
 
 @dataclass
@@ -298,17 +194,23 @@ class Responses:
     reasoning: list[dict[str, object]] | None = field(default=None, compare=False)
     """The reasoning of the last response, if it is chained."""
 
-    def extend_payload(self, payload: PlainDict) -> dict[str, object]:
-        """Return a request body with the previous response and the built-in tools added."""
-        extended = {name: value for name, value in payload.items() if name not in _UNSUPPORTED}
-        if self.tools:
-            extended["tools"] = [*self.tools, *payload.get("tools", ())]
-        if previous := self.last_id or self.initial_response_id:
-            extended["previous_response_id"] = previous
-        if self.chains_reasoning:
-            extended["include"] = list(dict.fromkeys([*(payload.get("include") or ()), _ENCRYPTED]))
-            extended["input"] = [*(self.reasoning or ()), *payload["input"]]
-        return extended
+    def settings(self, settings: PlainMapping) -> PlainDict:
+        """Return the settings of the chat model that are the same for each request."""
+        body: PlainDict = {"tools": list(self.tools), "previous_response_id": self.initial_response_id}
+        include = [*(settings.get("include") or ()), *([_ENCRYPTED] if self.chains_reasoning else ())]
+        return {
+            **settings,
+            **({"include": list(dict.fromkeys(include))} if include else {}),
+            "model_kwargs": {
+                **{name: value for name, value in body.items() if value},
+                **settings.get("model_kwargs", {}),
+            },
+        }
+
+    @property
+    def keywords(self) -> PlainDict:
+        """What the next request has beside the messages."""
+        return {"previous_response_id": self.last_id} if self.last_id else {}
 
     def record_answer(self, message: object) -> None:
         """Store what the next request needs from an answer, a LangChain message."""
@@ -316,26 +218,14 @@ class Responses:
         if self.chains:
             self.last_id = metadata.get("id") or self.last_id
         if self.chains_reasoning:
-            reasoning = [item for item in _content_items(message) if item.get("type") == "reasoning"]
+            reasoning = [
+                item for item in _content_items(getattr(message, "content", None)) if item.get("type") == "reasoning"
+            ]
             self.reasoning = [item for item in reasoning if item.get("encrypted_content")] or None
-        if self.parses_outputs:
-            _LAST_MESSAGE.set(message)
-
-    def start_request(self) -> None:
-        """Forget the last message, which would be wrong if a fallback answers the new request."""
-        _LAST_MESSAGE.set(None)
-
-    def result(self, reply: Reply) -> ResponsesAPIResult:
-        """Combine a reply with the built-in tool results of the last answer in this context."""
-        message = _LAST_MESSAGE.get()
-        metadata: PlainMapping = getattr(message, "response_metadata", None) or {}
-        return responses_result(reply, _content_items(message), metadata.get("id"))
 
 
-def _content_items(message: object) -> list[dict[str, object]]:
-    content: object = getattr(message, "content", None)
-    parts = cast("list[object]", content) if isinstance(content, list) else []
-    return [cast("PlainDict", part) for part in parts if isinstance(part, dict)]
+def _content_items(content: object) -> list[PlainDict]:
+    return [part for part in content if is_object(part)] if is_list(content) else []
 
 
 class ResponsesMixin:
@@ -346,17 +236,32 @@ class ResponsesMixin:
 
     _responses: Responses | None = None
 
-    api = ProviderSetting("completions", 'Which of OpenAI\'s APIs to use: "completions" or "responses".')
-    instructions = ProviderSetting[str | None](None, "Instructions to the model, in addition to the conversation.")
-    store = ProviderSetting[bool | None](None, "Whether OpenAI stores the responses.")
-    previous_response_id = ProviderSetting[str | None](None, "The id of the response that the first request continues.")
-    include = ProviderSetting[list[str] | None](None, "Additional data to include in responses.")
-    builtin_tools = ProviderSetting[list[Any] | None](
-        None, "OpenAI's built-in tools: names, such as `[\"web_search\"]`, or dicts in the API's format."
-    )
-    parse_tool_outputs = ProviderSetting(default=False, about="Whether `call` returns a `ResponsesAPIResult`.")
-    auto_chain = ProviderSetting(default=False, about="Whether each request continues the previous response.")
-    auto_chain_reasoning = ProviderSetting(default=False, about="Whether each request includes the previous reasoning.")
+    api: str = _setting("api", "completions")
+    """Which of OpenAI's APIs to use: "completions" or "responses"."""
+
+    instructions: str | None = _setting("instructions")
+    """Instructions to the model, in addition to the conversation."""
+
+    store: bool | None = _setting("store")
+    """Whether OpenAI stores the responses."""
+
+    previous_response_id: str | None = _setting("previous_response_id")
+    """The id of the response that the first request continues."""
+
+    include: list[str] | None = _setting("include")
+    """Additional data to include in responses."""
+
+    builtin_tools: list[Any] | None = _setting("builtin_tools")
+    """OpenAI's built-in tools: names, such as `["web_search"]`, or dicts in the API's format."""
+
+    parse_tool_outputs: bool = _setting("parse_tool_outputs", False)
+    """Whether `call` returns a `ResponsesAPIResult`."""
+
+    auto_chain: bool = _setting("auto_chain", False)
+    """Whether each request continues the previous response."""
+
+    auto_chain_reasoning: bool = _setting("auto_chain_reasoning", False)
+    """Whether each request includes the previous reasoning."""
 
     @property
     def responses(self) -> Responses | None:
@@ -387,10 +292,9 @@ class ResponsesMixin:
         if ignored:
             reason = 'it needs api="responses"' if responses is None else "the Responses API does not support it"
             _log.warning("%r: `%s` has no effect: %s", self, "`, `".join(ignored), reason)
-        remaining = {name: value for name, value in settings.items() if name not in _SETTING_NAMES}
-        if responses is not None:
-            remaining.pop("previous_response_id", None)
-        return remaining
+        left_out = _SETTING_NAMES if responses is None else (*_SETTING_NAMES, *_UNSUPPORTED, "previous_response_id")
+        remaining = {name: value for name, value in settings.items() if name not in left_out}
+        return remaining if responses is None else responses.settings(remaining)
 
     @property
     def last_response_id(self) -> str | None:
@@ -415,4 +319,4 @@ class ResponsesMixin:
 
 def _builtin_tool(tool: Any) -> Mapping[str, object]:
     """Return a built-in tool in the API's format, from its name or a dict."""
-    return cast("PlainMapping", tool) if isinstance(tool, Mapping) else BUILTIN_TOOLS.get(tool, {"type": tool})
+    return tool if is_mapping(tool) else BUILTIN_TOOLS.get(tool, {"type": tool})

@@ -4,23 +4,19 @@ Reads status and delay from exceptions.
 """
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from math import isfinite
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crewgraph.core.cancellation import when_given_up
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.outages import status_of
-from crewgraph.core.protocols import Model
+from crewgraph.core.protocols import Config, Model
 from crewgraph.llm.rate_limit import LoopWaiter, Waiter
-from crewgraph.llm.wrapper import ModelWrapper
+from crewgraph.llm.watching import ModelWrapper
 from crewgraph.settings import longest_retry_after
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
 
 __all__ = ["RetryingModel", "retry_after"]
 
@@ -86,63 +82,51 @@ class RetryingModel(ModelWrapper[Model]):
     """The request fails if the provider asks for a longer wait, in seconds."""
 
     def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Reply:
         """Answer a conversation.
 
         Raises:
             LimitReached: Nothing waits for the answer any longer (`max_execution_time`).
         """
-        for attempt in self._attempts():
-            with attempt:
+        for made in range(self.max_retries + 1):
+            try:
                 return self.model.complete(messages, tools, stop, config)
+            except Exception as error:
+                if (seconds := self._wait_after(error, made)) is None:
+                    raise
             waiter = Waiter()
             with when_given_up(waiter.give_up):
-                waiter.sleep(attempt.wait)
+                waiter.sleep(seconds)
         raise AssertionError("the last attempt raises")
 
     async def acomplete(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: "RunnableConfig"
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
     ) -> Reply:
         """Answer a conversation; see `complete`."""
-        for attempt in self._attempts():
-            with attempt:
+        for made in range(self.max_retries + 1):
+            try:
                 return await self.model.acomplete(messages, tools, stop, config)
-            await LoopWaiter().sleep(attempt.wait)
+            except Exception as error:
+                if (seconds := self._wait_after(error, made)) is None:
+                    raise
+            await LoopWaiter().sleep(seconds)
         raise AssertionError("the last attempt raises")
 
-    def _attempts(self) -> "Generator[_Attempt]":
-        for retries_left in range(self.max_retries, -1, -1):
-            yield _Attempt(self, retries_left)
-
-
-class _Attempt:
-    """Context manager around a request; suppresses errors after which it is to be retried."""
-
-    def __init__(self, owner: RetryingModel, retries_left: int) -> None:
-        self._owner, self._retries_left = owner, retries_left
-        self._retries_made = owner.max_retries - retries_left
-        self.wait = 0.0
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        if not isinstance(error, Exception) or not self._retries_left:
-            return False
-        seconds = _pause(error, self._retries_made)
+    def _wait_after(self, error: Exception, retries_made: int) -> float | None:
+        """Return the seconds to wait before a request is repeated; None if it is not to be."""
+        if retries_made == self.max_retries:
+            return None
+        seconds = _pause(error, retries_made)
         if seconds is None:
             seconds = retry_after(error)
-            if seconds is None or seconds <= self._owner.min_wait:
-                return False
-        if seconds > self._owner.max_wait:
+            if seconds is None or seconds <= self.min_wait:
+                return None
+        if seconds > self.max_wait:
             error.add_note(
                 f"the provider asks to retry after {seconds:.0f} seconds (`Retry-After`), but CREWGRAPH_MAX_RETRY_AFTER allows "
-                f"{self._owner.max_wait:g}"
+                f"{self.max_wait:g}"
             )
-            return False
-        self.wait = seconds
-        self._owner.on_wait(seconds)
-        return True
+            return None
+        self.on_wait(seconds)
+        return seconds

@@ -170,8 +170,8 @@ class ScriptedLLM(BaseLLM):
     def _respond(self, request: ScriptedRequest, number: int, entry: Entry) -> str | list[dict[str, object]]:
         if isinstance(entry, (Exception, type)):
             raise entry
-        uses = _tool_uses(entry)
-        text = "\n".join(_as_text(use) for use in uses) if uses else cast("str", entry)
+        uses = _scripted_uses(entry)
+        text = "\n".join(_protocol_text(use) for use in uses) if uses else cast("str", entry)
         self._report_usage(request, text)
         if uses and self.native_tools:
             return [_as_tool_call(use, f"call_{number}_{position}") for use, position in zip(uses, count())]
@@ -209,11 +209,11 @@ class ScriptedLLM(BaseLLM):
         if self._usage is not None:
             self._track_token_usage_internal(self._usage)
             return
-        usage: Usage = _usage_of(len(request.text.split()), len(text.split()))
+        usage: Usage = _counted_usage(len(request.text.split()), len(text.split()))
         self._track_token_usage_internal(usage)
 
 
-def _usage_of(prompt: int, completion: int) -> Usage:
+def _counted_usage(prompt: int, completion: int) -> Usage:
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
@@ -224,7 +224,7 @@ def _usage_of(prompt: int, completion: int) -> Usage:
     }
 
 
-def _tool_uses(entry: Entry) -> list[ToolUse]:
+def _scripted_uses(entry: Entry) -> list[ToolUse]:
     if isinstance(entry, str):
         return []
     if isinstance(entry, (ToolUse, Mapping)):
@@ -244,7 +244,7 @@ def _tool_use(entry: ToolUse | PlainMapping) -> ToolUse:
     return ToolUse(entry["name"], entry.get("args", {}))
 
 
-def _as_text(use: ToolUse) -> str:
+def _protocol_text(use: ToolUse) -> str:
     args = json.dumps(use.args, ensure_ascii=False)
     return f"Thought: {use.thought}\nAction: {use.name}\nAction Input: {args}"
 

@@ -1,14 +1,14 @@
 """Structured answers: models that give them in a way of their own, and texts that may contain more than JSON."""
 
 import json
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.core.messages import Reply
 from crewgraph.core.plain import unstorable
 from crewgraph.core.protocols import Model
-from crewgraph.schema import fault_text
+from crewgraph.schema import fault_text, is_list
 from crewgraph.text import extract_json
 
 __all__ = ["StructuringModel", "read_structure", "reply_structure", "structured_model"]
@@ -59,7 +59,7 @@ def read_structure(text: str, schema: type[_M]) -> tuple[_M | None, str]:
         try:  # validated as JSON, so that strict mode applies and errors mention objects and arrays
             return schema.model_validate_json(json.dumps(data)), ""
         except ValidationError as error:
-            problem = _describe(error)
+            problem = _faults(error)
         except RecursionError:
             problem = "it is nested too deeply"
     return None, problem
@@ -73,10 +73,10 @@ def _candidates(text: str) -> list[object]:
         embedded = extract_json(text)
         if embedded is not None:
             candidates.append(embedded)
-    lists = (cast("list[object]", found) for found in candidates if isinstance(found, list))
+    lists = (found for found in candidates if is_list(found))
     return [*candidates, *(found[0] for found in lists if len(found) == 1)]
 
 
-def _describe(error: ValidationError) -> str:
+def _faults(error: ValidationError) -> str:
     parts = [f"{'.'.join(map(str, e['loc'])) or 'the whole'}: {fault_text(e)}" for e in error.errors(include_url=False)]
     return "; ".join(parts[:8])

@@ -136,17 +136,17 @@ def read_usage(reported: object) -> Usage | None:
     """
     if reported is None:
         return None
-    prompt, completion = _number(reported, _PROMPT), _number(reported, _COMPLETION)
-    total = _number(reported, _TOTAL)
+    prompt, completion = _reported_number(reported, _PROMPT), _reported_number(reported, _COMPLETION)
+    total = _reported_number(reported, _TOTAL)
     if prompt is None and completion is None and total is None:
         return None
     return {
         "prompt_tokens": prompt or 0,
         "completion_tokens": completion or 0,
         "total_tokens": total or (prompt or 0) + (completion or 0),
-        "cached_prompt_tokens": _number(reported, _CACHED) or 0,
-        "reasoning_tokens": _number(reported, _REASONING) or 0,
-        "cache_creation_tokens": _number(reported, _CREATED) or 0,
+        "cached_prompt_tokens": _reported_number(reported, _CACHED) or 0,
+        "reasoning_tokens": _reported_number(reported, _REASONING) or 0,
+        "cache_creation_tokens": _reported_number(reported, _CREATED) or 0,
     }
 
 
@@ -158,7 +158,7 @@ def read_langchain_usage(reported: object) -> Usage | None:
     return nothing and {**nothing, "from_cache": True}
 
 
-def _number(reported: object, paths: _Paths) -> int | None:
+def _reported_number(reported: object, paths: _Paths) -> int | None:
     for path in paths:
         value: object = reported
         for name in path:

@@ -1,12 +1,21 @@
-"""Watchers of model requests: tests forbid requests, record them, or answer them from a recording."""
+"""Base classes of models: `ModelWrapper` of those that wrap another, `WatchedModel` of those that send requests.
+
+Watchers see the requests: tests forbid them, record them, or answer them from a recording.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Generic, Protocol, Self, TypeVar, cast
+
+from pydantic import BaseModel
 
 from crewgraph.core.messages import Message, Reply, ToolSpec
+from crewgraph.core.protocols import Config, Model
+from crewgraph.llm.structure import structured_model
+from crewgraph.schema import PlainMapping
 
-__all__ = ["WATCHERS", "ModelRequest", "RequestWatcher", "answer_of_watcher", "notify_watchers"]
+__all__ = ["WATCHERS", "ModelRequest", "ModelWrapper", "RequestWatcher", "WatchedModel"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,37 @@ WATCHERS: list[RequestWatcher] = []
 """The watchers of this process, the innermost last. Not of a context: a run may ask from any thread."""
 
 
-def answer_of_watcher(request: ModelRequest) -> Reply | None:
+class WatchedModel:
+    """A model of which watchers see the requests; `_complete` and `_acomplete` send them."""
+
+    name: Any
+    _complete: Any
+    _acomplete: Any
+    _request_source: tuple[object, bool]
+    """`source` and `is_own` of the requests."""
+
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        """Answer a conversation."""
+        if not WATCHERS:
+            return self._complete(messages, tools, stop, config)
+        request = ModelRequest(self.name, messages, tools, stop, *self._request_source)
+        reply = _answer_of_watcher(request)
+        return _notified(request, self._complete(messages, tools, stop, config)) if reply is None else reply
+
+    async def acomplete(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], stop: Sequence[str], config: Config
+    ) -> Reply:
+        """Answer a conversation; see `complete`."""
+        if not WATCHERS:
+            return await self._acomplete(messages, tools, stop, config)
+        request = ModelRequest(self.name, messages, tools, stop, *self._request_source)
+        reply = _answer_of_watcher(request)
+        return _notified(request, await self._acomplete(messages, tools, stop, config)) if reply is None else reply
+
+
+def _answer_of_watcher(request: ModelRequest) -> Reply | None:
     """Return the reply of the innermost watcher that answers a request; None if it must be sent."""
     for watcher in reversed(WATCHERS):
         reply = watcher.answer(request)
@@ -58,7 +97,41 @@ def answer_of_watcher(request: ModelRequest) -> Reply | None:
     return None
 
 
-def notify_watchers(request: ModelRequest, reply: Reply) -> None:
-    """Notify the watchers of an answered request."""
+def _notified(request: ModelRequest, reply: Reply) -> Reply:
     for watcher in reversed(WATCHERS):
         watcher.answered(request, reply)
+    return reply
+
+
+M = TypeVar("M", bound=Model)
+
+
+class ModelWrapper(Generic[M]):
+    """Delegates name, identity and protocol to the wrapped model; subclasses are dataclasses."""
+
+    model: M
+
+    @cached_property
+    def innermost(self) -> Model:
+        """The model inside all wrappers."""
+        return self.model.innermost if isinstance(self.model, ModelWrapper) else self.model
+
+    @property
+    def name(self) -> str:
+        """The name of the model at its provider."""
+        return self.innermost.name
+
+    @property
+    def identity(self) -> PlainMapping:
+        """Name and parameters as plain data."""
+        return self.innermost.identity
+
+    @property
+    def native_tools(self) -> bool:
+        """Whether the model supports native tool calls."""
+        return self.innermost.native_tools
+
+    def for_structure(self, structure: type[BaseModel]) -> Self | None:
+        """Return a copy around a model that answers with an instance of a pydantic model; None if it cannot."""
+        model = structured_model(self.model, structure)
+        return None if model is None else cast("Self", replace(cast("Any", self), model=model))

@@ -17,7 +17,15 @@ from rich.containers import Lines
 from rich.text import Text
 
 from crewgraph.events import BaseEvent, EventBus
-from crewgraph.observe.event_lines import Line, LineStatus, event_lines, truncate_block, truncate_line, truncate_name
+from crewgraph.observe.event_lines import (
+    LINES,
+    Line,
+    LineStatus,
+    event_lines,
+    truncate_block,
+    truncate_line,
+    truncate_name,
+)
 from crewgraph.redaction import SecretRedactor
 from crewgraph.text import format_duration
 
@@ -108,14 +116,14 @@ class Stopwatch:
 _printing = threading.RLock()  # one for all listeners, as they share the stream, and lines must not be torn
 
 
-def _after_fork() -> None:
+def _renew_printing() -> None:
     """Renew the lock: a thread of the parent may have been waiting for a slow stream."""
     global _printing
     _printing = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_renew_printing)
 
 
 class ConsoleListener:
@@ -153,13 +161,13 @@ class ConsoleListener:
         """Start listening to a bus, instead of the previous one."""
         self.detach()
         self._bus = bus
-        for event_type in _EVENT_TYPES:
+        for event_type in LINES:
             bus.register_handler(event_type, self.show, alone=True)
 
     def detach(self) -> None:
         """Stop listening; does nothing if not attached."""
         if self._bus is not None:
-            for event_type in _EVENT_TYPES:
+            for event_type in LINES:
                 self._bus.off(event_type, self.show)
             self._bus = None
 
@@ -223,4 +231,3 @@ class ConsoleListener:
 _SCOPE_LIMIT = 60
 _SCOPE_LIMIT_IN_COLUMNS = 20
 _TITLE_LIMIT = 80
-_EVENT_TYPES = tuple(event_type for event_type in event_lines.registry if event_type is not object)

@@ -4,19 +4,20 @@
 """
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
-from functools import singledispatch
-from typing import Any, cast
+from typing import Any
 
 from crewgraph import events
 from crewgraph.events.base import attribute, brief
 from crewgraph.redaction import redact
+from crewgraph.schema import is_mapping
 from crewgraph.text import printable
 
 __all__ = [
+    "LINES",
     "Line",
     "LineStatus",
     "event_lines",
@@ -32,10 +33,9 @@ __all__ = [
 def format_arguments(values: object) -> str:
     """Format arguments as in a call, with secrets redacted."""
     values = redact(brief(values))
-    if not isinstance(values, Mapping):
+    if not is_mapping(values):
         return str(values)
-    items = cast("Mapping[str, object]", values).items()
-    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in items)
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
 
 
 def output_text(output: object) -> str:
@@ -48,8 +48,8 @@ def output_text(output: object) -> str:
 
 def read_field(source: object, name: str) -> object:
     """Return a field of an object or a mapping; None if it is missing."""
-    if isinstance(source, Mapping):
-        return cast("Mapping[str, object]", source).get(name)
+    if is_mapping(source):
+        return source.get(name)
     return getattr(source, name, None)
 
 
@@ -101,401 +101,278 @@ class Line:
 
 
 _SHORT_LIMIT = 160
+_START, _SUCCESS, _WARNING, _ERROR = LineStatus.START, LineStatus.SUCCESS, LineStatus.WARNING, LineStatus.ERROR
 
 
-@singledispatch
 def event_lines(event: events.BaseEvent) -> Line | None:
     """Return the line of an event; None for events that are not shown."""
-    return None
+    line = next((line for kind in type(event).__mro__ if (line := LINES.get(kind)) is not None), None)
+    return None if line is None else line(event)
 
 
-def _scope(event: events.BaseEvent) -> str:
-    task = getattr(event, "from_task", None) or getattr(event, "task", None)
-    parent = getattr(task, "original", None)
-    if parent is not None:  # a coworker works on a delegated part of the task
-        return f"{attribute(parent, 'name') or attribute(parent, 'description')} > {attribute(task, 'coworker_role')}"
-    return event.task_name or event.agent_role or "run"
-
-
-def _crew_scope(event: events.CrewBaseEvent) -> str:
-    return event.crew_name or "crew"
+def _crew_line(event: events.CrewBaseEvent, title: str, text: str = "", **fields: Any) -> Line:
+    return Line(scope=event.crew_name or "crew", title=title, text=text, **fields)
 
 
 def _crew_key(event: events.CrewBaseEvent) -> Hashable:
     return ("crew", event.crew_name, id(event.crew))
 
 
-# Crews
-
-
-@event_lines.register
-def _(event: events.CrewKickoffStartedEvent) -> Line:
-    thread = f" on thread {event.thread_id}" if event.thread_id else ""
-    inputs = format_arguments(event.inputs) if event.inputs else ""
-    title = f"crew started{thread}"
-    return Line(scope=_crew_scope(event), title=title, text=inputs, status=LineStatus.START, starts=_crew_key(event))
-
-
-@event_lines.register
-def _(event: events.CrewKickoffCompletedEvent) -> Line:
-    return Line(
-        scope=_crew_scope(event),
-        title="crew completed",
-        text=_token_summary(event),
-        body=output_text(event.output),
-        status=LineStatus.SUCCESS,
-        ends=_crew_key(event),
-    )
-
-
-def _token_summary(event: events.CrewKickoffCompletedEvent) -> str:
+def _crew_completed(event: events.CrewKickoffCompletedEvent) -> Line:
     usage = read_field(event.output, "token_usage")
     total = event.total_tokens or read_field(usage, "total_tokens")
-    if not total:
-        return ""
     prompt, completion, requests = (
-        read_field(usage, f"{kind}") for kind in ("prompt_tokens", "completion_tokens", "successful_requests")
+        read_field(usage, name) for name in ("prompt_tokens", "completion_tokens", "successful_requests")
     )
-    details = [
-        f"{count:,} {label}"
-        for count, label in (
-            (prompt, "in"),
-            (completion, "out"),
-            (requests, "request" if requests == 1 else "requests"),
-        )
-        if count
-    ]
-    return f"{total:,} tokens" + (f" ({', '.join(details)})" if details else "")
+    labels = ((prompt, "in"), (completion, "out"), (requests, "request" if requests == 1 else "requests"))
+    details = ", ".join(f"{count:,} {label}" for count, label in labels if count)
+    text = f"{total:,} tokens" + (f" ({details})" if details else "") if total else ""
+    body = output_text(event.output)
+    return _crew_line(event, "crew completed", text, body=body, status=_SUCCESS, ends=_crew_key(event))
 
 
-@event_lines.register
-def _(event: events.CrewKickoffFailedEvent) -> Line:
-    return Line(
-        scope=_crew_scope(event), title="crew failed", text=event.error, status=LineStatus.ERROR, ends=_crew_key(event)
-    )
+def _rounds(event: Any) -> str:
+    rounds = f"{event.n_iterations} round" + ("" if event.n_iterations == 1 else "s")
+    return f"{rounds}, saved to {event.filename}" if hasattr(event, "filename") else rounds
 
 
-@event_lines.register
-def _(event: events.CrewKickoffPausedEvent) -> Line:
-    text = f"resume({event.thread_id!r}, ...)"
-    return Line(
-        scope=_crew_scope(event),
-        title="crew paused for input",
-        text=text,
-        status=LineStatus.WARNING,
-        ends=_crew_key(event),
-    )
+def _task_line(event: Any, title: str, text: str = "", **fields: Any) -> Line:
+    task = getattr(event, "from_task", None) or getattr(event, "task", None)
+    parent = getattr(task, "original", None)
+    if parent is None:
+        scope = event.task_name or event.agent_role or "run"
+    else:  # a coworker works on a delegated part of the task
+        scope = f"{attribute(parent, 'name') or attribute(parent, 'description')} > {attribute(task, 'coworker_role')}"
+    return Line(scope=scope, title=title, text=text, **fields)
 
 
-def _rounds(count: int) -> str:
-    return f"{count} round" if count == 1 else f"{count} rounds"
-
-
-@event_lines.register
-def _(event: events.CrewTrainStartedEvent) -> Line:
-    text = f"{_rounds(event.n_iterations)}, saved to {event.filename}"
-    return Line(scope=_crew_scope(event), title="training started", text=text, status=LineStatus.START)
-
-
-@event_lines.register
-def _(event: events.CrewTrainCompletedEvent) -> Line:
-    text = f"{_rounds(event.n_iterations)}, saved to {event.filename}"
-    return Line(scope=_crew_scope(event), title="training completed", text=text, status=LineStatus.SUCCESS)
-
-
-@event_lines.register
-def _(event: events.CrewTrainFailedEvent) -> Line:
-    return Line(scope=_crew_scope(event), title="training failed", text=event.error, status=LineStatus.ERROR)
-
-
-@event_lines.register
-def _(event: events.CrewTestStartedEvent) -> Line:
-    text = _rounds(event.n_iterations)
-    return Line(scope=_crew_scope(event), title="test started", text=text, status=LineStatus.START)
-
-
-@event_lines.register
-def _(event: events.CrewTestResultEvent) -> Line:
-    text = f"{event.quality:g} of 10, scored by {event.model}"
-    duration = timedelta(seconds=event.execution_duration)
-    return Line(scope=_crew_scope(event), title="test result", text=text, duration=duration)
-
-
-@event_lines.register
-def _(event: events.CrewTestCompletedEvent) -> Line:
-    return Line(scope=_crew_scope(event), title="test completed", status=LineStatus.SUCCESS)
-
-
-@event_lines.register
-def _(event: events.CrewTestFailedEvent) -> Line:
-    return Line(scope=_crew_scope(event), title="test failed", text=event.error, status=LineStatus.ERROR)
-
-
-# Tasks and agents
-
-
-def _task_key(event: events.BaseEvent) -> Hashable:
+def _key_of_task(event: events.BaseEvent) -> Hashable:
     return ("task", event.task_id or event.task_name)
 
 
-@event_lines.register
-def _(event: events.TaskStartedEvent) -> Line:
+def _started_line(event: events.TaskStartedEvent) -> Line:
     description = attribute(event.task, "description") or ""
     text = "" if description == event.task_name else description
-    return Line(
-        scope=_scope(event),
-        title="task started",
-        text=text,
-        limit=_SHORT_LIMIT,
-        status=LineStatus.START,
-        starts=_task_key(event),
-    )
+    return _task_line(event, "task started", text, limit=_SHORT_LIMIT, status=_START, starts=_key_of_task(event))
 
 
-@event_lines.register
-def _(event: events.TaskCompletedEvent) -> Line:
-    return Line(
-        scope=_scope(event),
-        title="task completed",
-        text=output_text(event.output),
-        status=LineStatus.SUCCESS,
-        ends=_task_key(event),
-    )
+def _agent_key(event: Any) -> Hashable:
+    return ("agent", event.agent_id, event.agent_role)
 
 
-@event_lines.register
-def _(event: events.TaskFailedEvent) -> Line:
-    return Line(
-        scope=_scope(event), title="task failed", text=event.error, status=LineStatus.ERROR, ends=_task_key(event)
-    )
-
-
-@event_lines.register
-def _(event: events.AgentExecutionStartedEvent) -> Line:
-    return Line(scope=_scope(event), title="agent started", text=event.agent_role or "")
-
-
-@event_lines.register
-def _(event: events.AgentExecutionErrorEvent) -> Line:
-    return Line(scope=_scope(event), title="agent failed", text=event.error, status=LineStatus.ERROR)
-
-
-@event_lines.register
-def _(event: events.LiteAgentExecutionStartedEvent) -> Line:
-    key = ("agent", event.agent_id, event.agent_role)
-    return Line(scope=_scope(event), title="agent started", status=LineStatus.START, starts=key)
-
-
-@event_lines.register
-def _(event: events.LiteAgentExecutionCompletedEvent) -> Line:
-    key = ("agent", event.agent_id, event.agent_role)
-    return Line(scope=_scope(event), title="agent completed", body=event.output, status=LineStatus.SUCCESS, ends=key)
-
-
-@event_lines.register
-def _(event: events.LiteAgentExecutionErrorEvent) -> Line:
-    key = ("agent", event.agent_id, event.agent_role)
-    return Line(scope=_scope(event), title="agent failed", text=event.error, status=LineStatus.ERROR, ends=key)
-
-
-@event_lines.register
-def _(event: events.AgentStepEvent) -> Line | None:
+def _thought_line(event: events.AgentStepEvent) -> Line | None:
     thought = event.step if isinstance(event.step, str) else read_field(event.step, "thought")
-    if not thought:
-        return None
-    return Line(scope=_scope(event), title=f"thought {event.iteration}", text=str(thought))
+    return _task_line(event, f"thought {event.iteration}", str(thought)) if thought else None
 
 
-@event_lines.register
-def _(event: events.AgentReasoningCompletedEvent) -> Line:
-    title = "plan" if event.ready else f"plan not ready (attempt {event.attempt})"
-    return Line(scope=_scope(event), title=title, text=event.plan)
-
-
-@event_lines.register
-def _(event: events.AgentReasoningFailedEvent) -> Line:
-    return Line(scope=_scope(event), title="planning failed", text=event.error, status=LineStatus.WARNING)
-
-
-# Models, tools and guardrails
-
-
-@event_lines.register
-def _(event: events.LLMCallDelayedEvent) -> Line:
+def _delayed(event: events.LLMCallDelayedEvent) -> Line:
     reason = "requested by the provider" if event.max_rpm is None else f"limited by max_rpm={event.max_rpm}"
-    return Line(scope=_scope(event), title="model call delayed", text=f"{event.seconds:.1f} s, {reason}")
+    return _task_line(event, "model call delayed", f"{event.seconds:.1f} s, {reason}")
 
 
-@event_lines.register
-def _(event: events.LLMFallbackEvent) -> Line:
-    text = f"{event.fallback} replaces {event.model}: {event.error}"
-    return Line(scope=_scope(event), title="model fallback", text=text, status=LineStatus.WARNING)
-
-
-@event_lines.register
-def _(event: events.LLMCallFailedEvent) -> Line:
-    return Line(scope=_scope(event), title="model call failed", text=event.error, status=LineStatus.ERROR)
-
-
-@event_lines.register
-def _(event: events.ToolUsageStartedEvent) -> Line:
-    text = f"{event.tool_name}({format_arguments(event.tool_args)})"
-    return Line(scope=_scope(event), title="tool call", text=text, limit=_SHORT_LIMIT)
-
-
-@event_lines.register
-def _(event: events.ToolUsageFinishedEvent) -> Line:
+def _tool_returned(event: events.ToolUsageFinishedEvent) -> Line:
     title = f"tool {event.tool_name} returned" + (" from cache" if event.from_cache else "")
     duration = None if event.from_cache else event.finished_at - event.started_at
-    return Line(scope=_scope(event), title=title, text=output_text(event.output), duration=duration)
+    return _task_line(event, title, output_text(event.output), duration=duration)
 
 
-@event_lines.register
-def _(
-    event: events.ToolUsageErrorEvent
-    | events.ToolSelectionErrorEvent
-    | events.ToolValidateInputErrorEvent
-    | events.ToolExecutionErrorEvent,
-) -> Line:
-    title = f"tool {event.tool_name} failed"
-    return Line(scope=_scope(event), title=title, text=str(brief(event.error)), status=LineStatus.WARNING)
+def _failed_tool_line(event: Any) -> Line:
+    return _task_line(event, f"tool {event.tool_name} failed", str(brief(event.error)), status=_WARNING)
 
 
-@event_lines.register
-def _(event: events.LLMGuardrailCompletedEvent) -> Line | None:
-    attempts = _attempts(event)
-    if not event.success:
-        title = f"guardrail blocked ({attempts})"
-        return Line(scope=_scope(event), title=title, text=event.error or "", status=LineStatus.WARNING)
-    return Line(scope=_scope(event), title=f"guardrail passed ({attempts})") if event.retry_count else None
-
-
-@event_lines.register
-def _(event: events.LLMGuardrailFailedEvent) -> Line:
-    title = f"guardrail failed ({_attempts(event)})"
-    return Line(scope=_scope(event), title=title, text=event.error or "", status=LineStatus.ERROR)
-
-
-def _attempts(event: events.LLMGuardrailCompletedEvent) -> str:
+def _attempts(event: Any) -> str:
     retries = getattr(event.from_task, "guardrail_max_retries", None)
-    return f"attempt {event.retry_count + 1}" + (f"/{retries + 1}" if isinstance(retries, int) else "")
+    return f"(attempt {event.retry_count + 1}" + (f"/{retries + 1})" if isinstance(retries, int) else ")")
 
 
-@event_lines.register
-def _(event: events.HumanInputRequestedEvent) -> Line:
-    if event.tool_name is not None:
-        text = f"allow {event.tool_name}({format_arguments(event.tool_args)})?"
-        return Line(scope=_scope(event), title="input requested", text=text, status=LineStatus.WARNING)
-    return Line(
-        scope=_scope(event), title="input requested", body=event.output or event.message, status=LineStatus.WARNING
-    )
+def _guardrail(event: events.LLMGuardrailCompletedEvent) -> Line | None:
+    if not event.success:
+        return _task_line(event, f"guardrail blocked {_attempts(event)}", event.error or "", status=_WARNING)
+    return _task_line(event, f"guardrail passed {_attempts(event)}") if event.retry_count else None
 
 
-@event_lines.register
-def _(event: events.HumanInputReceivedEvent) -> Line:
+def _asked(event: events.HumanInputRequestedEvent) -> Line:
+    if event.tool_name is None:
+        return _task_line(event, "input requested", body=event.output or event.message, status=_WARNING)
+    return _task_line(event, "input requested", f"allow {_call_text(event)}?", status=_WARNING)
+
+
+def _call_text(event: Any) -> str:
+    return f"{event.tool_name}({format_arguments(event.tool_args)})"
+
+
+def _answered(event: events.HumanInputReceivedEvent) -> Line:
     answer = output_text(event.answer)
     if event.tool_name is None:
         answer = {"": "accepted", "true": "accepted"}.get(answer.strip(), answer)
-    return Line(scope=_scope(event), title="input received", text=answer)
+    return _task_line(event, "input received", answer)
 
 
-# Memory and knowledge
-
-
-@event_lines.register
-def _(event: events.MemoryRetrievalCompletedEvent) -> Line | None:
-    if not event.memory_content:
-        return None
+def _memory(event: events.MemoryRetrievalCompletedEvent) -> Line | None:
     duration = timedelta(milliseconds=event.retrieval_time_ms)
-    return Line(scope=_scope(event), title="memory retrieved", text=event.memory_content, duration=duration)
-
-
-@event_lines.register
-def _(event: events.KnowledgeRetrievalCompletedEvent) -> Line | None:
-    if not event.retrieved_knowledge:
-        return None
-    return Line(scope=_scope(event), title="knowledge retrieved", text=event.retrieved_knowledge)
-
-
-@event_lines.register
-def _(event: events.MemorySaveFailedEvent | events.MemoryQueryFailedEvent) -> Line:
-    return Line(scope=_scope(event), title="memory failed", text=event.error, status=LineStatus.WARNING)
-
-
-@event_lines.register
-def _(event: events.KnowledgeQueryFailedEvent | events.KnowledgeSearchQueryFailedEvent) -> Line:
-    return Line(scope=_scope(event), title="knowledge failed", text=event.error, status=LineStatus.WARNING)
-
-
-# Flows
-
-
-@event_lines.register
-def _(event: events.FlowStartedEvent) -> Line:
-    inputs = format_arguments(event.inputs) if event.inputs else ""
-    key = ("flow", event.flow_name)
-    return Line(scope=event.flow_name, title="flow started", text=inputs, status=LineStatus.START, starts=key)
-
-
-@event_lines.register
-def _(event: events.FlowFinishedEvent) -> Line:
-    body = "" if event.result is None else output_text(event.result)
-    key = ("flow", event.flow_name)
-    return Line(scope=event.flow_name, title="flow finished", body=body, status=LineStatus.SUCCESS, ends=key)
-
-
-@event_lines.register
-def _(event: events.FlowFailedEvent) -> Line:
-    text = f"{type(event.error).__name__}: {event.error}"
-    return Line(
-        scope=event.flow_name, title="flow failed", text=text, status=LineStatus.ERROR, ends=("flow", event.flow_name)
+    return (
+        _task_line(event, "memory retrieved", event.memory_content, duration=duration) if event.memory_content else None
     )
 
 
-@event_lines.register
-def _(event: events.FlowPausedEvent) -> Line:
-    text = f"resume({event.flow_id!r}, ...)"
-    key = ("flow", event.flow_name)
-    return Line(scope=event.flow_name, title="flow paused for input", text=text, status=LineStatus.WARNING, ends=key)
+def _knowledge(event: events.KnowledgeRetrievalCompletedEvent) -> Line | None:
+    found = event.retrieved_knowledge
+    return _task_line(event, "knowledge retrieved", found) if found else None
 
 
-def _method_line(event: Any, title: str, **fields: Any) -> Line:
-    return Line(scope=f"{event.flow_name}.{event.method_name}", title=title, **fields)
+def _flow_line(event: Any, title: str, text: str = "", **fields: Any) -> Line:
+    return Line(scope=event.flow_name, title=title, text=text, **fields)
 
 
-@event_lines.register
-def _(event: events.MethodExecutionStartedEvent) -> Line:
-    return _method_line(event, "method started", starts=("method", event.flow_name, event.method_name))
+def _flow_key(event: Any) -> Hashable:
+    return ("flow", event.flow_name)
 
 
-@event_lines.register
-def _(event: events.MethodExecutionFinishedEvent) -> Line:
-    text = "" if event.result is None else output_text(event.result)
-    return _method_line(event, "method finished", text=text, ends=("method", event.flow_name, event.method_name))
+def _method_line(event: Any, title: str, text: str = "", **fields: Any) -> Line:
+    return Line(scope=f"{event.flow_name}.{event.method_name}", title=title, text=text, **fields)
 
 
-@event_lines.register
-def _(event: events.MethodExecutionFailedEvent) -> Line:
-    key = ("method", event.flow_name, event.method_name)
-    return _method_line(event, "method failed", text=str(brief(event.error)), status=LineStatus.ERROR, ends=key)
+def _method_key(event: Any) -> Hashable:
+    return ("method", event.flow_name, event.method_name)
 
 
-@event_lines.register
-def _(event: events.MethodExecutionPausedEvent) -> Line:
-    key = ("method", event.flow_name, event.method_name)
-    text = f"{event.message} ({', '.join(event.emit)})" if event.emit else event.message
-    return _method_line(event, "method paused for input", text=text, status=LineStatus.WARNING, ends=key)
+def _said(text: str, more: str) -> str:
+    return f"{text} ({more})" if more else text
 
 
-@event_lines.register
-def _(event: events.FlowInputReceivedEvent) -> Line:
-    return _method_line(event, "input received", text=event.response or "")
+def _error(show: Callable[..., Line], title: str, status: LineStatus = _ERROR) -> "_Show":
+    return lambda event: show(event, title, event.error or "", status=status)
 
 
-@event_lines.register
-def _(event: events.HumanFeedbackReceivedEvent) -> Line:
-    text = f"{event.feedback} ({event.outcome})" if event.outcome else event.feedback
-    return _method_line(event, "input received", text=text)
+def _shown_result(result: object) -> str:
+    return "" if result is None else output_text(result)
+
+
+def _inputs(inputs: object) -> str:
+    return format_arguments(inputs) if inputs else ""
+
+
+_Show = Callable[[Any], Line | None]
+
+LINES: Mapping[type, _Show] = {
+    events.CrewKickoffStartedEvent: lambda event: _crew_line(
+        event,
+        "crew started" + (f" on thread {event.thread_id}" if event.thread_id else ""),
+        _inputs(event.inputs),
+        status=_START,
+        starts=_crew_key(event),
+    ),
+    events.CrewKickoffCompletedEvent: _crew_completed,
+    events.CrewKickoffFailedEvent: lambda event: _crew_line(
+        event, "crew failed", event.error, status=_ERROR, ends=_crew_key(event)
+    ),
+    events.CrewKickoffPausedEvent: lambda event: _crew_line(
+        event,
+        "crew paused for input",
+        f"resume({event.thread_id!r}, ...)",
+        status=_WARNING,
+        ends=_crew_key(event),
+    ),
+    events.CrewTrainStartedEvent: lambda event: _crew_line(event, "training started", _rounds(event), status=_START),
+    events.CrewTrainCompletedEvent: lambda event: _crew_line(
+        event, "training completed", _rounds(event), status=_SUCCESS
+    ),
+    events.CrewTrainFailedEvent: _error(_crew_line, "training failed"),
+    events.CrewTestStartedEvent: lambda event: _crew_line(event, "test started", _rounds(event), status=_START),
+    events.CrewTestResultEvent: lambda event: _crew_line(
+        event,
+        "test result",
+        f"{event.quality:g} of 10, scored by {event.model}",
+        duration=timedelta(seconds=event.execution_duration),
+    ),
+    events.CrewTestCompletedEvent: lambda event: _crew_line(event, "test completed", status=_SUCCESS),
+    events.CrewTestFailedEvent: _error(_crew_line, "test failed"),
+    events.TaskStartedEvent: _started_line,
+    events.TaskCompletedEvent: lambda event: _task_line(
+        event, "task completed", output_text(event.output), status=_SUCCESS, ends=_key_of_task(event)
+    ),
+    events.TaskFailedEvent: lambda event: _task_line(
+        event, "task failed", event.error, status=_ERROR, ends=_key_of_task(event)
+    ),
+    events.AgentExecutionStartedEvent: lambda event: _task_line(event, "agent started", event.agent_role or ""),
+    events.AgentExecutionErrorEvent: _error(_task_line, "agent failed"),
+    events.LiteAgentExecutionStartedEvent: lambda event: _task_line(
+        event, "agent started", status=_START, starts=_agent_key(event)
+    ),
+    events.LiteAgentExecutionCompletedEvent: lambda event: _task_line(
+        event, "agent completed", body=event.output, status=_SUCCESS, ends=_agent_key(event)
+    ),
+    events.LiteAgentExecutionErrorEvent: lambda event: _task_line(
+        event, "agent failed", event.error, status=_ERROR, ends=_agent_key(event)
+    ),
+    events.AgentStepEvent: _thought_line,
+    events.AgentReasoningCompletedEvent: lambda event: _task_line(
+        event, "plan" if event.ready else f"plan not ready (attempt {event.attempt})", event.plan
+    ),
+    events.AgentReasoningFailedEvent: _error(_task_line, "planning failed", _WARNING),
+    events.LLMCallDelayedEvent: _delayed,
+    events.LLMFallbackEvent: lambda event: _task_line(
+        event, "model fallback", f"{event.fallback} replaces {event.model}: {event.error}", status=_WARNING
+    ),
+    events.LLMCallFailedEvent: _error(_task_line, "model call failed"),
+    events.ToolUsageStartedEvent: lambda event: _task_line(event, "tool call", _call_text(event), limit=_SHORT_LIMIT),
+    events.ToolUsageFinishedEvent: _tool_returned,
+    events.ToolUsageErrorEvent: _failed_tool_line,
+    events.ToolSelectionErrorEvent: _failed_tool_line,
+    events.ToolValidateInputErrorEvent: _failed_tool_line,
+    events.ToolExecutionErrorEvent: _failed_tool_line,
+    events.LLMGuardrailCompletedEvent: _guardrail,
+    events.LLMGuardrailFailedEvent: lambda event: _task_line(
+        event, f"guardrail failed {_attempts(event)}", event.error or "", status=_ERROR
+    ),
+    events.HumanInputRequestedEvent: _asked,
+    events.HumanInputReceivedEvent: _answered,
+    events.MemoryRetrievalCompletedEvent: _memory,
+    events.KnowledgeRetrievalCompletedEvent: _knowledge,
+    events.MemorySaveFailedEvent: _error(_task_line, "memory failed", _WARNING),
+    events.MemoryQueryFailedEvent: _error(_task_line, "memory failed", _WARNING),
+    events.KnowledgeQueryFailedEvent: _error(_task_line, "knowledge failed", _WARNING),
+    events.KnowledgeSearchQueryFailedEvent: _error(_task_line, "knowledge failed", _WARNING),
+    events.FlowStartedEvent: lambda event: _flow_line(
+        event, "flow started", _inputs(event.inputs), status=_START, starts=_flow_key(event)
+    ),
+    events.FlowFinishedEvent: lambda event: _flow_line(
+        event, "flow finished", body=_shown_result(event.result), status=_SUCCESS, ends=_flow_key(event)
+    ),
+    events.FlowFailedEvent: lambda event: _flow_line(
+        event,
+        "flow failed",
+        f"{type(event.error).__name__}: {event.error}",
+        status=_ERROR,
+        ends=_flow_key(event),
+    ),
+    events.FlowPausedEvent: lambda event: _flow_line(
+        event,
+        "flow paused for input",
+        f"resume({event.flow_id!r}, ...)",
+        status=_WARNING,
+        ends=_flow_key(event),
+    ),
+    events.MethodExecutionStartedEvent: lambda event: _method_line(event, "method started", starts=_method_key(event)),
+    events.MethodExecutionFinishedEvent: lambda event: _method_line(
+        event, "method finished", _shown_result(event.result), ends=_method_key(event)
+    ),
+    events.MethodExecutionFailedEvent: lambda event: _method_line(
+        event, "method failed", str(brief(event.error)), status=_ERROR, ends=_method_key(event)
+    ),
+    events.MethodExecutionPausedEvent: lambda event: _method_line(
+        event,
+        "method paused for input",
+        _said(event.message, ", ".join(event.emit or ())),
+        status=_WARNING,
+        ends=_method_key(event),
+    ),
+    events.FlowInputReceivedEvent: lambda event: _method_line(event, "input received", event.response or ""),
+    events.HumanFeedbackReceivedEvent: lambda event: _method_line(
+        event, "input received", _said(event.feedback, event.outcome)
+    ),
+}
+"""How each kind of event that is shown becomes a line."""
 
 
 def truncate_name(text: str, limit: int) -> str:
@@ -506,14 +383,14 @@ def truncate_name(text: str, limit: int) -> str:
 
 def truncate_line(text: str, limit: int) -> str:
     """Return a text on one line; beyond `limit` characters it is truncated, with the number of characters left out."""
-    return _truncate(" ".join(printable(text).split()), limit)
+    return _cut(" ".join(printable(text).split()), limit)
 
 
 def truncate_block(text: str, limit: int) -> str:
     """Like `truncate_line`, but keeps the line breaks."""
-    return _truncate("\n".join(line.rstrip() for line in printable(text).strip().splitlines()), limit)
+    return _cut("\n".join(line.rstrip() for line in printable(text).strip().splitlines()), limit)
 
 
-def _truncate(text: str, limit: int) -> str:
+def _cut(text: str, limit: int) -> str:
     mark = f" ... [+{len(text) - limit:,} characters]"
     return text if len(text) <= limit + len(mark) else f"{text[:limit].rstrip()}{mark}"

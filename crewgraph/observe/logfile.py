@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
-from typing import cast
 
 from crewgraph.core.loops.bridge import off_loop
 from crewgraph.disk import PRIVATE, absolute_path, private_file, replace_file
 from crewgraph.events import BaseEvent, EventBus, TaskCompletedEvent, TaskStartedEvent
 from crewgraph.redaction import SecretRedactor, redacted_logger
+from crewgraph.schema import is_list, is_object
 from crewgraph.text import json_text
 
 __all__ = ["LogFileListener", "add_entry", "log_path"]
@@ -147,7 +147,7 @@ def _end_of_list(file: FileIO, path: Path) -> tuple[int, str]:
     if not text.strip("\0 \t\r\n"):  # empty, or what a power cut leaves of it
         return 0, "["
     entries = _parsed(text)
-    if isinstance(entries, list) and all(isinstance(one, dict) for one in cast("list[object]", entries)):
+    if is_list(entries) and all(map(is_object, entries)):
         return len(text.rstrip()[:-1].rstrip()), "," if entries else ""
     if entries is not None or not text.lstrip().startswith("["):
         raise ValueError("the file exists and does not contain a list of objects")
@@ -177,13 +177,13 @@ def _replace_end(file: FileIO, at: int, data: bytes) -> None:
     file.seek(at)
     before = file.read()
     try:
-        _write(file, at, data)
+        _write_all(file, at, data)
     except BaseException:  # also Ctrl-C
-        _write(file, at, before)  # into blocks that the file has
+        _write_all(file, at, before)  # into blocks that the file has
         raise
 
 
-def _write(file: FileIO, at: int, data: bytes) -> None:
+def _write_all(file: FileIO, at: int, data: bytes) -> None:
     file.seek(at)
     while data:
         data = data[file.write(data) :]

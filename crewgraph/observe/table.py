@@ -39,13 +39,13 @@ def show_table(
     for rows in sections:
         table.add_section()
         for row in rows:
-            table.add_row(*(Text(printable(cell) if wrap else _truncate(cell)) for cell in row))
+            table.add_row(*(Text(printable(cell) if wrap else _cell_text(cell)) for cell in row))
     console = Console()
     console.print(table)
     if caption:
         console.print(Text(printable(caption)))
 
 
-def _truncate(text: str) -> str:
+def _cell_text(text: str) -> str:
     line = " ".join(printable(text).split())
     return line if len(line) <= _MAX_CELL else f"{line[: _MAX_CELL - 1]}…"

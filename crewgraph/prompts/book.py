@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import cast
 
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import UnknownPrompt
+from crewgraph.schema import is_object
 from crewgraph.settings import prompts_file
 
 __all__ = ["WITHOUT_EFFECT", "Book", "Text", "builtin_book", "default_book", "fill_placeholders", "read_texts"]
@@ -42,7 +42,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
     if not values:
         return text
     # In a single pass, so that placeholders inside values are not filled.
-    parts = _split(text)
+    parts = _placeholder_parts(text)
     filled = list(parts)
     for position in range(1, len(parts), 2):
         name = parts[position]
@@ -51,7 +51,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 
 @lru_cache(maxsize=512)
-def _split(text: str) -> Sequence[str]:
+def _placeholder_parts(text: str) -> Sequence[str]:
     """Return the literal parts of a text and the names of the placeholders between them, in turn."""
     return _PLACEHOLDER.split(text)
 
@@ -129,8 +129,7 @@ def default_book() -> Book:
 @cache
 def builtin_book() -> Book:
     """Return the built-in texts."""
-    texts: object = json.loads(resources.files("crewgraph.prompts").joinpath("en.json").read_text("utf-8"))
-    return Book(cast(dict[str, dict[str, Text]], texts))
+    return Book(json.loads(resources.files("crewgraph.prompts").joinpath("en.json").read_text("utf-8")))
 
 
 @cache
@@ -150,21 +149,17 @@ def read_texts(path: str) -> dict[str, dict[str, Text]]:
         raise ValueError(f"cannot read the prompt file {path!r}: {error}") from error
     except ValueError as error:  # not JSON, or not UTF-8
         raise ValueError(f"the prompt file {path!r} is not valid JSON: {error}") from error
-    if not isinstance(content, dict) or not all(_is_part(part) for part in cast(dict[str, object], content).values()):
+    if not is_object(content) or not all(map(_holds_texts, content.values())):
         raise ValueError(
             f"the prompt file {path!r} does not contain texts by part and key, such as "
             '{"slices": {"role_playing": "You are {role}. ..."}}'
         )
-    texts = cast(dict[str, dict[str, Text]], content)
-    _warn_without_effect(path, texts)
-    return texts
+    _warn_without_effect(path, content)
+    return content
 
 
-def _is_part(part: object) -> bool:
-    if not isinstance(part, dict):
-        return False
-    texts = cast(dict[str, object], part).values()
-    return all(isinstance(text, str) or (isinstance(text, dict) and _is_part(cast(object, text))) for text in texts)
+def _holds_texts(part: object) -> bool:
+    return is_object(part) and all(isinstance(text, str) or _holds_texts(text) for text in part.values())
 
 
 def _warn_without_effect(path: str, texts: dict[str, dict[str, Text]]) -> None:

@@ -1,7 +1,7 @@
 """The prompt texts as users read and override them, under CrewAI's keys."""
 
 from functools import cache
-from typing import Self, cast
+from typing import Any, Self
 
 from pydantic import BaseModel, PrivateAttr, model_validator
 
@@ -101,7 +101,8 @@ class I18N(BaseModel):
         Raises:
             UnknownPrompt: The part or key does not exist (also a KeyError).
         """
-        return cast(str, self.texts.text(kind, key))
+        text: Any = self.texts.text(kind, key)
+        return text
 
 
 class _I18NBook(Book):

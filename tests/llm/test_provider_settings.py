@@ -60,7 +60,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> Any:
     def build(name: str, **settings: Any) -> Any:
         return LLM(name, api_key="k", **settings).chat_model()
 
-    monkeypatch.setattr(connection, "_class_of", class_of)
+    monkeypatch.setattr(connection, "_provider_class", class_of)
     return build
 
 

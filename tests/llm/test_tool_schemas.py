@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from crewgraph.core.messages import ToolSpec
 from crewgraph.llm.resolve import as_model
-from crewgraph.llm.tool_schemas import tools_for
+from crewgraph.llm.schemas import tools_for
 from crewgraph.schema import json_schema
 
 

@@ -12,7 +12,7 @@ from crewgraph.errors import CrewgraphError
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.providers import Target
 from crewgraph.llm.resolve import default_llm, llm_from_name
-from crewgraph.llm.strict_schema import strict_schema
+from crewgraph.llm.schemas import strict_schema
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.writing.sheet import ProgramText
 
