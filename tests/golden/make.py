@@ -22,7 +22,6 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from crewgraph.contrib.evaluation.experiment import ExperimentRunner
 from crewgraph.definitions.agent.planning import PlanningConfig
 from crewgraph.flow import Flow
-from crewgraph.storage.vectors.index import GrowingIndex
 from golden import program
 
 __all__ = ["CASES", "DATA", "FOLDER", "pack"]
@@ -121,12 +120,6 @@ def _knowledge() -> None:
     program.hours().load()
 
 
-def _vectors() -> None:
-    index = GrowingIndex(4, background=False)
-    index.add([3, 5, 7, 9], program.DEPTHS)
-    index.save("index", generation=42)
-
-
 def _training() -> None:
     program.careful().train(2, "lessons.json", feedback=program.feedback)
 
@@ -166,7 +159,6 @@ CASES: dict[str, tuple[Callable[[], None], str | None]] = {
     "memories": (_memories, None),
     "memory": (_memory, None),
     "knowledge": (_knowledge, None),
-    "vectors": (_vectors, None),
     "training": (_training, None),
     "training_killed": (_training, "model draws lessons"),
     "baseline": (_baseline, None),

@@ -18,7 +18,6 @@ from crewgraph.tools import tool
 
 __all__ = [
     "BASELINE",
-    "DEPTHS",
     "PROJECT",
     "Basket",
     "Counter",
@@ -51,9 +50,6 @@ PROJECT = "/srv/golden"
 """The working directory that stores see: what a project keeps lies below a label made of it."""
 
 BASELINE = "baseline.json"
-
-DEPTHS = [[float(number == place) for place in range(4)] for number in range(4)]
-"""Four vectors, each along an axis of its own."""
 
 
 def noted(line: str) -> None:

@@ -21,7 +21,6 @@ from crewgraph.definitions.flow.feedback import PendingFlow
 from crewgraph.errors import BudgetExceeded, ToolFailed
 from crewgraph.events import crewai_event_bus
 from crewgraph.flow import SQLiteFlowPersistence
-from crewgraph.storage.vectors.index import GrowingIndex
 from golden import program
 from golden.make import DATA, FOLDER
 
@@ -294,13 +293,6 @@ def test_knowledge_is_found_and_not_embedded_again(monkeypatch: pytest.MonkeyPat
     assert (
         program.hours().query("when does the mill close", results_limit=1)[0]["content"] == "The mill closes at noon."
     )
-
-
-def test_a_file_of_vectors_is_loaded(unpack: Unpack):
-    unpack("vectors")
-    index = GrowingIndex(4, background=False)
-    assert index.load("index") == 42
-    assert [index.search(depth, 1)[0].tolist() for depth in program.DEPTHS] == [[3], [5], [7], [9]]
 
 
 def test_lessons_of_a_training_are_read(unpack: Unpack):

@@ -158,7 +158,6 @@ class IndexCopy:
         self._space = space
         self._path = None if database.path == MEMORY else Path(f"{database.path}.{space}.index")
         self._new_vectors = 0
-        self._waiting = 0  # vectors that in the file are still to be moved to where they are found quickly
 
     def load(self, dims: int) -> tuple[GrowingIndex, IndexPosition] | None:
         """The saved index and how far it had read; None if there is no usable copy."""
@@ -171,7 +170,6 @@ class IndexCopy:
         try:
             if index.load(self._path) != generation:
                 return None
-            self._waiting = index.waiting
             return index, IndexPosition(*mark)
         except FileNotFoundError:
             return None
@@ -182,27 +180,20 @@ class IndexCopy:
     def record_changes(self, changes: int, index: GrowingIndex) -> bool:
         """Count changes of an index; returns whether to save it now."""
         self._new_vectors += changes
-        return self._is_worth_saving(index) and (
-            self._new_vectors > max(_MIN_SAVED, len(index) // _NEW_SHARE) or self._is_much_moved(index)
-        )
+        return self._is_worth_saving(index) and self._new_vectors > max(_MIN_SAVED, len(index) // _NEW_SHARE)
 
     def is_outdated(self, index: GrowingIndex) -> bool:
         """Return whether loading the copy would leave the index with much work to do."""
-        return self._is_worth_saving(index) and (
-            self._new_vectors >= _MIN_SAVED // _NEW_SHARE or self._is_much_moved(index)
-        )
+        return self._is_worth_saving(index) and self._new_vectors >= _MIN_SAVED // _NEW_SHARE
 
     def _is_worth_saving(self, index: GrowingIndex) -> bool:
         return self._path is not None and len(index) >= _MIN_SAVED
-
-    def _is_much_moved(self, index: GrowingIndex) -> bool:
-        return index.waiting + _MIN_SAVED <= self._waiting
 
     def save(self, index: GrowingIndex, mark: IndexPosition) -> None:
         """Replace the saved copy; a failure is only logged."""
         assert self._path is not None
         generation = secrets.randbits(_GENERATION_BITS) or 1
-        self._new_vectors, self._waiting = 0, index.waiting
+        self._new_vectors = 0
         try:
             index.save(self._path, generation=generation)
             self._database.write(_write_position, self._space, generation, mark)
@@ -349,7 +340,6 @@ class SearchSpace:
             if updates is None:
                 break
             if updates.changes is None:
-                self._index.close()
                 self._reset()
                 continue
             self._apply(updates)
@@ -358,12 +348,11 @@ class SearchSpace:
                 break
 
     def close(self) -> None:
-        """Save the index if that saves time later, and stop background work."""
+        """Save the index if that saves time later."""
         if self._saving is not None:
             self._saving.join()
         if self._copy.is_outdated(self._index):
             self._save()
-        self._index.close()
 
     def _save(self) -> None:
         with self._lock:

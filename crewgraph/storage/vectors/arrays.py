@@ -16,11 +16,10 @@ __all__ = [
     "Scores",
     "Vectors",
     "as_ids",
-    "merge_top_k",
     "normalized_query",
     "normalized_rows",
     "normalized_vectors",
-    "top_k",
+    "ordered",
 ]
 
 
@@ -104,21 +103,7 @@ def normalized_vectors(ids: Ids, vectors: ArrayLike, dims: int) -> tuple[Ids, Ve
     return ids[last_positions], rows[last_positions]
 
 
-def top_k(ids: Ids, scores: Scores, k: int) -> tuple[Ids, Scores]:
-    """The k highest scores, highest first; ties are ordered by id."""
-    if k <= 0:
-        return ids[:0], scores[:0]
-    if k < len(scores):
-        candidates = np.argpartition(scores, len(scores) - k)[len(scores) - k :]
-        ids, scores = ids[candidates], scores[candidates]
+def ordered(ids: Ids, scores: Scores) -> tuple[Ids, Scores]:
+    """The highest scores first; ties are ordered by id."""
     order = np.lexsort((ids, -scores))
     return ids[order], scores[order]
-
-
-def merge_top_k(parts: list[tuple[Ids, Scores]], k: int) -> tuple[Ids, Scores]:
-    """The top k of several results."""
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        return np.empty(0, np.int64), np.empty(0, np.float32)
-    return top_k(np.concatenate([ids for ids, _ in parts]), np.concatenate([scores for _, scores in parts]), k)

@@ -11,18 +11,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import processes
 import pytest
 from langgraph.store.base import PutOp
 from modes import Mode
 
 from crewgraph.errors import StorageError
-from crewgraph.storage.database import Database
 from crewgraph.storage.store import FaissStore, search_space
 from crewgraph.storage.store.namespace import Entry, StoreNamespace
 from crewgraph.storage.store.schema import STORE_SCHEMA
-from crewgraph.storage.vectors.index import GrowingIndex
 from storage.store.bag_of_words import Bag
 from storage.store.store_face import Face
 
@@ -235,25 +232,6 @@ def test_what_a_killed_process_left_of_a_copy_is_removed(filled: Path):
         store.batch([PutOp(("m",), str(n), {"text": "milk"}) for n in range(200)])
         store.search((), query="tea")
     assert (left.exists(), fresh.exists()) == (False, True)
-
-
-def test_an_index_that_has_put_its_vectors_in_order_is_copied_again(filled: Path):
-    rows = np.random.default_rng(3).normal(size=(9000, 8)).astype(np.float32)
-    with closing(Database(str(filled), synchronous="NORMAL", timeout=5, schema=STORE_SCHEMA)) as database:
-        copy = search_space.IndexCopy(database, 1)
-        index = GrowingIndex(8, background=False)
-        index.add(np.arange(len(rows)), rows)
-        waiting = index.waiting
-        copy.save(index, search_space.IndexPosition(0, 0, 0))
-        assert not copy.is_outdated(index)
-        index.settle()
-        assert index.waiting < waiting - 100
-        assert copy.is_outdated(index)
-        copy.save(index, search_space.IndexPosition(0, 0, 0))
-        loaded = copy.load(8)
-        assert loaded is not None
-        assert (len(loaded[0]), loaded[0].waiting) == (9000, index.waiting)
-        loaded[0].close()
 
 
 def test_a_store_of_a_newer_crewgraph_is_not_touched(filled: Path):
