@@ -60,7 +60,10 @@ def replace_file(path: str | Path, data: str | bytes | Callable[[BinaryIO], obje
     """
     given = Path(path)
     content = data.encode() if isinstance(data, str) else data
-    write = (lambda file: file.write(content)) if isinstance(content, bytes) else content
+
+    def write(file: BinaryIO) -> object:
+        return file.write(content) if isinstance(content, bytes) else content(file)
+
     try:
         if not given.exists():
             _replace(given.resolve(), write, mode)

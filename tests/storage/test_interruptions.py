@@ -8,7 +8,7 @@ import processes
 import pytest
 from extent import of
 
-from crewgraph.storage.vectors.threads import uninterrupted
+from crewgraph.storage.vectors.index import uninterrupted
 
 IN_ANOTHER_THREAD = """
 import sys, threading

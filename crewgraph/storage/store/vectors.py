@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from crewgraph.errors import StorageError
-from crewgraph.storage.vectors.arrays import Ids
+from crewgraph.storage.vectors.index import Ids
 
 __all__ = [
     "LogChange",

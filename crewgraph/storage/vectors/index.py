@@ -4,35 +4,41 @@ Of faiss's index types IVF can remove vectors; with one list it compares all of 
 thread: more threads cost more than they gain.
 """
 
+import math
 import os
+import signal
 import struct
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from math import ceil, isqrt
+from functools import wraps
 from os import PathLike
 from pathlib import Path
-from threading import Lock
-from typing import Any, BinaryIO
+from threading import Lock, current_thread, main_thread
+from typing import Any, BinaryIO, ParamSpec, TypeAlias, TypeVar
+from weakref import WeakSet
 
 import faiss
 import numpy as np
-from numpy.typing import ArrayLike
+
+# `np.unique` would import it on first use, and a process forked meanwhile would hang.
+import numpy.ma  # pyright: ignore[reportUnusedImport]
+from numpy.typing import ArrayLike, NDArray
 
 from crewgraph.disk import PRIVATE, replace_file
-from crewgraph.errors import StorageError, TornIndex
-from crewgraph.storage.vectors.arrays import (
-    Ids,
-    Scores,
-    Vectors,
-    as_ids,
-    normalized_query,
-    normalized_vectors,
-    ordered,
-)
-from crewgraph.storage.vectors.threads import ForkGuard, uninterrupted
+from crewgraph.errors import StorageError, TornIndex, VectorInvalid
 
-__all__ = ["GrowingIndex"]
+__all__ = ["GrowingIndex", "Ids", "uninterrupted"]
+
+
+Ids: TypeAlias = NDArray[np.int64]
+"""Ids of vectors, each at least 0; shape (n,)."""
+
+Vectors: TypeAlias = NDArray[np.float32]
+"""Normalized rows, shape (n, dims), or one of them, shape (dims,)."""
+
+Scores: TypeAlias = NDArray[np.float32]
+"""Cosine similarities, from -1 to 1; shape (n,)."""
 
 
 _faiss: Any = faiss  # much of it is put together while it is imported, and its types do not say so
@@ -47,6 +53,32 @@ _MAGIC = b"crewgraph vectors 2\n"
 _END = struct.Struct("<20sIqQ")  # magic, dims, generation, size of what faiss wrote before it
 _CHECKSUM = struct.Struct("<I")
 _CHUNK = 1 << 20  # bytes
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def uninterrupted(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Let a Ctrl-C wait until a function has ended; in the middle of it, it would leave a lock held or a change half made."""
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if current_thread() is not main_thread():  # signals are handled there
+            return function(*args, **kwargs)
+        handler = signal.getsignal(signal.SIGINT)
+        if not callable(handler):
+            return function(*args, **kwargs)
+        came: list[int] = []
+        signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+        try:
+            return function(*args, **kwargs)
+        finally:
+            signal.signal(signal.SIGINT, handler)
+            if came:
+                # Not raised again: an event loop already has it from its wakeup descriptor.
+                handler(signal.SIGINT, None)
+
+    return call
 
 
 class GrowingIndex:
@@ -67,10 +99,13 @@ class GrowingIndex:
     def __init__(self, dims: int, *, exact_up_to: int = 5_000) -> None:
         self.dims = dims
         self._exact_up_to = exact_up_to
-        self._lock = Lock()
-        self._fork_guard = ForkGuard(self._lock)  # a forked process would find it, and the locks of BLAS, closed
+        self.lock = Lock()
+        """Held by searches and writes, and by forks: also the locks of BLAS are open then."""
+
         self._index = _empty(dims, 1)
         self._listed = 0  # so many vectors were there when the lists were made
+        with _adding:
+            _guarded.add(self)
 
     @property
     def is_exact(self) -> bool:
@@ -79,13 +114,13 @@ class GrowingIndex:
 
     @uninterrupted
     def __len__(self) -> int:
-        with self._lock:
+        with self.lock:
             return self._index.ntotal
 
     @property
     def ids(self) -> Ids:
         """All ids, in ascending order."""
-        with self._lock:
+        with self.lock:
             return np.sort(_ids(self._index))
 
     @uninterrupted
@@ -95,8 +130,8 @@ class GrowingIndex:
         Raises:
             VectorInvalid: ids or vectors of another shape; nothing is added.
         """
-        new, rows = normalized_vectors(as_ids(ids), vectors, self.dims)
-        with self._lock, _one_thread():
+        new, rows = _normalized_vectors(_as_ids(ids), vectors, self.dims)
+        with self.lock, _one_thread():
             self._remove(new)
             if len(new):
                 self._index.add_with_ids(rows, new)
@@ -105,8 +140,8 @@ class GrowingIndex:
     @uninterrupted
     def remove(self, ids: ArrayLike) -> int:
         """Remove vectors by id and return how many there were; unknown ids are ignored."""
-        removed = as_ids(ids)
-        with self._lock, _one_thread():
+        removed = _as_ids(ids)
+        with self.lock, _one_thread():
             count = self._remove(removed)
             self._fit_lists()
         return count
@@ -123,15 +158,15 @@ class GrowingIndex:
         Raises:
             VectorInvalid: the query has another shape.
         """
-        row = normalized_query(query, self.dims)
-        among = None if allowed is None else as_ids(allowed)
-        with self._lock, _one_thread():
+        row = _normalized_query(query, self.dims)
+        among = None if allowed is None else _as_ids(allowed)
+        with self.lock, _one_thread():
             k, lists = min(k, self._index.ntotal), self._index.nlist
             if k <= 0 or (among is not None and not len(among)):
                 return np.empty(0, np.int64), np.empty(0, np.float32)
             if among is not None:
                 return self._search(row, k, lists, _selector(among))
-            found = self._search(row, k, ceil(_SEARCHED_SHARE * lists))
+            found = self._search(row, k, math.ceil(_SEARCHED_SHARE * lists))
             return found if len(found[0]) == k else self._search(row, k, lists)
 
     @uninterrupted
@@ -145,7 +180,7 @@ class GrowingIndex:
         Raises:
             StorageError: it cannot be written; the old file is unchanged.
         """
-        with self._lock:
+        with self.lock:
             try:
                 replace_file(Path(path), lambda file: self._write(file, generation), mode=PRIVATE)
             except OSError as error:
@@ -171,7 +206,7 @@ class GrowingIndex:
             raise TornIndex(
                 f"`{path}` is not an intact vector index: {error}. Delete it; it is rebuilt from the vectors."
             ) from error
-        with self._lock:
+        with self.lock:
             self._index, self._listed = index, index.ntotal
         return generation
 
@@ -182,12 +217,14 @@ class GrowingIndex:
         parameters = _faiss.SearchParametersIVF(sel=selector, nprobe=lists)
         scores, ids = self._index.search(row[None], k, params=parameters)
         found = ids[0] >= 0
-        return ordered(ids[0][found], scores[0][found])
+        ids, scores = ids[0][found], scores[0][found]
+        order = np.lexsort((ids, -scores))  # ties are ordered by id
+        return ids[order], scores[order]
 
     def _fit_lists(self) -> None:
         n = self._index.ntotal
         if n > max(self._exact_up_to, _GROWTH_FACTOR * self._listed):
-            self._make_lists(min(_MAX_LISTS, isqrt(n)))
+            self._make_lists(min(_MAX_LISTS, math.isqrt(n)))
         elif 2 * n < self._exact_up_to and self._index.nlist > 1:
             self._make_lists(1)
 
@@ -285,3 +322,96 @@ def _checksum(file: BinaryIO, size: int) -> int:
     while size and (data := file.read(min(size, _CHUNK))):
         checksum, size = zlib.crc32(data, checksum), size - len(data)
     return checksum
+
+
+def _as_ids(values: ArrayLike) -> Ids:
+    """Convert ids to one array.
+
+    Raises:
+        VectorInvalid: they are not integers, not one-dimensional, or below 0.
+    """
+    ids: NDArray[Any] = np.asarray(values)
+    if ids.size == 0:
+        return np.empty(0, np.int64)
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise VectorInvalid(f"ids must be one-dimensional integers, not {ids.dtype} of shape {ids.shape}")
+    ids = np.ascontiguousarray(ids, np.int64)
+    if ids.min() < 0:
+        raise VectorInvalid(f"the id {ids.min()} is negative; ids start at 0")
+    return ids
+
+
+def _normalized_query(vector: ArrayLike, dims: int) -> Vectors:
+    """Normalize one vector of shape (dims,); a faster `_normalized_rows`.
+
+    Raises:
+        VectorInvalid: as `_normalized_rows`.
+    """
+    row: NDArray[Any] = np.asarray(vector, np.float32)
+    if row.shape != (dims,):
+        raise VectorInvalid(f"a query must have the shape ({dims},), not {row.shape}")
+    wide = row.astype(np.float64)
+    length = math.sqrt(wide.dot(wide))
+    if not math.isfinite(length):
+        raise VectorInvalid("the query contains NaN or infinity; its embedder is at fault")
+    return (wide / (length or 1)).astype(np.float32)
+
+
+def _normalized_rows(vectors: ArrayLike, dims: int) -> Vectors:
+    """Normalize vectors to length 1; a zero vector is left as it is.
+
+    Raises:
+        VectorInvalid: they have other dimensions, or contain NaN or infinity.
+    """
+    rows: NDArray[Any] = np.asarray(vectors, np.float32)
+    if rows.ndim != 2 or rows.shape[1] != dims:
+        raise VectorInvalid(f"vectors must have the shape (n, {dims}), not {rows.shape}")
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    if not np.isfinite(lengths).all():
+        bad = int(np.flatnonzero(~np.isfinite(lengths))[0])
+        raise VectorInvalid(f"vector {bad} of {len(rows)} contains NaN or infinity; its embedder is at fault")
+    lengths[lengths == 0] = 1
+    return np.ascontiguousarray(rows / lengths[:, None], np.float32)
+
+
+def _normalized_vectors(ids: Ids, vectors: ArrayLike, dims: int) -> tuple[Ids, Vectors]:
+    """Normalize one vector for each id; the last one wins for a repeated id.
+
+    Raises:
+        VectorInvalid: as `_normalized_rows`, or the numbers of ids and vectors differ.
+    """
+    if len(ids) == 0:
+        return ids, np.empty((0, dims), np.float32)
+    rows = _normalized_rows(vectors, dims)
+    if len(rows) != len(ids):
+        raise VectorInvalid(f"there are {len(ids)} ids and {len(rows)} vectors")
+    if len(ids) == 1:
+        return ids, rows
+    _, last = np.unique(ids[::-1], return_index=True)
+    if len(last) == len(ids):
+        return ids, rows
+    last_positions = np.sort(len(ids) - 1 - last)
+    return ids[last_positions], rows[last_positions]
+
+
+_adding = Lock()
+_guarded: "WeakSet[GrowingIndex]" = WeakSet()
+_held: list[Lock] = []
+
+
+def _hold() -> None:
+    """Let a fork wait for the indexes: locks that other threads held would never be released in the forked process."""
+    _adding.acquire()
+    for index in list(_guarded):
+        index.lock.acquire()
+        _held.append(index.lock)
+
+
+def _release() -> None:
+    while _held:
+        _held.pop().release()
+    _adding.release()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release)
