@@ -154,7 +154,7 @@ _MOVED: Final[dict[str, str]] = {
     "crewgraph.memory.scope": "crewgraph.memory.memory",
     "crewgraph.memory.scoring": "crewgraph.memory.records",
     "crewgraph.memory.slice": "crewgraph.memory.memory",
-    "crewgraph.memory.stored": "crewgraph.memory.short_term",
+    "crewgraph.memory.stored": "crewgraph.memory.kinds",
     "crewgraph.memory.unified": "crewgraph.memory.memory",
     "crewgraph.memory.wanted": "crewgraph.compiler.agent.toolbox",
     "crewgraph.memory.writes": "crewgraph.memory.memory",

@@ -1,19 +1,21 @@
 """The program that recalls: query analysis, search, ranking, and a second search where matches are weak."""
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from crewgraph.core.operations import Parallel, Program
-from crewgraph.errors import CrewgraphError
-from crewgraph.events.knowledge import MemoryQueryCompletedEvent, MemoryQueryFailedEvent, MemoryQueryStartedEvent
-from crewgraph.memory.analysis import QueryAnalysis
-from crewgraph.memory.analyze import gaps_program, query_analysis_program
-from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event
-from crewgraph.memory.query import RecordFilter
-from crewgraph.memory.records import MemoryMatch, MemoryRecord, compute_composite_score, scope_parts
+from crewgraph.memory.analyze import QueryAnalysis, gaps_program, query_analysis_program
+from crewgraph.memory.events import UNIFIED, memory_events
+from crewgraph.memory.records import (
+    MemoryMatch,
+    MemoryRecord,
+    RecordFilter,
+    compute_composite_score,
+    is_within,
+    scope_parts,
+)
 
 if TYPE_CHECKING:
     from crewgraph.memory.memory import Memory
@@ -22,7 +24,6 @@ __all__ = ["RecallRequest", "recall_program"]
 
 
 _MAX_QUERIES = 3
-_SOURCE = "unified_memory"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,17 +59,8 @@ def recall_program(memory: "Memory", request: RecallRequest) -> Program[list[Mem
     """The records that best match a query."""
     if not request.query.strip() or request.limit < 1:
         return []
-    fields = {"query": request.query, "limit": request.limit, "source_type": _SOURCE}
-    event: dict[str, object] = {**(MEMORY_CALLER.get() or {}), **fields}
-    start = time.perf_counter()
-    emit_memory_event(memory, MemoryQueryStartedEvent, **event)
-    try:
-        matches = yield from _recall(memory, request)
-    except CrewgraphError as error:
-        emit_memory_event(memory, MemoryQueryFailedEvent, **event, error=str(error))
-        raise
-    milliseconds = (time.perf_counter() - start) * 1000
-    emit_memory_event(memory, MemoryQueryCompletedEvent, **event, results=matches, query_time_ms=milliseconds)
+    with memory_events(memory, UNIFIED, query=request.query, limit=request.limit) as found:
+        found["results"] = matches = yield from _recall(memory, request)
     return matches
 
 
@@ -77,9 +69,9 @@ def _recall(memory: "Memory", request: RecallRequest) -> Program[list[MemoryMatc
     queries = [text for text in analysis.recall_queries if text.strip()][:_MAX_QUERIES] or [request.query]
     candidates: _Candidates = {}
     narrow_request = _narrow(memory, request, analysis)
-    yield from _search(memory, narrow_request, queries, candidates)
+    yield from _search_all(memory, narrow_request, queries, candidates)
     if not candidates and narrow_request.places != request.places:
-        yield from _search(memory, replace(narrow_request, places=request.places), queries, candidates)
+        yield from _search_all(memory, replace(narrow_request, places=request.places), queries, candidates)
     gaps: list[str] = []
     for _ in range(memory.exploration_budget if request.depth == "deep" else 0):
         model, ranked = memory.model, _rank(memory, candidates)
@@ -90,7 +82,7 @@ def _recall(memory: "Memory", request: RecallRequest) -> Program[list[MemoryMatc
         gaps = gaps_found.missing
         if not gaps_found.queries:
             break
-        yield from _search(memory, request, gaps_found.queries[:_MAX_QUERIES], candidates)
+        yield from _search_all(memory, request, gaps_found.queries[:_MAX_QUERIES], candidates)
     best = _rank(memory, candidates)[: request.limit]
     yield from memory.records.touching([match.record for match in best])
     return [
@@ -114,17 +106,12 @@ def _analyze_query(memory: "Memory", request: RecallRequest) -> Program[QueryAna
 def _narrow(memory: "Memory", request: RecallRequest, analysis: QueryAnalysis) -> RecallRequest:
     """Restrict the request to the scopes and the time that the analysis suggests, within those requested."""
     suggested = ["/" + "/".join(scope_parts(path)) for path in analysis.suggested_scopes]
-    places = [path for path in suggested if any(_is_below(path, place) for place in request.places)]
+    places = [path for path in suggested if any(is_within(path, place) for place in request.places)]
     try:
         since = datetime.fromisoformat(analysis.time_filter) if analysis.time_filter else None
     except ValueError:
         since = None
     return replace(request, places=places or request.places, since=since)
-
-
-def _is_below(path: str, scope: str) -> bool:
-    parts = scope_parts(scope)
-    return scope_parts(path)[: len(parts)] == parts
 
 
 def _is_confident(memory: "Memory", best: float, analysis: QueryAnalysis) -> bool:
@@ -134,7 +121,9 @@ def _is_confident(memory: "Memory", best: float, analysis: QueryAnalysis) -> boo
     return best >= threshold
 
 
-def _search(memory: "Memory", request: RecallRequest, queries: Sequence[str], candidates: _Candidates) -> Program[None]:
+def _search_all(
+    memory: "Memory", request: RecallRequest, queries: Sequence[str], candidates: _Candidates
+) -> Program[None]:
     """Add the results of the queries, each record with its best similarity."""
     limit = request.limit * memory.config.recall_oversample_factor
     programs = [

@@ -1,21 +1,16 @@
 """The program that saves memories: classification by the model, detection of duplicates, consolidation, writing."""
 
 import json
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from crewgraph.core.operations import Parallel, Program
-from crewgraph.errors import CrewgraphError
-from crewgraph.events.knowledge import MemorySaveCompletedEvent, MemorySaveFailedEvent, MemorySaveStartedEvent
-from crewgraph.memory.analysis import ConsolidationPlan, MemoryAnalysis
-from crewgraph.memory.analyze import consolidation_program, placement_program
-from crewgraph.memory.events import MEMORY_CALLER, emit_memory_event
-from crewgraph.memory.query import RecordFilter
-from crewgraph.memory.records import MemoryRecord, join_scope_paths, utc_now
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.memory.analyze import ConsolidationPlan, MemoryAnalysis, consolidation_program, placement_program
+from crewgraph.memory.events import UNIFIED, memory_events
+from crewgraph.memory.records import MemoryRecord, RecordFilter, join_scope_paths, utc_now
+from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.memory.memory import Memory
@@ -24,7 +19,6 @@ __all__ = ["SaveRequest", "save_program"]
 
 
 _SHOWN_RECORDS = 200
-_SOURCE = "unified_memory"
 
 _Plan = tuple[list[MemoryRecord], ConsolidationPlan]
 """Records similar to a new one, and the plan for them."""
@@ -51,31 +45,19 @@ class SaveRequest:
         """Whether nothing is left for a model to decide."""
         return self.scope is not None and self.categories is not None and self.importance is not None
 
-    def event(self) -> PlainDict:
-        """The fields of its events."""
-        value = self.contents[0] if len(self.contents) == 1 else f"{len(self.contents)} memories"
-        fields = {"value": value, "metadata": dict(self.metadata) if self.metadata else None, "source_type": _SOURCE}
-        return {"agent_role": self.agent_role, **(MEMORY_CALLER.get() or {}), **fields}
-
 
 def save_program(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]:
     """Save texts and return the records that hold them."""
     if not request.contents:
         return []
-    _check(request)
-    event, start = request.event(), time.perf_counter()
-    emit_memory_event(memory, MemorySaveStartedEvent, **event)
-    try:
-        records = yield from _save(memory, request)
-    except CrewgraphError as error:
-        emit_memory_event(memory, MemorySaveFailedEvent, **event, error=str(error))
-        raise
-    milliseconds = (time.perf_counter() - start) * 1000
-    emit_memory_event(memory, MemorySaveCompletedEvent, **event, save_time_ms=milliseconds)
-    return records
+    _check_request(request)
+    value = request.contents[0] if len(request.contents) == 1 else f"{len(request.contents)} memories"
+    metadata = dict(request.metadata) if request.metadata else None
+    with memory_events(memory, UNIFIED, value=value, metadata=metadata, agent_role=request.agent_role):
+        return (yield from _save_all(memory, request))
 
 
-def _save(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]:
+def _save_all(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]:
     analyses = yield from _analyze_contents(memory, request)
     records: list[MemoryRecord] = []
     existing_ids: set[str] = set()
@@ -210,7 +192,7 @@ def _run_all(programs: Sequence[Program[object]]) -> Program[list[Any]]:
     return list(outcomes)
 
 
-def _check(request: SaveRequest) -> None:
+def _check_request(request: SaveRequest) -> None:
     """Reject invalid requests before a model is called.
 
     Raises:

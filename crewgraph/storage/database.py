@@ -55,7 +55,7 @@ class DatabaseErrors(NamedTuple):
 
     def translate(self, error: sqlite3.Error, path: str) -> StorageError:
         """The user-facing error for an error of SQLite: the file, the problem and a remedy."""
-        code = _code(error)
+        code = _error_code(error)
         if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY) and _is_full_disk(path):
             code = sqlite3.SQLITE_FULL
         problem = _PROBLEMS.get(code, "cannot be used")
@@ -135,10 +135,10 @@ _PROBLEMS = {
 
 def is_busy(error: sqlite3.Error) -> bool:
     """Return whether another connection was using the database."""
-    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return _error_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _code(error: sqlite3.Error) -> int:
+def _error_code(error: sqlite3.Error) -> int:
     extended: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE)  # Python's own errors have none
     return extended & 0xFF
 
@@ -401,7 +401,7 @@ class Database:
             except sqlite3.Error as error:
                 deadline = deadline or time.monotonic() + self._timeout
                 if not is_busy(error) or time.monotonic() > deadline:
-                    self._damaged |= _code(error) in _DAMAGED
+                    self._damaged |= _error_code(error) in _DAMAGED
                     raise self._errors.translate(error, self.path) from error
             if nonblocking:
                 raise WouldBlock
@@ -559,7 +559,11 @@ class Database:
             self._schema.prepare(connection, self.path)
         except BaseException as error:  # also Ctrl-C: the connection is closed
             connection.close()
-            if isinstance(error, sqlite3.OperationalError) and _code(error) in _NO_SPACE and self._log_size() == 0:
+            if (
+                isinstance(error, sqlite3.OperationalError)
+                and _error_code(error) in _NO_SPACE
+                and self._log_size() == 0
+            ):
                 return self._connect_to_frozen()  # SQLite makes a file of its own even for reading
             raise
         if self.path != MEMORY:
@@ -574,7 +578,7 @@ class Database:
         try:
             return self._prepared(_connected(f"{Path(self.path).as_uri()}?mode=ro", uri=True))
         except sqlite3.OperationalError as error:
-            if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or self._log_size() > 0:
+            if _error_code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or self._log_size() > 0:
                 raise
         return self._connect_to_frozen()
 
@@ -708,13 +712,13 @@ _abandoned: list[sqlite3.Connection] = []
 """Connections that must not be closed before the process ends."""
 
 
-def _after_fork() -> None:
+def _forget_connections() -> None:
     for database in list(_databases):
         database._forked()  # pyright: ignore[reportPrivateUsage]
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_forget_connections)
 
 
 @atexit.register

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -186,7 +186,7 @@ def check_session(connection: "psycopg.Connection[Any]", address: str) -> None:
     Raises:
         StorageError: it has not, but belongs to a pooler in transaction mode.
     """
-    own = _backend(connection)
+    own = _server_process(connection)
     if own == connection.info.backend_pid:
         return
     with (
@@ -194,13 +194,14 @@ def check_session(connection: "psycopg.Connection[Any]", address: str) -> None:
         BoundedConnection.connect(address, autocommit=True) as other,
     ):
         for _ in range(_ROUNDS):
-            if _backend(other) == own or _backend(connection) != own:
+            if _server_process(other) == own or _server_process(connection) != own:
                 raise StorageError(_IS_SHARED)
 
 
-def _backend(connection: "psycopg.Connection[Any]") -> int:
+def _server_process(connection: "psycopg.Connection[Any]") -> int:
     row = connection.cursor(row_factory=tuple_row).execute(_BACKEND).fetchone()
-    return cast("tuple[int]", row)[0]
+    assert row is not None
+    return row[0]
 
 
 def is_lost(error: BaseException) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from inspect import Parameter, isfunction
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, create_model
 
@@ -11,7 +11,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
 from crewgraph.functions import ByName, by_name, found_by_name, is_importable
-from crewgraph.schema import PlainDict, derived_model, json_schema
+from crewgraph.schema import PlainDict, derived_model, is_object, json_schema
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
@@ -34,7 +34,7 @@ _RESERVED = {"config", "run_manager"}
 def is_langchain_tool(value: Any) -> bool:
     """Return whether an object has the interface of a LangChain tool."""
     # Checked on the class, because the instance would build its schema.
-    tool_class = cast(Any, type(value))
+    tool_class: object = type(value)
     has_methods = all(hasattr(tool_class, name) for name in ("tool_call_schema", "invoke", "ainvoke"))
     return has_methods and hasattr(value, "name") and hasattr(value, "description")
 
@@ -52,7 +52,9 @@ class LangChainCall:
     def arguments(self) -> type[BaseModel] | PlainDict:
         """The arguments of the tool, as `arguments_of` returns them."""
         schema = arguments_of(self.tool)
-        return schema if isinstance(schema, dict) else derived_model(schema, _arguments, self, function_of(self.tool))
+        return (
+            schema if isinstance(schema, dict) else derived_model(schema, _call_arguments, self, function_of(self.tool))
+        )
 
     def __reduce__(self) -> tuple[Any, tuple[object, ...]]:
         tool: Any = self.tool
@@ -66,14 +68,14 @@ class LangChainCall:
         }
         if isinstance(schema := fields.get("args_schema"), type) and found_by_name(schema) is not schema:
             del fields["args_schema"]  # of the function's signature
-        return _made_again, (cast("object", type(tool)), by_name(tool.func), by_name(tool.coroutine), fields)
+        return _made_again, (type(tool), by_name(tool.func), by_name(tool.coroutine), fields)
 
 
 def _made_again(kind: Any, func: object, coroutine: object, fields: PlainDict) -> LangChainCall:
     return LangChainCall(kind.from_function(func, coroutine=coroutine, **fields))
 
 
-def _arguments(call: LangChainCall, _function: object) -> type[BaseModel] | PlainDict:
+def _call_arguments(call: LangChainCall, _function: object) -> type[BaseModel] | PlainDict:
     return call.arguments
 
 
@@ -116,12 +118,12 @@ def arguments_of(tool: Any) -> type[BaseModel] | PlainDict:
     if isinstance(tool, load("langchain_core.tools").Tool) and tool.args_schema is None:
         fields: dict[str, Any] = {_only_parameter(tool): (str, ...)}
         return create_model(str(tool.name), **fields)
-    schema: object = tool.tool_call_schema
-    if isinstance(schema, dict):
-        return cast(PlainDict, schema)
+    schema: Any = tool.tool_call_schema
+    if is_object(schema):
+        return schema
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return _without_config(schema) if getattr(tool, "args_schema", None) is None else schema
-    return cast(Any, schema).schema()  # a pydantic 1 model
+    return schema.schema()  # a pydantic 1 model
 
 
 def _only_parameter(tool: Any) -> str:

@@ -11,13 +11,18 @@ from langgraph.store.memory import InMemoryStore
 
 from crewgraph.errors import StorageError
 from crewgraph.events import BaseEvent
-from crewgraph.memory.contextual import ContextualMemory
-from crewgraph.memory.entity import EntityMemory
-from crewgraph.memory.external import ExternalMemory
-from crewgraph.memory.items import EntityMemoryItem, ExternalMemoryItem, LongTermMemoryItem, ShortTermMemoryItem
-from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.short_term import ShortTermMemory, StoredMemory
+from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem
+from crewgraph.memory.kinds import (
+    EntityMemory,
+    ExternalMemory,
+    LongTermMemory,
+    ShortTermMemory,
+    StoredMemory,
+    format_memories,
+    memory_texts,
+)
 from crewgraph.memory.storage import LTMSQLiteStorage, RAGStorage, Storage
+from crewgraph.prompts.book import default_book
 from crewgraph.testing import record_events
 
 
@@ -315,13 +320,6 @@ def test_the_same_item_saved_again_is_kept_once(long_term: LongTermMemory):
     assert len(long_term.search("look")) == 1
 
 
-def test_it_takes_the_words_of_the_other_memories(long_term: LongTermMemory):
-    long_term.save("three boats", metadata={"task": "look", "agent": "Clerk", "quality": 8})
-    (match,) = long_term.search(query="look", limit=1, score_threshold=7)
-    assert (match["score"], match["metadata"]["output"]) == (8, "three boats")
-    assert asyncio.run(long_term.asearch("look", score_threshold=9)) == []
-
-
 def test_events_of_the_long_term_memory(long_term: LongTermMemory):
     with record_events() as events:
         asyncio.run(long_term.asave(item("look", "1.5", 5)))
@@ -353,44 +351,13 @@ def test_a_file_that_is_no_database_is_reported(tmp_path: Path):
 
 
 # -------------------------------------------------------------------------------------------------------- together
-class _Task:
-    description = "look"
-
-
-def test_what_all_know_is_one_text_in_the_order_of_their_weight():
-    long_term = LongTermMemory()
-    long_term.save(item("look", "1.5", 5, "closer", "closer"))
-    storages = [
-        Noted({"content": "three boats"}),
-        Noted({"context": "Ada(boat): red"}),
-        Noted({"memory": "likes tea"}, "x"),
-    ]
-    memory = ContextualMemory(
-        ShortTermMemory(storage=storages[0]),
-        long_term,
-        EntityMemory(storage=storages[1]),
-        ExternalMemory(storage=storages[2]),
-    )
-    text = memory.build_context_for_task(_Task(), "in Bonn")
-    order = ["- closer", "- three boats", "- Ada(boat): red", "- likes tea\n- x"]
-    assert [text.index(name) for name in order] == sorted(text.index(name) for name in order)
-    assert text.count("closer") == 1
-    assert [storage.calls for storage in storages] == [[("search", "look in Bonn", 5, 0.6)]] * 3
-
-
 def test_long_entries_are_reported_in_part():
-    text = ContextualMemory(ShortTermMemory(storage=Noted("a" * 100_000))).build_context_for_task(_Task())
+    (text,) = memory_texts("short_term_memory", [{"content": "a" * 100_000}] * 2)
     assert text.endswith("… [98026 characters more]") and len(text) < 2100
-
-
-def test_nothing_known_is_an_empty_text():
-    assert ContextualMemory(ShortTermMemory(storage=Noted())).build_context_for_task(_Task(), "") == ""
-    assert ContextualMemory().build_context_for_task(_Task()) == ""
+    assert format_memories({"short_term_memory": []}, default_book()) == ""
 
 
 def test_items_hold_what_they_are_given():
-    assert vars(ShortTermMemoryItem("d", "a")) == {"data": "d", "agent": "a", "metadata": {}}
-    assert vars(ExternalMemoryItem("v")) == {"value": "v", "metadata": None, "agent": None}
     assert EntityMemoryItem("n", "t", "d", "r").metadata == {"relationships": "r"}
     assert vars(LongTermMemoryItem("a", "t", "e", "1")) == {
         "agent": "a",

@@ -10,10 +10,8 @@ import pytest
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import MissingExtra
-from crewgraph.memory.entity import EntityMemory
-from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.items import EntityMemoryItem
-from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.memory.kinds import EntityMemory, ExternalMemory, ShortTermMemory
 from crewgraph.memory.storage import Mem0Storage
 
 STAND_IN = '''

@@ -26,10 +26,7 @@ from crewgraph.flow import Flow, start
 from crewgraph.knowledge.knowledge import Knowledge
 from crewgraph.llm.errors import ContextLengthExceeded
 from crewgraph.llm.rate_limit import RPMController
-from crewgraph.memory.entity import EntityMemory
-from crewgraph.memory.external import ExternalMemory
-from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.memory.kinds import EntityMemory, ExternalMemory, LongTermMemory, ShortTermMemory
 from crewgraph.memory.storage import RAGStorage
 from crewgraph.prompts.i18n import I18N
 from crewgraph.testing import record_events

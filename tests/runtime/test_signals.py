@@ -29,9 +29,8 @@ from crewgraph.events import ToolUsageStartedEvent, crewai_event_bus
 from crewgraph.flow import ConversationConfig, ConversationState, Flow, RouterConfig, listen
 from crewgraph.hooks import before_llm_call, unregister_before_llm_call_hook
 from crewgraph.memory import Memory
-from crewgraph.memory.entity import EntityMemory
 from crewgraph.memory.items import EntityMemoryItem
-from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.memory.kinds import EntityMemory, ShortTermMemory
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.tools import tool
 

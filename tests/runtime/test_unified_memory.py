@@ -9,9 +9,8 @@ from modes import Mode
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.compiler.agent.memory import MemoryFailed
-from crewgraph.memory.external import ExternalMemory
+from crewgraph.memory.kinds import ExternalMemory, ShortTermMemory
 from crewgraph.memory.memory import Memory
-from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.tools.memory import create_memory_tools
 
 from .parts import agent, crew, task

@@ -96,7 +96,7 @@ class Removal:
         self._threads.clear_cache()
 
     def _keep_latest_in(self, connection: sqlite3.Connection, no: int, count: int) -> set[str]:
-        ids = _ids(connection, no)
+        ids = _row_ids(connection, no)
         if len(ids) <= count:
             return set()
         latest = latest_id(connection, no)
@@ -110,7 +110,7 @@ class Removal:
             for no, id in connection.execute("SELECT lineage, id FROM checkpoints WHERE run = ?", (run,)).fetchall():
                 removed.setdefault(no, set()).add(id)
         for no, ids in removed.items():
-            all_ids = _ids(connection, no)
+            all_ids = _row_ids(connection, no)
             for id in all_ids - ids:
                 if needed := self._delta_ancestors(connection, no, id) & ids:
                     raise StorageError(
@@ -213,7 +213,7 @@ def _lineages(connection: sqlite3.Connection, thread: str) -> dict[str, int]:
     return dict(connection.execute("SELECT ns, no FROM lineages WHERE thread = ?", (thread,)).fetchall())
 
 
-def _ids(connection: sqlite3.Connection, no: int) -> set[str]:
+def _row_ids(connection: sqlite3.Connection, no: int) -> set[str]:
     return {id for (id,) in connection.execute("SELECT id FROM checkpoints WHERE lineage = ?", (no,))}
 
 

@@ -74,7 +74,9 @@ def strictly_reading(saver: _Saver) -> _Saver:
     """
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
-    if isinstance(saver, _View) or (isinstance(saver, SqliteCheckpointer) and type(saver.serde) is StrictSerializer):
+    if isinstance(saver, _Readable) or (
+        isinstance(saver, SqliteCheckpointer) and type(saver.serde) is StrictSerializer
+    ):
         return saver
     view = _views.get(id(saver))
     if view is not None:
@@ -97,10 +99,10 @@ def _names_of_readers(saver: _Saver) -> tuple[str, ...]:
         "serde",
         *(name for name, value in vars(saver).items() if isinstance(value, (*_SERIALIZERS, BaseCheckpointSaver))),
     ]
-    return tuple(name for name in dict.fromkeys(names) if _strict(value := getattr(saver, name), saver) is not value)
+    return tuple(name for name in dict.fromkeys(names) if _strictly(value := getattr(saver, name), saver) is not value)
 
 
-def _strict(value: Any, saver: _Saver) -> Any:
+def _strictly(value: Any, saver: _Saver) -> Any:
     if isinstance(value, BaseCheckpointSaver):
         return strictly_reading(value)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, (StrictSerializer, TrustedSerializer)):
@@ -108,7 +110,7 @@ def _strict(value: Any, saver: _Saver) -> Any:
     if type(value) is JsonPlusSerializer:
         return StrictSerializer.like(value)
     if type(value) is EncryptedSerializer:
-        inner = _strict(value.serde, saver)
+        inner = _strictly(value.serde, saver)
         return value if inner is value.serde else EncryptedSerializer(value.cipher, inner)
     raise StorageError(
         f"the {type(saver).__name__} reads with a {type(value).__name__}, which may run code that a stored row "
@@ -122,14 +124,14 @@ def _view_of(saver: _Saver, names: tuple[str, ...]) -> _Saver:
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
     if isinstance(saver, SqliteCheckpointer):
-        return saver.with_serde(_strict(saver.serde, saver))
+        return saver.with_serde(_strictly(saver.serde, saver))
     view: Any = object.__new__(_view_class(type(saver), names, is_on_postgres(saver)))
     view.__dict__ = saver.__dict__  # shared, so the view sees what the saver opens or counts later
     view.claim, view.connection, view.synced, view.viewed, view.readers = None, None, False, saver, {}
     return view
 
 
-class _View:
+class _Readable:
     """Marks a view of a saver."""
 
     __slots__ = ()
@@ -149,7 +151,7 @@ def _view_class(kind: type[_Saver], names: tuple[str, ...], on_postgres: bool) -
         from crewgraph.storage.checkpoints.on_postgres import OnPostgres
 
         parts = (OnPostgres,)
-    return metaclass(kind.__name__, (_View, *parts, kind), fields)
+    return metaclass(kind.__name__, (_Readable, *parts, kind), fields)
 
 
 def _reader(name: str) -> property:
@@ -159,12 +161,12 @@ def _reader(name: str) -> property:
         value = getattr(view.viewed, name)
         source, strict = view.readers.get(name, (None, None))
         if source is not value:
-            strict = _strict(value, view.viewed)
+            strict = _strictly(value, view.viewed)
             view.readers = {**view.readers, name: (value, strict)}
         return strict
 
     def put(view: Any, value: Any) -> None:
         # LangGraph's strict mode sets the serializer of a copy of the view; the saver keeps its own.
-        view.readers = {**view.readers, name: (getattr(view.viewed, name), _strict(value, view.viewed))}
+        view.readers = {**view.readers, name: (getattr(view.viewed, name), _strictly(value, view.viewed))}
 
     return property(get, put)

@@ -83,7 +83,7 @@ class Values:
         recent = self._recent.pop((no, parent), {}) if parent is not None else {}
         value_ids: dict[str, int] = {}
         for channel, typed in values:
-            recorded = recent.get(_mark(typed)) if recent and typed is not None else None
+            recorded = recent.get(_marked(typed)) if recent and typed is not None else None
             if recorded is not None and connection.execute(
                 _SELECT_SLOT, (no, parent, recorded[0], recorded[1])
             ).fetchone() == (recorded[2],):
@@ -121,7 +121,7 @@ class Values:
                 number = _insert(connection, typed)
             rows.append((no, checkpoint, task, idx, path, channel, number, None, None))
             if typed is not None and idx >= 0:
-                self._recent.setdefault((no, checkpoint), {})[_mark(typed)] = task, idx, number
+                self._recent.setdefault((no, checkpoint), {})[_marked(typed)] = task, idx, number
         if connection.executemany(_INSERT_WRITE, rows).rowcount < len(rows):
             _resolve_conflicts(connection, rows, shared)
         if len(self._recent) > _MAX_CACHED:
@@ -177,7 +177,7 @@ def _insert(connection: sqlite3.Connection, typed: Typed) -> int:
     return connection.execute("INSERT INTO payloads (kind, data) VALUES (?, ?)", typed).lastrowid or _NONE
 
 
-def _mark(typed: tuple[str, bytes]) -> _Mark:
+def _marked(typed: tuple[str, bytes]) -> _Mark:
     """Return what tells a value from all others, and takes little memory: a short value itself, the digest of a long one."""
     kind, data = typed
     return typed if len(data) <= _SHORT else (kind, len(data), hashlib.blake2b(data, digest_size=16).digest())

@@ -5,7 +5,7 @@ import sqlite3
 import weakref
 from contextlib import suppress
 from threading import Lock
-from typing import Any, cast
+from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
@@ -61,7 +61,7 @@ _FILE = "PRAGMA database_list"
 
 
 def _claims_of_file(row: Any) -> ProcessClaims:
-    path = cast("str", row[2])
+    path: str = row[2]
     return file_claims(path) if path else ProcessClaims()
 
 

@@ -316,13 +316,14 @@ class PostgresClaims(ProcessClaims):
         token = 0
         if self._schema:
             row = connection.execute(_NOTE, (thread_id, process_name())).fetchone()
-            token = cast("tuple[int]", row)[0]
+            assert row is not None
+            token = row[0]
         self._tokens[thread_id] = token
         on_each_tick(self._tick)
         return token
 
     def _lock_key(self, connection: "_Connection", thread_id: str) -> bool:
-        if thread_id not in self._locked and connection.execute(_LOCK, (_key(thread_id),)).fetchone() == (True,):
+        if thread_id not in self._locked and connection.execute(_LOCK, (_lock_key(thread_id),)).fetchone() == (True,):
             self._locked.add(thread_id)
         return thread_id in self._locked
 
@@ -337,7 +338,7 @@ class PostgresClaims(ProcessClaims):
                     connection.execute(_FORGET, (thread_id, token))
                 if thread_id in self._locked:
                     self._locked.discard(thread_id)
-                    connection.execute(_UNLOCK, (_key(thread_id),))
+                    connection.execute(_UNLOCK, (_lock_key(thread_id),))
             except psycopg.OperationalError as error:
                 if is_lost(error):
                     self._forget_connection()
@@ -353,7 +354,7 @@ class PostgresClaims(ProcessClaims):
         return self._read_holder(connection, thread_id)
 
     def _locked_by(self, connection: "_Connection", thread_id: str) -> Holder | None:
-        key = _key(thread_id) & (1 << 64) - 1
+        key = _lock_key(thread_id) & (1 << 64) - 1
         if connection.execute(_IS_LOCKED, (key >> 32, key & 0xFFFFFFFF)).fetchone() is None:
             return None
         return self._read_holder(connection, thread_id)
@@ -363,7 +364,7 @@ class PostgresClaims(ProcessClaims):
         return Holder("another process", None) if row is None else Holder(str(row[0]), float(row[1]))
 
 
-def _key(thread_id: str) -> int:
+def _lock_key(thread_id: str) -> int:
     digest = blake2b(b"crewgraph" + thread_id.encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
@@ -390,13 +391,13 @@ def conninfo_of(connection: Any) -> str:
     if isinstance(connection, (psycopg.Connection, psycopg.AsyncConnection)):
         info = cast("psycopg.Connection[TupleRow]", connection).info
         return make_conninfo("", **{**info.get_parameters(), "password": info.password or None})
-    options: dict[str, Any] = _called(connection.kwargs) or {}
+    options: dict[str, Any] = _value_of(connection.kwargs) or {}
     return make_conninfo(
-        _called(connection.conninfo), **{name: value for name, value in options.items() if name in _PARAMETERS}
+        _value_of(connection.conninfo), **{name: value for name, value in options.items() if name in _PARAMETERS}
     )
 
 
-def _called(value: Any) -> Any:
+def _value_of(value: Any) -> Any:
     return value() if callable(value) else value
 
 

@@ -161,10 +161,10 @@ class ProcessClaims:
 _instances: "weakref.WeakSet[ProcessClaims]" = weakref.WeakSet()
 
 
-def _after_fork() -> None:
+def _forget_claims() -> None:
     for claims in list(_instances):
         claims.forked()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_forget_claims)

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Generator, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from langgraph.store.base import GetOp, IndexConfig, ListNamespacesOp, Result, SearchOp
@@ -196,7 +196,8 @@ def advance(program: BatchProgram, result: EmbeddingResult | None) -> EmbeddingR
     try:
         return next(program) if result is None else program.send(result)
     except StopIteration as end:
-        return cast("list[Result]", end.value)
+        results: list[Result] = end.value
+        return results
 
 
 class BatchRunner:
@@ -241,13 +242,13 @@ class BatchRunner:
         since = now if self._omit_expired else _NEVER_EXPIRED
         for at, op in plan.reads:
             if isinstance(op, ListNamespacesOp):
-                results[at] = cast(Result, self._database.read(list_namespaces, op, since))
+                results[at] = self._database.read(list_namespaces, op, since)
                 continue
             hits = self._search(op, queries, since)
             if op.refresh_ttl:
                 read.update(entry.id for entry, _ in hits if entry.mortal)
             if isinstance(op, SearchOp):
-                results[at] = cast(Result, [entry.search_item(score) for entry, score in hits])
+                results[at] = [entry.search_item(score) for entry, score in hits]
             else:
                 results[at] = hits[0][0].item() if hits else None
         return results, read

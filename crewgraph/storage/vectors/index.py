@@ -121,7 +121,7 @@ class GrowingIndex:
     def ids(self) -> Ids:
         """All ids, in ascending order."""
         with self.lock:
-            return np.sort(_ids(self._index))
+            return np.sort(_all_ids(self._index))
 
     @uninterrupted
     def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
@@ -197,7 +197,7 @@ class GrowingIndex:
         """
         try:
             with Path(path).open("rb") as file:
-                index, generation = _read(file, self.dims)
+                index, generation = _read_index(file, self.dims)
         except FileNotFoundError:
             raise
         except OSError as error:
@@ -231,7 +231,7 @@ class GrowingIndex:
     def _make_lists(self, lists: int) -> None:
         old, new = self._index, _empty(self.dims, lists)
         if lists > 1:
-            ids = _ids(old)
+            ids = _all_ids(old)
             sample = np.random.default_rng(0).choice(ids, min(len(ids), _SAMPLES_PER_LIST * lists), replace=False)
             new.train(old.reconstruct_batch(sample))
         for ids, rows in _lists(old):
@@ -281,7 +281,7 @@ def _lists(index: Any) -> Iterator[tuple[Ids, Vectors]]:
             yield _faiss.rev_swig_ptr(index.invlists.get_ids(number), size), codes.view(np.float32).reshape(size, -1)
 
 
-def _ids(index: Any) -> Ids:
+def _all_ids(index: Any) -> Ids:
     return np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in _lists(index))])
 
 
@@ -298,7 +298,7 @@ class _Torn(Exception):
     """What is wrong with a file."""
 
 
-def _read(file: BinaryIO, dims: int) -> tuple[Any, int]:
+def _read_index(file: BinaryIO, dims: int) -> tuple[Any, int]:
     size = os.fstat(file.fileno()).st_size - _END.size - _CHECKSUM.size
     file.seek(max(size, 0))
     end = file.read()
