@@ -1128,6 +1128,7 @@ llm.provider_fields.add_fields(origin)
 contrib.adapters:BaseConverterAdapter [abc]
 contrib.adapters:BaseToolAdapter [abc]
 definitions.checkpoints:ForkMethod(function)
+disk.replace_file(data)
 crew:CrewConversation [protocol]
 definitions.flow.checkpoints:RunExtension [protocol]
 definitions.flow.method.labels_in_code(function)
@@ -1166,11 +1167,9 @@ llm.retry:RetryingModel(on_wait)
 llm.runnable:RunnableModel [abc]
 llm.structure:StructuringModel [protocol]
 llm.watching:RequestWatcher [protocol]
-memory.custom_storage:BackendRecords(embedder)
-memory.events.save_with_events(save)
-memory.events.search_with_events(search)
 memory.memory:MemoryReads [abc]
 memory.memory:MemoryWrites [abc]
+memory.store_records:BackendRecords(embedder)
 storage.vectors.embedder:NamedEmbedder(name)
 storage.vectors.embedder.shared_embedder(create)
 tools.adapt:AdaptedTool [abc]

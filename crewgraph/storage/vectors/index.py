@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from crewgraph.disk import PRIVATE, replace_file
 from crewgraph.errors import StorageError, TornIndex, VectorInvalid
 
-__all__ = ["GrowingIndex", "Ids", "uninterrupted"]
+__all__ = ["GrowingIndex", "Ids", "Scores", "Vectors", "uninterrupted"]
 
 
 Ids: TypeAlias = NDArray[np.int64]
