@@ -1,7 +1,7 @@
 """`Memory`: texts in a tree of scopes, recalled by meaning.
 
 `MemoryReads` and `MemoryWrites` are the methods that a memory shares with its parts: `MemoryScope`, a scope and all below it,
-and `MemorySlice`, several scopes read as one. The work is done by programs, here and in `saving.py` and `recall.py`.
+and `MemorySlice`, several scopes read as one. The work is done by programs, here and in `programs.py`.
 """
 
 import warnings
@@ -239,7 +239,7 @@ class MemoryReads(ABC):
         include_private: bool,
     ) -> Any:
         places = self._resolve_scope(scope)
-        from crewgraph.memory.recall import RecallRequest, recall_program
+        from crewgraph.memory.programs import RecallRequest, recall_program
 
         request = RecallRequest(
             query=query,
@@ -495,7 +495,7 @@ class MemoryWrites(MemoryReads):
 
     def _save_program(self, contents: Sequence[str], options: dict[str, Any]) -> Any:
         memory = self._memory_ref()
-        from crewgraph.memory.saving import SaveRequest, save_program
+        from crewgraph.memory.programs import SaveRequest, save_program
 
         request = SaveRequest(contents=[] if memory.read_only else list(contents), **options)
         return save_program(memory, request)
