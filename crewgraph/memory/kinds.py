@@ -1,6 +1,7 @@
 """The kinds of memory that crews have apart from `Memory`: short-term, long-term, entities, external; and searching them all."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
@@ -12,7 +13,7 @@ from crewgraph.memory.events import memory_events
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem
 from crewgraph.memory.storage import LTMSQLiteStorage, LTMStorage, Mem0Storage, RAGStorage, resolve_storage
 from crewgraph.prompts.book import Book
-from crewgraph.schema import Metadata, PlainDict, PlainMapping
+from crewgraph.schema import Metadata, PlainDict, is_mapping, is_object
 from crewgraph.text import shorten
 
 __all__ = [
@@ -152,15 +153,7 @@ class StoredMemory(BaseModel):
         return self.storage
 
 
-class _TextMemory(StoredMemory):
-    def __init__(
-        self, crew: object = None, embedder_config: Any = None, storage: object = None, path: object = None
-    ) -> None:
-        resolved = resolve_storage(self.stored_as, storage, crew, embedder_config, path)
-        super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)
-
-
-class ShortTermMemory(_TextMemory):
+class ShortTermMemory(StoredMemory):
     """A memory of what agents found out: tool results and answers.
 
         ShortTermMemory(storage=RAGStorage(type="short_term", embedder_config={...}, path="./memory"))
@@ -175,8 +168,14 @@ class ShortTermMemory(_TextMemory):
     kind: ClassVar[str] = "short_term_memory"
     stored_as: ClassVar[str] = "short_term"
 
+    def __init__(
+        self, crew: object = None, embedder_config: Any = None, storage: object = None, path: object = None
+    ) -> None:
+        resolved = resolve_storage(self.stored_as, storage, crew, embedder_config, path)
+        super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)
 
-class EntityMemory(_TextMemory):
+
+class EntityMemory(StoredMemory):
     """A memory of facts about people, places and things.
 
         EntityMemory(storage=RAGStorage(type="entities", path="./memory"))
@@ -190,6 +189,12 @@ class EntityMemory(_TextMemory):
 
     kind: ClassVar[str] = "entity_memory"
     stored_as: ClassVar[str] = "entities"
+
+    def __init__(
+        self, crew: object = None, embedder_config: Any = None, storage: object = None, path: object = None
+    ) -> None:
+        resolved = resolve_storage(self.stored_as, storage, crew, embedder_config, path)
+        super().__init__(storage=resolved, crew=crew, embedder_config=embedder_config)
 
     def save(self, value: "EntityMemoryItem | list[EntityMemoryItem]", metadata: Metadata | None = None) -> None:
         """Save entities, each with its own metadata; a failure does not prevent saving the others.
@@ -275,8 +280,9 @@ class LongTermMemory(StoredMemory):
             StorageError: the storage cannot be read. A custom storage raises its own errors.
         """
         with memory_events(self, self.kind, query=task, limit=latest_n, score_threshold=None) as found:
-            found["results"] = call(self.storage.load, task, latest_n) or []
-        return found["results"]
+            results: list[PlainDict] = call(self.storage.load, task, latest_n) or []
+            found["results"] = results
+        return results
 
     async def asearch(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, task: str, latest_n: int = 3
@@ -305,7 +311,7 @@ class ExternalMemory(StoredMemory):
     @staticmethod
     def external_supported_storages() -> dict[str, Callable[..., Any]]:
         """The providers by name, with functions that create their storage from a crew and a `config`."""
-        return {"mem0": lambda crew, config: Mem0Storage("external", crew, config)}
+        return {"mem0": partial(Mem0Storage, "external")}
 
     @staticmethod
     def create_storage(crew: object, embedder_config: Any) -> Any:
@@ -363,7 +369,7 @@ def memory_texts(kind: str, search_results: Any) -> list[str]:
         kind: the kind of memory; for the long-term memory the texts are its suggestions.
         search_results: entries, as texts or as dicts with a text.
     """
-    results = search_results.get("results") if isinstance(search_results, dict) else search_results
+    results = search_results.get("results") if is_object(search_results) else search_results
     texts: Iterable[str] = (text for entry in results or () for text in _entry_texts(kind, entry))
     return list(dict.fromkeys(filter(None, (shorten(text.strip(), MAX_ENTRY_LENGTH) for text in texts))))
 
@@ -371,13 +377,12 @@ def memory_texts(kind: str, search_results: Any) -> list[str]:
 def _entry_texts(kind: str, entry: Any) -> list[str]:
     if isinstance(entry, str):
         return [entry]
-    if not isinstance(entry, Mapping):
+    if not is_mapping(entry):
         return [str(entry.format() if callable(getattr(entry, "format", None)) else entry)]
-    fields: PlainMapping = entry
     if kind == "long_term_memory":
-        suggestions: str | Sequence[object] = (fields.get("metadata") or {}).get("suggestions") or ()
+        suggestions: str | Sequence[object] = (entry.get("metadata") or {}).get("suggestions") or ()
         return [suggestions] if isinstance(suggestions, str) else list(map(str, suggestions))
-    return [str(next((fields[name] for name in ("content", "context", "memory", "text") if fields.get(name)), ""))]
+    return [str(next((entry[name] for name in ("content", "context", "memory", "text") if entry.get(name)), ""))]
 
 
 _SLICES = {

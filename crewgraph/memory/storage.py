@@ -117,7 +117,7 @@ class Mem0Storage(Storage):
         if who:
             filters = who[0] if len(who) == 1 else {"OR": who}
         response = self.memory.search(query, top_k=limit, threshold=score_threshold, filters=filters)
-        results = response.get("results", []) if is_object(response) else response or []
+        results: list[PlainDict] = response.get("results", []) if is_object(response) else response or []
         return [{**result, "content": result.get("memory", "")} for result in results]
 
     def reset(self) -> None:

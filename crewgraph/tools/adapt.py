@@ -556,7 +556,8 @@ def _tool_of_mock(mock: Any) -> BaseTool:
         is_invented = type(returned).__module__ == _MOCKS
         return mock._run(**arguments) if is_invented else returned
 
-    schema: type[BaseModel] = vars(mock).get("args_schema", _AnyArguments)
+    own: PlainDict = vars(mock)
+    schema: type[BaseModel] = own.get("args_schema", _AnyArguments)
     return Tool(name=str(mock.name), description=str(mock.description), args_schema=schema, func=answer)
 
 
@@ -580,5 +581,5 @@ def as_tools(values: Iterable[object]) -> dict[str, AdaptedTool]:
 
 def _origin_name(adapted: AdaptedTool) -> str:
     origin = adapted.origin
-    described: Any = origin if inspect.isroutine(origin) else type(origin)
+    described: Any = origin if inspect.isroutine(origin) else origin.__class__
     return f"{described.__module__}.{described.__qualname__}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from inspect import Parameter, isfunction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, create_model
 
@@ -34,7 +34,7 @@ _RESERVED = {"config", "run_manager"}
 def is_langchain_tool(value: Any) -> bool:
     """Return whether an object has the interface of a LangChain tool."""
     # Checked on the class, because the instance would build its schema.
-    tool_class: object = type(value)
+    tool_class = cast(Any, type(value))
     has_methods = all(hasattr(tool_class, name) for name in ("tool_call_schema", "invoke", "ainvoke"))
     return has_methods and hasattr(value, "name") and hasattr(value, "description")
 
@@ -68,7 +68,7 @@ class LangChainCall:
         }
         if isinstance(schema := fields.get("args_schema"), type) and found_by_name(schema) is not schema:
             del fields["args_schema"]  # of the function's signature
-        return _made_again, (type(tool), by_name(tool.func), by_name(tool.coroutine), fields)
+        return _made_again, (cast("object", type(tool)), by_name(tool.func), by_name(tool.coroutine), fields)
 
 
 def _made_again(kind: Any, func: object, coroutine: object, fields: PlainDict) -> LangChainCall:
@@ -118,12 +118,12 @@ def arguments_of(tool: Any) -> type[BaseModel] | PlainDict:
     if isinstance(tool, load("langchain_core.tools").Tool) and tool.args_schema is None:
         fields: dict[str, Any] = {_only_parameter(tool): (str, ...)}
         return create_model(str(tool.name), **fields)
-    schema: Any = tool.tool_call_schema
+    schema: object = tool.tool_call_schema
     if is_object(schema):
         return schema
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return _without_config(schema) if getattr(tool, "args_schema", None) is None else schema
-    return schema.schema()  # a pydantic 1 model
+    return cast(Any, schema).schema()  # a pydantic 1 model
 
 
 def _only_parameter(tool: Any) -> str:

@@ -13,7 +13,7 @@ from crewgraph.errors import SourceError
 from crewgraph.knowledge.files import decode_text, display_name, read_file, resolve_file
 from crewgraph.knowledge.passage import CHUNK_OVERLAP, CHUNK_SIZE, Passage, chunk_size_problem, split_chunks
 from crewgraph.redaction import RedactedModel
-from crewgraph.schema import Metadata, is_list, is_mapping
+from crewgraph.schema import Metadata, is_mapping
 
 __all__ = ["BaseFileKnowledgeSource", "BaseKnowledgeSource", "StringKnowledgeSource", "TextFileKnowledgeSource"]
 
@@ -94,7 +94,7 @@ class BaseKnowledgeSource(RedactedModel, ABC):
         content = call(self.load_content)
         if is_mapping(content):
             return [Passage(str(text), {"source": str(name)}) for name, text in content.items()]
-        texts = list(content) if is_list(content) or isinstance(content, tuple) else [content]
+        texts: Any = content if isinstance(content, (list, tuple)) else [content]
         return [Passage(str(text)) for text in texts]
 
     def add(self) -> None:

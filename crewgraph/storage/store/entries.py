@@ -26,7 +26,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from crewgraph.schema import PlainMapping, is_list, is_mapping
+from crewgraph.schema import PlainMapping, is_mapping
 from crewgraph.storage.store.schema import (
     Namespace,
     matches_conditions,
@@ -252,8 +252,9 @@ def _equals(expected: object, depth: int, *, exactly: bool) -> Condition:
     j = _alias(depth)
     if is_mapping(expected):
         return _object_condition(expected, depth, exactly=exactly)
-    if is_list(expected) or isinstance(expected, tuple):
-        return _array_condition(list(expected), depth, exactly=exactly)
+    if isinstance(expected, (list, tuple)):
+        items: Any = expected
+        return _array_condition(items, depth, exactly=exactly)
     if expected is not None and not isinstance(expected, (str, int, float)):
         raise ValueError(f"A filter must contain JSON values, not {expected!r}.")
     kinds = _TEXT if isinstance(expected, str) else _NUMBERS

@@ -275,7 +275,8 @@ async def _ignore_errors(work: Awaitable[object]) -> None:
 def _reason(error: BaseException | None) -> str:
     """Describe an exception, or the innermost one of an exception group."""
     if isinstance(error, BaseExceptionGroup):
-        return _reason(error.exceptions[0])
+        group: BaseExceptionGroup[BaseException] = error
+        return _reason(group.exceptions[0])
     if error is None:
         return "the connection was closed"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
