@@ -380,8 +380,9 @@ def _entry_texts(kind: str, entry: Any) -> list[str]:
     if not is_mapping(entry):
         return [str(entry.format() if callable(getattr(entry, "format", None)) else entry)]
     if kind == "long_term_memory":
-        suggestions: str | Sequence[object] = (entry.get("metadata") or {}).get("suggestions") or ()
-        return [suggestions] if isinstance(suggestions, str) else list(map(str, suggestions))
+        metadata: PlainDict = entry.get("metadata") or {}
+        suggestions: Any = metadata.get("suggestions") or ()
+        return [suggestions] if isinstance(suggestions, str) else [str(text) for text in suggestions]
     return [str(next((entry[name] for name in ("content", "context", "memory", "text") if entry.get(name)), ""))]
 
 

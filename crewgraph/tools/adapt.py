@@ -556,7 +556,7 @@ def _tool_of_mock(mock: Any) -> BaseTool:
         is_invented = type(returned).__module__ == _MOCKS
         return mock._run(**arguments) if is_invented else returned
 
-    own: PlainDict = vars(mock)
+    own = cast("dict[str, Any]", vars(mock))
     schema: type[BaseModel] = own.get("args_schema", _AnyArguments)
     return Tool(name=str(mock.name), description=str(mock.description), args_schema=schema, func=answer)
 

@@ -94,7 +94,7 @@ class BaseKnowledgeSource(RedactedModel, ABC):
         content = call(self.load_content)
         if is_mapping(content):
             return [Passage(str(text), {"source": str(name)}) for name, text in content.items()]
-        texts: Any = content if isinstance(content, (list, tuple)) else [content]
+        texts = cast(list[Any], content) if isinstance(content, (list, tuple)) else [content]
         return [Passage(str(text)) for text in texts]
 
     def add(self) -> None:

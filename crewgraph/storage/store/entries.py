@@ -11,7 +11,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from langgraph.store.base import (
     GetOp,
@@ -253,8 +253,7 @@ def _equals(expected: object, depth: int, *, exactly: bool) -> Condition:
     if is_mapping(expected):
         return _object_condition(expected, depth, exactly=exactly)
     if isinstance(expected, (list, tuple)):
-        items: Any = expected
-        return _array_condition(items, depth, exactly=exactly)
+        return _array_condition(cast("Sequence[Any]", expected), depth, exactly=exactly)
     if expected is not None and not isinstance(expected, (str, int, float)):
         raise ValueError(f"A filter must contain JSON values, not {expected!r}.")
     kinds = _TEXT if isinstance(expected, str) else _NUMBERS

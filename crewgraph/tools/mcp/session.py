@@ -5,7 +5,7 @@ import atexit
 from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future, wait
 from contextlib import closing, contextmanager, suppress
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from crewgraph.core.loops.threads import LoopThread
 from crewgraph.core.resources import RESOURCES
@@ -275,8 +275,7 @@ async def _ignore_errors(work: Awaitable[object]) -> None:
 def _reason(error: BaseException | None) -> str:
     """Describe an exception, or the innermost one of an exception group."""
     if isinstance(error, BaseExceptionGroup):
-        group: BaseExceptionGroup[BaseException] = error
-        return _reason(group.exceptions[0])
+        return _reason(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
     if error is None:
         return "the connection was closed"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
