@@ -14,6 +14,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from pydantic_core import ErrorDetails
+from typing_extensions import TypeIs
 
 from crewgraph.annotations import argument_types, signature_of
 from crewgraph.errors import DefinitionError
@@ -31,6 +32,9 @@ __all__ = [
     "from_json_schema",
     "from_signature",
     "is_derived",
+    "is_list",
+    "is_mapping",
+    "is_object",
     "json_schema",
     "model_outline",
     "schema_outline",
@@ -50,6 +54,22 @@ PlainMapping: TypeAlias = Mapping[str, Any]
 
 Metadata: TypeAlias = dict[str, Any]
 """What users attach to a memory, a passage or an answer: JSON values by name."""
+
+
+def is_object(value: object) -> TypeIs[PlainDict]:
+    """Return whether a value is a dict; its keys are taken to be names."""
+    return isinstance(value, dict)
+
+
+def is_mapping(value: object) -> TypeIs[PlainMapping]:
+    """Return whether a value is a mapping; its keys are taken to be names."""
+    return isinstance(value, Mapping)
+
+
+def is_list(value: object) -> TypeIs[list[Any]]:
+    """Return whether a value is a list."""
+    return isinstance(value, list)
+
 
 _M = TypeVar("_M", bound=BaseModel)
 _Schemas = Mapping[str, JsonSchema]

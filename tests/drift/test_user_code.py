@@ -39,11 +39,8 @@ from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage, set_knowledge_storage_factory
 from crewgraph.llm.connection import BaseInterceptor
 from crewgraph.memory.backend import set_memory_storage_factory
-from crewgraph.memory.entity import EntityMemory
-from crewgraph.memory.external import ExternalMemory
-from crewgraph.memory.long_term import LongTermMemory
+from crewgraph.memory.kinds import EntityMemory, ExternalMemory, LongTermMemory, ShortTermMemory
 from crewgraph.memory.memory import Memory
-from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.project import CrewBase, after_kickoff, agent, before_kickoff, crew, task
 from crewgraph.storage.vectors.resolve import embedder_of
 from crewgraph.tools.base import BaseTool, Tool
