@@ -27,7 +27,7 @@ from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
 from crewgraph.storage.database import Database, WouldBlock
 
 def insert_and_delete(connection):
-    connection.execute("INSERT INTO lineages (thread, ns, touched) VALUES ('t', '', 1)")
+    connection.execute("INSERT INTO lineages (thread, ns, touched, created) VALUES ('t', '', 1, 1)")
     connection.execute("DELETE FROM lineages")
 
 def write():

@@ -96,7 +96,7 @@ def test_a_file_whose_middle_was_never_written_is_refused(index: GrowingIndex, t
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 5000, b"SQLite format 3\0" * 500, b"IxFI" * 900, os.urandom(4096)])
 def test_a_file_of_another_kind_is_refused(data: bytes, tmp_path: Path):
-    refused(data, tmp_path / "foreign", "it is of another kind")
+    refused(data, tmp_path / "foreign", "is of another kind")
 
 
 def test_vectors_of_other_dimensions_are_refused(tmp_path: Path):
