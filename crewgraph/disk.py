@@ -4,8 +4,9 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 __all__ = ["PRIVATE", "absolute_path", "private_file", "replace_file"]
 
@@ -43,7 +44,7 @@ def private_file(path: str | Path) -> None:
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, PRIVATE))
 
 
-def replace_file(path: str | Path, data: str | bytes | Iterable[bytes | memoryview], *, mode: int = 0o666) -> None:
+def replace_file(path: str | Path, data: str | bytes | Callable[[BinaryIO], object], *, mode: int = 0o666) -> None:
     """Replace a file atomically, or create it: after an error or a crash it holds its old content or the new one.
 
     A file that exists keeps its permissions, and a symbolic link its target. Text is written as UTF-8. What cannot be
@@ -51,7 +52,7 @@ def replace_file(path: str | Path, data: str | bytes | Iterable[bytes | memoryvi
 
     Args:
         path: the file; its folder exists.
-        data: the new content, or its parts in order.
+        data: the new content, or what writes it to the open file.
         mode: the permissions of a file that does not exist yet, less the process's umask.
 
     Raises:
@@ -59,29 +60,32 @@ def replace_file(path: str | Path, data: str | bytes | Iterable[bytes | memoryvi
     """
     given = Path(path)
     content = data.encode() if isinstance(data, str) else data
-    parts = [content] if isinstance(content, bytes) else content
+
+    def write(file: BinaryIO) -> object:
+        return file.write(content) if isinstance(content, bytes) else content(file)
+
     try:
         if not given.exists():
-            _replace(given.resolve(), parts, mode)
+            _replace(given.resolve(), write, mode)
             return
         if given.is_file():
             os.close(os.open(given, os.O_WRONLY))  # what must not be written must not be replaced either
             if os.access(given.resolve().parent, os.W_OK):
-                _replace(given.resolve(), parts, stat.S_IMODE(given.stat().st_mode), exactly=True)
+                _replace(given.resolve(), write, stat.S_IMODE(given.stat().st_mode), exactly=True)
                 return
         with given.open("wb") as file:
-            file.writelines(parts)
+            write(file)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(given)) from error
 
 
-def _replace(target: Path, parts: Iterable[bytes | memoryview], mode: int, *, exactly: bool = False) -> None:
+def _replace(target: Path, write: Callable[[BinaryIO], object], mode: int, *, exactly: bool = False) -> None:
     name = os.fsdecode(os.fsencode(target.name)[:_MAX_NAME])
     temporary = target.with_name(f".{name}.{os.urandom(4).hex()}")
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(handle, "wb") as file:
-            file.writelines(parts)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         if exactly:  # whatever the umask

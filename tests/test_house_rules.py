@@ -27,7 +27,7 @@ BROAD_EXCEPTS = {
     "crewgraph/llm/retry.py",  # raised again unless the request is to be repeated
     "crewgraph/runtime/run_hooks.py",  # exit hooks see the failure, then it is raised again
     "crewgraph/compiler/agent/memory_calls.py",  # a memory that fails is reported, and the work continues
-    "crewgraph/memory/entity.py",  # raised once the other entities are saved
+    "crewgraph/memory/kinds.py",  # raised once the other entities are saved
     "crewgraph/compiler/task/body.py",  # the failure is reported, then raised again
     "crewgraph/compiler/flow/scheduler.py",  # raised once parallel methods were handled
     "crewgraph/compiler/flow/saving.py",  # any backend's failure becomes a StorageError
@@ -37,7 +37,7 @@ BROAD_EXCEPTS = {
     "crewgraph/runtime/run_tool.py",  # raised again once the parallel calls have ended
     "crewgraph/runtime/crew/for_each.py",  # raised once the other runs have ended
     "crewgraph/memory/analyze.py",  # a model that fails is logged, and the text is saved unchanged
-    "crewgraph/memory/custom_storage.py",  # any failure of a user's storage becomes a StorageError
+    "crewgraph/memory/store_records.py",  # any failure of a user's storage becomes a StorageError
     "crewgraph/storage/store/namespace.py",  # any store's failure becomes a StorageError
     "crewgraph/events/bus.py",  # a failing listener is logged, never fatal
     "crewgraph/tools/mcp/session.py",  # whatever a connection raises is reported with the server's name

@@ -1,8 +1,6 @@
 """crewgraph's store with an embedder that knows all vectors, and its index alone."""
 
 import sys
-import threading
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,8 +40,6 @@ class Store:
             self._known.rows = {str(number): rows[number].tolist() for number in piece}
             self._store.batch([PutOp(("kept",), str(number), {"text": str(number)}, ["text"]) for number in piece])
             self.search(rows[begin])
-        while any(thread.name == "crewgraph-vectors" for thread in threading.enumerate()):
-            time.sleep(0.1)
 
     def save(self, number: int, row: Any) -> None:
         self._known.rows = {str(number): row.tolist()}
@@ -68,9 +64,7 @@ class Index:
             return
 
     def fill(self, rows: Any) -> None:
-        self._index.expect(len(rows))
         self._index.add(range(len(rows)), rows)
-        self._index.settle()
 
     def save(self, number: int, row: Any) -> None:
         self._index.add([number], row[None])

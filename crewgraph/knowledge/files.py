@@ -49,7 +49,7 @@ def resolve_file(path: str | Path, root: str | Path | None = None) -> Path:
     """
     folder = knowledge_dir() if root is None else Path(root).expanduser()
     candidates = [folder / path, Path(path)] if isinstance(path, str) else [path, folder / path]
-    file = next((candidate for candidate in candidates if _exists(candidate)), None)
+    file = next((candidate for candidate in candidates if _is_there(candidate)), None)
     if file is None:
         raise SourceNotFound(
             f"the file `{candidates[0]}` of the knowledge source `{path}` was not found. Knowledge files are in the folder "
@@ -67,7 +67,7 @@ def resolve_file(path: str | Path, root: str | Path | None = None) -> Path:
     return file
 
 
-def _exists(place: Path) -> bool:
+def _is_there(place: Path) -> bool:
     try:
         return place.exists()
     except (OSError, ValueError):  # a name that no file can have

@@ -1,7 +1,4 @@
-"""Storages of knowledge: the base for custom ones, their factory, and the built-in one in a LangGraph store.
-
-`KnowledgeCollection` imports LangGraph, which takes a while: `KnowledgeStorage` loads it on first use.
-"""
+"""Storages of knowledge: the base for custom ones, their factory, and the built-in one in a LangGraph store."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -22,7 +19,6 @@ from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
 
 __all__ = [
     "BaseKnowledgeStorage",
-    "KnowledgeCollection",
     "KnowledgeStorage",
     "KnowledgeStorageFactory",
     "resolve_knowledge_storage",
@@ -103,6 +99,14 @@ def resolve_knowledge_storage(embedder: object, collection_name: str | None) -> 
     return call(_factories[0], embedder, collection_name) if _factories else None
 
 
+_FILE = "knowledge.db"
+_SAVED_UNIT = "saved"
+"""The unit of texts that were saved without one."""
+
+_PAGE = 20
+_GROWTH = 4
+
+
 class KnowledgeStorage(BaseKnowledgeStorage):
     """A collection of passages in a store, separate from other projects and collections."""
 
@@ -121,8 +125,12 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         super(BaseKnowledgeStorage, self).__init__(embedder=embedder, collection_name=collection_name, **data)
 
     @property
-    def _collection(self) -> "KnowledgeCollection":
-        return KnowledgeCollection(self.collection_name or "knowledge", self.store, self.embedder)
+    def _namespace(self) -> StoreNamespace:
+        return StoreNamespace("knowledge", self._title, storage=self.store, embedder=self.embedder, file=_FILE)
+
+    @property
+    def _title(self) -> str:
+        return self.collection_name or "knowledge"
 
     @overridable
     def save(self, documents: list[str]) -> None:
@@ -131,7 +139,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         Raises:
             StorageError: they cannot be written or embedded.
         """
-        self._collection.add(documents)
+        drive(self._adding(documents))
 
     @overridable
     async def asave(self, documents: list[str]) -> None:
@@ -139,7 +147,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         if override_of(self, "save") is not None:
             await acall(self.save, documents)
         else:
-            await self._collection.aadd(documents)
+            await adrive(self._adding(documents))
 
     def keep(self, units: Mapping[str, Sequence[Passage]]) -> None:
         """Replace the content of units: new passages are embedded, existing ones kept, others deleted.
@@ -147,7 +155,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         Raises:
             StorageError: they cannot be written or embedded.
         """
-        self._collection.keep(units)
+        drive(self._keeping(units))
 
     def has(self, units: Iterable[str]) -> bool:
         """Return whether there are passages of each of these units.
@@ -155,7 +163,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         Raises:
             StorageError: the store cannot be read.
         """
-        return self._collection.has(units)
+        return drive(self._present(units))
 
     @overridable
     def search(
@@ -179,7 +187,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         Raises:
             StorageError: the store cannot be searched.
         """
-        return self._collection.search(" ".join(query), limit, score_threshold, metadata_filter, units)
+        return drive(self._searching(" ".join(query), limit, score_threshold, metadata_filter, units))
 
     @overridable
     async def asearch(
@@ -195,7 +203,7 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         if override := override_of(self, "search"):
             filters: PlainDict = {} if metadata_filter is None else {"metadata_filter": metadata_filter}
             return await acall(override, query, limit=limit, score_threshold=score_threshold, **filters)
-        return await self._collection.asearch(" ".join(query), limit, score_threshold, metadata_filter, units)
+        return await adrive(self._searching(" ".join(query), limit, score_threshold, metadata_filter, units))
 
     def reset(self) -> None:
         """Delete everything in the collection.
@@ -203,74 +211,6 @@ class KnowledgeStorage(BaseKnowledgeStorage):
         Raises:
             StorageError: the store cannot be written.
         """
-        self._collection.reset()
-
-    async def areset(self) -> None:
-        """Async `reset`."""
-        await self._collection.areset()
-
-
-_FILE = "knowledge.db"
-_SAVED_UNIT = "saved"
-"""The unit of texts that were saved without one."""
-
-_PAGE = 20
-_GROWTH = 4
-
-
-class KnowledgeCollection:
-    """The passages of one collection, in units: the content of one file or one source.
-
-    Args:
-        name: the name of the collection.
-        store: as `KnowledgeStorage` accepts it.
-        embedder: as `embedder_of` accepts it.
-    """
-
-    def __init__(self, name: str, store: object = None, embedder: object = None) -> None:
-        self._name = name
-        self._namespace = StoreNamespace("knowledge", name, storage=store, embedder=embedder, file=_FILE)
-
-    def add(self, texts: Sequence[str]) -> None:
-        """Add texts."""
-        drive(self._adding(texts))
-
-    async def aadd(self, texts: Sequence[str]) -> None:
-        """Async `add`."""
-        await adrive(self._adding(texts))
-
-    def keep(self, units: Mapping[str, Sequence[Passage]]) -> None:
-        """Replace the content of units."""
-        drive(self._keeping(units))
-
-    def has(self, units: Iterable[str]) -> bool:
-        """Return whether there are passages of each of these units."""
-        return drive(self._present(units))
-
-    def search(
-        self,
-        query: str,
-        limit: int,
-        score_threshold: float,
-        filter: Mapping[str, object] | None = None,
-        units: Collection[str] | None = None,
-    ) -> list[SearchResult]:
-        """The passages that match a query, in some units or in all."""
-        return drive(self._searching(query, limit, score_threshold, filter, units))
-
-    async def asearch(
-        self,
-        query: str,
-        limit: int,
-        score_threshold: float,
-        filter: Mapping[str, object] | None = None,
-        units: Collection[str] | None = None,
-    ) -> list[SearchResult]:
-        """Async `search`."""
-        return await adrive(self._searching(query, limit, score_threshold, filter, units))
-
-    def reset(self) -> None:
-        """Delete everything."""
         self._namespace.reset()
 
     async def areset(self) -> None:
@@ -278,20 +218,22 @@ class KnowledgeCollection:
         await self._namespace.areset()
 
     def _adding(self, texts: Sequence[str]) -> Program[None]:
-        existing = {entry.key for entry in (yield from self._namespace.listing(None, (_SAVED_UNIT,)))}
+        namespace = self._namespace
+        existing = {entry.key for entry in (yield from namespace.listing(None, (_SAVED_UNIT,)))}
         entries = _entries(_SAVED_UNIT, [Passage(text) for text in texts])
-        yield from self._namespace.putting([entry for key, entry in entries.items() if key not in existing])
+        yield from namespace.putting([entry for key, entry in entries.items() if key not in existing])
 
     def _present(self, units: Iterable[str]) -> Program[bool]:
         return {*units} <= {place[0] for place in (yield from self._namespace.places()) if place}
 
     def _keeping(self, units: Mapping[str, Sequence[Passage]]) -> Program[None]:
-        with progress(f"Indexing {self._name}", len(units), "sources") as shown:
+        namespace = self._namespace
+        with progress(f"Indexing {self._title}", len(units), "sources") as shown:
             for unit, passages in units.items():
-                existing = {entry.key: entry for entry in (yield from self._namespace.listing(None, (unit,)))}
+                existing = {entry.key: entry for entry in (yield from namespace.listing(None, (unit,)))}
                 entries = _entries(unit, passages)
-                yield from self._namespace.putting([entry for key, entry in entries.items() if key not in existing])
-                yield from self._namespace.deleting([entry for key, entry in existing.items() if key not in entries])
+                yield from namespace.putting([entry for key, entry in entries.items() if key not in existing])
+                yield from namespace.deleting([entry for key, entry in existing.items() if key not in entries])
                 shown.advance()
 
     def _searching(
@@ -303,12 +245,12 @@ class KnowledgeCollection:
         units: Collection[str] | None,
     ) -> Program[list[SearchResult]]:
         # Other programs may use the collection, too: if units are given, read on until enough passages of them are found.
-        results: list[SearchResult] = []
+        namespace, results = self._namespace, list[SearchResult]()
         offset, page = 0, limit if units is None else max(limit, _PAGE)
         while query.strip() and len(results) < limit:
-            hits: list[FoundEntry] = yield from self._namespace.searching(query, page, None, filter, (), offset)
-            matches = [entry for entry in hits if _score(entry) >= score_threshold]
-            results += [_result(entry) for entry in matches if units is None or entry.below[0] in units]
+            hits: list[FoundEntry] = yield from namespace.searching(query, page, None, filter, (), offset)
+            matches = [entry for entry in hits if _entry_score(entry) >= score_threshold]
+            results += [_entry_result(entry) for entry in matches if units is None or entry.below[0] in units]
             if len(matches) < page:
                 break
             offset, page = offset + page, page * _GROWTH
@@ -325,10 +267,10 @@ def _entries(unit: str, passages: Sequence[Passage]) -> dict[str, Entry]:
     return entries
 
 
-def _score(entry: FoundEntry) -> float:
+def _entry_score(entry: FoundEntry) -> float:
     """Convert a cosine to the scale of `SearchResult`."""
     return (1 + (entry.score or 0.0)) / 2
 
 
-def _result(entry: FoundEntry) -> SearchResult:
-    return {"id": entry.key, "content": entry.text, "metadata": dict(entry.metadata), "score": _score(entry)}
+def _entry_result(entry: FoundEntry) -> SearchResult:
+    return {"id": entry.key, "content": entry.text, "metadata": dict(entry.metadata), "score": _entry_score(entry)}

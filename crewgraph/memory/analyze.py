@@ -1,61 +1,127 @@
 """Requests to a model about memories, as programs for sync and async, and as functions."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, field_validator
 
-from crewgraph.core.operations import Program, UserCall, drive
+from crewgraph.core.operations import Program, UserCall
 from crewgraph.core.outages import is_outage
 from crewgraph.errors import LimitReached
 from crewgraph.llm.resolve import as_llm
 from crewgraph.llm.structure import read_structure
-from crewgraph.memory.analysis import ConsolidationPlan, ExtractedMemories, MemoryAnalysis, QueryAnalysis, QueryGaps
 from crewgraph.memory.records import MemoryRecord, ScopeInfo, utc_now
-from crewgraph.prompts.book import Book, default_book
+from crewgraph.prompts.book import Book
 from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict, model_outline
 
 __all__ = [
-    "analyze_for_consolidation",
-    "analyze_for_save",
-    "analyze_query",
+    "ConsolidationAction",
+    "ConsolidationPlan",
+    "ExtractedMemories",
+    "ExtractedMetadata",
+    "MemoryAnalysis",
+    "QueryAnalysis",
+    "QueryGaps",
     "consolidation_program",
-    "extract_memories_from_content",
     "extraction_program",
     "gaps_program",
     "placement_program",
     "query_analysis_program",
 ]
 
+
+# Docstrings and descriptions of these classes are part of the prompts.
+class _ModelReply(BaseModel):
+    @field_validator("*", mode="before")
+    @classmethod
+    def _lists(cls, value: Any, info: Any) -> object:
+        # Models write null for an empty list, and one text for a list of one.
+        if cls.model_fields[info.field_name].annotation != list[str]:
+            return value
+        return [] if value is None else [value] if isinstance(value, str) else value
+
+
+class ExtractedMetadata(_ModelReply):
+    """Who and what a text is about."""
+
+    entities: list[str] = Field(default_factory=list[str], description="people, places and things it mentions")
+    dates: list[str] = Field(default_factory=list[str], description="dates and times it mentions")
+    topics: list[str] = Field(default_factory=list[str], description="its topics, one word each")
+
+
+class MemoryAnalysis(_ModelReply):
+    """Where something belongs that is to be remembered."""
+
+    suggested_scope: str = Field(description="the path of its scope")
+    categories: list[str] = Field(default_factory=list[str], description="its topics")
+    importance: float = Field(default=0.5, description="its importance from 0 to 1")
+    extracted_metadata: ExtractedMetadata = Field(default_factory=ExtractedMetadata)
+
+    @field_validator("importance")
+    @classmethod
+    def _of_one(cls, value: float) -> float:
+        return min(max(value, 0.0), 1.0)
+
+
+class ConsolidationAction(BaseModel):
+    """What becomes of a record when one much like it is remembered."""
+
+    action: str = Field(description='"keep", "update" or "delete"')
+    record_id: str = Field(description="the id of the existing text")
+    new_content: str | None = Field(default=None, description="for an update: the complete new text")
+    reason: str = Field(default="", description="the reason in a few words")
+
+    @property
+    def kind(self) -> Literal["keep", "update", "delete"]:
+        """The action to take; anything that cannot be done means keeping the record."""
+        action = self.action.strip().lower()
+        if action == "delete":
+            return "delete"
+        return "update" if action == "update" and (self.new_content or "").strip() else "keep"
+
+
+class ConsolidationPlan(BaseModel):
+    """What becomes of the records like one that is to be remembered, and of that one."""
+
+    actions: list[ConsolidationAction] = Field(default_factory=list[ConsolidationAction])
+    insert_new: bool = Field(default=True, description="whether to save the new text separately")
+    insert_reason: str = Field(default="", description="the reason in a few words")
+
+
+class ExtractedMemories(_ModelReply):
+    """What is worth remembering of a text."""
+
+    memories: list[str] = Field(default_factory=list[str], description="one sentence each")
+
+
+class QueryAnalysis(_ModelReply):
+    """What a query asks for."""
+
+    keywords: list[str] = Field(default_factory=list[str], description="the important words")
+    suggested_scopes: list[str] = Field(
+        default_factory=list[str],
+        description="existing scopes that must hold the answer; none if in doubt",
+    )
+    complexity: str = Field(default="simple", description='"simple" for one question, "complex" for several')
+    recall_queries: list[str] = Field(default_factory=list[str], description="one to three short search queries")
+    time_filter: str | None = Field(
+        default=None,
+        description="if the question is about something recent: the earliest date, such as 2025-12-31; otherwise null",
+    )
+
+
+class QueryGaps(_ModelReply):
+    """What a search did not find."""
+
+    missing: list[str] = Field(default_factory=list[str], description="what is still missing, in a few words each")
+    queries: list[str] = Field(default_factory=list[str], description="at most three other search queries")
+
+
 _log = redacted_logger("crewgraph")
 _M = TypeVar("_M", bound=BaseModel)
 _ATTEMPTS = 2
 _MAX_NAMES = 50
-
-
-def analyze_for_save(
-    content: str, existing_scopes: list[str], existing_categories: list[str], llm: object
-) -> MemoryAnalysis:
-    """Ask the model for a text's scope, categories and importance; the root scope if it fails."""
-    analysis = drive(placement_program(content, existing_scopes, existing_categories, llm, default_book()))
-    return analysis or MemoryAnalysis(suggested_scope="/")
-
-
-def analyze_for_consolidation(new_content: str, existing_records: list[MemoryRecord], llm: object) -> ConsolidationPlan:
-    """Ask the model what to do with records similar to a new text; all are kept if it fails."""
-    return drive(consolidation_program(new_content, existing_records, llm, default_book()))
-
-
-def analyze_query(query: str, available_scopes: list[str], scope_info: ScopeInfo | None, llm: object) -> QueryAnalysis:
-    """Ask the model what a query is about; the query itself if it fails."""
-    analysis = drive(query_analysis_program(query, available_scopes, scope_info, llm, default_book()))
-    return analysis or QueryAnalysis(recall_queries=[query])
-
-
-def extract_memories_from_content(content: str, llm: object) -> list[str]:
-    """Ask the model what is worth remembering of a text; the text itself if it fails."""
-    return drive(extraction_program(content, llm, default_book()))
 
 
 def placement_program(

@@ -1,20 +1,18 @@
 """Memory events, with timings and the task and agent on whose behalf the memory is used."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crewgraph.core.current import is_replayed
-from crewgraph.schema import Metadata, PlainDict
+from crewgraph.schema import PlainDict
 
 if TYPE_CHECKING:
     from crewgraph.events.base import BaseEvent
 
-__all__ = ["MEMORY_USE", "MemoryUse", "emit_memory_event", "save_with_events", "search_with_events"]
-
-
-T = TypeVar("T")
+__all__ = ["MEMORY_USE", "UNIFIED", "MemoryUse", "emit_memory_event", "memory_events"]
 
 
 class MemoryUse(NamedTuple):
@@ -30,70 +28,44 @@ class MemoryUse(NamedTuple):
 MEMORY_USE: ContextVar[MemoryUse] = ContextVar("crewgraph_memory_use", default=MemoryUse())
 """On whose behalf the running code uses a memory."""
 
-
-def save_with_events(
-    source: object,
-    kind: str,
-    value: str | None,
-    metadata: Metadata | None,
-    save: Callable[[], PlainDict | None],
-) -> None:
-    """Run `save` and emit its started, completed and failed events.
-
-    Args:
-        source: the memory.
-        kind: the kind of memory, such as "short_term_memory".
-        value: the saved value.
-        metadata: its metadata.
-        save: saves it, and returns further fields for the completed event.
-    """
-    fields = {"source_type": kind, "value": value, "metadata": metadata, **_caller(source)}
-    from crewgraph import events
-
-    emit_memory_event(source, events.MemorySaveStartedEvent, **fields)
-    start = time.perf_counter()
-    try:
-        result_fields = save()
-    except BaseException as error:  # reported whatever it is, also a cancellation
-        emit_memory_event(source, events.MemorySaveFailedEvent, **fields, error=str(error))
-        raise
-    milliseconds = (time.perf_counter() - start) * 1000
-    completed = {**fields, "value": value or "", **(result_fields or {})}
-    emit_memory_event(source, events.MemorySaveCompletedEvent, **completed, save_time_ms=milliseconds)
+UNIFIED = "unified_memory"
+"""The kind of a `Memory` in events."""
 
 
-def search_with_events(
-    source: object, kind: str, query: str, limit: int, score_threshold: float | None, search: Callable[[], T]
-) -> T:
-    """Run `search` and emit its started, completed and failed events.
+@contextmanager
+def memory_events(source: object, kind: str, **fields: Any) -> Generator[PlainDict]:
+    """Emit the started event of a search or a save, and at the end of the block the completed or the failed one.
+
+    The block puts further fields of the completed event into the dict, such as the `results` of a search.
 
     Args:
         source: the memory.
         kind: the kind of memory, such as "short_term_memory".
-        query: the query.
-        limit: the maximum number of entries.
-        score_threshold: the minimum score.
-        search: returns the entries.
+        fields: of all events: those of a search have a `query`, those of a save a `value`.
     """
-    fields = {
-        "source_type": kind,
-        "query": query,
-        "limit": limit,
-        "score_threshold": score_threshold,
-        **_caller(source),
-    }
-    from crewgraph import events
+    from crewgraph.events import knowledge as events
 
-    emit_memory_event(source, events.MemoryQueryStartedEvent, **fields)
-    start = time.perf_counter()
+    caller = MEMORY_USE.get().caller
+    if caller is None:
+        caller = {"from_task": getattr(source, "task", None), "from_agent": getattr(source, "agent", None)}
+    fields = {"source_type": kind, **fields, **caller}
+    if "query" in fields:
+        action, duration, completed = "Query", "query_time_ms", fields
+    else:
+        action, duration, completed = "Save", "save_time_ms", {**fields, "value": fields["value"] or ""}
+    started, failed, ended = (
+        getattr(events, f"Memory{action}{end}Event") for end in ("Started", "Failed", "Completed")
+    )
+    emit_memory_event(source, started, **fields)
+    start, more = time.perf_counter(), dict[str, Any]()
     try:
-        results = search()
-    except BaseException as error:  # reported whatever it is, also a cancellation
-        emit_memory_event(source, events.MemoryQueryFailedEvent, **fields, error=str(error))
+        yield more
+    except GeneratorExit:
         raise
-    milliseconds = (time.perf_counter() - start) * 1000
-    emit_memory_event(source, events.MemoryQueryCompletedEvent, **fields, results=results, query_time_ms=milliseconds)
-    return results
+    except BaseException as error:  # reported whatever it is, also a cancellation
+        emit_memory_event(source, failed, **fields, error=str(error))
+        raise
+    emit_memory_event(source, ended, **{**completed, **more, duration: (time.perf_counter() - start) * 1000})
 
 
 def emit_memory_event(source: object, event: "type[BaseEvent]", **fields: Any) -> None:
@@ -102,10 +74,3 @@ def emit_memory_event(source: object, event: "type[BaseEvent]", **fields: Any) -
 
     if events.crewai_event_bus.wants(event) and not is_replayed():
         events.crewai_event_bus.emit(source, event(**fields))
-
-
-def _caller(source: object) -> dict[str, object]:
-    caller = MEMORY_USE.get().caller
-    if caller is not None:
-        return dict(caller)
-    return {"from_task": getattr(source, "task", None), "from_agent": getattr(source, "agent", None)}

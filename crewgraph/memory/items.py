@@ -3,19 +3,10 @@
 import re
 from collections.abc import Iterator
 from itertools import dropwhile
-from typing import Any
 
 from crewgraph.schema import Metadata
 
-__all__ = ["EntityMemoryItem", "ExternalMemoryItem", "LongTermMemoryItem", "ShortTermMemoryItem", "extract_entities"]
-
-
-class ShortTermMemoryItem:
-    """A finding of a run."""
-
-    def __init__(self, data: object, agent: str | None = None, metadata: Metadata | None = None) -> None:
-        self.data, self.agent = data, agent
-        self.metadata: Metadata = {} if metadata is None else metadata
+__all__ = ["EntityMemoryItem", "LongTermMemoryItem", "extract_entities"]
 
 
 class LongTermMemoryItem:
@@ -57,13 +48,6 @@ class EntityMemoryItem:
     def __init__(self, name: str, type: str, description: str, relationships: str) -> None:
         self.name, self.type, self.description = name, type, description
         self.metadata: Metadata = {"relationships": relationships}
-
-
-class ExternalMemoryItem:
-    """An item for an external memory."""
-
-    def __init__(self, value: Any, metadata: Metadata | None = None, agent: str | None = None) -> None:
-        self.value, self.metadata, self.agent = value, metadata, agent
 
 
 _MAX_ENTITIES = 20

@@ -1,32 +1,41 @@
 """`Memory`: texts in a tree of scopes, recalled by meaning.
 
 `MemoryReads` and `MemoryWrites` are the methods that a memory shares with its parts: `MemoryScope`, a scope and all below it,
-and `MemorySlice`, several scopes read as one. The work is done by programs in `saving.py`, `recall.py` and `queries.py`.
+and `MemorySlice`, several scopes read as one. The work is done by programs, here and in `programs.py`.
 """
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from crewgraph.errors import NoModelError, RunError
 from crewgraph.llm.resolve import default_llm
 from crewgraph.memory.backend import resolve_memory_storage
-from crewgraph.memory.query import RecordFilter
-from crewgraph.memory.records import MemoryConfig, MemoryMatch, MemoryRecord, ScopeInfo, join_scope_paths, scope_parts
+from crewgraph.memory.records import (
+    MemoryConfig,
+    MemoryMatch,
+    MemoryRecord,
+    RecordFilter,
+    ScopeInfo,
+    join_scope_paths,
+    scope_parts,
+    utc_now,
+)
 from crewgraph.prompts.book import Book, default_book
-from crewgraph.schema import Metadata, PlainDict, PlainMapping
+from crewgraph.schema import Metadata, PlainDict, is_mapping
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.tools import BaseTool
 
-    from crewgraph.memory.custom_storage import BackendRecords
-    from crewgraph.memory.store_records import StoreRecords
+    from crewgraph.core.operations import Program
+    from crewgraph.memory.store_records import BackendRecords, StoreRecords
 
 
 __all__ = [
@@ -135,27 +144,19 @@ class MemoryReads(ABC):
 
     def list_scopes(self, path: str | None = None) -> list[str]:
         """The absolute paths of the scopes directly below a scope."""
-        from crewgraph.memory.queries import child_scopes_program
-
-        return run_program(child_scopes_program(self._memory_ref(), self._resolve_scope(path)))
+        return run_program(self._child_scopes_program(path))
 
     async def alist_scopes(self, path: str | None = None) -> list[str]:
         """Async `list_scopes`."""
-        from crewgraph.memory.queries import child_scopes_program
-
-        return await arun_program(child_scopes_program(self._memory_ref(), self._resolve_scope(path)))
+        return await arun_program(self._child_scopes_program(path))
 
     def list_categories(self, path: str | None = None) -> dict[str, int]:
         """The number of records by category, in a scope and below it."""
-        from crewgraph.memory.queries import categories_program
-
-        return run_program(categories_program(self._memory_ref(), self._resolve_scope(path)))
+        return run_program(self._categories_program(path))
 
     async def alist_categories(self, path: str | None = None) -> dict[str, int]:
         """Async `list_categories`."""
-        from crewgraph.memory.queries import categories_program
-
-        return await arun_program(categories_program(self._memory_ref(), self._resolve_scope(path)))
+        return await arun_program(self._categories_program(path))
 
     def info(self, path: str | None = None) -> ScopeInfo:
         """Statistics of a scope and those below it."""
@@ -186,17 +187,28 @@ class MemoryReads(ABC):
             in addition to the record's own.
         """
         arguments: PlainDict = {"limit": limit, "depth": depth, **words}
-        from crewgraph.memory.queries import match_documents
-
-        documents = match_documents
-
-        def search(query: str) -> Any:
-            return documents(self.recall(query, **arguments))
-
-        async def asearch(query: str) -> Any:
-            return documents(await self.arecall(query, **arguments))
+        from langchain_core.documents import Document
 
         from crewgraph.storage.store.retriever import Retriever
+
+        def documents(matches: Sequence[MemoryMatch]) -> list[Document]:
+            return [
+                Document(
+                    page_content=match.record.content,
+                    metadata={
+                        **match.record.metadata,
+                        **match.record.model_dump(include={"id", "scope", "categories", "importance", "source"}),
+                        "score": match.score,
+                    },
+                )
+                for match in matches
+            ]
+
+        def search(query: str) -> list[Document]:
+            return documents(self.recall(query, **arguments))
+
+        async def asearch(query: str) -> list[Document]:
+            return documents(await self.arecall(query, **arguments))
 
         return Retriever(search=search, asearch=asearch)
 
@@ -227,7 +239,7 @@ class MemoryReads(ABC):
         include_private: bool,
     ) -> Any:
         places = self._resolve_scope(scope)
-        from crewgraph.memory.recall import RecallRequest
+        from crewgraph.memory.programs import RecallRequest, recall_program
 
         request = RecallRequest(
             query=query,
@@ -238,8 +250,6 @@ class MemoryReads(ABC):
             source=source,
             include_private=include_private,
         )
-        from crewgraph.memory.recall import recall_program
-
         return recall_program(self._memory_ref(), request)
 
     def _extraction_program(self, content: str) -> Any:
@@ -248,22 +258,62 @@ class MemoryReads(ABC):
 
         return extraction_program(content, memory.model, memory.wording)
 
-    def _listing_program(self, scope: str | None) -> object:
-        from crewgraph.memory.queries import listing_program
+    def _listing_program(self, scope: str | None) -> "Program[list[MemoryRecord]]":
+        memory, records = self._memory_ref(), dict[str, MemoryRecord]()
+        for place in self._resolve_scope(scope):
+            records |= {record.id: record for record in (yield from memory.records.listing(RecordFilter(scope=place)))}
+        return sorted(records.values(), key=lambda record: record.created_at, reverse=True)
 
-        return listing_program(self._memory_ref(), self._resolve_scope(scope))
+    def _child_scopes_program(self, path: str | None) -> "Program[list[str]]":
+        scopes: set[str] = set()
+        for place in self._resolve_scope(path):
+            scopes |= _children(place, (yield from self._memory_ref().records.scopes(place)))
+        return sorted(scopes)
 
-    def _info_program(self, path: str | None) -> object:
-        places = self._resolve_scope(path)
-        from crewgraph.memory.queries import scope_info_program
+    def _categories_program(self, path: str | None) -> "Program[dict[str, int]]":
+        records = yield from self._listing_program(path)
+        return dict(Counter(name for record in records for name in record.categories).most_common())
 
-        return scope_info_program(self._memory_ref(), _display_path(places, path), places)
+    def _info_program(self, path: str | None) -> "Program[ScopeInfo]":
+        places, records = self._resolve_scope(path), (yield from self._listing_program(path))
+        times = [record.created_at for record in records]
+        return ScopeInfo(
+            path=_display_path(places, path),
+            record_count=len(records),
+            categories=sorted({name for record in records for name in record.categories}),
+            oldest_record=min(times, default=None),
+            newest_record=max(times, default=None),
+            child_scopes=sorted(
+                {child for place in places for child in _children(place, [record.scope for record in records])}
+            ),
+        )
 
-    def _tree_program(self, path: str | None, max_depth: int) -> Any:
-        places = self._resolve_scope(path)
-        from crewgraph.memory.queries import tree_program
+    def _tree_program(self, path: str | None, max_depth: int) -> "Program[str]":
+        records, shown = (yield from self._listing_program(path)), _display_path(self._resolve_scope(path), path)
+        counts: Counter[tuple[str, ...]] = Counter()
+        for record in records:
+            parts = scope_parts(record.scope)
+            counts.update(parts[:length] for length in range(len(parts) + 1))
+        top = len(scope_parts(shown))
+        below = [
+            (join_scope_paths(None, "/".join(parts)), counts[parts], len(parts) - top)
+            for parts in sorted(counts)
+            if top < len(parts) <= top + max_depth
+        ]
+        return "\n".join(
+            f"{'  ' * depth}{scope} ({count} {'record' if count == 1 else 'records'})"
+            for scope, count, depth in [(shown, len(records), 0), *below]
+        )
 
-        return tree_program(self._memory_ref(), _display_path(places, path), places, max_depth)
+
+def _children(scope: str, paths: Sequence[str]) -> set[str]:
+    base = scope_parts(scope)
+    below = (scope_parts(path) for path in paths)
+    return {
+        "/" + "/".join(parts[: len(base) + 1])
+        for parts in below
+        if len(parts) > len(base) and parts[: len(base)] == base
+    }
 
 
 def _display_path(places: Sequence[str], path: str | None) -> str:
@@ -445,11 +495,9 @@ class MemoryWrites(MemoryReads):
 
     def _save_program(self, contents: Sequence[str], options: dict[str, Any]) -> Any:
         memory = self._memory_ref()
-        from crewgraph.memory.saving import SaveRequest
+        from crewgraph.memory.programs import SaveRequest, save_program
 
         request = SaveRequest(contents=[] if memory.read_only else list(contents), **options)
-        from crewgraph.memory.saving import save_program
-
         return save_program(memory, request)
 
     def _deletion_program(
@@ -461,17 +509,24 @@ class MemoryWrites(MemoryReads):
         record_ids: Sequence[str] | None,
     ) -> object:
         self._refuse_read_only("forget")
-        path = join_scope_paths(self._root(), scope)
-        record_filter = RecordFilter(
-            scope=path, categories=categories, older_than=older_than, metadata=metadata, record_ids=record_ids
+        return _deletion(
+            self._memory_ref(),
+            RecordFilter(
+                scope=join_scope_paths(self._root(), scope),
+                categories=categories,
+                older_than=older_than,
+                metadata=metadata,
+                record_ids=record_ids,
+            ),
         )
-        from crewgraph.memory.queries import deletion_program
-
-        return deletion_program(self._memory_ref(), record_filter)
 
     def _refuse_read_only(self, method_name: str) -> None:
         if self._memory_ref().read_only:
             raise RunError(f"`{method_name}` on a read-only memory: create it with `read_only=False` to change it")
+
+
+def _deletion(memory: "Memory", record_filter: RecordFilter) -> "Program[int]":
+    return (yield from memory.records.deleting((yield from memory.records.listing(record_filter))))
 
 
 class MemoryScope(MemoryWrites, BaseModel):
@@ -700,15 +755,14 @@ class Memory(MemoryWrites, MemoryConfig):
     @model_validator(mode="before")
     @classmethod
     def _warn_unknown_fields(cls, data: object) -> object:
-        if isinstance(data, Mapping):
-            fields = cast("PlainMapping", data)
-            unknown = [name for name in fields if name not in cls.model_fields]
+        if is_mapping(data):
+            unknown = [name for name in data if name not in cls.model_fields]
             if unknown:
                 names = ", ".join(f"`{name}`" for name in unknown)
                 warnings.warn(
                     f"unknown arguments of `{cls.__name__}`, without effect: {names}", UserWarning, stacklevel=3
                 )
-        return data  # pyright: ignore[reportUnknownVariableType]
+        return data
 
     @field_validator("storage")
     @classmethod
@@ -755,20 +809,16 @@ class Memory(MemoryWrites, MemoryConfig):
         return self._records
 
     def _open_records(self) -> object:
+        from crewgraph.memory.store_records import BackendRecords, StoreRecords
+        from crewgraph.storage.store.namespace import StoreNamespace, is_store
+        from crewgraph.storage.vectors.resolve import embedder_of
+
         storage = self.storage
-        from crewgraph.storage.store.namespace import is_store
-
         if storage is not None and not isinstance(storage, (str, Path)) and not is_store(storage):
-            from crewgraph.memory.custom_storage import BackendRecords
-            from crewgraph.storage.vectors.resolve import embedder_of
-
             return BackendRecords(storage, lambda: embedder_of(self.embedder))
-        from crewgraph.storage.store.namespace import StoreNamespace
-
-        namespace = StoreNamespace("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
-        from crewgraph.memory.store_records import StoreRecords
-
-        return StoreRecords(namespace)
+        return StoreRecords(
+            StoreNamespace("memory", storage=storage, embedder=self.embedder, of_project=storage is None)
+        )
 
     def _memory_ref(self) -> "Memory":
         return self
@@ -794,7 +844,16 @@ class Memory(MemoryWrites, MemoryConfig):
             ValueError: the record does not exist, or a value is invalid.
             RunError: the memory is read-only.
         """
-        return run_program(self._update_program(record_id, content, scope, categories, metadata, importance))
+        return run_program(
+            self._update_program(
+                record_id,
+                content=content,
+                scope=scope,
+                categories=categories,
+                metadata=metadata,
+                importance=importance,
+            )
+        )
 
     async def aupdate(
         self,
@@ -806,7 +865,16 @@ class Memory(MemoryWrites, MemoryConfig):
         importance: float | None = None,
     ) -> MemoryRecord:
         """Async `update`."""
-        return await arun_program(self._update_program(record_id, content, scope, categories, metadata, importance))
+        return await arun_program(
+            self._update_program(
+                record_id,
+                content=content,
+                scope=scope,
+                categories=categories,
+                metadata=metadata,
+                importance=importance,
+            )
+        )
 
     def scope(self, path: str) -> MemoryScope:
         """The part of the memory below a path."""
@@ -819,9 +887,7 @@ class Memory(MemoryWrites, MemoryConfig):
     def reset_all(self) -> None:
         """Delete everything, also outside `root_scope`."""
         self._refuse_read_only("reset_all")
-        from crewgraph.memory.queries import deletion_program
-
-        run_program(deletion_program(self, RecordFilter()))
+        run_program(_deletion(self, RecordFilter()))
 
     def drain_writes(self) -> None:
         """Wait for pending writes: there are none, as `remember` returns after saving."""
@@ -829,11 +895,16 @@ class Memory(MemoryWrites, MemoryConfig):
     def close(self) -> None:
         """Release the memory. Does nothing: files are shared by all memories of a process."""
 
-    def _update_program(self, record_id: str, *values: Any) -> object:
+    def _update_program(self, record_id: str, **changes: Any) -> "Program[MemoryRecord]":
         self._refuse_read_only("update")
-        changes: PlainDict = dict(
-            zip(("content", "scope", "categories", "metadata", "importance"), values, strict=True)
-        )
-        from crewgraph.memory.queries import update_program
-
-        return update_program(self, self._root(), record_id, changes)
+        matches = yield from self.records.listing(RecordFilter(scope=self._root(), record_ids=[record_id]))
+        if not matches:
+            raise ValueError(f"record `{record_id}` was not found in the memory; see `list_records()`")
+        values = {name: value for name, value in changes.items() if value is not None}
+        if "scope" in values:
+            values["scope"] = join_scope_paths(self._root(), values["scope"])
+        changed = MemoryRecord.model_validate({**matches[0].model_dump(), **values, "last_accessed": utc_now()})
+        yield from self.records.replacing([changed])
+        if matches[0].scope != changed.scope:
+            yield from self.records.moved(matches[0])
+        return changed

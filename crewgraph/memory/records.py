@@ -1,7 +1,8 @@
 """Memory records, their ranking by similarity, age and importance, and paths of scopes (`/team/research`, the root is `/`)."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -9,18 +10,19 @@ from uuid import uuid4
 from pydantic import BaseModel, Field
 
 from crewgraph.redaction import RedactedModel
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainMapping
 
 __all__ = [
     "MemoryConfig",
     "MemoryMatch",
     "MemoryRecord",
+    "RecordFilter",
     "ScopeInfo",
     "compute_composite_score",
+    "is_within",
     "join_scope_paths",
     "naive_utc",
     "normalize_scope_path",
-    "parent_path",
     "sanitize_scope_name",
     "scope_parts",
     "utc_now",
@@ -226,6 +228,56 @@ def scope_parts(path: str | None) -> tuple[str, ...]:
     return tuple(part for part in (path or "").split("/") if part)
 
 
-def parent_path(path: str) -> str:
-    """The parent of a path; the root is its own parent."""
-    return "/" + "/".join(scope_parts(path)[:-1])
+def is_within(path: str, scope: str) -> bool:
+    """Return whether a path is that of a scope or below it."""
+    parts = scope_parts(scope)
+    return scope_parts(path)[: len(parts)] == parts
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordFilter:
+    """Selects the records of a scope and those below it that meet all conditions."""
+
+    scope: str = "/"
+    categories: Sequence[str] | None = None
+    """At least one of these; empty means no condition."""
+
+    metadata: PlainMapping | None = None
+    """All of these values."""
+
+    older_than: datetime | None = None
+    newer_than: datetime | None = None
+    record_ids: Sequence[str] | None = None
+    source: str | None = None
+    """Also include this source's private records."""
+
+    private: bool = True
+    """Whether to include all private records."""
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it may exclude many records of a scope; private ones are few."""
+        return bool(
+            self.categories or self.metadata or self.older_than or self.newer_than or self.record_ids is not None
+        )
+
+    def __contains__(self, record: MemoryRecord) -> bool:
+        """Return whether a record of the scope matches."""
+        return (
+            self._matches_content(record)
+            and self._matches_time(record)
+            and (self.private or not record.private or (self.source is not None and record.source == self.source))
+        )
+
+    def _matches_content(self, record: MemoryRecord) -> bool:
+        return (
+            (not self.categories or not set(self.categories).isdisjoint(record.categories))
+            and all(record.metadata.get(key) == value for key, value in (self.metadata or {}).items())
+            and (self.record_ids is None or record.id in self.record_ids)
+        )
+
+    def _matches_time(self, record: MemoryRecord) -> bool:
+        created = naive_utc(record.created_at)
+        return (self.older_than is None or created < naive_utc(self.older_than)) and (
+            self.newer_than is None or created >= naive_utc(self.newer_than)
+        )

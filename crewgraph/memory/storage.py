@@ -12,13 +12,13 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from crewgraph.disk import private_file
 from crewgraph.errors import StorageError
 from crewgraph.extras import require
 from crewgraph.memory.events import MEMORY_USE
-from crewgraph.schema import Metadata, PlainDict
+from crewgraph.schema import Metadata, PlainDict, is_object
 from crewgraph.settings import storage_dir
 from crewgraph.text import slug
 
@@ -99,7 +99,7 @@ class Mem0Storage(Storage):
         """Save a text; `messages` in the metadata are the conversation before it."""
         fields = dict(metadata or {})
         last = {"role": "assistant", "content": str(value)}
-        conversation = [message for message in _conversation(fields.pop("messages", None) or []) if message != last]
+        conversation = [message for message in _spoken(fields.pop("messages", None) or []) if message != last]
         options = {name: self.config[name] for name in _SAVE_OPTIONS if self._key and name in self.config}
         self.memory.add(
             [*conversation, last],
@@ -116,7 +116,7 @@ class Mem0Storage(Storage):
         if who:
             filters = who[0] if len(who) == 1 else {"OR": who}
         response = self.memory.search(query, top_k=limit, threshold=score_threshold, filters=filters)
-        results: Any = cast("PlainDict", response).get("results", []) if isinstance(response, dict) else response or []
+        results: list[PlainDict] = response.get("results", []) if is_object(response) else response or []
         return [{**result, "content": result.get("memory", "")} for result in results]
 
     def reset(self) -> None:
@@ -135,11 +135,11 @@ class Mem0Storage(Storage):
         return self.config.get("api_key") or os.environ.get("MEM0_API_KEY") or None
 
 
-def _conversation(messages: list[object]) -> list[dict[str, object]]:
+def _spoken(messages: list[object]) -> list[dict[str, object]]:
     """The user's and the assistant's messages, without system messages."""
     return [
         {"role": message["role"], "content": message["content"]}
-        for message in cast("list[PlainDict]", messages)
+        for message in filter(is_object, messages)
         if message.get("role") in ("user", "assistant")
         and isinstance(message.get("content"), str)
         and message["content"]
@@ -224,8 +224,8 @@ class RAGStorage(Storage):
         """
         text = str(value)
         if text.strip():
-            plain_metadata = _plain(metadata or {})
-            self.namespace.put(_key(text, plain_metadata), text, plain_metadata)
+            plain_metadata = _as_json_data(metadata or {})
+            self.namespace.put(_entry_key(text, plain_metadata), text, plain_metadata)
 
     def search(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, query: str, limit: int = 5, filter: PlainDict | None = None, score_threshold: float = 0.6
@@ -273,12 +273,12 @@ def _team(crew: object) -> str:
     return f"{named[:_MAX_TEAM_LENGTH]}_{hashlib.sha256(named.encode()).hexdigest()[:10]}"
 
 
-def _key(text: str, metadata: Metadata) -> str:
+def _entry_key(text: str, metadata: Metadata) -> str:
     written = json.dumps([text, metadata], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _plain(metadata: Metadata) -> dict[str, object]:
+def _as_json_data(metadata: Metadata) -> dict[str, object]:
     return json.loads(json.dumps(metadata, ensure_ascii=False, default=str))
 
 
@@ -309,9 +309,11 @@ class LTMStorage:
         Raises:
             StorageError: it cannot be saved.
         """
-        task_digest = _digest(task_description)
+        task_digest = _short_digest(task_description)
         entry = {"of": task_digest, "metadata": metadata, "datetime": datetime, "score": score}
-        self.namespace.put(_digest(f"{task_digest} {datetime} {metadata.get('agent', '')}"), task_description, entry)
+        self.namespace.put(
+            _short_digest(f"{task_digest} {datetime} {metadata.get('agent', '')}"), task_description, entry
+        )
 
     def load(self, task_description: str, latest_n: int) -> list[PlainDict]:
         """The results of a task, latest first.
@@ -319,8 +321,8 @@ class LTMStorage:
         Raises:
             StorageError: the store cannot be read.
         """
-        entries = [dict(entry.metadata) for entry in self.namespace.entries({"of": _digest(task_description)})]
-        entries.sort(key=lambda entry: (_seconds(entry["datetime"]), entry["datetime"]), reverse=True)
+        entries = [dict(entry.metadata) for entry in self.namespace.entries({"of": _short_digest(task_description)})]
+        entries.sort(key=lambda entry: (_moment(entry["datetime"]), entry["datetime"]), reverse=True)
         return [
             {name: entry[name] for name in ("metadata", "datetime", "score")} for entry in entries[: max(latest_n, 0)]
         ]
@@ -334,11 +336,11 @@ class LTMStorage:
         self.namespace.reset()
 
 
-def _digest(text: str) -> str:
+def _short_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
-def _seconds(written: str) -> float:
+def _moment(written: str) -> float:
     try:
         return float(written)
     except ValueError:  # a date in words of the user's
@@ -445,8 +447,6 @@ def resolve_storage(kind: str, storage: object, crew: object, embedder_config: o
     """
     if storage is not None:
         return storage
-    if isinstance(embedder_config, dict):
-        config = cast("PlainDict", embedder_config)
-        if config.get("provider") == "mem0":
-            return Mem0Storage(kind, crew, config.get("config") or {})
+    if is_object(embedder_config) and embedder_config.get("provider") == "mem0":
+        return Mem0Storage(kind, crew, embedder_config.get("config") or {})
     return RAGStorage(type=kind, embedder_config=embedder_config, crew=crew, path=path)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -200,7 +200,8 @@ def check_session(connection: "psycopg.Connection[Any]", address: str) -> None:
 
 def _server_process(connection: "psycopg.Connection[Any]") -> int:
     row = connection.cursor(row_factory=tuple_row).execute(_BACKEND).fetchone()
-    return cast("tuple[int]", row)[0]
+    assert row is not None
+    return row[0]
 
 
 def is_lost(error: BaseException) -> bool:

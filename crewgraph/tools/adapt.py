@@ -21,7 +21,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.core.otel import enter_span_of_run
 from crewgraph.core.plain import NotPlain, SteersGraph, plain
 from crewgraph.errors import DefinitionError, ToolFailed
-from crewgraph.schema import JsonSchema, PlainDict, call_arguments, validated
+from crewgraph.schema import JsonSchema, PlainDict, call_arguments, is_list, is_object, validated
 from crewgraph.text import shorten
 from crewgraph.tools.arguments import Refusal, read_arguments
 from crewgraph.tools.base import BaseTool, Tool, approval_of, keep_always, tool
@@ -79,7 +79,7 @@ _NO_COMMANDS = (
 )
 
 
-def _refuse_commands(title: str, function: object) -> None:
+def _refuse_command_functions(title: str, function: object) -> None:
     """Refuse a function that is annotated to return commands.
 
     Raises:
@@ -126,7 +126,7 @@ def traced(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", work: Call
             return work(context)
     from langchain_core.runnables.config import get_callback_manager_for_config
 
-    steps = _steps(get_callback_manager_for_config(config), spec, args, config, work, shown)
+    steps = _trace_steps(get_callback_manager_for_config(config), spec, args, config, work, shown)
     reply = None
     try:
         while True:
@@ -149,7 +149,7 @@ async def atraced(
             return await work(context)
     from langchain_core.runnables.config import get_async_callback_manager_for_config
 
-    steps = _steps(get_async_callback_manager_for_config(config), spec, args, config, work, shown)
+    steps = _trace_steps(get_async_callback_manager_for_config(config), spec, args, config, work, shown)
     send: Callable[[Any], Any] = steps.send
     reply: Any = None
     try:
@@ -165,7 +165,7 @@ async def atraced(
         return stop.value
 
 
-def _steps(
+def _trace_steps(
     manager: Any,
     spec: ToolSpec,
     args: PlainDict,
@@ -249,7 +249,7 @@ class AdaptedTool(ABC):
         if self.cache_function is not None:
             return True
         annotations: object = getattr(self.source, "metadata", None)  # where LangChain's adapters for MCP put them
-        return isinstance(annotations, dict) and cast("PlainDict", annotations).get("readOnlyHint") is True
+        return is_object(annotations) and annotations.get("readOnlyHint") is True
 
     @property
     def name(self) -> str:
@@ -367,7 +367,7 @@ class _FunctionTool(AdaptedTool):
         else:
             self._function = source.func
         self._accepted_names = keyword_names(self._function)
-        _refuse_commands(self.title, self._function)
+        _refuse_command_functions(self.title, self._function)
 
     def run(self, args: PlainDict, config: "RunnableConfig") -> object:
         arguments = self._claim_arguments(args)
@@ -426,7 +426,7 @@ class _LangChainTool(AdaptedTool):
         self._is_async_only, self._wants_call_id = is_async_only(source), wants_call_id(source)
         self._is_async = getattr(source, "coroutine", None) is not None or _overrides_arun(source)
         self._injected = InjectedArguments.of(source)
-        _refuse_commands(self.title, function_of(source) or getattr(source, "_run", None))
+        _refuse_command_functions(self.title, function_of(source) or getattr(source, "_run", None))
         if unfilled := unfilled_arguments(source):
             names = ", ".join(f"`{name}`" for name in unfilled)
             raise DefinitionError(
@@ -472,10 +472,8 @@ class _LangChainTool(AdaptedTool):
             return self._plain(returned)
         from langgraph.types import Command
 
-        if isinstance(returned.artifact, Command) or (
-            isinstance(returned.artifact, list)
-            and any(isinstance(item, Command) for item in cast("list[object]", returned.artifact))
-        ):
+        artifact: object = returned.artifact
+        if any(isinstance(item, Command) for item in (artifact if is_list(artifact) else [artifact])):
             raise CommandReturned(self.title)
         return self._plain(returned.content)
 
@@ -497,8 +495,8 @@ def _plain_argument(value: object, written: object) -> object:
 
 
 def _written_name(name: str, field: FieldInfo) -> str:
-    alias: object = field.validation_alias or field.alias
-    choices = cast("list[object]", alias.choices) if isinstance(alias, AliasChoices) else [alias]
+    alias = field.validation_alias or field.alias
+    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
     return next((one for one in choices if isinstance(one, str)), name)
 
 
@@ -534,16 +532,16 @@ def _hint(value: object) -> str:
         return f" It is a class: write `{value.__name__}(...)`."
     if isinstance(value, (list, tuple, set)):
         return " Unpack it: `tools=[*group]`."
-    if _has(value, "_get_relevant_documents"):
+    if _has_method(value, "_get_relevant_documents"):
         return _FOR_RETRIEVERS
-    if _has(value, "as_retriever") and not _has(value, "as_tool"):
+    if _has_method(value, "as_retriever") and not _has_method(value, "as_tool"):
         return f" Convert it: `retriever = store.as_retriever()`.{_FOR_RETRIEVERS}"
-    if _has(value, "as_tool"):
+    if _has_method(value, "as_tool"):
         return " Pass the result of its `as_tool()`."
-    return " Pass the result of its `get_tools()`." if _has(value, "get_tools") else ""
+    return " Pass the result of its `get_tools()`." if _has_method(value, "get_tools") else ""
 
 
-def _has(value: object, method: str) -> bool:
+def _has_method(value: object, method: str) -> bool:
     return callable(getattr(type(value), method, None))
 
 
@@ -556,7 +554,7 @@ def _tool_of_mock(mock: Any) -> BaseTool:
         return mock._run(**arguments) if is_invented else returned
 
     own = cast("dict[str, Any]", vars(mock))
-    schema = cast("type[BaseModel]", own.get("args_schema", _AnyArguments))
+    schema: type[BaseModel] = own.get("args_schema", _AnyArguments)
     return Tool(name=str(mock.name), description=str(mock.description), args_schema=schema, func=answer)
 
 
@@ -573,12 +571,12 @@ def as_tools(values: Iterable[object]) -> dict[str, AdaptedTool]:
         if other is not adapted and other.origin is not adapted.origin:
             raise DefinitionError(
                 f"two tools have the same name for a model, `{adapted.name}`: "
-                f"`{other.title}` ({_qualified_name(other)}) and `{adapted.title}` ({_qualified_name(adapted)}). Rename one."
+                f"`{other.title}` ({_origin_name(other)}) and `{adapted.title}` ({_origin_name(adapted)}). Rename one."
             )
     return tools
 
 
-def _qualified_name(adapted: AdaptedTool) -> str:
+def _origin_name(adapted: AdaptedTool) -> str:
     origin = adapted.origin
-    described = cast(Any, origin if inspect.isroutine(origin) else type(origin))
+    described: Any = origin if inspect.isroutine(origin) else origin.__class__
     return f"{described.__module__}.{described.__qualname__}"

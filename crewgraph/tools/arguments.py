@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 from crewgraph.core.messages import ToolSpec
 from crewgraph.core.plain import unstorable
 from crewgraph.redaction import redacted_logger
-from crewgraph.schema import PlainDict, PlainMapping, fault_text, schema_outline, validated
+from crewgraph.schema import PlainDict, PlainMapping, fault_text, is_list, is_object, schema_outline, validated
 from crewgraph.text import extract_json, shorten
 
 __all__ = ["Refusal", "read_arguments", "refuse_unknown"]
@@ -51,12 +51,15 @@ def read_arguments(
     Returns:
         Valid arguments as plain data, by the names that the model uses; or a refusal.
     """
-    arguments = _read(spec["parameters"], written)
+    arguments = _read_value(spec["parameters"], written)
     if isinstance(arguments, Refusal):
         return _refusal(spec, [arguments.text])
     if not _FLAT.issuperset(map(type, arguments.values())) and (problem := unstorable(arguments)):
         return _refusal(spec, [f"the argument object cannot be taken: {problem}"])
-    missing, unknown = _missing(spec["parameters"], arguments), _unknown(spec["parameters"], arguments)
+    missing, unknown = (
+        _missing_arguments(spec["parameters"], arguments),
+        _unknown_arguments(spec["parameters"], arguments),
+    )
     if missing or (unknown and spec["parameters"].get("additionalProperties") is False):
         return _refusal(spec, [*missing, *(f"there is no argument `{name}`" for name in unknown)])
     if unknown:
@@ -69,7 +72,7 @@ def read_arguments(
         if problem := unstorable(arguments):  # text that held it was read as JSON
             return _refusal(spec, [f"the argument object cannot be taken: {problem}"])
         errors = _validation_errors(schema, arguments)
-    return _refusal(spec, [_describe(error) for error in errors]) if errors else arguments
+    return _refusal(spec, [_described_fault(error) for error in errors]) if errors else arguments
 
 
 _SCALARS: dict[str, TypeAdapter[Any]] = {
@@ -103,15 +106,15 @@ def _as_json_schema(spec: ToolSpec, arguments: dict[str, object]) -> PlainDict |
         try:
             result[name] = _SCALARS[kind].validate_python(value)
         except ValidationError as error:
-            problems += [f"`{name}`: {_describe(one)}" for one in error.errors(include_url=False)]
+            problems += [f"`{name}`: {_described_fault(one)}" for one in error.errors(include_url=False)]
     return _refusal(spec, problems) if problems else result
 
 
 def _kinds(schema: PlainMapping) -> set[str]:
     """Return the JSON types of a schema; none if it is not simple."""
     kinds: object = schema.get("type")
-    if isinstance(kinds, list):
-        return set(cast("list[str]", kinds))
+    if is_list(kinds):
+        return set(kinds)
     choices: list[PlainMapping] = schema.get("anyOf") or schema.get("oneOf") or []
     if isinstance(kinds, str):
         return {kinds}
@@ -120,36 +123,36 @@ def _kinds(schema: PlainMapping) -> set[str]:
 
 def refuse_unknown(spec: ToolSpec, arguments: PlainMapping) -> Refusal | None:
     """Return a refusal of arguments that a tool does not have, for a person's, who is to know; None if it has all of them."""
-    problems = [f"there is no argument `{name}`" for name in _unknown(spec["parameters"], arguments)]
+    problems = [f"there is no argument `{name}`" for name in _unknown_arguments(spec["parameters"], arguments)]
     return _refusal(spec, problems) if problems else None
 
 
-def _read(parameters: Mapping[str, object], written: object) -> dict[str, object] | Refusal:
+def _read_value(parameters: Mapping[str, object], written: object) -> dict[str, object] | Refusal:
     if written is None:
         return {}
     if isinstance(written, str):
-        return _read_text(parameters, written.strip())
-    if isinstance(written, dict):
-        return cast(PlainDict, written)
+        return _read_json(parameters, written.strip())
+    if is_object(written):
+        return written
     return _sole_argument(parameters, written)
 
 
-def _read_text(parameters: Mapping[str, object], text: str) -> dict[str, object] | Refusal:
+def _read_json(parameters: Mapping[str, object], text: str) -> dict[str, object] | Refusal:
     if not text:
         return {}
     try:
         value = json.loads(text, strict=False)
     except (RecursionError, ValueError):
         value = extract_json(text) if text[0] in "{`" else None
-        if isinstance(value, dict):
-            return cast(PlainDict, value)
+        if is_object(value):
+            return value
         if text[0] == "{":  # meant as JSON: passed on as plain text, it would be a wrong argument
-            return Refusal(f"the arguments must be a JSON object, not {_quoted(text)}")
+            return Refusal(f"the arguments must be a JSON object, not {_shown_value(text)}")
         return _sole_argument(parameters, text)
-    if isinstance(value, dict):
-        return cast(PlainDict, value)
+    if is_object(value):
+        return value
     if isinstance(value, str):  # JSON within JSON
-        return _read_text(parameters, value.strip()) if value.strip()[:1] == "{" else _sole_argument(parameters, value)
+        return _read_json(parameters, value.strip()) if value.strip()[:1] == "{" else _sole_argument(parameters, value)
     return _sole_argument(parameters, value, text)
 
 
@@ -164,35 +167,31 @@ def _sole_argument(parameters: Mapping[str, Any], value: Any, text: str | None =
     ):
         return wrapped
     if sole is None:
-        return Refusal(f"the arguments must be a JSON object, not {_quoted(value)}")
+        return Refusal(f"the arguments must be a JSON object, not {_shown_value(value)}")
     json_type = parameters["properties"][sole].get("type")
     if json_type == "string" and text is not None:
         return {sole: text}
     if json_type == "object":
-        return Refusal(f"the arguments must be a JSON object with `{sole}`, not {_quoted(value)}")
+        return Refusal(f"the arguments must be a JSON object with `{sole}`, not {_shown_value(value)}")
     return {sole: value}
 
 
 def _only_object(value: Any) -> PlainDict | None:
     """Return the object in a list of one; None for any other value."""
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return cast(PlainDict, items[0]) if len(items) == 1 and isinstance(items[0], dict) else None
+    return value[0] if is_list(value) and len(value) == 1 and is_object(value[0]) else None
 
 
 def _may_hold(argument: Mapping[str, Any], name: str) -> bool:
     """Whether an argument may be a list of objects that have a field with this name, as those of a tree have."""
-    items: object = argument.get("items")
-    if not isinstance(items, dict):
-        return False
-    schema = cast(PlainMapping, items)
-    return "$ref" in schema or name in schema.get("properties", {})
+    schema: object = argument.get("items")
+    return is_object(schema) and ("$ref" in schema or name in schema.get("properties", {}))
 
 
-def _missing(parameters: Mapping[str, Any], arguments: PlainMapping) -> list[str]:
+def _missing_arguments(parameters: Mapping[str, Any], arguments: PlainMapping) -> list[str]:
     return [f"the argument `{name}` is missing" for name in parameters.get("required", []) if name not in arguments]
 
 
-def _unknown(parameters: Mapping[str, Any], arguments: PlainMapping) -> list[str]:
+def _unknown_arguments(parameters: Mapping[str, Any], arguments: PlainMapping) -> list[str]:
     known, additional = parameters.get("properties", {}), parameters.get("additionalProperties", False)
     return [] if additional is True or isinstance(additional, dict) else [n for n in arguments if n not in known]
 
@@ -215,7 +214,7 @@ def _repaired(arguments: dict[str, object], errors: list[ErrorDetails], required
         value = arguments.get(name)
         if error["type"] == "string_type" and isinstance(value, (int, float)) and not isinstance(value, bool):
             repaired[name] = str(value)
-        elif name not in required and _is_empty(value):
+        elif name not in required and _is_blank(value):
             repaired.pop(name, None)
         elif not isinstance(value, str):
             continue
@@ -224,18 +223,18 @@ def _repaired(arguments: dict[str, object], errors: list[ErrorDetails], required
     return repaired
 
 
-def _is_empty(value: Any) -> bool:
+def _is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and value.strip().lower() in ("", "null", "none"))
 
 
-def _describe(error: ErrorDetails) -> str:
+def _described_fault(error: ErrorDetails) -> str:
     location = ".".join(str(part) for part in error["loc"])
-    value = _quoted(error["input"])
+    value = _shown_value(error["input"])
     message = f"{fault_text(error)} (given: {value})"
     return f"`{location}`: {message}" if location else message
 
 
-def _quoted(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     return shorten(json.dumps(value, ensure_ascii=False, default=str), _QUOTED_CHARACTERS)
 
 

@@ -19,7 +19,7 @@ from crewgraph.deprecations import warn_deprecated
 from crewgraph.errors import DefinitionError
 from crewgraph.functions import by_name, restored
 from crewgraph.redaction import RedactedModel
-from crewgraph.schema import PlainDict, from_signature
+from crewgraph.schema import from_signature, is_object
 from crewgraph.tools.failure import ToolFailurePolicy
 from crewgraph.tools.langchain import LangChainCall, is_langchain_tool, langchain_tool
 from crewgraph.tools.results import Rendered, restore_result, result_schema_of, result_text
@@ -35,7 +35,7 @@ from crewgraph.tools.structured import (
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = ["BaseTool", "EnvVar", "Tool", "ToolType", "approval_of", "keep_always", "tool"]
+__all__ = ["BaseTool", "EnvVar", "Tool", "ToolType", "approval_of", "keep_always", "keep_never", "tool"]
 
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ class ToolType(ModelType):
 
 def _untyped_fields(bases: tuple[type[object], ...], namespace: dict[str, object]) -> dict[str, object]:
     """Return the fields without an annotation, with the types of the base class's field or of their value."""
-    known = {name: field.annotation for base in reversed(bases) for name, field in _fields(base).items()}
+    known = {name: field.annotation for base in reversed(bases) for name, field in _model_fields(base).items()}
     values = {name: value for name, value in namespace.items() if not name.startswith(("_", "model_"))}
     candidates = {
         name: known.get(name, type(cast("object", value)))
         for name, value in values.items()
-        if isinstance(value, _PLAIN_TYPES) or (name in known and not _is_method(value))
+        if isinstance(value, _PLAIN_TYPES) or (name in known and not _is_member_function(value))
     }
     if not candidates:
         return {}
@@ -76,11 +76,11 @@ def _untyped_fields(bases: tuple[type[object], ...], namespace: dict[str, object
     return {name: annotation for name, annotation in candidates.items() if name not in annotated}
 
 
-def _fields(base: type[object]) -> dict[str, Any]:
+def _model_fields(base: type[object]) -> dict[str, Any]:
     return base.model_fields if issubclass(base, BaseModel) else {}
 
 
-def _is_method(value: Any) -> bool:
+def _is_member_function(value: Any) -> bool:
     return inspect.isroutine(value) or isinstance(value, (property, staticmethod, classmethod))
 
 
@@ -99,7 +99,7 @@ def approval_of(tool: Any) -> bool | Callable[..., Any]:
     approval: object = getattr(tool, _APPROVAL, None)
     if approval is None:
         metadata = getattr(tool, "metadata", None)
-        approval = cast("PlainDict", metadata).get(_APPROVAL) if isinstance(metadata, dict) else None
+        approval = metadata.get(_APPROVAL) if is_object(metadata) else None
     if isinstance(approval, bool) or callable(approval):
         return approval
     if approval is None:
@@ -133,6 +133,11 @@ class _FromSignature(BaseModel):
 def keep_always(_arguments: object = None, _result: object = None) -> bool:
     """Default `cache_function`: cache every result."""
     return True
+
+
+def keep_never(_arguments: object = None, _result: object = None) -> bool:
+    """A `cache_function` for tools whose results may differ between equal calls: cache none."""
+    return False
 
 
 class BaseTool(RedactedModel, ABC, metaclass=ToolType):
@@ -428,18 +433,18 @@ def tool(*args: Any, **settings: object) -> Any:
     """
     match args:
         case ():
-            return partial(_from_function, name=None, settings=settings)
+            return partial(_tool_of_function, name=None, settings=settings)
         case (str() as name,):
-            return partial(_from_function, name=name, settings=settings)
+            return partial(_tool_of_function, name=name, settings=settings)
         case (function,) if callable(function) and not isinstance(function, type):
-            return _from_function(function, None, settings)
+            return _tool_of_function(function, None, settings)
         case _:
             raise DefinitionError(
                 f'`tool` takes a function or a name, not {args!r}. Write `@tool` or `@tool("Name")` above a function.'
             )
 
 
-def _from_function(function: Callable[..., Any], name: str | None, settings: dict[str, Any]) -> Tool:
+def _tool_of_function(function: Callable[..., Any], name: str | None, settings: dict[str, Any]) -> Tool:
     if not callable(function):
         raise DefinitionError(f"`@tool` decorates functions, not {function!r}.")
     title = name or getattr(function, "__name__", type(function).__name__)

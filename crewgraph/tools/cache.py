@@ -94,8 +94,8 @@ class ToolsHandler(BaseModel, defer_build=True):
         """
         self.last_used_tool = calling
         if self.cache is not None and should_cache and calling.tool_name != CACHE_TOOL:
-            self.cache.add(tool=calling.tool_name, input=_cache_key(calling.arguments), output=output)
+            self.cache.add(tool=calling.tool_name, input=_input_key(calling.arguments), output=output)
 
 
-def _cache_key(arguments: dict[str, object] | None) -> str:
+def _input_key(arguments: dict[str, object] | None) -> str:
     return json.dumps(arguments, sort_keys=True) if arguments else ""

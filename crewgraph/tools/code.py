@@ -15,7 +15,7 @@ from crewgraph import settings
 from crewgraph.core.cancellation import when_given_up
 from crewgraph.errors import ToolFailed
 from crewgraph.prompts.book import default_book
-from crewgraph.tools.base import BaseTool
+from crewgraph.tools.base import BaseTool, keep_never
 
 __all__ = ["CodeInterpreterTool", "check_docker", "container_command", "is_code_interpreter", "run_in_container"]
 
@@ -167,10 +167,6 @@ class _Output:
         return f"It printed:\n{text}" if text else "It printed nothing."
 
 
-def _never(_arguments: object = None, _result: object = None) -> bool:
-    return False  # code may depend on time or randomness
-
-
 class _Code(BaseModel):
     code: str = Field(description="A complete Python program; its printed output is the result")
 
@@ -182,10 +178,10 @@ class CodeInterpreterTool(BaseTool):
     imported.
     """
 
-    name: str = Field(default_factory=lambda: _texts()["name"])
-    description: str = Field(default_factory=lambda: _texts()["description"])
+    name: str = Field(default_factory=lambda: _code_texts()["name"])
+    description: str = Field(default_factory=lambda: _code_texts()["description"])
     args_schema: type[BaseModel] = _Code
-    cache_function: Callable[..., bool] = _never
+    cache_function: Callable[..., bool] = keep_never
 
     image: str = Field(default_factory=settings.code_image)
     """The Docker image (`CREWGRAPH_CODE_IMAGE`), which must exist locally; it is never pulled."""
@@ -207,7 +203,7 @@ class CodeInterpreterTool(BaseTool):
         Raises:
             ToolFailed: The program could not be run, timed out, or failed.
         """
-        return run_in_container(code, image=self.image, seconds=self.seconds) or _texts()["nothing"]
+        return run_in_container(code, image=self.image, seconds=self.seconds) or _code_texts()["nothing"]
 
 
 def is_code_interpreter(tool: object) -> bool:
@@ -215,5 +211,5 @@ def is_code_interpreter(tool: object) -> bool:
     return any(base.__name__ == "CodeInterpreterTool" for base in type(tool).__mro__)
 
 
-def _texts() -> dict[str, str]:
+def _code_texts() -> dict[str, str]:
     return cast("dict[str, str]", default_book().text("tools", "code_interpreter"))

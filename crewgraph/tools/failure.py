@@ -1,38 +1,27 @@
 """Tool failures as data, their policies, and how they are reported."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.errors import RunError
 from crewgraph.events import late
 from crewgraph.schema import PlainDict
-from crewgraph.scoped import scoped
 
 __all__ = [
-    "COLLECTED",
-    "Collected",
+    "RAISED",
     "ReportedFailure",
     "ToolExecutionFailedError",
     "ToolFailure",
     "ToolFailurePolicy",
     "ToolFailureReason",
     "ToolFailureRecord",
-    "active_tool_failures",
-    "collect_tool_failures",
-    "detect_tool_failure",
     "emit_failure",
-    "failure_from_exception",
-    "handle_tool_failure",
     "merge_tool_failures",
     "record_of",
-    "reportable_failure",
     "resolve_tool_failure_policy",
-    "tool_failure_collector",
 ]
 
 
@@ -137,36 +126,8 @@ class ReportedFailure(RunError):
         self.failure = failure
 
 
-class Collected(NamedTuple):
-    """Where the running code collects what its tools report; None where nobody does."""
-
-    failures: list[ToolFailureRecord] | None = None
-    """The failures that are handled."""
-
-    raised: list[Exception] | None = None
-    """The errors that tools raise, for code around the agent that handles them."""
-
-
-COLLECTED: ContextVar[Collected] = ContextVar("crewgraph_collected", default=Collected())
-"""What the running code collects of its tools."""
-
-
-@contextmanager
-def tool_failure_collector() -> Generator[list[ToolFailureRecord]]:
-    """Collect the failures that are handled inside the block in a list."""
-    failures: list[ToolFailureRecord] = []
-    with scoped(COLLECTED, COLLECTED.get()._replace(failures=failures)):
-        yield failures
-
-
-def active_tool_failures() -> list[ToolFailureRecord] | None:
-    """Return the list of the enclosing `tool_failure_collector`, if there is one."""
-    return COLLECTED.get().failures
-
-
-def collect_tool_failures(agent: object) -> list[ToolFailureRecord]:
-    """Return the failures of an agent's last execution."""
-    return list(getattr(agent, "last_tool_failures", None) or ())
+RAISED: ContextVar[list[Exception] | None] = ContextVar("crewgraph_raised", default=None)
+"""The errors that tools raise, for code around the agent that handles them; None where nobody does."""
 
 
 def merge_tool_failures(*groups: list[ToolFailureRecord]) -> list[ToolFailureRecord]:
@@ -178,31 +139,12 @@ def merge_tool_failures(*groups: list[ToolFailureRecord]) -> list[ToolFailureRec
     return merged
 
 
-def detect_tool_failure(result: Any) -> ToolFailure | None:
-    """Return the failure if a tool returned one."""
-    return result if isinstance(result, ToolFailure) else None
-
-
-def failure_from_exception(error: BaseException, *, retryable: bool = False) -> ToolFailure:
-    """Return a failure that describes an exception."""
-    kind = type(error).__name__
-    return ToolFailure(message=str(error) or kind, reason=ToolFailureReason.EXCEPTION, code=kind, retryable=retryable)
-
-
 def resolve_tool_failure_policy(
     tool: object = None, agent: object = None, task: object = None, crew: object = None
 ) -> ToolFailurePolicy:
     """Return the first policy set on the tool, the task, the agent or the crew; `WARN` if none is set."""
     policies = (getattr(owner, "tool_failure_policy", None) for owner in (tool, task, agent, crew))
     return next((ToolFailurePolicy(policy) for policy in policies if policy is not None), ToolFailurePolicy.WARN)
-
-
-def reportable_failure(
-    failure: ToolFailure | None, *, tool: object = None, agent: object = None, task: object = None, crew: object = None
-) -> ToolFailure | None:
-    """Return the failure unless the policy is `IGNORE`."""
-    ignored = resolve_tool_failure_policy(tool, agent, task, crew) is ToolFailurePolicy.IGNORE
-    return None if ignored else failure
 
 
 def record_of(
@@ -240,34 +182,3 @@ def emit_failure(
             policy=policy,
         )
         crewai_event_bus.emit(agent, detected)
-
-
-def handle_tool_failure(
-    failure: ToolFailure,
-    *,
-    tool_name: str,
-    tool_args: PlainDict | str | None = None,
-    tool: object = None,
-    agent: object = None,
-    task: object = None,
-    crew: object = None,
-) -> ToolFailureRecord | None:
-    """Apply the policy to a failure: emit an event, and add its record to the enclosing collector.
-
-    Returns:
-        The record, or None if the failure is ignored.
-
-    Raises:
-        ToolExecutionFailedError: The policy is `RAISE`.
-    """
-    policy = resolve_tool_failure_policy(tool, agent, task, crew)
-    if policy is ToolFailurePolicy.IGNORE:
-        return None
-    record = record_of(failure, tool_name, tool_args, agent, task)
-    emit_failure(record, policy, tool, agent, task)
-    collected = COLLECTED.get().failures
-    if collected is not None:
-        collected.append(record)
-    if policy is ToolFailurePolicy.RAISE:
-        raise ToolExecutionFailedError(record)
-    return record

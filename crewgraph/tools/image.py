@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from crewgraph.errors import ToolFailed
 from crewgraph.prompts.book import default_book
 from crewgraph.schema import PlainDict
-from crewgraph.tools.base import BaseTool
+from crewgraph.tools.base import BaseTool, keep_never
 from crewgraph.tools.results import MAX_IMAGE_BYTES, Rendered
 
 __all__ = ["AddImageTool", "AddImageToolSchema"]
@@ -20,10 +20,6 @@ _CAPTION = "Here is the image."
 _HINT = "Give an http(s) or data URL, or the path of a file below the working directory."
 
 _SIGNATURES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg", b"GIF87a": "gif", b"GIF89a": "gif"}
-
-
-def _never(_arguments: object = None, _result: object = None) -> bool:
-    return False  # the file may change between calls
 
 
 class AddImageToolSchema(BaseModel):
@@ -41,10 +37,10 @@ class AddImageTool(BaseTool):
     The provider fetches http(s) URLs. Files must be below the working directory, up to 5 MB, and PNG, JPEG, GIF or WebP.
     """
 
-    name: str = Field(default_factory=lambda: _texts()["name"])
-    description: str = Field(default_factory=lambda: _texts()["description"])
+    name: str = Field(default_factory=lambda: _image_texts()["name"])
+    description: str = Field(default_factory=lambda: _image_texts()["description"])
     args_schema: type[BaseModel] = AddImageToolSchema
-    cache_function: Callable[..., bool] = _never
+    cache_function: Callable[..., bool] = keep_never
 
     def _run(self, image_url: str, action: str | None = None, **kwargs: object) -> PlainDict:
         """Return a user message with a text and the image, in OpenAI's format.
@@ -52,15 +48,15 @@ class AddImageTool(BaseTool):
         Raises:
             ToolFailed: The image does not exist, or may not be read.
         """
-        text = action or _texts()["default_action"]
+        text = action or _image_texts()["default_action"]
         image = {"type": "image_url", "image_url": {"url": _image_url(image_url.strip())}}
         return {"role": "user", "content": [{"type": "text", "text": text}, image]}
 
     def _render(self, result: Any) -> Rendered:
-        return _CAPTION, cast("list[PlainDict]", result["content"])
+        return _CAPTION, result["content"]
 
 
-def _texts() -> dict[str, str]:
+def _image_texts() -> dict[str, str]:
     return cast("dict[str, str]", default_book().text("tools", "add_image"))
 
 

@@ -11,7 +11,7 @@ from crewgraph.core.messages import ToolSpec
 from crewgraph.errors import DefinitionError
 from crewgraph.extras import load
 from crewgraph.functions import ByName, by_name, found_by_name, is_importable
-from crewgraph.schema import PlainDict, derived_model, json_schema
+from crewgraph.schema import PlainDict, derived_model, is_object, json_schema
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
@@ -52,7 +52,9 @@ class LangChainCall:
     def arguments(self) -> type[BaseModel] | PlainDict:
         """The arguments of the tool, as `arguments_of` returns them."""
         schema = arguments_of(self.tool)
-        return schema if isinstance(schema, dict) else derived_model(schema, _arguments, self, function_of(self.tool))
+        return (
+            schema if isinstance(schema, dict) else derived_model(schema, _call_arguments, self, function_of(self.tool))
+        )
 
     def __reduce__(self) -> tuple[Any, tuple[object, ...]]:
         tool: Any = self.tool
@@ -73,7 +75,7 @@ def _made_again(kind: Any, func: object, coroutine: object, fields: PlainDict) -
     return LangChainCall(kind.from_function(func, coroutine=coroutine, **fields))
 
 
-def _arguments(call: LangChainCall, _function: object) -> type[BaseModel] | PlainDict:
+def _call_arguments(call: LangChainCall, _function: object) -> type[BaseModel] | PlainDict:
     return call.arguments
 
 
@@ -117,8 +119,8 @@ def arguments_of(tool: Any) -> type[BaseModel] | PlainDict:
         fields: dict[str, Any] = {_only_parameter(tool): (str, ...)}
         return create_model(str(tool.name), **fields)
     schema: object = tool.tool_call_schema
-    if isinstance(schema, dict):
-        return cast(PlainDict, schema)
+    if is_object(schema):
+        return schema
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return _without_config(schema) if getattr(tool, "args_schema", None) is None else schema
     return cast(Any, schema).schema()  # a pydantic 1 model

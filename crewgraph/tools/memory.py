@@ -1,21 +1,17 @@
 """Tools with which an agent searches a memory and saves to it."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from crewgraph.core.loops.bridge import acall, call
 from crewgraph.prompts.book import Book, default_book
-from crewgraph.tools.base import BaseTool
+from crewgraph.tools.base import BaseTool, keep_never
 
 __all__ = ["RecallMemorySchema", "RecallMemoryTool", "RememberSchema", "RememberTool", "create_memory_tools"]
 
 _NO_MATCHES = "Nothing of that is remembered."
-
-
-def _never(_arguments: object = None, _result: object = None) -> bool:
-    return False  # the memory may change between calls
 
 
 class _Texts(BaseModel):
@@ -57,18 +53,18 @@ class RecallMemoryTool(_MemoryTool):
     name: str = "Search memory"
     description: str = ""
     args_schema: type[BaseModel] = RecallMemorySchema
-    cache_function: Callable[..., bool] = _never
+    cache_function: Callable[..., bool] = keep_never
 
     memory: Any = Field(exclude=True)
     """The memory: a memory, a scope or a slice of one, or an object with `recall`."""
 
     def _run(self, queries: list[str] | str, **kwargs: object) -> str:
         """Return the matching records, one per line."""
-        return _format_matches([call(self.memory.recall, query) for query in _as_list(queries)])
+        return _format_matches([call(self.memory.recall, query) for query in _text_list(queries)])
 
     async def _arun(self, queries: list[str] | str, **kwargs: object) -> str:
         return _format_matches(
-            [await acall(_async_method(self.memory, "recall"), query) for query in _as_list(queries)]
+            [await acall(_async_method(self.memory, "recall"), query) for query in _text_list(queries)]
         )
 
 
@@ -80,18 +76,18 @@ class RememberTool(_MemoryTool):
     name: str = "Save to memory"
     description: str = ""
     args_schema: type[BaseModel] = RememberSchema
-    cache_function: Callable[..., bool] = _never
+    cache_function: Callable[..., bool] = keep_never
 
     memory: Any = Field(exclude=True)
     """The memory: a memory, a scope of one, or an object with `remember_many`."""
 
     def _run(self, contents: list[str] | str, **kwargs: object) -> str:
         """Save the texts and return a confirmation."""
-        call(self.memory.remember_many, texts := _as_list(contents))
+        call(self.memory.remember_many, texts := _text_list(contents))
         return _confirmation(texts)
 
     async def _arun(self, contents: list[str] | str, **kwargs: object) -> str:
-        await acall(_async_method(self.memory, "remember_many"), texts := _as_list(contents))
+        await acall(_async_method(self.memory, "remember_many"), texts := _text_list(contents))
         return _confirmation(texts)
 
 
@@ -109,7 +105,7 @@ def create_memory_tools(memory: object, book: Book | None = None) -> list[BaseTo
     return tools
 
 
-def _as_list(texts: Any) -> list[str]:
+def _text_list(texts: Any) -> list[str]:
     return [texts] if isinstance(texts, str) else list(texts)
 
 
@@ -126,7 +122,7 @@ def _format_matches(results: Sequence[Any]) -> str:
 
 def _format_match(match: object) -> str:
     formatter = getattr(match, "format", None)
-    return str(match) if formatter is None or isinstance(match, str) else cast(str, formatter())
+    return str(match) if formatter is None or isinstance(match, str) else str(formatter())
 
 
 def _confirmation(texts: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from crewgraph.annotations import return_type
 from crewgraph.core.plain import plain
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_object
 
 __all__ = [
     "MAX_IMAGE_BYTES",
@@ -81,9 +81,7 @@ _KINDS = {"text", "image", "image_url", "audio", "file", "resource", "resource_l
 def is_blocks(result: Any) -> bool:
     """Return whether a result is a list of content blocks, as LangChain tools may return."""
     return (
-        isinstance(result, list)
-        and bool(cast(list[Any], result))
-        and all(isinstance(block, dict) and block.get("type") in _KINDS for block in cast(list[Any], result))
+        is_list(result) and bool(result) and all(is_object(block) and block.get("type") in _KINDS for block in result)
     )
 
 

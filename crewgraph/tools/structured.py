@@ -131,7 +131,7 @@ def checked_arguments(
     try:
         arguments = call_arguments(validated(schema, dict(raw_arguments)))
     except ValidationError as error:
-        problems = "; ".join(_problem(detail) for detail in error.errors(include_url=False))
+        problems = "; ".join(_schema_problem(detail) for detail in error.errors(include_url=False))
         outline = schema_outline(json_schema(schema))
         raise InvalidArguments(f"the arguments of `{name}` are invalid: {problems}. It takes: {outline}") from error
     accepted = keyword_names(function)
@@ -142,7 +142,7 @@ def checked_arguments(
     return {key: value for key, value in arguments.items() if key in accepted or key in raw_arguments}
 
 
-def _problem(error: ErrorDetails) -> str:
+def _schema_problem(error: ErrorDetails) -> str:
     location = ".".join(str(part) for part in error["loc"])
     if error["type"] == "missing":
         return f"`{location}` is missing"

@@ -14,7 +14,7 @@ from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import shorten
 from crewgraph.tools.adapt import AdaptedTool, CommandReturned
 from crewgraph.tools.arguments import Refusal
-from crewgraph.tools.failure import COLLECTED, ReportedFailure, ToolFailure, ToolFailureReason
+from crewgraph.tools.failure import RAISED, ReportedFailure, ToolFailure, ToolFailureReason
 from crewgraph.tools.structured import UsageLimitReached
 
 if TYPE_CHECKING:
@@ -128,17 +128,17 @@ class GuardedTool:
             ):
                 raise
             _log.warning("the tool `%s` failed", self.tool.title, exc_info=error)
-            self._failed(outcome, _describe(self.name, error), _failure_of(error), error)
+            self._failed(outcome, _described_use(self.name, error), _failure_of(error), error)
 
     def _failed(self, outcome: Outcome, text: str, failure: ToolFailure, error: Exception | None = None) -> None:
         outcome.update(ok=False, result=text, failure=failure.model_dump(mode="json"))
         if error is not None:
             outcome["error"] = error
-            if (raised := COLLECTED.get().raised) is not None:
+            if (raised := RAISED.get()) is not None:
                 raised.append(error)
 
 
-def _text(error: Exception) -> str:
+def _use_text(error: Exception) -> str:
     try:
         return shorten(
             SecretRedactor().redact(str(error).strip()), _MESSAGE_LIMIT
@@ -150,12 +150,12 @@ def _text(error: Exception) -> str:
 def _failure_of(error: Exception, reason: ToolFailureReason | None = None) -> ToolFailure:
     error_type = type(error).__name__
     return ToolFailure(
-        message=_text(error) or error_type, reason=reason or ToolFailureReason.EXCEPTION, code=error_type
+        message=_use_text(error) or error_type, reason=reason or ToolFailureReason.EXCEPTION, code=error_type
     )
 
 
-def _describe(name: str, error: Exception) -> str:
-    message, error_type = _text(error), type(error).__name__
+def _described_use(name: str, error: Exception) -> str:
+    message, error_type = _use_text(error), type(error).__name__
     return f"`{name}` failed: {error_type}: {message}" if message else f"`{name}` failed: {error_type}"
 
 

@@ -21,10 +21,7 @@ from crewgraph.flow.persistence import persist
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.storage import KnowledgeStorage
 from crewgraph.llm.rate_limit import RPMController
-from crewgraph.memory.entity import EntityMemory
-from crewgraph.memory.external import ExternalMemory
-from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.memory.kinds import EntityMemory, ExternalMemory, LongTermMemory, ShortTermMemory
 from crewgraph.prompts.i18n import I18N
 from crewgraph.runtime.flow.persistence import SQLiteFlowPersistence
 from crewgraph.storage.checkpoints import SqliteCheckpointer

@@ -22,8 +22,9 @@ from pydantic import BaseModel
 from servers.openai_api import OpenAIServer, call
 
 from crewgraph import LLM, Agent, BaseLLM, ConditionalTask, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.compiler.agent.human_review import AgentFinish, SyncHumanInputProvider, reset_provider, set_provider
+from crewgraph.compiler.agent.human_review import SyncHumanInputProvider, reset_provider, set_provider
 from crewgraph.contrib.adapters import BaseAgentAdapter
+from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.flow.feedback import flow_config
 from crewgraph.definitions.flow.persistence import FlowPersistence, set_flow_persistence_factory
 from crewgraph.definitions.task.conversion import Converter
@@ -39,11 +40,8 @@ from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.storage import BaseKnowledgeStorage, set_knowledge_storage_factory
 from crewgraph.llm.connection import BaseInterceptor
 from crewgraph.memory.backend import set_memory_storage_factory
-from crewgraph.memory.entity import EntityMemory
-from crewgraph.memory.external import ExternalMemory
-from crewgraph.memory.long_term import LongTermMemory
+from crewgraph.memory.kinds import EntityMemory, ExternalMemory, LongTermMemory, ShortTermMemory
 from crewgraph.memory.memory import Memory
-from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.project import CrewBase, after_kickoff, agent, before_kickoff, crew, task
 from crewgraph.storage.vectors.resolve import embedder_of
 from crewgraph.tools.base import BaseTool, Tool

@@ -297,7 +297,7 @@ def test_a_redacted_output_is_what_memories_keep(mode: Mode, tmp_path: Path):
 
         def reset(self) -> None: ...
 
-    from crewgraph.memory.short_term import ShortTermMemory
+    from crewgraph.memory.kinds import ShortTermMemory
 
     register_hook(POINT.POST_STEP, lambda context: setattr(context.output, "raw", redact(context.output.raw)))
     down = ConnectionError("no entities")

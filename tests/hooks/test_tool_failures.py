@@ -14,12 +14,7 @@ from crewgraph.tools.failure import (
     ToolFailurePolicy,
     ToolFailureReason,
     ToolFailureRecord,
-    active_tool_failures,
-    failure_from_exception,
-    handle_tool_failure,
-    merge_tool_failures,
     resolve_tool_failure_policy,
-    tool_failure_collector,
 )
 from hooks.sample_crew import act, crew_of, fin
 
@@ -121,19 +116,3 @@ def test_the_policy_of_the_tool_counts_before_task_agent_and_crew():
     assert resolve(None, Says("raise"), None, Says("ignore")) == "raise"
     assert resolve(None, None, None, Says("ignore")) == "ignore"
     assert resolve() == "warn"
-
-
-def test_failures_handled_by_hand_are_collected():
-    with tool_failure_collector() as found:
-        record = handle_tool_failure(REPORTED, tool_name="gauge", tool_args={"place": "Brest"})
-        assert handle_tool_failure(REPORTED, tool_name="gauge", crew=Says("ignore")) is None
-        with pytest.raises(ToolExecutionFailedError):
-            handle_tool_failure(REPORTED, tool_name="other", crew=Says("raise"))
-        assert active_tool_failures() is found
-    assert [one.tool_name for one in found] == ["gauge", "other"]
-    assert merge_tool_failures([record], found) == found  # type: ignore[list-item]
-    assert active_tool_failures() is None
-
-
-def test_an_exception_without_words_is_reported_by_its_name():
-    assert failure_from_exception(TimeoutError()).message == "TimeoutError"

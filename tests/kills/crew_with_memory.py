@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.memory.entity import EntityMemory
-from crewgraph.memory.external import ExternalMemory
-from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.memory.kinds import EntityMemory, ExternalMemory, LongTermMemory, ShortTermMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, RAGStorage, Storage
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from kills.ledger import Ledger

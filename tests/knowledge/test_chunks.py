@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from crewgraph.knowledge.formats import delimiter_of, json_as_text, rows_as_text, rows_of_csv
 from crewgraph.knowledge.passage import markdown_sections, split_chunks
 from crewgraph.knowledge.source.base import StringKnowledgeSource
+from crewgraph.knowledge.source.text_files import delimiter_of, json_as_text, rows_as_text, rows_of_csv
 
 
 def test_each_chunk_begins_with_the_end_of_the_one_before():

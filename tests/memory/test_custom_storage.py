@@ -9,7 +9,6 @@ from modes import Mode
 from crewgraph import Memory
 from crewgraph.errors import StorageError
 from crewgraph.memory.backend import EmbeddingDimensionMismatchError, StorageBackend
-from crewgraph.memory.custom_storage import embed_text, embed_texts
 from crewgraph.memory.records import MemoryRecord, ScopeInfo
 
 from .unified_parts import words
@@ -134,10 +133,3 @@ def test_what_it_raises_is_a_storage_error(mode: Mode):
         StorageError, match="`save` for the storage `Full` failed: .*stored vectors have 256 dimensions"
     ):
         mode.run(memory.remember, memory.aremember, "cats")
-
-
-def test_texts_become_vectors():
-    assert embed_text(words, "cats") == words(["cats"])[0]
-    assert embed_texts(words, ["", "cats", " "]) == [[], words(["cats"])[0], []]
-    assert embed_texts(None, []) == []
-    assert len(embed_text(None, "cats")) == 256

@@ -9,12 +9,14 @@ import pytest
 
 from crewgraph.errors import StorageError
 from crewgraph.events import BaseEvent
-from crewgraph.memory.contextual import ContextualMemory
-from crewgraph.memory.entity import EntityMemory
-from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem
-from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.short_term import ShortTermMemory, StoredMemory
+from crewgraph.memory.kinds import (
+    EntityMemory,
+    ExternalMemory,
+    LongTermMemory,
+    ShortTermMemory,
+    StoredMemory,
+)
 from crewgraph.memory.storage import LTMSQLiteStorage, RAGStorage, Storage
 from crewgraph.testing import record_events
 
@@ -217,34 +219,3 @@ def test_an_sqlite_file_is_read_by_anybody(tmp_path: Path):
     database.close()
     assert rows == [("look", '{"suggestions": ["x"]}', "1.5", 5.0)]
     assert path.stat().st_mode & 0o777 == 0o600
-
-
-# -------------------------------------------------------------------------------------------------------- together
-class _Task:
-    description = "look"
-
-
-def test_what_all_know_is_one_text_in_the_order_of_their_weight():
-    long_term = LongTermMemory()
-    long_term.save(item("look", "1.5", 5, "closer", "closer"))
-    storages = [
-        Noted({"content": "three boats"}),
-        Noted({"context": "Ada(boat): red"}),
-        Noted({"memory": "likes tea"}, "x"),
-    ]
-    memory = ContextualMemory(
-        ShortTermMemory(storage=storages[0]),
-        long_term,
-        EntityMemory(storage=storages[1]),
-        ExternalMemory(storage=storages[2]),
-    )
-    text = memory.build_context_for_task(_Task(), "in Bonn")
-    order = ["- closer", "- three boats", "- Ada(boat): red", "- likes tea\n- x"]
-    assert [text.index(name) for name in order] == sorted(text.index(name) for name in order)
-    assert text.count("closer") == 1
-    assert [storage.calls for storage in storages] == [[("search", "look in Bonn", 5, 0.6)]] * 3
-
-
-def test_nothing_known_is_an_empty_text():
-    assert ContextualMemory(ShortTermMemory(storage=Noted())).build_context_for_task(_Task(), "") == ""
-    assert ContextualMemory().build_context_for_task(_Task()) == ""

@@ -10,7 +10,7 @@ import pytest
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
 from crewgraph.errors import MissingExtra
-from crewgraph.memory.external import ExternalMemory
+from crewgraph.memory.kinds import ExternalMemory
 from crewgraph.memory.storage import Mem0Storage
 
 STAND_IN = '''

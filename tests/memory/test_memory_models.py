@@ -7,12 +7,6 @@ import pytest
 from modes import Mode
 
 from crewgraph import Memory, ScriptedLLM
-from crewgraph.memory.analyze import (
-    analyze_for_consolidation,
-    analyze_for_save,
-    analyze_query,
-    extract_memories_from_content,
-)
 from crewgraph.memory.records import MemoryRecord
 
 from .unified_parts import Answers, ids_in, knowing, words
@@ -175,15 +169,3 @@ def test_what_is_worth_remembering_is_taken_out_of_a_text(mode: Mode):
     assert memory.extract_memories("  ") == []
     assert Memory().extract_memories("A text") == ["A text"]
     assert memory.list_records() == []
-
-
-def test_each_question_can_be_asked_alone():
-    llm = knowing(place=PLACE, merge=KEEP, query=QUERY, extract={"memories": ["x"]})
-    assert analyze_for_save("x", ["/"], [], llm).suggested_scope == "ports/brest"
-    assert analyze_for_consolidation("x", [], llm).insert_new and llm.requests[1:] == []
-    assert analyze_for_consolidation("x", [MemoryRecord(content="y")], llm).insert_new
-    assert analyze_query("x", [], None, llm).recall_queries == ["cats", "fish"]
-    assert extract_memories_from_content("x", llm) == ["x"]
-    silent = knowing()
-    assert analyze_for_save("x", [], [], silent).suggested_scope == "/"
-    assert analyze_query("x", [], None, silent).recall_queries == ["x"]

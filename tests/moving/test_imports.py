@@ -11,7 +11,7 @@ SAME_FORM = {
     "from crewai.tools import BaseTool, tool": "from crewgraph.tools import BaseTool, tool",
     "from crewai.flow.flow import Flow, listen, start": "from crewgraph.flow import Flow, listen, start",
     "from crewai.project import CrewBase, agent": "from crewgraph.project import CrewBase, agent",
-    "from crewai.memory import LongTermMemory": "from crewgraph.memory.long_term import LongTermMemory",
+    "from crewai.memory import LongTermMemory": "from crewgraph.memory.kinds import LongTermMemory",
     "from crewai.tasks.task_output import TaskOutput": "from crewgraph import TaskOutput",
     "from crewai.utilities.events import crewai_event_bus": "from crewgraph.events import crewai_event_bus",
     "from crewai.utilities.events.gone import BaseEventListener": "from crewgraph.events import BaseEventListener",

@@ -50,7 +50,7 @@ def ejected(file: Path) -> None:
 
 
 def indexed(file: Path) -> None:
-    index = GrowingIndex(64, background=False)
+    index = GrowingIndex(64)
     index.add(np.arange(200), np.ones((200, 64)))
     index.save(file)
 

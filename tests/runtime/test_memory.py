@@ -11,11 +11,8 @@ from crewgraph import ScriptedLLM, TaskOutput, ToolUse
 from crewgraph.compiler.agent.memory import MemoryFailed
 from crewgraph.errors import BudgetExceeded
 from crewgraph.events import BaseEvent
-from crewgraph.memory.entity import EntityMemory
-from crewgraph.memory.external import ExternalMemory
 from crewgraph.memory.items import LongTermMemoryItem
-from crewgraph.memory.long_term import LongTermMemory
-from crewgraph.memory.short_term import ShortTermMemory
+from crewgraph.memory.kinds import EntityMemory, ExternalMemory, LongTermMemory, ShortTermMemory
 from crewgraph.memory.storage import LTMSQLiteStorage, Storage
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.testing import record_events

@@ -9,8 +9,8 @@ from modes import Mode
 
 from crewgraph import Agent, ScriptedLLM, ToolUse
 from crewgraph.compiler.agent.memory import MemoryFailed
+from crewgraph.memory.kinds import ShortTermMemory
 from crewgraph.memory.memory import Memory
-from crewgraph.memory.short_term import ShortTermMemory
 from crewgraph.tools.memory import create_memory_tools
 
 from .parts import agent, crew, task

@@ -16,7 +16,6 @@ from crewgraph.contrib.queue.work import Work, would_fail_again
 from crewgraph.contrib.serve.records import Records, ThreadRecord
 from crewgraph.errors import OtherFormat
 from crewgraph.formats import FORMAT, FORMAT_KEY, check_format
-from crewgraph.storage.vectors import index_file
 from crewgraph.storage.vectors.index import GrowingIndex
 
 
@@ -76,7 +75,7 @@ def test_an_index_of_another_format_is_left_alone(tmp_path: Path, monkeypatch: p
     index, file = GrowingIndex(2), tmp_path / "vectors"
     index.add([1], np.ones((1, 2), np.float32))
     with monkeypatch.context() as patched:
-        patched.setattr(index_file, "FORMAT", 5)
+        patched.setattr("crewgraph.storage.vectors.index.FORMAT", 5)
         index.save(file)
     before = file.read_bytes()
     with pytest.raises(OtherFormat, match=r"The vector index `.*vectors` has format 5"):

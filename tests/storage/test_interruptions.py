@@ -8,7 +8,7 @@ import processes
 import pytest
 from combinations import of
 
-from crewgraph.storage.vectors.threads import uninterrupted
+from crewgraph.storage.vectors.index import uninterrupted
 
 IN_ANOTHER_THREAD = """
 import sys, threading
@@ -27,7 +27,7 @@ from crewgraph.storage.checkpoints.schema import CHECKPOINT_SCHEMA
 from crewgraph.storage.database import Database, WouldBlock
 
 def insert_and_delete(connection):
-    connection.execute("INSERT INTO lineages (thread, ns, touched) VALUES ('t', '', 1)")
+    connection.execute("INSERT INTO lineages (thread, ns, touched, created) VALUES ('t', '', 1, 1)")
     connection.execute("DELETE FROM lineages")
 
 def write():
@@ -89,7 +89,7 @@ def interrupt(after):
 
 work, times = globals()[sys.argv[1]], int(sys.argv[2])
 vectors = numpy.random.default_rng(1).normal(size=(400, 8)).astype("float32")
-index = GrowingIndex(8, exact_up_to=200, buffered=64)
+index = GrowingIndex(8, exact_up_to=200)
 index.add(range(400), vectors)
 for _ in range(times):
     interrupting = threading.Thread(target=interrupt, args=(random.uniform(0.0005, 0.004),))

@@ -21,7 +21,7 @@ from crewgraph.core.protocols import Model
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.llm.current_call import OngoingCall
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.memory.analysis import ExtractedMemories
+from crewgraph.memory.analyze import ExtractedMemories
 from crewgraph.memory.items import EntityMemoryItem, LongTermMemoryItem, extract_entities
 from crewgraph.prompts.book import Book
 from crewgraph.schema import Metadata, PlainDict, PlainMapping, model_outline

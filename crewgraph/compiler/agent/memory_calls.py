@@ -156,9 +156,9 @@ def search_memories(
         `text`, for the prompt, empty if nothing was found; `failed`: the error of each memory that failed; `texts`: what was
         found, by kind of memory.
     """
-    from crewgraph.memory import contextual
+    from crewgraph.memory import kinds
 
-    query = contextual.memory_query(description, context)
+    query = f"{description} {context}".strip()
     source = "agent" if user.task is not None else "agent_kickoff"
     from crewgraph.events import knowledge as knowledge_events
 
@@ -168,12 +168,12 @@ def search_memories(
     failed: dict[str, str] = {}
     for kind, search in (_searches(memories, description, query, limit) if query else {}).items():
         try:
-            texts[kind] = contextual.memory_texts(kind, search())
+            texts[kind] = kinds.memory_texts(kind, search())
         except Exception as error:  # reported if a service is down: the work continues without it
             if not is_outage(error):
                 raise
             failed[kind] = f"{type(error).__name__}: {error}"
-    text = contextual.format_memories(texts, book)
+    text = kinds.format_memories(texts, book)
     milliseconds = (time.perf_counter() - started) * 1000
     if failed and not texts:
         user.emit(knowledge_events.MemoryRetrievalFailedEvent, source_type=source, error="; ".join(failed.values()))
@@ -197,28 +197,28 @@ def _searches(memories: Memories, description: str, query: str, limit: int) -> d
 
 def _search_memories(kind: str, memory: Any, description: str, query: str) -> Callable[[], object]:
     if kind == "long_term_memory":
-        from crewgraph.memory import contextual
+        from crewgraph.memory import kinds
 
         search_text, limit, score_threshold, options = (
             description,
-            contextual.MAX_LATEST,
+            kinds.MAX_LATEST,
             None,
-            {"latest_n": contextual.MAX_LATEST},
+            {"latest_n": kinds.MAX_LATEST},
         )
     else:
         search_text, limit, score_threshold, options = query, 5, 0.6, {}
 
     def search() -> Any:
-        return call(memory.search, search_text, **options)
+        if is_builtin(memory, "search"):
+            return call(memory.search, search_text, **options)
+        from crewgraph.memory.events import memory_events
 
-    from crewgraph.memory.events import search_with_events
+        fields = {"query": search_text, "limit": limit, "score_threshold": score_threshold}
+        with memory_events(memory, kind, **fields) as found:  # a user's own version does not emit events
+            found["results"] = call(memory.search, search_text, **options)
+        return found["results"]
 
-    # A user's own version does not emit events.
-    return (
-        search
-        if is_builtin(memory, "search")
-        else lambda: search_with_events(memory, kind, search_text, limit, score_threshold, search)
-    )
+    return search
 
 
 def save_memory(memory: Any, kind: str, value: str | None, metadata: Metadata, item: Any = None) -> None:
@@ -241,9 +241,10 @@ def save_memory(memory: Any, kind: str, value: str | None, metadata: Metadata, i
     if is_builtin(memory, "save"):
         save()
     else:
-        from crewgraph.memory.events import save_with_events
+        from crewgraph.memory.events import memory_events
 
-        save_with_events(memory, kind, value, metadata, save)
+        with memory_events(memory, kind, value=value, metadata=metadata):
+            save()
 
 
 def is_builtin(memory: object, method_name: str) -> bool:

@@ -61,7 +61,7 @@ from crewgraph.llm.current_call import CALL
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.scoped import scoped
-from crewgraph.tools.failure import COLLECTED, ToolFailureReason
+from crewgraph.tools.failure import RAISED, ToolFailureReason
 
 __all__ = ["middleware_loop"]
 
@@ -330,7 +330,7 @@ class _Loop:
         actions, step = Actions(actions=(action,), thought=text, text=text), len(state.get("crewgraph_usage", ()))
         config, raised, usage = request.runtime.config, list[Exception](), UsageLedger()
         current = CALL.get()._replace(replaced=(self.context.usage, usage))
-        with scoped(COLLECTED, COLLECTED.get()._replace(raised=raised)), scoped(CALL, current):
+        with scoped(RAISED, raised), scoped(CALL, current):
             body = run_tools(replace(self.context, usage=usage), dialogue, asked, actions, step)
             (outcome,) = yield from run_body(body, Journal(config), self._path(config))
         if used := usage.to_tree():

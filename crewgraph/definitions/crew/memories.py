@@ -118,7 +118,7 @@ class CrewMemories(CrewKnowledge):
     def active_memory(self, field: str) -> Any:
         """Return the memory that a run uses; None if there is none, or it was created automatically and `memory` is off."""
         memory = getattr(self, field)
-        from crewgraph.memory.short_term import StoredMemory
+        from crewgraph.memory.kinds import StoredMemory
 
         return None if isinstance(memory, StoredMemory) and memory.is_automatic and not self._memory_enabled else memory
 
@@ -136,19 +136,19 @@ class CrewMemories(CrewKnowledge):
         crew: Any = self
         if self._memory_enabled and isinstance(crew.memory, bool):
             if crew.short_term_memory is None:
-                from crewgraph.memory.short_term import ShortTermMemory
+                from crewgraph.memory.kinds import ShortTermMemory
 
                 crew.short_term_memory = ShortTermMemory(crew=self, embedder_config=crew.embedder).mark_automatic()
             if crew.long_term_memory is None:
-                from crewgraph.memory.long_term import LongTermMemory
+                from crewgraph.memory.kinds import LongTermMemory
 
                 crew.long_term_memory = LongTermMemory().mark_automatic()
             if crew.entity_memory is None:
-                from crewgraph.memory.entity import EntityMemory
+                from crewgraph.memory.kinds import EntityMemory
 
                 crew.entity_memory = EntityMemory(crew=self, embedder_config=crew.embedder).mark_automatic()
             if crew.external_memory is None and crew.memory_config:
-                from crewgraph.memory.external import ExternalMemory
+                from crewgraph.memory.kinds import ExternalMemory
 
                 crew.external_memory = ExternalMemory(embedder_config=crew.memory_config).mark_automatic()
         if (set_crew := getattr(crew.external_memory, "set_crew", None)) is not None:

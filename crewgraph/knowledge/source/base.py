@@ -1,7 +1,7 @@
 """The bases of knowledge sources and of file sources, and the sources of plain text."""
 
 from abc import ABC
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
@@ -13,7 +13,7 @@ from crewgraph.errors import SourceError
 from crewgraph.knowledge.files import decode_text, display_name, read_file, resolve_file
 from crewgraph.knowledge.passage import CHUNK_OVERLAP, CHUNK_SIZE, Passage, chunk_size_problem, split_chunks
 from crewgraph.redaction import RedactedModel
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, is_mapping
 
 __all__ = ["BaseFileKnowledgeSource", "BaseKnowledgeSource", "StringKnowledgeSource", "TextFileKnowledgeSource"]
 
@@ -92,9 +92,8 @@ class BaseKnowledgeSource(RedactedModel, ABC):
 
     def _parts(self) -> list[Passage]:
         content = call(self.load_content)
-        if isinstance(content, Mapping):
-            named = cast(Mapping[Any, Any], content)
-            return [Passage(str(text), {"source": str(name)}) for name, text in named.items()]
+        if is_mapping(content):
+            return [Passage(str(text), {"source": str(name)}) for name, text in content.items()]
         texts = cast(list[Any], content) if isinstance(content, (list, tuple)) else [content]
         return [Passage(str(text)) for text in texts]
 
@@ -184,7 +183,7 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
     @field_validator("file_path", "file_paths", mode="after")
     @classmethod
     def _paths(cls, value: Any) -> object:
-        for path in _as_list(value):
+        for path in _path_list(value):
             if not isinstance(path, (str, Path)):
                 raise ValueError(f"`file_paths` is a path, or a list of paths, as texts or `Path`s, not {path!r:.60}")
         return value
@@ -203,7 +202,7 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
     @property
     def given_paths(self) -> list[str | Path]:
         """The paths as they were configured."""
-        return _as_list(self.file_paths) or _as_list(self.file_path)
+        return _path_list(self.file_paths) or _path_list(self.file_path)
 
     @property
     def title(self) -> str:
@@ -259,7 +258,7 @@ class BaseFileKnowledgeSource(BaseKnowledgeSource, ABC):
         return bool(self._read) and set(self._read) == set(self.content)
 
 
-def _as_list(paths: object) -> list[Any]:
+def _path_list(paths: object) -> list[Any]:
     if paths is None:
         return []
     if isinstance(paths, Sequence) and not isinstance(paths, (str, bytes)):

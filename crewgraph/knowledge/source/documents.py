@@ -12,9 +12,9 @@ from pydantic import Field
 from crewgraph.errors import SourceError
 from crewgraph.extras import require
 from crewgraph.knowledge.files import Fetcher, display_name, parse_url, read_or_fail, resolve_file
-from crewgraph.knowledge.formats import rows_as_text
 from crewgraph.knowledge.passage import Passage
 from crewgraph.knowledge.source.base import BaseFileKnowledgeSource, BaseKnowledgeSource
+from crewgraph.knowledge.source.text_files import rows_as_text
 
 __all__ = ["CrewDoclingSource", "ExcelKnowledgeSource", "PDFKnowledgeSource", "pdf_pages"]
 

@@ -1,9 +1,9 @@
 """Conversion of everything that users may pass as `knowledge_sources` to sources."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from crewgraph.knowledge.source.base import BaseKnowledgeSource, StringKnowledgeSource, TextFileKnowledgeSource
 from crewgraph.knowledge.source.documents import CrewDoclingSource, ExcelKnowledgeSource, PDFKnowledgeSource
@@ -16,9 +16,9 @@ from crewgraph.knowledge.source.langchain import (
 )
 from crewgraph.knowledge.source.text_files import CSVKnowledgeSource, JSONKnowledgeSource, MarkdownKnowledgeSource
 from crewgraph.knowledge.source.url import URLKnowledgeSource
-from crewgraph.schema import Metadata, PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, is_mapping
 
-__all__ = ["SourceKinds", "as_sources"]
+__all__ = ["as_sources"]
 
 
 _BY_SUFFIX: PlainDict = {
@@ -68,11 +68,11 @@ def as_sources(values: Iterable[object]) -> list[Any]:
                 sources.append(DocumentsKnowledgeSource())
             sources[-1].documents.append(value)
         else:
-            sources.append(_as_source(value))
+            sources.append(_source_of(value))
     return sources
 
 
-def _as_source(value: Any) -> BaseKnowledgeSource:
+def _source_of(value: Any) -> BaseKnowledgeSource:
     if isinstance(value, BaseKnowledgeSource):
         return value
     if isinstance(value, str) and _ADDRESS.fullmatch(value):
@@ -83,8 +83,8 @@ def _as_source(value: Any) -> BaseKnowledgeSource:
         return _file_source(value)
     if isinstance(value, str):
         return StringKnowledgeSource(content=value)
-    if isinstance(value, Mapping):
-        return _source_from_dict(dict(cast(PlainMapping, value)))
+    if is_mapping(value):
+        return _source_from_dict(dict(value))
     if is_retriever(value):
         return RetrieverKnowledgeSource(retriever=value)
     if is_loader(value):
@@ -101,11 +101,11 @@ def _suffix(name: str | Path) -> str:
     return Path(name).suffix.lower()
 
 
-def _file_source(name: str | Path, **fields: object) -> BaseKnowledgeSource:
+def _file_source(name: str | Path) -> BaseKnowledgeSource:
     kind = _BY_SUFFIX.get(_suffix(name))
     if kind is None:
         raise ValueError(f"files that end as `{name}` are not read as knowledge; there are {', '.join(_BY_SUFFIX)}")
-    source: BaseKnowledgeSource = kind(file_paths=[name], **fields)
+    source: BaseKnowledgeSource = kind(file_paths=[name])
     return source
 
 
@@ -117,23 +117,3 @@ def _source_from_dict(fields: dict[str, Any]) -> BaseKnowledgeSource:
             f"{fields.get('source_type')!r}"
         )
     return kind(**fields)
-
-
-class SourceKinds:
-    """CrewAI's name for the sources by file suffix."""
-
-    SUPPORTED_FILE_TYPES = tuple(_BY_SUFFIX)
-
-    @classmethod
-    def is_supported_file(cls, file_path: str) -> bool:
-        """Return whether files with this suffix are supported."""
-        return _suffix(file_path) in _BY_SUFFIX
-
-    @classmethod
-    def get_source(cls, file_path: str, metadata: Metadata | None = None) -> BaseKnowledgeSource:
-        """The source for a file.
-
-        Raises:
-            ValueError: the suffix is not supported.
-        """
-        return _file_source(file_path, metadata=metadata or {})

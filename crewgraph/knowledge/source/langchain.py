@@ -86,10 +86,10 @@ class RetrieverKnowledgeSource(BaseKnowledgeSource):
 
 
 def _results(documents: Sequence[object], limit: int) -> list[SearchResult]:
-    return [_result(document) for document in documents[:limit]]
+    return [_search_result(document) for document in documents[:limit]]
 
 
-def _result(document: Any) -> SearchResult:
+def _search_result(document: Any) -> SearchResult:
     metadata = cast(PlainDict, plain(document.metadata))
     score = next((metadata[name] for name in _SCORES if isinstance(metadata.get(name), (int, float))), 1.0)
     key = str(getattr(document, "id", None) or digest(document.page_content, metadata))

@@ -11,10 +11,10 @@ from pydantic import Field, field_validator, model_validator
 from crewgraph.errors import SourceError
 from crewgraph.extras import require
 from crewgraph.knowledge.files import FetchedPage, Fetcher, decode_text, parse_url, read_or_fail
-from crewgraph.knowledge.formats import json_as_text, rows_as_text, rows_of_csv
 from crewgraph.knowledge.passage import Passage, markdown_sections
 from crewgraph.knowledge.source.base import BaseKnowledgeSource
 from crewgraph.knowledge.source.documents import pdf_pages
+from crewgraph.knowledge.source.text_files import json_as_text, rows_as_text, rows_of_csv
 
 __all__ = ["URLKnowledgeSource"]
 

@@ -61,7 +61,8 @@ _FILE = "PRAGMA database_list"
 
 
 def _claims_of_file(row: Any) -> ProcessClaims:
-    return file_claims(row[2]) if row[2] else ProcessClaims()
+    path: str = row[2]
+    return file_claims(path) if path else ProcessClaims()
 
 
 class _AsyncSqliteClaims:

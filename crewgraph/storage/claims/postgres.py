@@ -328,7 +328,8 @@ class PostgresClaims(ProcessClaims):
         token = 0
         if self._schema:
             row = connection.execute(_NOTE, (thread_id, process_name())).fetchone()
-            token = cast("tuple[int]", row)[0]
+            assert row is not None
+            token = row[0]
         self._tokens[thread_id] = token
         on_each_tick(self._tick)
         return token

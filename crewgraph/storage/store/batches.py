@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Generator, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from langgraph.store.base import GetOp, IndexConfig, ListNamespacesOp, Result, SearchOp
@@ -20,6 +20,9 @@ from crewgraph.redaction import redacted_logger
 from crewgraph.schema import PlainDict
 from crewgraph.storage.database import Database
 from crewgraph.storage.store.entries import (
+    WHOLE_VALUE,
+    BatchPlan,
+    NewEntry,
     StoredEntry,
     get_entry,
     list_namespaces,
@@ -27,9 +30,9 @@ from crewgraph.storage.store.entries import (
     matching_ids,
     refresh_ttl,
     search_newest,
+    texts_to_embed,
     write_entry,
 )
-from crewgraph.storage.store.plan import WHOLE_VALUE, BatchPlan, NewEntry, texts_to_embed
 from crewgraph.storage.store.search_space import ReadSnapshot, SearchSpace
 from crewgraph.storage.store.vectors import (
     UnembeddedEntry,
@@ -82,24 +85,19 @@ class StoreEmbedder:
         """Encode vectors as bytes.
 
         Raises:
-            EmbedderError: there is not one vector for each text, or they differ in length.
+            EmbedderError: there is not one vector of the right length for each text.
         """
-        if len(vectors) != texts:
-            raise EmbedderError(f"The embedder `{self._named.name}` returned {len(vectors)} vectors for {texts} texts.")
-        return [self._bytes(vector) for vector in vectors]
-
-    def _bytes(self, vector: Sequence[float]) -> bytes:
-        row = np.asarray(vector, "<f4")
-        self.dims = self.dims or row.size
-        if not len(row) or row.shape != (self.dims,):
+        if not texts:
+            return []
+        rows = np.asarray(vectors, "<f4")
+        self.dims = self.dims or rows.shape[-1]
+        if rows.shape != (texts, self.dims):
             raise EmbedderError(
-                f"The embedder `{self._named.name}` returned a vector of length {row.size}; expected {self.dims}. "
+                f"The embedder `{self._named.name}` returned vectors of length {rows.shape[-1]}; expected {self.dims}. "
                 "Set `dims` to the length of its model's vectors, or reopen the store if the model has changed: "
                 "its entries are then embedded again."
             )
-        if not np.isfinite(row).all():
-            raise EmbedderError(f"The embedder `{self._named.name}` returned a vector that contains NaN or infinity.")
-        return row.tobytes()
+        return [row.tobytes() for row in rows]
 
 
 def store_embedder(embedder: object, index: IndexConfig | None) -> StoreEmbedder | None:
@@ -198,7 +196,8 @@ def advance(program: BatchProgram, result: EmbeddingResult | None) -> EmbeddingR
     try:
         return next(program) if result is None else program.send(result)
     except StopIteration as end:
-        return cast("list[Result]", end.value)
+        results: list[Result] = end.value
+        return results
 
 
 class BatchRunner:
@@ -243,13 +242,13 @@ class BatchRunner:
         since = now if self._omit_expired else _NEVER_EXPIRED
         for at, op in plan.reads:
             if isinstance(op, ListNamespacesOp):
-                results[at] = cast(Result, self._database.read(list_namespaces, op, since))
+                results[at] = self._database.read(list_namespaces, op, since)
                 continue
             hits = self._search(op, queries, since)
             if op.refresh_ttl:
                 read.update(entry.id for entry, _ in hits if entry.mortal)
             if isinstance(op, SearchOp):
-                results[at] = cast(Result, [entry.search_item(score) for entry, score in hits])
+                results[at] = [entry.search_item(score) for entry, score in hits]
             else:
                 results[at] = hits[0][0].item() if hits else None
         return results, read

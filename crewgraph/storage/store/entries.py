@@ -1,6 +1,8 @@
-"""Entries of a store as rows. Every function runs within a transaction of its caller.
+"""The operations of a batch, validated, and the entries of a store as rows.
 
-Filters are compiled to SQL with fields and operands as parameters: no text of a filter becomes part of a statement.
+In a batch reads see the store as it was before, and the last put of a key wins. Functions with a connection run within a
+transaction of their caller. Filters are compiled to SQL with fields and operands as parameters: no text of a filter becomes
+part of a statement.
 """
 
 import heapq
@@ -9,12 +11,22 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
-from langgraph.store.base import GetOp, Item, ListNamespacesOp, SearchItem, SearchOp
+from langgraph.store.base import (
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    Op,
+    PutOp,
+    SearchItem,
+    SearchOp,
+    get_text_at_path,
+    tokenize_path,
+    validate_op_namespace,
+)
 
-from crewgraph.schema import PlainMapping
-from crewgraph.storage.store.plan import NewEntry
+from crewgraph.schema import PlainMapping, is_mapping
 from crewgraph.storage.store.schema import (
     Namespace,
     matches_conditions,
@@ -26,7 +38,10 @@ from crewgraph.storage.store.schema import (
 from crewgraph.storage.store.vectors import log_change, row_range
 
 __all__ = [
+    "WHOLE_VALUE",
+    "BatchPlan",
     "Condition",
+    "NewEntry",
     "StoredEntry",
     "delete_expired",
     "filter_condition",
@@ -36,8 +51,117 @@ __all__ = [
     "matching_ids",
     "refresh_ttl",
     "search_newest",
+    "texts_to_embed",
     "write_entry",
 ]
+
+
+WHOLE_VALUE = "$"
+"""The path of a whole value."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+class NewEntry(NamedTuple):
+    """An entry to write."""
+
+    path: str
+    """Its namespace as text."""
+
+    key: str
+
+    value: str | None
+    """As JSON; None deletes the key."""
+
+    texts: Sequence[str]
+    """What to embed."""
+
+    fields: str | None
+    """As in the table's column."""
+
+    ttl: float | None
+    """In minutes."""
+
+
+class BatchPlan:
+    """A batch of operations, sorted by what they do."""
+
+    def __init__(self, ops: Iterable[Op], fields: Sequence[str]) -> None:
+        """Validate the operations.
+
+        Args:
+            ops: the operations.
+            fields: the paths to embed where a put names none.
+
+        Raises:
+            InvalidNamespaceError: a namespace has an invalid label.
+            TypeError: a value cannot be encoded as JSON.
+            ValueError: an operation is unknown, or has a negative limit, offset or TTL.
+        """
+        self.ops = list(ops)
+        self.reads: list[tuple[int, GetOp | SearchOp | ListNamespacesOp]] = []
+        puts: dict[tuple[str, str], PutOp] = {}
+        for place, op in enumerate(self.ops):
+            _check_operation(op)
+            if isinstance(op, PutOp):
+                puts[path_of(op.namespace), _checked_key(op.key)] = op
+            else:
+                self.reads.append((place, op))
+        self.puts = [_new_entry(path, key, op, fields) for (path, key), op in puts.items()]
+        self.queries = list(
+            dict.fromkeys(op.query for _, op in self.reads if isinstance(op, SearchOp) and op.query and op.limit)
+        )
+
+
+def texts_to_embed(value: Any, fields: Sequence[str]) -> list[str]:
+    """The texts at some paths of a value."""
+    return [
+        text
+        for field in fields
+        for text in get_text_at_path(value, field if field == WHOLE_VALUE else tokenize_path(field))
+    ]
+
+
+def _check_operation(op: Op) -> None:
+    if not isinstance(op, (GetOp, SearchOp, PutOp, ListNamespacesOp)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"Unknown operation type: {type(op)}")
+    validate_op_namespace(op)
+    if isinstance(op, (SearchOp, ListNamespacesOp)) and (op.limit < 0 or op.offset < 0):
+        raise ValueError(f"`limit` and `offset` must be at least 0, not {op.limit} and {op.offset}.")
+    if isinstance(op, PutOp) and op.ttl is not None and op.ttl < 0:
+        raise ValueError(f"`ttl` must be a number of minutes, at least 0, not {op.ttl}.")
+
+
+def _checked_key(key: str) -> str:
+    try:
+        key.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"The key {key!r} is not valid Unicode ({error}).") from error
+    return key
+
+
+def _new_entry(path: str, key: str, op: PutOp, fields: Sequence[str]) -> NewEntry:
+    if op.value is None:
+        return NewEntry(path, key, None, (), None, None)
+    text = _encode_value(op.value, path, key)
+    index: Sequence[str] | Literal[False] | None = op.index
+    if index is None:
+        return NewEntry(path, key, text, texts_to_embed(op.value, fields), None, op.ttl)
+    own_fields = list(index or ())
+    return NewEntry(path, key, text, texts_to_embed(op.value, own_fields), _encode(own_fields), op.ttl)
+
+
+def _encode_value(value: PlainMapping, path: str, key: str) -> str:
+    try:
+        text = _encode(value if isinstance(value, dict) else dict(value))
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"The value of `{key}` in `{path}` cannot be written as JSON ({error}). "
+            "Store texts, numbers, booleans, None, lists and dicts with texts as keys."
+        ) from error
+    return text
 
 
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
@@ -70,41 +194,40 @@ def filter_condition(filter: Mapping[str, object] | None, column: str) -> Condit
     Raises:
         ValueError: an operator is unknown, or compares values without an order.
     """
-    return _all(_field(column, name, expected, _MAX_DEPTH) for name, expected in (filter or {}).items())
+    return _all(_field_condition(column, name, expected, _MAX_DEPTH) for name, expected in (filter or {}).items())
 
 
-def _field(json: str, name: str, expected: object, depth: int) -> Condition:
+def _field_condition(json: str, name: str, expected: object, depth: int) -> Condition:
     if not depth:
         raise ValueError(f"A filter may nest at most {_MAX_DEPTH} objects.")
     if not isinstance(name, str) or name.startswith("$"):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValueError(f"Unsupported operator: `{name}` is not a field name.")
     if operators := _operators(expected):
         return _all(_operation(json, name, operator, operand, depth) for operator, operand in operators.items())
-    return _at(json, name, expected, depth, exactly=False)
+    return _value_at(json, name, expected, depth, exactly=False)
 
 
 def _operators(expected: object) -> Mapping[str, object] | None:
-    if not isinstance(expected, Mapping):
-        return None
-    operators = cast("PlainMapping", expected)
-    return operators if any(str(key).startswith("$") for key in operators) else None
+    if is_mapping(expected) and any(str(key).startswith("$") for key in expected):
+        return expected
+    return None
 
 
 def _operation(json: str, name: str | int, operator: str, operand: object, depth: int) -> Condition:
     if operator == "$eq":
-        return _at(json, name, operand, depth, exactly=True)
+        return _value_at(json, name, operand, depth, exactly=True)
     if operator == "$ne":
-        sql, parameters = _at(json, name, operand, depth, exactly=True)
+        sql, parameters = _value_at(json, name, operand, depth, exactly=True)
         return Condition(f"NOT ({sql})", parameters)
     if operator not in _COMPARISONS:
         known = ", ".join(f"`{operator_name}`" for operator_name in ("$eq", "$ne", *_COMPARISONS))
         raise ValueError(f"Unsupported operator: `{operator}` of field `{name}`. Supported: {known}.")
     if not isinstance(operand, (str, int, float)):
         raise ValueError(f"`{operator}` of field `{name}` compares numbers or texts, not {operand!r}.")
-    return _scalar(json, name, _COMPARISONS[operator], operand, depth)
+    return _scalar_condition(json, name, _COMPARISONS[operator], operand, depth)
 
 
-def _scalar(json: str, name: str | int, comparison: str, operand: str | float, depth: int) -> Condition:
+def _scalar_condition(json: str, name: str | int, comparison: str, operand: str | float, depth: int) -> Condition:
     kinds = _TEXT if isinstance(operand, str) else _NUMBERS
     if isinstance(name, str) and _PLAIN_NAME.fullmatch(name):  # twice as quick, but its paths cannot hold every name
         path = f'$."{name}"'
@@ -112,46 +235,46 @@ def _scalar(json: str, name: str | int, comparison: str, operand: str | float, d
         return Condition(sql, (path, _sql_value(operand), path))
     j = _alias(depth)
     test = Condition(f"{j}.type IN ({kinds}) AND {j}.atom {comparison} ?", (_sql_value(operand),))
-    return _exists(json, name, test, depth)
+    return _member_exists(json, name, test, depth)
 
 
-def _at(json: str, name: str | int, expected: object, depth: int, *, exactly: bool) -> Condition:
+def _value_at(json: str, name: str | int, expected: object, depth: int, *, exactly: bool) -> Condition:
     if isinstance(expected, (str, int, float)):
-        return _scalar(json, name, "=", expected, depth)
+        return _scalar_condition(json, name, "=", expected, depth)
     if expected is None:  # not there is as null
         present = Condition(f"{_alias(depth)}.type != 'null'", ())
-        sql, parameters = _exists(json, name, present, depth)
+        sql, parameters = _member_exists(json, name, present, depth)
         return Condition(f"NOT {sql}", parameters)
-    return _exists(json, name, _equals(expected, depth, exactly=exactly), depth)
+    return _member_exists(json, name, _equals(expected, depth, exactly=exactly), depth)
 
 
 def _equals(expected: object, depth: int, *, exactly: bool) -> Condition:
     j = _alias(depth)
-    if isinstance(expected, Mapping):
-        return _object(cast("PlainMapping", expected), depth, exactly=exactly)
+    if is_mapping(expected):
+        return _object_condition(expected, depth, exactly=exactly)
     if isinstance(expected, (list, tuple)):
-        return _array(cast("Sequence[Any]", expected), depth, exactly=exactly)
+        return _array_condition(cast("Sequence[Any]", expected), depth, exactly=exactly)
     if expected is not None and not isinstance(expected, (str, int, float)):
         raise ValueError(f"A filter must contain JSON values, not {expected!r}.")
     kinds = _TEXT if isinstance(expected, str) else _NUMBERS
     return Condition(f"{j}.type IN ({kinds}) AND {j}.atom = ?", (_sql_value(expected),))
 
 
-def _object(expected: Mapping[str, object], depth: int, *, exactly: bool) -> Condition:
+def _object_condition(expected: Mapping[str, object], depth: int, *, exactly: bool) -> Condition:
     j = _alias(depth)
     parts = [Condition(f"{j}.type = 'object'", ())]
     if exactly:
         parts.append(Condition(f"(SELECT count(*) FROM json_each({j}.value)) = ?", (len(expected),)))
         parts += [
-            _exists(f"{j}.value", name, _equals_present(value, depth - 1), depth - 1)
+            _member_exists(f"{j}.value", name, _equals_present(value, depth - 1), depth - 1)
             for name, value in expected.items()
         ]
     else:
-        parts += [_field(f"{j}.value", name, value, depth - 1) for name, value in expected.items()]
+        parts += [_field_condition(f"{j}.value", name, value, depth - 1) for name, value in expected.items()]
     return _all(parts)
 
 
-def _array(expected: Sequence[object], depth: int, *, exactly: bool) -> Condition:
+def _array_condition(expected: Sequence[object], depth: int, *, exactly: bool) -> Condition:
     j = _alias(depth)
     parts = [
         Condition(f"{j}.type = 'array'", ()),
@@ -164,7 +287,7 @@ def _array(expected: Sequence[object], depth: int, *, exactly: bool) -> Conditio
             ]
         else:
             test = _equals_present(value, depth - 1, exactly=exactly)
-            parts.append(_exists(f"{j}.value", place, test, depth - 1))
+            parts.append(_member_exists(f"{j}.value", place, test, depth - 1))
     return _all(parts)
 
 
@@ -179,7 +302,7 @@ def _equals_present(expected: object, depth: int, *, exactly: bool = True) -> Co
     )
 
 
-def _exists(json: str, name: str | int, test: Condition, depth: int) -> Condition:
+def _member_exists(json: str, name: str | int, test: Condition, depth: int) -> Condition:
     j = _alias(depth)
     sql = f"EXISTS (SELECT 1 FROM json_each({json}) AS {j} WHERE {j}.key = ? AND {test.sql})"
     return Condition(sql, (name, *test.parameters))
@@ -340,14 +463,16 @@ def write_entry(connection: sqlite3.Connection, new: NewEntry, now: float) -> tu
             _delete_empty_namespaces(connection, [namespace])
         return None
     if namespace is None:
-        namespace = cast(int, connection.execute("INSERT INTO namespaces (path) VALUES (?)", (new.path,)).lastrowid)
+        namespace = connection.execute("INSERT INTO namespaces (path) VALUES (?)", (new.path,)).lastrowid
     moment = int(now * _MICROSECONDS)
     expires = None if new.ttl is None else now + new.ttl * _SECONDS_PER_MINUTE
     id = connection.execute(
         "INSERT INTO entries (namespace, key, value, fields, created, updated, ttl, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (namespace, new.key, new.value, new.fields, moment if old is None else created, moment, new.ttl, expires),
     ).lastrowid
-    return cast(int, id), namespace
+    assert id is not None
+    assert namespace is not None
+    return id, namespace
 
 
 def delete_expired(connection: sqlite3.Connection, now: float) -> int:

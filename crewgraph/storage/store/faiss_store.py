@@ -13,8 +13,7 @@ from crewgraph.errors import StorageError
 from crewgraph.redaction import redacted_logger
 from crewgraph.storage.database import Closeable, Database
 from crewgraph.storage.store.batches import BatchRunner, EmbeddingRequest, EmbeddingResult, advance, store_embedder
-from crewgraph.storage.store.entries import delete_expired
-from crewgraph.storage.store.plan import BatchPlan
+from crewgraph.storage.store.entries import BatchPlan, delete_expired
 from crewgraph.storage.store.schema import STORE_SCHEMA
 
 __all__ = ["FaissStore", "Sweeper"]

@@ -1,7 +1,7 @@
 """The entries of one namespace of a LangGraph store, for memory and knowledge.
 
-Also the stores themselves, opened once per process, path and embedder. It imports LangGraph, which takes a while: use
-a lazy reference where most programs do without.
+Also the stores themselves, opened once per process, path and embedder. It imports LangGraph, which takes a while: import it
+where it is needed.
 """
 
 import hashlib
@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from langgraph.store.base import (
     BaseStore,
@@ -179,7 +180,7 @@ class FoundEntry(Entry):
 
 
 class StoreNamespace:
-    """Entries below one namespace of a store; each method has an async form with the prefix `a`.
+    """Entries below one namespace of a store. Programs, such as `searching`, run by `drive` and `adrive`.
 
     Whatever the store or its embedder raises becomes a `StorageError`.
     """
@@ -226,19 +227,7 @@ class StoreNamespace:
 
     def put(self, key: str, text: str, metadata: PlainMapping | None = None) -> None:
         """Store an entry, replacing one with the same key."""
-        self.put_many([Entry(key, text, metadata or {})])
-
-    async def aput(self, key: str, text: str, metadata: PlainMapping | None = None) -> None:
-        """Async `put`."""
-        await self.aput_many([Entry(key, text, metadata or {})])
-
-    def put_many(self, entries: Iterable[Entry]) -> None:
-        """Store several entries in one batch."""
-        drive(self.putting(entries))
-
-    async def aput_many(self, entries: Iterable[Entry]) -> None:
-        """Async `put_many`."""
-        await adrive(self.putting(entries))
+        drive(self.putting([Entry(key, text, metadata or {})]))
 
     def search(
         self,
@@ -259,32 +248,9 @@ class StoreNamespace:
         """
         return drive(self.searching(query, limit, score_threshold, filter, below))
 
-    async def asearch(
-        self,
-        query: str,
-        limit: int = 3,
-        score_threshold: float | None = None,
-        filter: PlainMapping | None = None,
-        below: tuple[str, ...] = (),
-    ) -> list[FoundEntry]:
-        """Async `search`."""
-        return await adrive(self.searching(query, limit, score_threshold, filter, below))
-
     def entries(self, filter: PlainMapping | None = None, below: tuple[str, ...] = ()) -> list[FoundEntry]:
         """All entries, optionally filtered by metadata or by path."""
         return drive(self.listing(filter, below))
-
-    async def aentries(self, filter: PlainMapping | None = None, below: tuple[str, ...] = ()) -> list[FoundEntry]:
-        """Async `entries`."""
-        return await adrive(self.listing(filter, below))
-
-    def delete(self, entries: Iterable["Entry | str"]) -> int:
-        """Delete entries, passed as such or by key; returns how many were passed."""
-        return drive(self.deleting(entries))
-
-    async def adelete(self, entries: Iterable["Entry | str"]) -> int:
-        """Async `delete`."""
-        return await adrive(self.deleting(entries))
 
     def reset(self) -> None:
         """Delete all entries."""
@@ -295,7 +261,7 @@ class StoreNamespace:
         await adrive(self.clearing())
 
     def putting(self, entries: Iterable[Entry]) -> Program[None]:
-        """The program of `put_many`."""
+        """Store several entries in one batch."""
         yield from self._batch("be written", [self._put(entry) for entry in entries])
 
     def searching(
@@ -315,12 +281,14 @@ class StoreNamespace:
         entries: list[FoundEntry] = [
             _found_entry(item, len(base)) for item in (yield from self._batch("be searched", [op]))[0]
         ]
-        if any(entry.score is None for entry in entries):
+        scores = [entry.score for entry in entries if entry.score is not None]
+        if len(scores) < len(entries):
             raise StorageError(
                 f"the store `{type(self.store).__name__}` does not support semantic search, so nothing can be recalled from it. "
                 'Create it with an index: `InMemoryStore(index={"dims": ..., "embed": ...})`.'
             )
-        return [entry for entry in entries if score_threshold is None or cast(float, entry.score) >= score_threshold]
+        least = -inf if score_threshold is None else score_threshold
+        return [entry for entry, score in zip(entries, scores, strict=True) if score >= least]
 
     def listing(
         self, filter: Mapping[str, object] | None = None, below: tuple[str, ...] = ()
@@ -360,7 +328,7 @@ class StoreNamespace:
                 return paths
 
     def deleting(self, entries: Iterable["Entry | str"]) -> Program[int]:
-        """The program of `delete`."""
+        """Delete entries, passed as such or by key; returns how many were passed."""
         targets = [Entry(entry, "") if isinstance(entry, str) else entry for entry in entries]
         base = self.namespace
         yield from self._batch(

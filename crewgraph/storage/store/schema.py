@@ -20,6 +20,7 @@ from crewgraph.storage.database import DatabaseErrors, DatabaseSchema
 __all__ = [
     "STORE_SCHEMA",
     "Namespace",
+    "entries_below",
     "matches_conditions",
     "namespace_labels",
     "namespaces_below",
@@ -115,6 +116,15 @@ def namespaces_below(connection: sqlite3.Connection, prefix: Namespace) -> list[
     """The numbers of a namespace and of those below it."""
     rows = connection.execute("SELECT no FROM namespaces WHERE path = ? OR path >= ? AND path < ?", path_range(prefix))
     return [no for (no,) in rows]
+
+
+def entries_below(connection: sqlite3.Connection, prefix: Namespace) -> list[int]:
+    """The ids of the entries in a namespace and in those below it."""
+    rows = connection.execute(
+        "SELECT id FROM entries WHERE namespace IN (SELECT no FROM namespaces WHERE path = ? OR path >= ? AND path < ?)",
+        path_range(prefix),
+    )
+    return [id for (id,) in rows]
 
 
 def matches_conditions(namespace: Namespace, conditions: Sequence[MatchCondition]) -> bool:

@@ -1,15 +1,13 @@
 """One vector space of a store in memory, kept up to date with the rows.
 
-`SearchSpace` combines the index of all vectors, `NamespaceViews` (the ids below a namespace, cached on first use) and
-`IndexCopy` (a file next to the store that saves rebuilding the index; a faulty one is ignored). `ReadSnapshot` runs several
-reads on one state of the database.
+`SearchSpace` combines the index of all vectors and `IndexCopy` (a file next to the store that saves rebuilding the index; a
+faulty one is ignored). `ReadSnapshot` runs several reads on one state of the database.
 """
 
 import secrets
 import sqlite3
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from glob import escape
 from pathlib import Path
 from threading import RLock, Thread
@@ -20,7 +18,7 @@ import numpy as np
 from crewgraph.errors import StorageError
 from crewgraph.redaction import redacted_logger
 from crewgraph.storage.database import MEMORY, Database
-from crewgraph.storage.store.schema import STORE_SCHEMA, Namespace, namespace_labels, namespaces_below
+from crewgraph.storage.store.schema import STORE_SCHEMA, Namespace, entries_below
 from crewgraph.storage.store.vectors import (
     LogChange,
     VectorRow,
@@ -34,100 +32,9 @@ from crewgraph.storage.store.vectors import (
     read_page,
     vectors_of,
 )
-from crewgraph.storage.vectors.arrays import Ids
-from crewgraph.storage.vectors.index import GrowingIndex
+from crewgraph.storage.vectors.index import GrowingIndex, Ids
 
-__all__ = ["IndexCopy", "IndexPosition", "NamespaceViews", "ReadSnapshot", "SearchSpace"]
-
-
-_MAX_VIEWS = 4096  # namespaces
-_MIN_CAPACITY = 16
-
-
-class _View:
-    """The ids below one namespace, in a block that grows."""
-
-    def __init__(self, ids: Ids) -> None:
-        self._ids = ids
-        self._used = len(ids)
-
-    @property
-    def ids(self) -> Ids:
-        return self._ids[: self._used]
-
-    def add(self, id: int) -> None:
-        if self._used == len(self._ids):
-            grown = np.empty(_MIN_CAPACITY + 2 * self._used, np.int64)
-            grown[: self._used] = self._ids
-            self._ids = grown
-        self._ids[self._used] = id
-        self._used += 1
-
-
-class NamespaceViews:
-    """The ids below the most recently used namespaces; removed ids may still be among them."""
-
-    def __init__(self) -> None:
-        self._views: OrderedDict[Namespace, _View] = OrderedDict()
-        self._views_over: dict[int, list[_View]] = {}  # by the numbers of the namespaces within
-        self._last_namespace = 0
-
-    def ids_below(self, connection: sqlite3.Connection, prefix: Namespace, part_counts: Mapping[int, int]) -> Ids:
-        """The ids below a namespace, in a transaction that sees no more than what was passed to `add`.
-
-        Args:
-            connection: the store.
-            prefix: the namespace.
-            part_counts: the number of vectors of those entries that have more than one.
-        """
-        view = self._views.get(prefix)
-        if view is None:
-            self._make_room(connection)
-            numbers = namespaces_below(connection, prefix)
-            view = _View(_ids_in_namespaces(connection, numbers, part_counts))
-            self._views[prefix] = view
-            for no in numbers:
-                self._views_over.setdefault(no, []).append(view)
-        self._views.move_to_end(prefix)
-        return view.ids
-
-    def add(self, connection: sqlite3.Connection, rows: Iterable[tuple[int, int]]) -> None:
-        """Add vectors: their ids, and the numbers of their namespaces."""
-        if not self._views:
-            return
-        for id, no in rows:
-            if no > self._last_namespace:
-                self._learn_namespaces(connection, no)
-            for view in self._views_over.get(no, ()):
-                view.add(id)
-
-    def clear(self) -> None:
-        """Drop all views; they are rebuilt on demand."""
-        self._views.clear()
-        self._views_over.clear()
-
-    def _learn_namespaces(self, connection: sqlite3.Connection, upto: int) -> None:
-        rows = connection.execute(
-            "SELECT no, path FROM namespaces WHERE no > ? AND no <= ?", (self._last_namespace, upto)
-        )
-        for no, path in rows.fetchall():
-            labels = namespace_labels(path)
-            over = [self._views.get(labels[:length]) for length in range(len(labels) + 1)]
-            self._views_over[no] = [view for view in over if view is not None]
-        self._last_namespace = upto
-
-    def _make_room(self, connection: sqlite3.Connection) -> None:
-        if len(self._views) >= _MAX_VIEWS:
-            self.clear()
-        if not self._views:
-            self._last_namespace = connection.execute("SELECT coalesce(max(no), 0) FROM namespaces").fetchone()[0]
-
-
-def _ids_in_namespaces(connection: sqlite3.Connection, numbers: Iterable[int], part_counts: Mapping[int, int]) -> Ids:
-    entries: list[int] = []
-    for no in numbers:
-        entries += [id for (id,) in connection.execute("SELECT id FROM entries WHERE namespace = ?", (no,))]
-    return ids_of_entries(np.asarray(entries, np.int64), part_counts)
+__all__ = ["IndexCopy", "IndexPosition", "ReadSnapshot", "SearchSpace"]
 
 
 _MIN_SAVED = 20_000  # vectors: fewer are read from the store as quickly
@@ -158,7 +65,6 @@ class IndexCopy:
         self._space = space
         self._path = None if database.path == MEMORY else Path(f"{database.path}.{space}.index")
         self._new_vectors = 0
-        self._waiting = 0  # vectors that in the file are still to be moved to where they are found quickly
 
     def load(self, dims: int) -> tuple[GrowingIndex, IndexPosition] | None:
         """The saved index and how far it had read; None if there is no usable copy."""
@@ -171,7 +77,6 @@ class IndexCopy:
         try:
             if index.load(self._path) != generation:
                 return None
-            self._waiting = index.waiting
             return index, IndexPosition(*mark)
         except FileNotFoundError:
             return None
@@ -182,27 +87,20 @@ class IndexCopy:
     def record_changes(self, changes: int, index: GrowingIndex) -> bool:
         """Count changes of an index; returns whether to save it now."""
         self._new_vectors += changes
-        return self._is_worth_saving(index) and (
-            self._new_vectors > max(_MIN_SAVED, len(index) // _NEW_SHARE) or self._is_much_moved(index)
-        )
+        return self._is_worth_saving(index) and self._new_vectors > max(_MIN_SAVED, len(index) // _NEW_SHARE)
 
     def is_outdated(self, index: GrowingIndex) -> bool:
         """Return whether loading the copy would leave the index with much work to do."""
-        return self._is_worth_saving(index) and (
-            self._new_vectors >= _MIN_SAVED // _NEW_SHARE or self._is_much_moved(index)
-        )
+        return self._is_worth_saving(index) and self._new_vectors >= _MIN_SAVED // _NEW_SHARE
 
     def _is_worth_saving(self, index: GrowingIndex) -> bool:
         return self._path is not None and len(index) >= _MIN_SAVED
-
-    def _is_much_moved(self, index: GrowingIndex) -> bool:
-        return index.waiting + _MIN_SAVED <= self._waiting
 
     def save(self, index: GrowingIndex, mark: IndexPosition) -> None:
         """Replace the saved copy; a failure is only logged."""
         assert self._path is not None
         generation = secrets.randbits(_GENERATION_BITS) or 1
-        self._new_vectors, self._waiting = 0, index.waiting
+        self._new_vectors = 0
         try:
             index.save(self._path, generation=generation)
             self._database.write(_write_position, self._space, generation, mark)
@@ -252,13 +150,13 @@ class ReadSnapshot:
 
 _PAGE = 4096  # vectors that are read in one transaction
 _MAX_FILTERED_SHARE = 0.5  # of all vectors: a namespace that holds more is searched by looking among all
-_MAX_STALE = 4096  # removed entries before the views are rebuilt
+_MAX_NAMESPACES = 4096  # whose ids are kept until the next write
 
-_State = tuple[int, int]
+_WriteCount = tuple[int, int]
 
 
 class _Updates(NamedTuple):
-    state: _State
+    state: _WriteCount
     log: int
     changes: list[LogChange] | None
     late: list[VectorRow]
@@ -276,7 +174,7 @@ class SearchSpace:
         self._database = database
         self._copy = IndexCopy(database, no)
         self._lock = RLock()
-        self._current_state: _State | None = None
+        self._current_state: _WriteCount | None = None
         self._saving: Thread | None = None
         self._reset()
         if saved := self._copy.load(dims):
@@ -285,11 +183,10 @@ class SearchSpace:
 
     def _reset(self) -> None:
         self._index = GrowingIndex(self.dims)
-        self._views = NamespaceViews()
+        self._ids_by_namespace: dict[Namespace, Ids] = {}
         self._part_counts: dict[int, int] = {}  # entries with more than one vector
-        self._removed_count = 0
         self._last, self._log = -1, -1  # the last vector and the last row of the log that were read
-        self._caught_up_state: _State | None = None
+        self._caught_up_state: _WriteCount | None = None
 
     def is_current(self) -> bool:
         """Return whether nothing was written since the last `mark_current`."""
@@ -299,13 +196,13 @@ class SearchSpace:
         """Return whether nothing was written since the last `catch_up`."""
         return self._caught_up_state == self.state()
 
-    def mark_current(self, state: _State) -> None:
+    def mark_current(self, state: _WriteCount) -> None:
         """Record that everything written up to `state` is here."""
         self._current_state = state
 
-    def state(self) -> _State:
+    def state(self) -> _WriteCount:
         """A value that changes with every write to the database."""
-        return self._database.query(_state)
+        return self._database.query(_write_count)
 
     def nearest(self, query: Sequence[float], k: int, allowed: Ids | None) -> list[tuple[int, float]]:
         """The entries of the nearest vectors with their scores, best first."""
@@ -319,7 +216,11 @@ class SearchSpace:
         if not prefix:
             return None, 1.0
         with self._lock:
-            ids = database.read(self._views.ids_below, prefix, self._part_counts)
+            ids = self._ids_by_namespace.get(prefix)
+            if ids is None:
+                if len(self._ids_by_namespace) == _MAX_NAMESPACES:
+                    self._ids_by_namespace.clear()
+                ids = self._ids_by_namespace[prefix] = self.ids_of(database.read(entries_below, prefix))
         part = len(ids) / max(len(self._index), 1)
         return (None if part > _MAX_FILTERED_SHARE else ids), part
 
@@ -349,7 +250,6 @@ class SearchSpace:
             if updates is None:
                 break
             if updates.changes is None:
-                self._index.close()
                 self._reset()
                 continue
             self._apply(updates)
@@ -358,12 +258,11 @@ class SearchSpace:
                 break
 
     def close(self) -> None:
-        """Save the index if that saves time later, and stop background work."""
+        """Save the index if that saves time later."""
         if self._saving is not None:
             self._saving.join()
         if self._copy.is_outdated(self._index):
             self._save()
-        self._index.close()
 
     def _save(self) -> None:
         with self._lock:
@@ -371,7 +270,7 @@ class SearchSpace:
         self._copy.save(index, mark)  # what is added meanwhile will be added again, which is harmless
 
     def _read_updates(self, connection: sqlite3.Connection) -> _Updates | None:
-        state = _state(connection)
+        state = _write_count(connection)
         if state == self._caught_up_state:
             return None
         if self._log < 0:
@@ -379,16 +278,13 @@ class SearchSpace:
         log, changes = read_changes(connection, self._log)
         before = entry_of_position(self._last)
         late = [entry for space, entry in changes or () if space == self.no and entry <= before]
-        updates = _Updates(
+        return _Updates(
             state,
             log,
             changes,
             vectors_of(connection, self.no, late),
             read_page(connection, self.no, self._last, _PAGE),
         )
-        for rows in (updates.late, updates.new):
-            self._views.add(connection, zip(_ids(rows).tolist(), (row[1] for row in rows), strict=True))
-        return updates
 
     def _apply(self, updates: _Updates) -> None:
         removed = [entry for space, entry in updates.changes or () if not space]
@@ -396,10 +292,7 @@ class SearchSpace:
             self._index.remove(ids_of_entries(np.asarray(removed, np.int64), self._part_counts))
             for entry in removed:
                 self._part_counts.pop(entry, None)
-            self._removed_count += len(removed)
-        if self._removed_count > _MAX_STALE + len(self._index) // 4:
-            self._removed_count = 0
-            self._views.clear()
+        self._ids_by_namespace.clear()
         for rows in (updates.late, updates.new):
             self._add(rows)
         if updates.new:
@@ -413,7 +306,7 @@ class SearchSpace:
     def _add(self, rows: list[VectorRow]) -> None:
         if not rows:
             return
-        ids = _ids(rows)
+        ids = index_ids(np.asarray([row[0] for row in rows], np.int64))
         data = b"".join(row[2] for row in rows)
         if len(data) != 4 * self.dims * len(rows):
             raise STORE_SCHEMA.errors.damaged(f"a vector does not have {self.dims} numbers", self._database.path)
@@ -426,10 +319,6 @@ class SearchSpace:
             self._part_counts[entry] = max(part + 1, self._part_counts.get(entry, 1))
 
 
-def _ids(rows: Sequence[VectorRow]) -> Ids:
-    return index_ids(np.asarray([row[0] for row in rows], np.int64))
-
-
-def _state(connection: sqlite3.Connection) -> _State:
+def _write_count(connection: sqlite3.Connection) -> _WriteCount:
     version: int = connection.execute("PRAGMA data_version").fetchone()[0]
     return version, connection.total_changes

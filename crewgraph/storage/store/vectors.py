@@ -7,12 +7,12 @@ the entry in the low bits, so that the first vectors of entries have consecutive
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from crewgraph.errors import StorageError
-from crewgraph.storage.vectors.arrays import Ids
+from crewgraph.storage.vectors.index import Ids
 
 __all__ = [
     "LogChange",
@@ -121,7 +121,8 @@ def get_or_create_space(connection: sqlite3.Connection, name: str, dims: int) ->
     """
     no = find_space(connection, name, dims)
     if no is None:
-        no = cast(int, connection.execute("SELECT coalesce(max(no), 0) + 1 FROM spaces").fetchone()[0])
+        last: int = connection.execute("SELECT coalesce(max(no), 0) FROM spaces").fetchone()[0]
+        no = last + 1
         if no >= _MAX_SPACES:
             raise StorageError(
                 f"The store holds vectors of {no - 1} embedders, the maximum. Copy its entries to another store."

@@ -100,10 +100,10 @@ def identity_of(embedder: Any) -> str:
     if isinstance(embedder, MethodType):
         return f"{identity_of(embedder.__self__)}.{embedder.__name__}"
     named = embedder if hasattr(embedder, "__qualname__") else embedder.__class__
-    return f"{_module(named.__module__)}.{named.__qualname__}" + _identity_suffix(_attributes(embedder))
+    return f"{_module_name(named.__module__)}.{named.__qualname__}" + _identity_suffix(_identity_attributes(embedder))
 
 
-def _module(name: str | None) -> str:
+def _module_name(name: str | None) -> str:
     """The module's name; for `__main__`, which every program has, the name of its file."""
     if name != "__main__":
         return name or ""
@@ -111,7 +111,7 @@ def _module(name: str | None) -> str:
     return name if file is None else Path(file).stem
 
 
-def _attributes(embedder: object) -> dict[str, object]:
+def _identity_attributes(embedder: object) -> dict[str, object]:
     return (
         {}
         if hasattr(embedder, "__qualname__")

@@ -1,62 +1,176 @@
-"""Nearest-neighbour search: the `VectorIndex` protocol, and an index that adapts to its size."""
+"""Nearest-neighbour search with faiss, which is used in this module only: exact while small, approximate (IVF) when large.
 
+Of faiss's index types IVF can remove vectors; with one list it compares all of them. Searches and writes run on the calling
+thread: more threads cost more than they gain.
+"""
+
+import math
+import os
+import signal
+import struct
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from os import PathLike
 from pathlib import Path
-from threading import Lock
-from typing import Protocol
+from threading import Lock, current_thread, main_thread
+from typing import Any, BinaryIO, ParamSpec, TypeAlias, TypeVar
+from weakref import WeakSet
 
-from numpy.typing import ArrayLike
+import faiss
+import numpy as np
 
-from crewgraph.storage.vectors.arrays import Ids, Scores, Vectors, as_ids, normalized_query, normalized_vectors
-from crewgraph.storage.vectors.growth import Growth
-from crewgraph.storage.vectors.index_file import load_index, save_index
-from crewgraph.storage.vectors.lists import IndexParts
-from crewgraph.storage.vectors.threads import BackgroundSteps, ForkGuard, ReadWriteLock, uninterrupted
+# `np.unique` would import it on first use, and a process forked meanwhile would hang.
+import numpy.ma  # pyright: ignore[reportUnusedImport]
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["GrowingIndex", "VectorIndex"]
+from crewgraph.disk import PRIVATE, replace_file
+from crewgraph.errors import StorageError, TornIndex, VectorInvalid
+from crewgraph.formats import FORMAT, check_format
+
+__all__ = ["GrowingIndex", "Ids", "Scores", "Vectors", "uninterrupted"]
 
 
-_PIECE = 2_048  # vectors that are added while searches wait
+Ids: TypeAlias = NDArray[np.int64]
+"""Ids of vectors, each at least 0; shape (n,)."""
+
+Vectors: TypeAlias = NDArray[np.float32]
+"""Normalized rows, shape (n, dims), or one of them, shape (dims,)."""
+
+Scores: TypeAlias = NDArray[np.float32]
+"""Cosine similarities, from -1 to 1; shape (n,)."""
 
 
-class VectorIndex(Protocol):
-    """Vectors by id, compared by cosine. One thread writes at a time, any number search meanwhile.
+_faiss: Any = faiss  # much of it is put together while it is imported, and its types do not say so
 
-    Ids are integers from 0. Vectors need not be normalized. A zero vector has the score 0; NaN and infinity are rejected.
+_MAX_LISTS = 128
+_SEARCHED_SHARE = 0.5  # of the lists: a quarter found 80 % of the nearest where vectors hardly form clusters
+_GROWTH_FACTOR = 4  # times as many vectors get new lists
+_SAMPLES_PER_LIST = 64
+_LARGEST_BITMAP = 1 << 28  # the greatest id of which sets of ids are held as bits
+
+_MAGIC = b"crewgraph vectors\n"
+_END = struct.Struct("<18sHIqQ")  # magic, format, dims, generation, size of what faiss wrote before it
+_CHECKSUM = struct.Struct("<I")
+_CHUNK = 1 << 20  # bytes
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def uninterrupted(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Let a Ctrl-C wait until a function has ended; in the middle of it, it would leave a lock held or a change half made."""
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if current_thread() is not main_thread():  # signals are handled there
+            return function(*args, **kwargs)
+        handler = signal.getsignal(signal.SIGINT)
+        if not callable(handler):
+            return function(*args, **kwargs)
+        came: list[int] = []
+        signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+        try:
+            return function(*args, **kwargs)
+        finally:
+            signal.signal(signal.SIGINT, handler)
+            if came:
+                # Not raised again: an event loop already has it from its wakeup descriptor.
+                handler(signal.SIGINT, None)
+
+    return call
+
+
+class GrowingIndex:
+    """Vectors by id, compared by cosine; any thread may write or search, one at a time.
+
+    All vectors are compared while they are few. Later, half of the lists around their centres are searched: 92 to 95 % of the
+    ten nearest are found where vectors hardly form clusters, nearly all where they do. A write that makes the index four times
+    as large makes new lists, and takes longer.
+
+    Ids are integers from 0. Vectors need not be normalized. A zero vector has the score 0; NaN and infinity are rejected. A
+    forked process gets a copy that it can use independently.
+
+    Args:
+        dims: the dimensions of its vectors.
+        exact_up_to: up to so many vectors are compared with every query.
     """
 
+    def __init__(self, dims: int, *, exact_up_to: int = 5_000) -> None:
+        self.dims = dims
+        self._exact_up_to = exact_up_to
+        self.lock = Lock()
+        """Held by searches and writes, and by forks: also the locks of BLAS are open then."""
+
+        self._index = _empty(dims, 1)
+        self._listed = 0  # so many vectors were there when the lists were made
+        with _adding:
+            _guarded.add(self)
+
     @property
-    def dims(self) -> int:
-        """The dimensions of its vectors."""
-        ...
+    def is_exact(self) -> bool:
+        """Whether every vector is compared with every query."""
+        return self._index.nlist == 1
 
-    def __len__(self) -> int: ...
+    @uninterrupted
+    def __len__(self) -> int:
+        with self.lock:
+            return self._index.ntotal
 
+    @property
+    def ids(self) -> Ids:
+        """All ids, in ascending order."""
+        with self.lock:
+            return np.sort(_all_ids(self._index))
+
+    @uninterrupted
     def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
         """Add or replace vectors: ids int64 of shape (n,), vectors float32 of shape (n, dims).
 
         Raises:
             VectorInvalid: ids or vectors of another shape; nothing is added.
         """
-        ...
+        new, rows = _normalized_vectors(_as_ids(ids), vectors, self.dims)
+        with self.lock, _one_thread():
+            self._remove(new)
+            if len(new):
+                self._index.add_with_ids(rows, new)
+            self._fit_lists()
 
+    @uninterrupted
     def remove(self, ids: ArrayLike) -> int:
         """Remove vectors by id and return how many there were; unknown ids are ignored."""
-        ...
+        removed = _as_ids(ids)
+        with self.lock, _one_thread():
+            count = self._remove(removed)
+            self._fit_lists()
+        return count
 
+    @uninterrupted
     def search(self, query: ArrayLike, k: int, allowed: ArrayLike | None = None) -> tuple[Ids, Scores]:
         """The ids and scores of the k nearest vectors, nearest first; fewer if there are no more.
 
         Args:
             query: shape (dims,).
             k: the number of vectors.
-            allowed: restricts the search to these ids; None searches all. Unknown ids are ignored.
+            allowed: compares these ids only, all of them; None searches all. Unknown ids are ignored.
 
         Raises:
             VectorInvalid: the query has another shape.
         """
-        ...
+        row = _normalized_query(query, self.dims)
+        among = None if allowed is None else _as_ids(allowed)
+        with self.lock, _one_thread():
+            k, lists = min(k, self._index.ntotal), self._index.nlist
+            if k <= 0 or (among is not None and not len(among)):
+                return np.empty(0, np.int64), np.empty(0, np.float32)
+            if among is not None:
+                return self._search(row, k, lists, _selector(among))
+            found = self._search(row, k, math.ceil(_SEARCHED_SHARE * lists))
+            return found if len(found[0]) == k else self._search(row, k, lists)
 
+    @uninterrupted
     def save(self, path: str | PathLike[str], *, generation: int = 0) -> None:
         """Write the index to a file, replacing an existing one.
 
@@ -67,137 +181,240 @@ class VectorIndex(Protocol):
         Raises:
             StorageError: it cannot be written; the old file is unchanged.
         """
-        ...
+        with self.lock:
+            try:
+                replace_file(Path(path), lambda file: self._write(file, generation), mode=PRIVATE)
+            except OSError as error:
+                raise StorageError(f"the vector index `{path}` cannot be written: {error}") from error
 
+    @uninterrupted
     def load(self, path: str | PathLike[str]) -> int:
         """Replace the index by a saved one and return its generation.
 
         Raises:
             FileNotFoundError: the file does not exist.
-            TornIndex: it is truncated, of another kind, or of other dimensions; the index is unchanged.
+            OtherFormat: it was written by a version of crewgraph with another format; the index is unchanged.
+            TornIndex: it is truncated, damaged, of another kind, or of other dimensions; the index is unchanged.
             StorageError: it cannot be read.
         """
-        ...
-
-
-class GrowingIndex:
-    """A `VectorIndex` that is exact while small, and approximate (inverted lists) when large.
-
-    Written vectors are searchable at once. They start in a block that is compared with every query, and are moved into lists in
-    the background. The number of lists that a search probes is measured on the vectors, for a recall of at least 98 % of the ten
-    nearest; searches take longer where vectors hardly form clusters.
-
-    Writers take turns. A forked process gets a copy that it can use independently.
-
-    Args:
-        dims: the dimensions of its vectors.
-        exact_up_to: up to so many vectors are compared with every query.
-        buffered: so many vectors stay in the block before they are moved.
-        background: whether a thread moves them; otherwise call `settle`.
-    """
-
-    def __init__(self, dims: int, *, exact_up_to: int = 5_000, buffered: int = 2_048, background: bool = True) -> None:
-        self._dims = dims
-        self._rw_lock = ReadWriteLock()
-        self._writer = Lock()
-        self._parts = IndexParts(dims)
-        self._limits = exact_up_to, buffered
-        self._growth = Growth(self._parts, self._writer, self._rw_lock, *self._limits)
-        self._background = BackgroundSteps(
-            lambda: self._growth.is_due, lambda stopped: self._growth.step(stopped), background
-        )
-        self._fork_guard = ForkGuard(self._writer, self._renew)
-
-    def _renew(self) -> None:
-        self._rw_lock.renew()
-        self._background.renew()
-        self._parts.touched = None
-
-    @property
-    def dims(self) -> int:
-        """The dimensions of its vectors."""
-        return self._dims
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether every vector is compared with every query."""
-        return self._parts.lists is None and self._parts.old is None
-
-    @property
-    def waiting(self) -> int:
-        """The number of vectors in the block that is compared with every query."""
-        return len(self._parts.flat)
-
-    @uninterrupted
-    def __len__(self) -> int:
-        with self._rw_lock.reading():
-            return len(self._parts)
-
-    @property
-    def ids(self) -> Ids:
-        """All ids, in ascending order."""
-        with self._writer:
-            return self._parts.ids
-
-    def expect(self, vectors: int) -> None:
-        """Announce the number of vectors to come, which avoids repeated rebuilding while they are added."""
-        self._growth.expected = vectors
-
-    def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
-        """See `VectorIndex.add`."""
-        new, rows = normalized_vectors(as_ids(ids), vectors, self._dims)
-        for begin in range(0, len(new), _PIECE):
-            self._add(new[begin : begin + _PIECE], rows[begin : begin + _PIECE])
-            if len(self._parts.flat) > self._growth.crowded:
-                self._background.run_until(lambda: len(self._parts.flat) <= self._growth.crowded)
-        self._background.wake()
-
-    @uninterrupted
-    def _add(self, ids: Ids, rows: Vectors) -> None:
-        with self._writer, self._rw_lock.writing():
-            self._parts.add(ids, rows)
-
-    @uninterrupted
-    def remove(self, ids: ArrayLike) -> int:
-        """See `VectorIndex.remove`."""
-        deleted = as_ids(ids)
-        with self._writer, self._rw_lock.writing():
-            count = self._parts.remove(deleted)
-        self._background.wake()
-        return count
-
-    @uninterrupted
-    def search(self, query: ArrayLike, k: int, allowed: ArrayLike | None = None) -> tuple[Ids, Scores]:
-        """See `VectorIndex.search`."""
-        row = normalized_query(query, self._dims)
-        among = None if allowed is None else as_ids(allowed)
-        with self._rw_lock.reading():
-            return self._parts.search(row, k, among)
-
-    def settle(self) -> None:
-        """Finish all background work now."""
-        self._background.settle()
-
-    def close(self) -> None:
-        """Stop background work; the next write restarts it."""
-        self._background.stop()
-
-    def save(self, path: str | PathLike[str], *, generation: int = 0) -> None:
-        """See `VectorIndex.save`. Searches continue meanwhile, writes wait."""
-        with self._writer:
-            save_index(Path(path), self._parts, generation)
-
-    def load(self, path: str | PathLike[str]) -> int:
-        """See `VectorIndex.load`."""
-        parts = IndexParts(self._dims)
-        generation = load_index(Path(path), parts)
-        self.close()
-        self._replace(parts)
-        self._background.wake()
+        try:
+            with Path(path).open("rb") as file:
+                index, generation = _read_index(file, self.dims)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise StorageError(f"the vector index `{path}` cannot be read: {error}") from error
+        except _Torn as error:
+            raise TornIndex(
+                f"`{path}` is not an intact vector index: {error}. Delete it; it is rebuilt from the vectors."
+            ) from error
+        with self.lock:
+            self._index, self._listed = index, index.ntotal
         return generation
 
-    @uninterrupted
-    def _replace(self, parts: IndexParts) -> None:
-        with self._writer, self._rw_lock.writing():
-            self._parts = parts
-            self._growth = Growth(parts, self._writer, self._rw_lock, *self._limits)
+    def _remove(self, ids: Ids) -> int:
+        return self._index.remove_ids(_faiss.IDSelectorArray(len(ids), _faiss.swig_ptr(ids))) if len(ids) else 0
+
+    def _search(self, row: Vectors, k: int, lists: int, selector: Any = None) -> tuple[Ids, Scores]:
+        parameters = _faiss.SearchParametersIVF(sel=selector, nprobe=lists)
+        scores, ids = self._index.search(row[None], k, params=parameters)
+        found = ids[0] >= 0
+        ids, scores = ids[0][found], scores[0][found]
+        order = np.lexsort((ids, -scores))  # ties are ordered by id
+        return ids[order], scores[order]
+
+    def _fit_lists(self) -> None:
+        n = self._index.ntotal
+        if n > max(self._exact_up_to, _GROWTH_FACTOR * self._listed):
+            self._make_lists(min(_MAX_LISTS, math.isqrt(n)))
+        elif 2 * n < self._exact_up_to and self._index.nlist > 1:
+            self._make_lists(1)
+
+    def _make_lists(self, lists: int) -> None:
+        old, new = self._index, _empty(self.dims, lists)
+        if lists > 1:
+            ids = _all_ids(old)
+            sample = np.random.default_rng(0).choice(ids, min(len(ids), _SAMPLES_PER_LIST * lists), replace=False)
+            new.train(old.reconstruct_batch(sample))
+        for ids, rows in _lists(old):
+            new.add_with_ids(rows, ids)
+        self._index, self._listed = new, new.ntotal if lists > 1 else 0
+
+    def _write(self, file: BinaryIO, generation: int) -> None:
+        checksum = 0
+
+        def write(data: bytes) -> None:
+            nonlocal checksum
+            checksum = zlib.crc32(data, checksum)
+            file.write(data)
+
+        _faiss.write_index(self._index, _faiss.PyCallbackIOWriter(write))
+        write(_END.pack(_MAGIC, FORMAT, self.dims, generation, file.tell()))
+        file.write(_CHECKSUM.pack(checksum))
+
+
+@contextmanager
+def _one_thread() -> Generator[None]:
+    """Limit faiss to one thread; the setting is per thread, and the caller's is restored."""
+    before = _faiss.omp_get_max_threads()
+    _faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        _faiss.omp_set_num_threads(before)
+
+
+def _empty(dims: int, lists: int) -> Any:
+    quantizer = _faiss.IndexFlatIP(dims)
+    index = _faiss.IndexIVFFlat(quantizer, dims, lists, _faiss.METRIC_INNER_PRODUCT)
+    index.cp.min_points_per_centroid = 1  # it would warn at the terminal
+    index.set_direct_map_type(_faiss.DirectMap.Hashtable)
+    if lists == 1:
+        quantizer.add(np.zeros((1, dims), np.float32))
+        index.is_trained = True
+    return index
+
+
+def _lists(index: Any) -> Iterator[tuple[Ids, Vectors]]:
+    """Ids and vectors of each list that has some: views that are valid until the next change."""
+    for number in range(index.nlist):
+        if size := index.invlists.list_size(number):
+            codes = _faiss.rev_swig_ptr(index.invlists.get_codes(number), size * index.code_size)
+            yield _faiss.rev_swig_ptr(index.invlists.get_ids(number), size), codes.view(np.float32).reshape(size, -1)
+
+
+def _all_ids(index: Any) -> Ids:
+    return np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in _lists(index))])
+
+
+def _selector(allowed: Ids) -> Any:
+    top = int(allowed.max())
+    if top >= min(_LARGEST_BITMAP, 1024 * len(allowed)):
+        return _faiss.IDSelectorBatch(len(allowed), _faiss.swig_ptr(allowed))
+    mask = np.zeros(top + 1, np.bool_)
+    mask[allowed] = True
+    return _faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
+
+
+class _Torn(Exception):
+    """What is wrong with a file."""
+
+
+def _read_index(file: BinaryIO, dims: int) -> tuple[Any, int]:
+    size = os.fstat(file.fileno()).st_size - _END.size - _CHECKSUM.size
+    file.seek(max(size, 0))
+    end = file.read()
+    if size < 0 or not end.startswith(_MAGIC):
+        raise _Torn("it is truncated, has trailing data, or is of another kind")
+    _, form, found_dims, generation, length = _END.unpack(end[: _END.size])
+    if length != size or _checksum(file, size + _END.size) != _CHECKSUM.unpack(end[_END.size :])[0]:
+        raise _Torn("its checksum is wrong")
+    check_format(form, f"The vector index `{file.name}`", "Delete the file; it is rebuilt from the vectors.")
+    if found_dims != dims:
+        raise _Torn(f"its vectors have {found_dims} dimensions, not {dims}")
+    file.seek(0)
+    try:
+        return _faiss.read_index(_faiss.PyCallbackIOReader(file.read)), generation
+    except RuntimeError as error:
+        raise _Torn(f"this version of faiss cannot read it ({error})") from error
+
+
+def _checksum(file: BinaryIO, size: int) -> int:
+    checksum = 0
+    file.seek(0)
+    while size and (data := file.read(min(size, _CHUNK))):
+        checksum, size = zlib.crc32(data, checksum), size - len(data)
+    return checksum
+
+
+def _as_ids(values: ArrayLike) -> Ids:
+    """Convert ids to one array.
+
+    Raises:
+        VectorInvalid: they are not integers, not one-dimensional, or below 0.
+    """
+    ids: NDArray[Any] = np.asarray(values)
+    if ids.size == 0:
+        return np.empty(0, np.int64)
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise VectorInvalid(f"ids must be one-dimensional integers, not {ids.dtype} of shape {ids.shape}")
+    ids = np.ascontiguousarray(ids, np.int64)
+    if ids.min() < 0:
+        raise VectorInvalid(f"the id {ids.min()} is negative; ids start at 0")
+    return ids
+
+
+def _normalized_query(vector: ArrayLike, dims: int) -> Vectors:
+    """Normalize one vector of shape (dims,); a faster `_normalized_rows`.
+
+    Raises:
+        VectorInvalid: as `_normalized_rows`.
+    """
+    row: NDArray[Any] = np.asarray(vector, np.float32)
+    if row.shape != (dims,):
+        raise VectorInvalid(f"a query must have the shape ({dims},), not {row.shape}")
+    wide = row.astype(np.float64)
+    length = math.sqrt(wide.dot(wide))
+    if not math.isfinite(length):
+        raise VectorInvalid("the query contains NaN or infinity; its embedder is at fault")
+    return (wide / (length or 1)).astype(np.float32)
+
+
+def _normalized_rows(vectors: ArrayLike, dims: int) -> Vectors:
+    """Normalize vectors to length 1; a zero vector is left as it is.
+
+    Raises:
+        VectorInvalid: they have other dimensions, or contain NaN or infinity.
+    """
+    rows: NDArray[Any] = np.asarray(vectors, np.float32)
+    if rows.ndim != 2 or rows.shape[1] != dims:
+        raise VectorInvalid(f"vectors must have the shape (n, {dims}), not {rows.shape}")
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    if not np.isfinite(lengths).all():
+        bad = int(np.flatnonzero(~np.isfinite(lengths))[0])
+        raise VectorInvalid(f"vector {bad} of {len(rows)} contains NaN or infinity; its embedder is at fault")
+    lengths[lengths == 0] = 1
+    return np.ascontiguousarray(rows / lengths[:, None], np.float32)
+
+
+def _normalized_vectors(ids: Ids, vectors: ArrayLike, dims: int) -> tuple[Ids, Vectors]:
+    """Normalize one vector for each id; the last one wins for a repeated id.
+
+    Raises:
+        VectorInvalid: as `_normalized_rows`, or the numbers of ids and vectors differ.
+    """
+    if len(ids) == 0:
+        return ids, np.empty((0, dims), np.float32)
+    rows = _normalized_rows(vectors, dims)
+    if len(rows) != len(ids):
+        raise VectorInvalid(f"there are {len(ids)} ids and {len(rows)} vectors")
+    if len(ids) == 1:
+        return ids, rows
+    _, last = np.unique(ids[::-1], return_index=True)
+    if len(last) == len(ids):
+        return ids, rows
+    last_positions = np.sort(len(ids) - 1 - last)
+    return ids[last_positions], rows[last_positions]
+
+
+_adding = Lock()
+_guarded: "WeakSet[GrowingIndex]" = WeakSet()
+_held: list[Lock] = []
+
+
+def _hold() -> None:
+    """Let a fork wait for the indexes: locks that other threads held would never be released in the forked process."""
+    _adding.acquire()
+    for index in list(_guarded):
+        index.lock.acquire()
+        _held.append(index.lock)
+
+
+def _release() -> None:
+    while _held:
+        _held.pop().release()
+    _adding.release()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release)

@@ -5,7 +5,8 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -49,7 +50,7 @@ class RequestEmbeddings(Embeddings):
         parts = [_split_text(text) for text in texts]
         vectors: list[list[float]] = []
         for request in _request_batches(parts):
-            with _ReadableErrors(self.label):
+            with _readable_errors(self.label):
                 vectors += self._check_count(self.source.embed_documents(request), request)
         return _join_parts(parts, vectors)
 
@@ -57,7 +58,7 @@ class RequestEmbeddings(Embeddings):
         parts = [_split_text(text) for text in texts]
         vectors: list[list[float]] = []
         for request in _request_batches(parts):
-            with _ReadableErrors(self.label):
+            with _readable_errors(self.label):
                 vectors += self._check_count(await self.source.aembed_documents(request), request)
         return _join_parts(parts, vectors)
 
@@ -73,23 +74,18 @@ class RequestEmbeddings(Embeddings):
         return vectors
 
 
-class _ReadableErrors:
-    """Wraps a request: parsing errors of the client library become an `EmbedderError`."""
-
-    def __init__(self, label: str) -> None:
-        self._label = label
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (AttributeError, LookupError, TypeError, ValueError)) and not isinstance(
-            error, EmbedderError
-        ):
-            raise EmbedderError(
-                f"The embedder {self._label} got a response that cannot be read: {error} "
-                "Check that its address is that of an OpenAI-compatible API; most end in /v1."
-            ) from error
+@contextmanager
+def _readable_errors(label: str) -> Generator[None]:
+    """Turn parsing errors of the client library into an `EmbedderError`."""
+    try:
+        yield
+    except EmbedderError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise EmbedderError(
+            f"The embedder {label} got a response that cannot be read: {error} "
+            "Check that its address is that of an OpenAI-compatible API; most end in /v1."
+        ) from error
 
 
 def _split_text(text: str) -> list[str]:
@@ -168,11 +164,11 @@ def open_provider(provider: EmbeddingProvider, config: Mapping[str, object]) -> 
     if provider.name == "openai" and str(arguments.pop("api_type", "")).startswith("azure"):
         return open_provider(EMBEDDING_PROVIDERS["azure"], {**config, "api_type": None})
     arguments = _with_defaults(provider, arguments)
-    return shared_embedder(provider, arguments, lambda: _create(provider, arguments))
+    return shared_embedder(provider, arguments, lambda: _create_embedder(provider, arguments))
 
 
-def _create(provider: EmbeddingProvider, arguments: dict[str, object]) -> NamedEmbedder:
-    name = _name(provider, arguments)
+def _create_embedder(provider: EmbeddingProvider, arguments: dict[str, object]) -> NamedEmbedder:
+    name = _vectors_name(provider, arguments)
     return NamedEmbedder(CheckedEmbeddings(_embeddings(provider, arguments, name), name), name, provider)
 
 
@@ -198,7 +194,7 @@ def _embeddings(provider: EmbeddingProvider, arguments: dict[str, object], name:
         case _ if provider.module == "langchain_openai":
             return RequestEmbeddings(_openai(arguments), name)
         case _:
-            return ThreadedEmbeddings(_class_of(provider)(**_nested_arguments(provider, arguments)))
+            return ThreadedEmbeddings(_embeddings_class(provider)(**_nested_arguments(provider, arguments)))
 
 
 def _class_arguments(provider: EmbeddingProvider, config: PlainMapping) -> dict[str, object]:
@@ -234,7 +230,7 @@ def _with_key(provider: EmbeddingProvider, arguments: PlainDict) -> dict[str, ob
     )
 
 
-def _class_of(provider: EmbeddingProvider) -> Any:
+def _embeddings_class(provider: EmbeddingProvider) -> Any:
     purpose = f"The embedder `{provider.name}`"
     for needed in provider.requires:
         require(needed, extra=provider.extra, purpose=purpose)
@@ -293,7 +289,7 @@ def _azure(arguments: Mapping[str, object]) -> Any:
 
 def _ollama(arguments: PlainMapping) -> Embeddings:
     arguments = dict(arguments)
-    address = _ollama_address(arguments.pop("base_url", None) or _OLLAMA)
+    address = _ollama_server(arguments.pop("base_url", None) or _OLLAMA)
     key, timeout = arguments.pop("api_key", None), arguments.pop("timeout", None)
     if find_spec("langchain_ollama") is None:
         timeouts = {"timeout": timeout} if timeout else {}
@@ -312,7 +308,7 @@ def _huggingface_server(arguments: Mapping[str, object]) -> Any:
     return _openai({"model": arguments["model"], "base_url": f"{address}/v1", "api_key": key})
 
 
-def _ollama_address(url: str) -> str:
+def _ollama_server(url: str) -> str:
     """Normalize an address, which may include a path; 0.0.0.0 is where a server listens, not where it is reached."""
     address = (url if "://" in url else f"http://{url}").replace("//0.0.0.0", "//127.0.0.1").rstrip("/")
     for path in ("/api/embeddings", "/api/embed", "/api", "/v1"):
@@ -334,7 +330,7 @@ def _client() -> PlainDict:
     }
 
 
-def _name(provider: EmbeddingProvider, arguments: Mapping[str, object]) -> str:
+def _vectors_name(provider: EmbeddingProvider, arguments: Mapping[str, object]) -> str:
     """Everything that affects vectors: provider, model, size and such; an address if it determines the model."""
     model = str(arguments[provider.arguments["model"]])
     parts = [provider.name, model]

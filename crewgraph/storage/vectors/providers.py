@@ -40,45 +40,30 @@ class EmbeddingProvider:
     """The arguments that affect vectors, apart from the model."""
 
 
-_MODEL = {"model": "model", "model_name": "model"}
-_KEY = {"api_key": "api_key"}
-_LIMITS = {"timeout": "timeout", "max_retries": "max_retries"}
-_OPENAI = {
-    **_MODEL,
-    **_KEY,
-    **_LIMITS,
-    "api_base": "base_url",
-    "base_url": "base_url",
-    "url": "base_url",
-    "default_headers": "default_headers",
-    "dimensions": "dimensions",
-    "organization": "organization",
-    "organization_id": "organization",
-}
-_OPENAI_VARIABLES = {
-    "model": ("EMBEDDINGS_OPENAI_MODEL_NAME",),
-    "api_key": ("EMBEDDINGS_OPENAI_API_KEY", "OPENAI_API_KEY"),
-    "base_url": ("EMBEDDINGS_OPENAI_API_BASE", "OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    "api_type": ("EMBEDDINGS_OPENAI_API_TYPE", "OPENAI_API_TYPE"),
-    "organization": ("EMBEDDINGS_OPENAI_ORGANIZATION_ID", "OPENAI_ORGANIZATION_ID"),
-    "dimensions": ("EMBEDDINGS_OPENAI_DIMENSIONS", "OPENAI_DIMENSIONS"),
-}
-_GOOGLE = {
-    **_MODEL,
-    **_KEY,
-    "base_url": "base_url",
-    "task_type": "task_type",
-    "dimensions": "output_dimensionality",
-    "output_dimensionality": "output_dimensionality",
-}
+def _keywords(same: str, **renamed: str) -> dict[str, str]:
+    """The keys of a configuration: those that the class has, too, separated by spaces, and those that it names otherwise."""
+    return {word: word for word in same.split()} | renamed
 
 
-def _openai_like(name: str, address: str, model: str | None, *keys: str) -> EmbeddingProvider:
+def _variables(**names: str) -> dict[str, tuple[str, ...]]:
+    return {argument: tuple(variables.split()) for argument, variables in names.items()}
+
+
+_OPENAI = _keywords(
+    "model api_key timeout max_retries base_url default_headers dimensions organization",
+    model_name="model",
+    api_base="base_url",
+    url="base_url",
+    organization_id="organization",
+)
+
+
+def _openai_like(name: str, address: str, model: str, keys: str) -> EmbeddingProvider:
     return EmbeddingProvider(
         name=name,
         model=model,
         arguments=_OPENAI,
-        variables={"api_key": keys},
+        variables=_variables(api_key=keys),
         key="api_key",
         defaults={"base_url": address},
         identity_arguments=("dimensions",),
@@ -89,85 +74,74 @@ _PROVIDERS = (
     EmbeddingProvider(
         name="openai",
         model="text-embedding-3-large",
-        arguments={
-            **_OPENAI,
-            "api_type": "api_type",
-            "api_version": "api_version",
-            "deployment": "azure_deployment",
-            "deployment_id": "azure_deployment",
-        },
-        variables=_OPENAI_VARIABLES,
+        arguments=_keywords(
+            "model api_key timeout max_retries base_url default_headers dimensions organization api_type api_version",
+            model_name="model",
+            api_base="base_url",
+            url="base_url",
+            organization_id="organization",
+            deployment="azure_deployment",
+            deployment_id="azure_deployment",
+        ),
+        variables=_variables(
+            model="EMBEDDINGS_OPENAI_MODEL_NAME",
+            api_key="EMBEDDINGS_OPENAI_API_KEY OPENAI_API_KEY",
+            base_url="EMBEDDINGS_OPENAI_API_BASE OPENAI_BASE_URL OPENAI_API_BASE",
+            api_type="EMBEDDINGS_OPENAI_API_TYPE OPENAI_API_TYPE",
+            organization="EMBEDDINGS_OPENAI_ORGANIZATION_ID OPENAI_ORGANIZATION_ID",
+            dimensions="EMBEDDINGS_OPENAI_DIMENSIONS OPENAI_DIMENSIONS",
+        ),
         key="api_key",
         identity_arguments=("dimensions",),
     ),
     EmbeddingProvider(
         name="azure",
         class_name="AzureOpenAIEmbeddings",
-        arguments={
-            **{key: word for key, word in _OPENAI.items() if word != "base_url"},
-            "api_base": "azure_endpoint",
-            "base_url": "azure_endpoint",
-            "url": "azure_endpoint",
-            "azure_endpoint": "azure_endpoint",
-            "api_type": "api_type",
-            "api_version": "api_version",
-            "deployment": "azure_deployment",
-            "deployment_id": "azure_deployment",
-            "deployment_name": "azure_deployment",
-            "azure_deployment": "azure_deployment",
-            "azure_ad_token": "azure_ad_token",
-        },
-        variables={
-            "model": ("EMBEDDINGS_OPENAI_MODEL_NAME", "AZURE_OPENAI_MODEL_NAME"),
-            "api_key": ("EMBEDDINGS_OPENAI_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "OPENAI_API_KEY"),
-            "azure_endpoint": (
-                "EMBEDDINGS_OPENAI_API_BASE",
-                "AZURE_API_BASE",
-                "AZURE_ENDPOINT",
-                "AZURE_OPENAI_ENDPOINT",
-                "OPENAI_API_BASE",
-            ),
-            "api_version": (
-                "EMBEDDINGS_OPENAI_API_VERSION",
-                "AZURE_API_VERSION",
-                "AZURE_OPENAI_API_VERSION",
-                "OPENAI_API_VERSION",
-            ),
-            "azure_deployment": ("EMBEDDINGS_OPENAI_DEPLOYMENT_ID", "AZURE_OPENAI_DEPLOYMENT", "AZURE_DEPLOYMENT_ID"),
-            "azure_ad_token": ("AZURE_OPENAI_AD_TOKEN",),
-            "dimensions": ("EMBEDDINGS_OPENAI_DIMENSIONS", "AZURE_OPENAI_DIMENSIONS"),
-        },
+        arguments=_keywords(
+            "model api_key timeout max_retries default_headers dimensions organization azure_endpoint api_type api_version "
+            "azure_deployment azure_ad_token",
+            model_name="model",
+            organization_id="organization",
+            api_base="azure_endpoint",
+            base_url="azure_endpoint",
+            url="azure_endpoint",
+            deployment="azure_deployment",
+            deployment_id="azure_deployment",
+            deployment_name="azure_deployment",
+        ),
+        variables=_variables(
+            model="EMBEDDINGS_OPENAI_MODEL_NAME AZURE_OPENAI_MODEL_NAME",
+            api_key="EMBEDDINGS_OPENAI_API_KEY AZURE_API_KEY AZURE_OPENAI_API_KEY OPENAI_API_KEY",
+            azure_endpoint="EMBEDDINGS_OPENAI_API_BASE AZURE_API_BASE AZURE_ENDPOINT AZURE_OPENAI_ENDPOINT OPENAI_API_BASE",
+            api_version="EMBEDDINGS_OPENAI_API_VERSION AZURE_API_VERSION AZURE_OPENAI_API_VERSION OPENAI_API_VERSION",
+            azure_deployment="EMBEDDINGS_OPENAI_DEPLOYMENT_ID AZURE_OPENAI_DEPLOYMENT AZURE_DEPLOYMENT_ID",
+            azure_ad_token="AZURE_OPENAI_AD_TOKEN",
+            dimensions="EMBEDDINGS_OPENAI_DIMENSIONS AZURE_OPENAI_DIMENSIONS",
+        ),
         identity_arguments=("dimensions",),
     ),
     EmbeddingProvider(
         name="ollama",
         module="langchain_ollama",
         class_name="OllamaEmbeddings",
-        arguments={
-            **_MODEL,
-            **_KEY,
-            "url": "base_url",
-            "base_url": "base_url",
-            "api_base": "base_url",
-            "dimensions": "dimensions",
-            "timeout": "timeout",
-        },
-        variables={
-            "model": ("EMBEDDINGS_OLLAMA_MODEL_NAME", "OLLAMA_MODEL_NAME", "OLLAMA_MODEL"),
-            "base_url": ("EMBEDDINGS_OLLAMA_URL", "OLLAMA_URL", "OLLAMA_API_BASE", "OLLAMA_HOST"),
-            "api_key": ("OLLAMA_API_KEY",),
-        },
+        arguments=_keywords(
+            "model api_key base_url dimensions timeout", model_name="model", url="base_url", api_base="base_url"
+        ),
+        variables=_variables(
+            model="EMBEDDINGS_OLLAMA_MODEL_NAME OLLAMA_MODEL_NAME OLLAMA_MODEL",
+            base_url="EMBEDDINGS_OLLAMA_URL OLLAMA_URL OLLAMA_API_BASE OLLAMA_HOST",
+            api_key="OLLAMA_API_KEY",
+        ),
         identity_arguments=("dimensions",),
     ),
     _openai_like(
-        "jina", "https://api.jina.ai/v1", "jina-embeddings-v2-base-en", "EMBEDDINGS_JINA_API_KEY", "JINA_API_KEY"
+        "jina", "https://api.jina.ai/v1", "jina-embeddings-v2-base-en", "EMBEDDINGS_JINA_API_KEY JINA_API_KEY"
     ),
     _openai_like(
         "openrouter",
         "https://openrouter.ai/api/v1",
         "openai/text-embedding-3-small",
-        "EMBEDDINGS_OPENROUTER_API_KEY",
-        "OPENROUTER_API_KEY",
+        "EMBEDDINGS_OPENROUTER_API_KEY OPENROUTER_API_KEY",
     ),
     _openai_like("mistral", "https://api.mistral.ai/v1", "mistral-embed", "MISTRAL_API_KEY"),
     EmbeddingProvider(
@@ -176,16 +150,16 @@ _PROVIDERS = (
         class_name="GoogleGenerativeAIEmbeddings",
         extra="google",
         model="gemini-embedding-001",
-        arguments=_GOOGLE,
-        variables={
-            "model": ("EMBEDDINGS_GOOGLE_GENERATIVE_AI_MODEL_NAME",),
-            "api_key": ("EMBEDDINGS_GOOGLE_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY"),
-            "task_type": (
-                "EMBEDDINGS_GOOGLE_GENERATIVE_AI_TASK_TYPE",
-                "GOOGLE_GENERATIVE_AI_TASK_TYPE",
-                "GEMINI_TASK_TYPE",
-            ),
-        },
+        arguments=_keywords(
+            "model api_key base_url task_type output_dimensionality",
+            model_name="model",
+            dimensions="output_dimensionality",
+        ),
+        variables=_variables(
+            model="EMBEDDINGS_GOOGLE_GENERATIVE_AI_MODEL_NAME",
+            api_key="EMBEDDINGS_GOOGLE_API_KEY GOOGLE_API_KEY GEMINI_API_KEY",
+            task_type="EMBEDDINGS_GOOGLE_GENERATIVE_AI_TASK_TYPE GOOGLE_GENERATIVE_AI_TASK_TYPE GEMINI_TASK_TYPE",
+        ),
         key="api_key",
         identity_arguments=("output_dimensionality", "task_type"),
     ),
@@ -194,20 +168,20 @@ _PROVIDERS = (
         module="langchain_google_genai",
         class_name="GoogleGenerativeAIEmbeddings",
         extra="google",
-        arguments={
-            **_GOOGLE,
-            "project_id": "project",
-            "project": "project",
-            "location": "location",
-            "region": "location",
-        },
-        variables={
-            "model": ("EMBEDDINGS_GOOGLE_VERTEX_MODEL_NAME", "GOOGLE_VERTEX_MODEL_NAME"),
-            "api_key": ("EMBEDDINGS_GOOGLE_CLOUD_API_KEY", "GOOGLE_CLOUD_API_KEY"),
-            "project": ("EMBEDDINGS_GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT"),
-            "location": ("EMBEDDINGS_GOOGLE_CLOUD_LOCATION", "EMBEDDINGS_GOOGLE_CLOUD_REGION", "GOOGLE_CLOUD_LOCATION"),
-            "task_type": ("EMBEDDINGS_GOOGLE_VERTEX_TASK_TYPE", "GOOGLE_VERTEX_TASK_TYPE"),
-        },
+        arguments=_keywords(
+            "model api_key base_url task_type output_dimensionality project location",
+            model_name="model",
+            dimensions="output_dimensionality",
+            project_id="project",
+            region="location",
+        ),
+        variables=_variables(
+            model="EMBEDDINGS_GOOGLE_VERTEX_MODEL_NAME GOOGLE_VERTEX_MODEL_NAME",
+            api_key="EMBEDDINGS_GOOGLE_CLOUD_API_KEY GOOGLE_CLOUD_API_KEY",
+            project="EMBEDDINGS_GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_PROJECT",
+            location="EMBEDDINGS_GOOGLE_CLOUD_LOCATION EMBEDDINGS_GOOGLE_CLOUD_REGION GOOGLE_CLOUD_LOCATION",
+            task_type="EMBEDDINGS_GOOGLE_VERTEX_TASK_TYPE GOOGLE_VERTEX_TASK_TYPE",
+        ),
         defaults={"vertexai": True, "location": "us-central1"},
         identity_arguments=("output_dimensionality", "task_type"),
     ),
@@ -216,18 +190,15 @@ _PROVIDERS = (
         module="langchain_cohere",
         class_name="CohereEmbeddings",
         extra="cohere",
-        arguments={
-            **_MODEL,
-            "api_key": "cohere_api_key",
-            "base_url": "base_url",
-            "truncate": "truncate",
-            "timeout": "request_timeout",
-            "max_retries": "max_retries",
-        },
-        variables={
-            "model": ("EMBEDDINGS_COHERE_MODEL_NAME",),
-            "cohere_api_key": ("EMBEDDINGS_COHERE_API_KEY", "COHERE_API_KEY", "CO_API_KEY"),
-        },
+        arguments=_keywords(
+            "model base_url truncate max_retries",
+            model_name="model",
+            api_key="cohere_api_key",
+            timeout="request_timeout",
+        ),
+        variables=_variables(
+            model="EMBEDDINGS_COHERE_MODEL_NAME", cohere_api_key="EMBEDDINGS_COHERE_API_KEY COHERE_API_KEY CO_API_KEY"
+        ),
         key="cohere_api_key",
         identity_arguments=("truncate",),
     ),
@@ -237,19 +208,15 @@ _PROVIDERS = (
         class_name="VoyageAIEmbeddings",
         extra="voyageai",
         model="voyage-2",
-        arguments={
-            **_MODEL,
-            **_KEY,
-            "base_url": "base_url",
-            "batch_size": "batch_size",
-            "dimensions": "output_dimension",
-            "output_dimension": "output_dimension",
-            "truncation": "truncation",
-        },
-        variables={
-            "model": ("EMBEDDINGS_VOYAGEAI_MODEL", "VOYAGEAI_MODEL"),
-            "api_key": ("EMBEDDINGS_VOYAGEAI_API_KEY", "VOYAGEAI_API_KEY", "VOYAGE_API_KEY"),
-        },
+        arguments=_keywords(
+            "model api_key base_url batch_size output_dimension truncation",
+            model_name="model",
+            dimensions="output_dimension",
+        ),
+        variables=_variables(
+            model="EMBEDDINGS_VOYAGEAI_MODEL VOYAGEAI_MODEL",
+            api_key="EMBEDDINGS_VOYAGEAI_API_KEY VOYAGEAI_API_KEY VOYAGE_API_KEY",
+        ),
         key="api_key",
         identity_arguments=("output_dimension", "truncation"),
     ),
@@ -259,19 +226,14 @@ _PROVIDERS = (
         class_name="HuggingFaceEndpointEmbeddings",
         extra="huggingface",
         model="sentence-transformers/all-MiniLM-L6-v2",
-        arguments={
-            **_MODEL,
-            "url": "url",
-            "api_url": "url",
-            "api_key": "huggingfacehub_api_token",
-            "provider": "provider",
-            "model_kwargs": "model_kwargs",
-        },
-        variables={
-            "model": ("EMBEDDINGS_HUGGINGFACE_MODEL_NAME", "HUGGINGFACE_MODEL_NAME"),
-            "url": ("EMBEDDINGS_HUGGINGFACE_URL",),
-            "huggingfacehub_api_token": ("EMBEDDINGS_HUGGINGFACE_API_KEY", "HUGGINGFACE_API_KEY", "HF_TOKEN"),
-        },
+        arguments=_keywords(
+            "model url provider model_kwargs", model_name="model", api_url="url", api_key="huggingfacehub_api_token"
+        ),
+        variables=_variables(
+            model="EMBEDDINGS_HUGGINGFACE_MODEL_NAME HUGGINGFACE_MODEL_NAME",
+            url="EMBEDDINGS_HUGGINGFACE_URL",
+            huggingfacehub_api_token="EMBEDDINGS_HUGGINGFACE_API_KEY HUGGINGFACE_API_KEY HF_TOKEN",
+        ),
         identity_arguments=("url", "model_kwargs"),
     ),
     EmbeddingProvider(
@@ -281,19 +243,13 @@ _PROVIDERS = (
         extra="sentence-transformers",
         requires=("sentence_transformers",),
         model="all-MiniLM-L6-v2",
-        arguments={
-            "model": "model_name",
-            "model_name": "model_name",
-            "cache_folder": "cache_folder",
-            "device": "device",
-            "normalize_embeddings": "normalize_embeddings",
-            "model_kwargs": "model_kwargs",
-            "encode_kwargs": "encode_kwargs",
-        },
-        variables={
-            "model_name": ("EMBEDDINGS_SENTENCE_TRANSFORMER_MODEL_NAME", "SENTENCE_TRANSFORMER_MODEL_NAME"),
-            "device": ("EMBEDDINGS_SENTENCE_TRANSFORMER_DEVICE", "SENTENCE_TRANSFORMER_DEVICE"),
-        },
+        arguments=_keywords(
+            "model_name cache_folder device normalize_embeddings model_kwargs encode_kwargs", model="model_name"
+        ),
+        variables=_variables(
+            model_name="EMBEDDINGS_SENTENCE_TRANSFORMER_MODEL_NAME SENTENCE_TRANSFORMER_MODEL_NAME",
+            device="EMBEDDINGS_SENTENCE_TRANSFORMER_DEVICE SENTENCE_TRANSFORMER_DEVICE",
+        ),
         identity_arguments=("normalize_embeddings", "model_kwargs", "encode_kwargs"),
     ),
     EmbeddingProvider(
@@ -302,27 +258,18 @@ _PROVIDERS = (
         class_name="BedrockEmbeddings",
         extra="aws",
         model="amazon.titan-embed-text-v1",
-        arguments={
-            "model": "model_id",
-            "model_name": "model_id",
-            "model_id": "model_id",
-            "session": "session",
-            "region": "region_name",
-            "region_name": "region_name",
-            "aws_access_key_id": "aws_access_key_id",
-            "aws_secret_access_key": "aws_secret_access_key",
-            "aws_session_token": "aws_session_token",
-            "credentials_profile_name": "credentials_profile_name",
-            "endpoint_url": "endpoint_url",
-            "base_url": "endpoint_url",
-            "dimensions": "dimensions",
-            "normalize": "normalize",
-            "model_kwargs": "model_kwargs",
-        },
-        variables={
-            "model_id": ("EMBEDDINGS_BEDROCK_MODEL_NAME", "BEDROCK_MODEL_NAME", "AWS_BEDROCK_MODEL_NAME"),
-            "region_name": ("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION"),
-        },
+        arguments=_keywords(
+            "model_id session region_name aws_access_key_id aws_secret_access_key aws_session_token "
+            "credentials_profile_name endpoint_url dimensions normalize model_kwargs",
+            model="model_id",
+            model_name="model_id",
+            region="region_name",
+            base_url="endpoint_url",
+        ),
+        variables=_variables(
+            model_id="EMBEDDINGS_BEDROCK_MODEL_NAME BEDROCK_MODEL_NAME AWS_BEDROCK_MODEL_NAME",
+            region_name="AWS_REGION_NAME AWS_REGION AWS_DEFAULT_REGION",
+        ),
         identity_arguments=("dimensions", "normalize", "model_kwargs"),
     ),
     EmbeddingProvider(
@@ -330,30 +277,20 @@ _PROVIDERS = (
         module="langchain_ibm",
         class_name="WatsonxEmbeddings",
         extra="watsonx",
-        arguments={
-            "model": "model_id",
-            "model_name": "model_id",
-            "model_id": "model_id",
-            "url": "url",
-            "api_key": "apikey",
-            "project_id": "project_id",
-            "space_id": "space_id",
-            "token": "token",
-            "username": "username",
-            "password": "password",
-            "instance_id": "instance_id",
-            "version": "version",
-            "verify": "verify",
-            "params": "params",
-            "api_client": "watsonx_client",
-        },
-        variables={
-            "model_id": ("EMBEDDINGS_WATSONX_MODEL_ID", "WATSONX_MODEL_ID"),
-            "url": ("EMBEDDINGS_WATSONX_URL", "WATSONX_URL"),
-            "apikey": ("EMBEDDINGS_WATSONX_API_KEY", "WATSONX_API_KEY", "WATSONX_APIKEY"),
-            "project_id": ("EMBEDDINGS_WATSONX_PROJECT_ID", "WATSONX_PROJECT_ID"),
-            "space_id": ("EMBEDDINGS_WATSONX_SPACE_ID", "WATSONX_SPACE_ID"),
-        },
+        arguments=_keywords(
+            "model_id url project_id space_id token username password instance_id version verify params",
+            model="model_id",
+            model_name="model_id",
+            api_key="apikey",
+            api_client="watsonx_client",
+        ),
+        variables=_variables(
+            model_id="EMBEDDINGS_WATSONX_MODEL_ID WATSONX_MODEL_ID",
+            url="EMBEDDINGS_WATSONX_URL WATSONX_URL",
+            apikey="EMBEDDINGS_WATSONX_API_KEY WATSONX_API_KEY WATSONX_APIKEY",
+            project_id="EMBEDDINGS_WATSONX_PROJECT_ID WATSONX_PROJECT_ID",
+            space_id="EMBEDDINGS_WATSONX_SPACE_ID WATSONX_SPACE_ID",
+        ),
         identity_arguments=("params",),
     ),
 )

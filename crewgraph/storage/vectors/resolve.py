@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import cast
 
 from langchain_core.embeddings import Embeddings
 
 from crewgraph.errors import EmbedderError
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping
 from crewgraph.storage.vectors.embedder import (
     CheckedEmbeddings,
     FunctionEmbeddings,
@@ -43,19 +42,19 @@ def embedder_of(source: object = None) -> NamedEmbedder:
         MissingExtra: the provider's package is not installed; the message says how to install it.
     """
     if source is None:
-        return _local(DIMENSIONS)
+        return _local_embedder(DIMENSIONS)
     if isinstance(source, NamedEmbedder):
         return source
     if isinstance(source, str):
         return _from_name(source)
-    if isinstance(source, Mapping):
-        return _from_config(cast("PlainMapping", source))
+    if is_mapping(source):
+        return _from_config(source)
     inner = None if isinstance(source, type) else getattr(source, "embedder", None)
     return inner if isinstance(inner, NamedEmbedder) else _from_object(source)
 
 
 @cache
-def _local(dimensions: int) -> NamedEmbedder:
+def _local_embedder(dimensions: int) -> NamedEmbedder:
     embeddings = LocalEmbeddings(dimensions)
     return NamedEmbedder(embeddings, embeddings.name)
 
@@ -76,15 +75,15 @@ def _from_config(embedder_config: PlainMapping) -> NamedEmbedder:
             f"this one has the keys {sorted(embedder_config)}."
         )
     config: object = embedder_config.get("config") or {}
-    if not isinstance(config, Mapping):
+    if not is_mapping(config):
         raise EmbedderError(f"The `config` of an embedder must be a dict, not a `{type(config).__name__}`.")
-    return _from_provider(embedder_config["provider"], dict(cast("PlainMapping", config)))
+    return _from_provider(embedder_config["provider"], dict(config))
 
 
 def _from_provider(provider: str, config: dict[str, object]) -> NamedEmbedder:
     match provider.strip().lower():
         case "local":
-            return _local(_local_size(config))
+            return _local_embedder(_local_size(config))
         case chosen if chosen in _CUSTOM:
             return _from_custom_config(config)
         case _:
@@ -143,6 +142,4 @@ def _named_embedder(source: Embeddings, origin: object, name: str | None) -> Nam
 
 def _size(embeddings: CheckedEmbeddings) -> int:
     """The length of vectors; if nothing was embedded yet, a word is."""
-    if embeddings.size is None:
-        embeddings.embed_query("size")
-    return cast("int", embeddings.size)
+    return embeddings.size or len(embeddings.embed_query("size"))

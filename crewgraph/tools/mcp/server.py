@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import PurePath
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
@@ -17,7 +17,7 @@ from crewgraph.annotations import signature_of
 from crewgraph.core.loops.bridge import call
 from crewgraph.errors import DefinitionError
 from crewgraph.redaction import RedactedModel, redact_text
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, is_mapping
 
 __all__ = [
     "MCPServer",
@@ -94,7 +94,7 @@ def is_offered(tool_filter: ToolFilter | None, context: ToolFilterContext, tool:
     """Return whether a filter offers a tool."""
     if tool_filter is None:
         return True
-    function = cast(Callable[..., bool], tool_filter)
+    function: Callable[..., bool] = tool_filter
     return bool(call(function, context, tool) if _accepts_two(function) else call(function, tool))
 
 
@@ -194,13 +194,16 @@ class MCPServerStdio(MCPServer):
 
     @property
     def label(self) -> str:
-        words = [self.command, *(arg for arg in self.args if not arg.startswith("-"))][:2]
-        return f"MCP server `{' '.join(PurePath(word).name for word in words)}`"
+        return f"MCP server `{' '.join(self._words)}`"
 
     @property
     def name(self) -> str:
+        return "_".join(self._words)
+
+    @property
+    def _words(self) -> list[str]:
         words = [self.command, *(arg for arg in self.args if not arg.startswith("-"))][:2]
-        return "_".join(PurePath(word).name for word in words)
+        return [PurePath(word).name for word in words]
 
     @property
     def _secrets(self) -> list[str]:
@@ -314,8 +317,8 @@ def parse_reference(server: Any) -> ServerReference:
         return ServerReference(server)
     if isinstance(server, str):
         return _from_address(server)
-    if isinstance(server, Mapping):
-        return ServerReference(_from_fields(cast(PlainMapping, server)))
+    if is_mapping(server):
+        return ServerReference(_from_fields(server))
     if isinstance(command := getattr(server, "command", None), str):
         args, env = getattr(server, "args", None), getattr(server, "env", None)
         return ServerReference(MCPServerStdio(command=command, args=list(args or ()), env=env))

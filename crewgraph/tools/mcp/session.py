@@ -2,10 +2,10 @@
 
 import asyncio
 import atexit
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future, wait
-from contextlib import suppress
-from typing import Any, TypeVar, cast
+from contextlib import closing, contextmanager, suppress
+from typing import Any, Self, TypeVar, cast
 
 from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.threads import LoopThread
@@ -49,7 +49,7 @@ def list_tools(server: MCPServer) -> list[PlainDict]:
         MCPServerError: The server is unreachable or times out.
         MissingExtra: The package for MCP is not installed.
     """
-    with _SessionScope(server) as session:
+    with _session_with(server) as session:
         tools = _loop.run(session.tools())
     server.cache_tools(tools)
     return tools
@@ -61,32 +61,24 @@ def call_tool(server: MCPServer, tool: str, arguments: PlainDict) -> PlainDict:
     Raises:
         MCPServerError: The server is unreachable, times out, or ended during the call.
     """
-    with _SessionScope(server) as session:
+    with _session_with(server) as session:
         return _loop.run(session.call(tool, arguments))
 
 
 async def acall_tool(server: MCPServer, tool: str, arguments: PlainDict) -> PlainDict:
     """Async version of `call_tool`."""
-    with _SessionScope(server) as session:
+    with _session_with(server) as session:
         return await _loop.arun(session.call(tool, arguments))
 
 
-class _SessionScope:
-    """Context manager for a session: that of the run, which stays open, or a temporary one outside of runs."""
-
-    def __init__(self, server: MCPServer) -> None:
-        resources = CURRENT.get().resources
-        self._is_own = resources is None
-        self._session = (
-            MCPSession(server) if resources is None else resources.of(server.key, lambda: MCPSession(server))
-        )
-
-    def __enter__(self) -> "MCPSession":
-        return self._session
-
-    def __exit__(self, *_: object) -> None:
-        if self._is_own:
-            self._session.close()
+@contextmanager
+def _session_with(server: MCPServer) -> Generator["MCPSession"]:
+    """The session of the run, which stays open, or a temporary one outside of runs."""
+    if (resources := CURRENT.get().resources) is not None:
+        yield resources.of(server.key, lambda: MCPSession(server))
+        return
+    with closing(MCPSession(server)) as session:
+        yield session
 
 
 class MCPSession:
@@ -140,23 +132,19 @@ class MCPSession:
             try:
                 return await connection.request(send, seconds)
             except _ConnectionLost:
-                self._connection = None
                 await connection.close()
                 if is_last:
                     raise MCPServerError(f"the connection to the {label} was lost.") from None
             except TimeoutError:
                 raise MCPServerError(f"the {label} did not {action} within {seconds:g} seconds.") from None
             except EOFError as error:
-                self._connection = None
                 await connection.close()
                 raise MCPServerError(
                     f"the {label} ended or became unreachable when asked to {action}: "
                     f"{self._server.redact(str(error))}."
                 ) from None
             except Exception as error:  # the transports raise errors of several packages, also in groups
-                raise MCPServerError(
-                    f"the {label} did not {action}: {self._server.redact(_describe(error))}."
-                ) from error
+                raise MCPServerError(f"the {label} did not {action}: {self._server.redact(_reason(error))}.") from error
         raise AssertionError
 
     async def _connected(self) -> "_Connection":
@@ -164,9 +152,7 @@ class MCPSession:
             if self._is_closed:
                 raise MCPServerError(f"the run that used the {self._server.label} has ended.")
             if self._connection is None or self._connection.is_closed:
-                connection = _Connection(self._server)
-                await connection.open()
-                self._connection = connection
+                self._connection = await _Connection(self._server).opened()
             return self._connection
 
 
@@ -174,26 +160,25 @@ class _Connection:
     """A connection that is held open by one task, because the task that opens it must close it."""
 
     def __init__(self, server: MCPServer) -> None:
+        sessions = require("langchain_mcp_adapters.sessions", extra="mcp", purpose=f"the {server.label}")
         self._server = server
         self._closing = asyncio.Event()
         self._session: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._task: asyncio.Task[None] | None = None
+        self._task = asyncio.create_task(self._hold(sessions.create_session))
         self._error: Exception | None = None
         """The error that ended the connection."""
 
     @property
     def is_closed(self) -> bool:
         """Whether the connection is closed."""
-        return self._task is None or self._task.done()
+        return self._task.done()
 
-    async def open(self) -> None:
-        """Connect to the server.
+    async def opened(self) -> Self:
+        """Wait until the server is connected.
 
         Raises:
             MCPServerError: The connection fails or times out.
         """
-        sessions = require("langchain_mcp_adapters.sessions", extra="mcp", purpose=f"the {self._server.label}")
-        self._task = asyncio.create_task(self._run(sessions.create_session))
         try:
             async with asyncio.timeout(self._server.connect_timeout):
                 await asyncio.shield(self._session)
@@ -203,15 +188,14 @@ class _Connection:
                 f"the {self._server.label} did not answer within {self._server.connect_timeout:g} seconds. Check that it "
                 "runs and is an MCP server, or increase its `connect_timeout`."
             ) from None
+        return self
 
     async def close(self) -> None:
         """Disconnect; a stdio server is terminated."""
         self._closing.set()
-        if self._task is not None:
-            if not self._session.done():
-                self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([self._task])
+        if not self._session.done():
+            self._task.cancel()
+        await asyncio.wait([self._task])
 
     async def request(self, send: Callable[[object], Awaitable[T]], seconds: float) -> T:
         """Send a request through the session and return its result.
@@ -222,39 +206,36 @@ class _Connection:
             TimeoutError: The server did not answer in time.
             Exception: Whatever the session raises.
         """
-        assert self._task is not None
         session = self._session.result()
-        response, owner = asyncio.ensure_future(send(session)), self._task
-        pings: set[asyncio.Future[Any]] = set()
+        response = asyncio.ensure_future(send(session))
+        ping = response
         try:
             async with asyncio.timeout(seconds):
-                while not response.done() and not owner.done():
-                    await asyncio.wait({response, owner}, timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
-                    if not response.done() and not any(not ping.done() for ping in pings):
+                while not response.done() and not self._task.done():
+                    await asyncio.wait({response, self._task}, timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
+                    if not response.done() and (ping is response or ping.done()):
                         # Over HTTP a dead server goes unnoticed until something is sent to it.
-                        pings.add(asyncio.ensure_future(_ignore_errors(session.send_ping())))
+                        ping = asyncio.ensure_future(_ignore_errors(session.send_ping()))
         finally:
-            for future in (response, *pings):
+            for future in (response, ping):
                 future.cancel()
-            await asyncio.wait({response, *pings})
-        return self._result_of(response)
-
-    def _result_of(self, response: "asyncio.Future[T]") -> T:
+            await asyncio.wait({response, ping})
         if response.cancelled():
-            raise EOFError(_describe(self._error))
+            raise EOFError(_reason(self._error))
         error = response.exception()
         if error is None:
             return response.result()
-        if type(error).__name__ in ("ClosedResourceError", "BrokenResourceError"):  # raised by anyio before sending
+        kind, said = type(error).__name__, str(error)
+        # anyio raises the first two before sending; a server that restarted does not know the session
+        if kind in ("ClosedResourceError", "BrokenResourceError") or (
+            kind == "McpError" and "session terminated" in said.lower()
+        ):
             raise _ConnectionLost
-        # Servers use the code -32000, too, for errors of their own.
-        if type(error).__name__ == "McpError" and str(error) == "Connection closed":
+        if kind == "McpError" and said == "Connection closed":  # servers use its code for errors of their own, too
             raise EOFError("connection closed")
-        if type(error).__name__ == "McpError" and "session terminated" in str(error).lower():
-            raise _ConnectionLost  # the server restarted and does not know the session
         raise error
 
-    async def _run(self, connect: Callable[[Any], Any]) -> None:
+    async def _hold(self, connect: Callable[[Any], Any]) -> None:
         label = self._server.label
         try:
             async with connect(self._server.connection) as session:
@@ -262,14 +243,14 @@ class _Connection:
                 if not self._session.done():
                     self._session.set_result(session)
                 await self._closing.wait()
-        except Exception as error:  # noqa: BLE001 - raised by `open`, or by later requests
+        except Exception as error:  # noqa: BLE001 - raised by `opened`, or by later requests
             if self._session.done():
                 _log.debug("the connection to the %s ended", label, exc_info=error)
                 self._error = error
                 return
             self._session.set_exception(
                 MCPServerError(
-                    f"the {label} cannot be used: {self._server.redact(_describe(error))}. Check that it runs, and check its "
+                    f"the {label} cannot be used: {self._server.redact(_reason(error))}. Check that it runs, and check its "
                     "address or command, headers and environment."
                 )
             )
@@ -291,11 +272,10 @@ async def _ignore_errors(work: Awaitable[object]) -> None:
         await work
 
 
-def _describe(error: BaseException | None) -> str:
+def _reason(error: BaseException | None) -> str:
     """Describe an exception, or the innermost one of an exception group."""
-    while isinstance(error, BaseExceptionGroup):
-        group = cast("BaseExceptionGroup[BaseException]", error)
-        error = group.exceptions[0]
+    if isinstance(error, BaseExceptionGroup):
+        return _reason(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
     if error is None:
         return "the connection was closed"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import Field
 
-from crewgraph.errors import MCPServerError, ToolFailed
+from crewgraph.errors import MCPServerError, RunError, ToolFailed
 from crewgraph.overrides import overridable, override_of
 from crewgraph.schema import PlainDict, PlainMapping, from_json_schema
 from crewgraph.text import shorten
@@ -73,10 +74,16 @@ class MCPTool(BaseTool):
 
     @contextmanager
     def _report_events(self, arguments: PlainDict) -> Generator[PlainDict]:
-        from crewgraph.tools.mcp import events
+        from crewgraph.events.mcp import (
+            MCPToolExecutionCompletedEvent,
+            MCPToolExecutionFailedEvent,
+            MCPToolExecutionStartedEvent,
+        )
 
+        fields = {"tool_name": self.original_tool_name, "tool_args": arguments}
+        kinds = MCPToolExecutionStartedEvent, MCPToolExecutionCompletedEvent, MCPToolExecutionFailedEvent
         try:
-            with events.execution_events(self.server, self.original_tool_name, arguments) as outcome:
+            with _events(self.server, kinds, fields, "execution_duration_ms") as outcome:
                 yield outcome
         except MCPServerError as error:
             raise ToolFailed(f"`{self.name}` failed: {error}") from error
@@ -122,10 +129,45 @@ def _list_tools(server: MCPServer, agent: Any) -> list[PlainDict]:
     cached = cached_tools(server)
     if cached is not None:
         return cached
-    from crewgraph.tools.mcp import events
+    from crewgraph.events.mcp import (
+        MCPConnectionCompletedEvent,
+        MCPConnectionFailedEvent,
+        MCPConnectionStartedEvent,
+    )
 
-    with events.connection_events(server, agent):
+    kinds = MCPConnectionStartedEvent, MCPConnectionCompletedEvent, MCPConnectionFailedEvent
+    started = {"connect_timeout": server.connect_timeout}
+    with _events(server, kinds, {"from_agent": agent}, "connection_duration_ms", started):
         return list_tools(server)
+
+
+@contextmanager
+def _events(
+    server: MCPServer,
+    kinds: tuple[type[Any], type[Any], type[Any]],
+    fields: PlainDict,
+    duration: str,
+    at_start: PlainMapping | None = None,
+) -> Generator[PlainDict]:
+    """Emit an event at the start, and the one of success or failure at the end; the block puts its `result` into the dict."""
+    from crewgraph.events.bus import crewai_event_bus
+
+    def emit(kind: type[Any], **more: Any) -> None:
+        if crewai_event_bus.wants(kind):
+            origin = {"server_name": server.name, "server_url": server.address, "transport_type": server.transport}
+            crewai_event_bus.emit(server, kind(**origin, **fields, **more))
+
+    emit(kinds[0], **(at_start or {}))
+    started, outcome = datetime.now(UTC), dict[str, Any]()
+    try:
+        yield outcome
+    except RunError as error:
+        reason = {"error": str(error), "error_type": type(error).__name__}
+        emit(kinds[2], **reason, started_at=started, failed_at=datetime.now(UTC))
+        raise
+    ended = datetime.now(UTC)
+    took = {duration: (ended - started).total_seconds() * 1000}
+    emit(kinds[1], **outcome, started_at=started, completed_at=ended, **took)
 
 
 def _normalized(name: str) -> str:

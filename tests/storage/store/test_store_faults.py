@@ -13,6 +13,7 @@ import pytest
 from langgraph.store.base import PutOp
 from modes import Mode
 
+from crewgraph.core.operations import adrive, drive
 from crewgraph.errors import OtherFormat, StorageError
 from crewgraph.storage.store import FaissStore, search_space
 from crewgraph.storage.store.namespace import Entry, StoreNamespace
@@ -160,7 +161,7 @@ def test_a_full_disk_is_reported_and_what_was_saved_stays(small: FaissStore, mod
 LIMITED = """
 import resource, sys
 from langgraph.store.base import PutOp
-from crewgraph.errors import OtherFormat, StorageError
+from crewgraph.errors import StorageError
 from crewgraph.storage.store import FaissStore
 from storage.store.bag_of_words import Bag
 import signal
@@ -241,8 +242,8 @@ def test_a_memory_whose_file_was_deleted_begins_anew(tmp_path: Path, mode: Mode)
 
     def remembered(key: str) -> list[str]:
         entry = Entry(key, f"{key} of tea")
-        mode.run(shelf.put_many, shelf.aput_many, [entry])
-        return sorted(found.key for found in mode.run(shelf.search, shelf.asearch, "tea"))
+        mode.run(drive, adrive, shelf.putting([entry]))
+        return sorted(found.key for found in mode.run(drive, adrive, shelf.searching("tea", 3)))
 
     assert [remembered(key) for key in ("leaf", "cup")] == [["leaf"], ["cup", "leaf"]]
     for file in tmp_path.iterdir():

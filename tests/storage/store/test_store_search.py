@@ -124,7 +124,7 @@ def test_vectors_of_another_length_are_refused(tmp_path: Path, mode: Mode):
             return [[*row, 1.0] for row in super().embed_documents(texts)]
 
     with FaissStore(tmp_path / "s.db", index={"embed": Bag(dims=8), "dims": 16, "fields": ["text"]}) as store:
-        with pytest.raises(EmbedderError, match="a vector of length 8; expected 16. Set `dims`"):
+        with pytest.raises(EmbedderError, match="vectors of length 8; expected 16. Set `dims`"):
             Face(store, mode).put(("n",), "a", {"text": "tea"})
         assert Face(store, mode).get(("n",), "a") is None
     with opened(tmp_path / "t.db", Growing(dims=8)) as store:

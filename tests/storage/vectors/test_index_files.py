@@ -2,10 +2,8 @@
 
 import os
 import stat
-import struct
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +18,8 @@ DIMS = 8
 
 
 def made(n: int = 300, exact_up_to: int = 50) -> GrowingIndex:
-    index = GrowingIndex(DIMS, exact_up_to=exact_up_to, buffered=20, background=False)
+    index = GrowingIndex(DIMS, exact_up_to=exact_up_to)
     index.add(np.arange(n), clustered(n, DIMS))
-    index.settle()
     index.add(np.arange(n, n + 10), clustered(10, DIMS, seed=3))
     return index
 
@@ -47,15 +44,13 @@ def test_what_was_saved_is_loaded(index: GrowingIndex, tmp_path: Path):
 
 def test_what_was_loaded_continues_growing_and_shrinking(index: GrowingIndex, tmp_path: Path):
     index.save(tmp_path / "vectors")
-    other = GrowingIndex(DIMS, exact_up_to=50, buffered=20, background=False)
+    other = GrowingIndex(DIMS, exact_up_to=50)
     other.load(tmp_path / "vectors")
     other.add(np.arange(200, 2000), clustered(1800, DIMS, seed=5))
     other.remove(np.arange(100))
-    other.settle()
     assert other.ids.tolist() == list(range(100, 2000))
     assert other.search(clustered(1800, DIMS, seed=5)[3], 1)[0].tolist() == [203]
     other.remove(np.arange(1990))
-    other.settle()
     assert other.ids.tolist() == list(range(1990, 2000))
 
 
@@ -64,23 +59,6 @@ def test_an_empty_index_is_saved_and_loaded(tmp_path: Path):
     other = GrowingIndex(DIMS)
     assert other.load(tmp_path / "vectors") == 0
     assert len(other) == 0
-
-
-def test_lists_that_are_given_up_are_saved_too(tmp_path: Path):
-    index = made(400)
-    index.add(np.arange(1000, 2500), clustered(1500, DIMS, seed=6))
-    steps = iter(range(200))
-    parts = index._parts  # pyright: ignore[reportPrivateUsage]
-    index._background.run_until(  # pyright: ignore[reportPrivateUsage]
-        lambda: (parts.old is not None and len(parts.old) < 300) or next(steps, None) is None
-    )
-    assert parts.old is not None
-    index.save(tmp_path / "vectors")
-    other = GrowingIndex(DIMS)
-    other.load(tmp_path / "vectors")
-    assert other.ids.tolist() == index.ids.tolist()
-    row = clustered(1500, DIMS, seed=6)[77]
-    assert other.search(row, 1)[0].tolist() == index.search(row, 1)[0].tolist() == [1077]
 
 
 def refused(data: bytes, path: Path, reported: str = "is not an intact vector index") -> None:
@@ -97,7 +75,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(index: GrowingIndex, tmp_pat
     data = (tmp_path / "vectors").read_bytes()
     for end in [*range(120), *range(120, len(data), 97), *range(len(data) - 20, len(data))]:
         refused(data[:end], tmp_path / "cut")
-    refused(data + b"\0", tmp_path / "long", "trailing data")
+    refused(data + b"\0", tmp_path / "long")
 
 
 def test_a_file_in_which_any_bit_is_another_is_refused(index: GrowingIndex, tmp_path: Path):
@@ -118,29 +96,13 @@ def test_a_file_whose_middle_was_never_written_is_refused(index: GrowingIndex, t
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 5000, b"SQLite format 3\0" * 500, b"IxFI" * 900, os.urandom(4096)])
 def test_a_file_of_another_kind_is_refused(data: bytes, tmp_path: Path):
-    refused(data, tmp_path / "foreign", "it is of another kind")
+    refused(data, tmp_path / "foreign", "is of another kind")
 
 
 def test_vectors_of_other_dimensions_are_refused(tmp_path: Path):
     GrowingIndex(3).save(tmp_path / "vectors")
     with pytest.raises(TornIndex, match="3 dimensions, not 8"):
         GrowingIndex(DIMS).load(tmp_path / "vectors")
-
-
-def test_a_header_that_reports_more_than_there_is_takes_no_memory(tmp_path: Path):
-    made().save(tmp_path / "vectors")
-    data = (tmp_path / "vectors").read_bytes()
-    for field in range(4):
-        for number in (2**62, 2**64 - 1, 10**12):
-            head = bytearray(data[:64])
-            struct.pack_into("<Q", head, 32 + 8 * field, number)
-            forged = bytes(head) + struct.pack("<I", zlib.crc32(bytes(head))) + data[68:]
-            (tmp_path / "forged").write_bytes(forged)
-            try:
-                GrowingIndex(DIMS).load(tmp_path / "forged")
-            except TornIndex:
-                continue
-            assert field == 3, "the number of lists to look into is bounded by the lists"
 
 
 def test_a_file_that_is_not_there_is_reported_as_python_does(tmp_path: Path):
@@ -169,7 +131,7 @@ import resource, signal, sys
 import numpy as np
 from crewgraph.errors import StorageError
 from crewgraph.storage.vectors.index import GrowingIndex
-index = GrowingIndex(8, background=False)
+index = GrowingIndex(8)
 index.add(np.arange(10), np.eye(10, 8))
 index.save(sys.argv[1], generation=1)
 index.add(np.arange(5000), np.ones((5000, 8)))
@@ -193,9 +155,8 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_old_file_or_the_new_
 import sys
 import numpy as np
 from crewgraph.storage.vectors.index import GrowingIndex
-index = GrowingIndex(64, exact_up_to=500, background=False)
+index = GrowingIndex(64, exact_up_to=500)
 index.add(np.arange(6000), np.random.default_rng(1).standard_normal((6000, 64)))
-index.settle()
 for generation in range(10**6):
     index.save(sys.argv[1], generation=generation)
     print(generation, flush=True)

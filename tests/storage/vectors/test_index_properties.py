@@ -19,9 +19,9 @@ ROW = st.lists(NUMBER, min_size=DIMS, max_size=DIMS).map(lambda row: np.array(ro
 
 
 class Indexes(RuleBasedStateMachine):
-    @initialize(exact_up_to=st.sampled_from([4, 1000]), buffered=st.sampled_from([0, 3]))
-    def begin(self, exact_up_to: int, buffered: int):
-        self.index = GrowingIndex(DIMS, exact_up_to=exact_up_to, buffered=buffered, background=False)
+    @initialize(exact_up_to=st.sampled_from([4, 1000]))
+    def begin(self, exact_up_to: int):
+        self.index = GrowingIndex(DIMS, exact_up_to=exact_up_to)
         self.there: dict[int, Rows] = {}
 
     @rule(given=st.lists(st.tuples(IDS, ROW), max_size=12))
@@ -33,15 +33,6 @@ class Indexes(RuleBasedStateMachine):
     def remove(self, given: list[int]):
         gone = [self.there.pop(name, None) for name in given]
         assert self.index.remove(given) == sum(one is not None for one in gone)
-
-    @rule()
-    def settle(self):
-        self.index.settle()
-
-    @rule(steps=st.integers(1, 4))
-    def settle_a_little(self, steps: int):
-        left = iter(range(steps))
-        self.index._background.run_until(lambda: next(left, None) is None)  # pyright: ignore[reportPrivateUsage]
 
     @rule(query=ROW, k=st.integers(0, 80))
     def search(self, query: Rows, k: int):
@@ -57,7 +48,7 @@ class Indexes(RuleBasedStateMachine):
     @rule(query=ROW, k=st.integers(0, 12), allowed=st.lists(IDS, max_size=40))
     def search_among(self, query: Rows, k: int, allowed: list[int]):
         there = {name: row for name, row in self.there.items() if name in allowed}
-        self.compare(self.index.search(query, k, allowed), cosines(there, query), k)  # so few are all compared
+        self.compare(self.index.search(query, k, allowed), cosines(there, query), k)  # all are compared
 
     def compare(self, found: tuple[Any, Any], there: dict[int, float], k: int):
         ids, scores = found[0].tolist(), found[1].tolist()

@@ -4,17 +4,14 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import processes
 import pytest
 from storage.vectors.clusters import clustered
 
 from crewgraph.storage.vectors.index import GrowingIndex
-from crewgraph.storage.vectors.threads import BackgroundSteps, ReadWriteLock
 
 
 def beside(*work: Callable[[], None]) -> None:
@@ -36,19 +33,9 @@ def beside(*work: Callable[[], None]) -> None:
         raise failed[0]
 
 
-@pytest.fixture(autouse=True)
-def no_workers_of_other_tests() -> None:
-    while workers():
-        time.sleep(0.01)
-
-
-def workers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "crewgraph-vectors"]
-
-
 def test_while_it_grows_all_that_was_added_is_found_by_all_threads():
     rows = clustered(6000)
-    index = GrowingIndex(32, exact_up_to=300, buffered=50)
+    index = GrowingIndex(32, exact_up_to=300)
     added, over = 0, threading.Event()
 
     def write() -> None:
@@ -71,14 +58,13 @@ def test_while_it_grows_all_that_was_added_is_found_by_all_threads():
                 assert scores[0] == pytest.approx(1, abs=1e-5), "the vector itself"
 
     beside(write, *(lambda seed=seed: read(seed) for seed in range(3)))
-    index.settle()
     assert not index.is_exact
     assert index.ids.tolist() == list(range(6000))
 
 
-def test_what_is_replaced_and_removed_while_vectors_move_stays_so():
+def test_what_is_replaced_and_removed_while_others_look_stays_so():
     rows, others = clustered(3000), clustered(3000, seed=9)
-    index = GrowingIndex(32, exact_up_to=100, buffered=10)
+    index = GrowingIndex(32, exact_up_to=100)
 
     def write() -> None:
         for begin in range(0, 3000, 100):
@@ -87,17 +73,12 @@ def test_what_is_replaced_and_removed_while_vectors_move_stays_so():
             index.add(names[::2], others[names[::2]])
             index.remove(names[::5])
 
-    def settle() -> None:
-        for _ in range(60):
-            index.settle()
-
     def look() -> None:
         for _ in range(50):
             ids = index.ids.tolist()
             assert len(ids) == len(set(ids))
 
-    beside(write, settle, look)
-    index.settle()
+    beside(write, look)
     left = [name for name in range(3000) if name % 100 % 5]
     assert index.ids.tolist() == left
     for name in left[::7]:
@@ -105,31 +86,9 @@ def test_what_is_replaced_and_removed_while_vectors_move_stays_so():
         assert index.search(row, 1, [name])[1].tolist() == pytest.approx([1], abs=1e-5)
 
 
-def test_a_thread_is_there_only_while_there_is_work():
-    index = GrowingIndex(32, exact_up_to=100, buffered=10)
-    assert workers() == []
-    index.add(np.arange(2000), clustered(2000))
-    while workers():
-        time.sleep(0.01)
-    assert not index.is_exact
-    index.close()
-    index.add([1], clustered(1))
-    assert len(index) == 2000
-
-
-def test_close_ends_the_thread_and_a_write_takes_the_work_up_again():
-    index = GrowingIndex(32, exact_up_to=100, buffered=10)
-    index.add(np.arange(2000), clustered(2000))
-    index.close()
-    assert workers() == []
-    index.add([2000], clustered(1))
-    index.settle()
-    assert len(index) == 2001
-
-
 def test_saves_and_searches_go_together(tmp_path: Path):
     rows = clustered(4000)
-    index = GrowingIndex(32, exact_up_to=200, buffered=50)
+    index = GrowingIndex(32, exact_up_to=200)
     index.add(np.arange(2000), rows[:2000])
 
     def write() -> None:
@@ -139,7 +98,7 @@ def test_saves_and_searches_go_together(tmp_path: Path):
     def save() -> None:
         for generation in range(30):
             index.save(tmp_path / "vectors", generation=generation)
-            other = GrowingIndex(32, background=False)
+            other = GrowingIndex(32)
             assert other.load(tmp_path / "vectors") == generation
             assert len(other) % 20 == 0
 
@@ -150,20 +109,6 @@ def test_saves_and_searches_go_together(tmp_path: Path):
     beside(write, save, read)
 
 
-def test_a_process_ends_while_it_works():
-    program = """
-import numpy as np
-from crewgraph.storage.vectors.index import GrowingIndex
-index = GrowingIndex(64)
-index.add(np.arange(19_000), np.random.default_rng(1).standard_normal((19_000, 64)))
-print("added")
-"""
-    done = subprocess.run(
-        [sys.executable, *processes.STRICT, "-c", program], capture_output=True, text=True, timeout=250, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "added\n", "")
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_forked_process_continues_with_a_copy():
     program = """
@@ -172,7 +117,7 @@ import numpy as np
 from crewgraph.storage.vectors.index import GrowingIndex
 warnings.simplefilter("ignore", DeprecationWarning)  # forks of processes with threads
 rows = np.random.default_rng(1).standard_normal((30_000, 32))
-index = GrowingIndex(32, exact_up_to=500, buffered=50)
+index = GrowingIndex(32, exact_up_to=500)
 index.add(np.arange(1_000), rows[:1_000])
 over = threading.Event()
 
@@ -197,7 +142,6 @@ for _ in range(12):
         assert size % 20 == 0 and len(index.ids) == size
         index.add(np.arange(50_000, 51_000), rows[:1_000])
         index.remove([50_000])
-        index.settle()
         assert index.search(rows[5], 1, [50_005])[0].tolist() == [50_005]
         assert len(index) == size + 999
         os._exit(0)
@@ -205,58 +149,7 @@ for _ in range(12):
 over.set()
 for thread in threads:
     thread.join()
-index.settle()
 print(codes == [0] * 12, len(index) % 20)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=250, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True 0\n", "")
-
-
-def test_a_writer_waits_for_readers_and_readers_for_the_writer_before_them():
-    turns, log = ReadWriteLock(), list[str]()
-    reading, may_end = threading.Event(), threading.Event()
-
-    def read() -> None:
-        with turns.reading():
-            reading.set()
-            may_end.wait()
-            log.append("read")
-
-    def write() -> None:
-        with turns.writing():
-            log.append("written")
-
-    def read_later() -> None:
-        with turns.reading():
-            log.append("read later")
-
-    threads = [threading.Thread(target=read)]
-    threads[0].start()
-    reading.wait()
-    for late in (write, read_later):
-        threads.append(threading.Thread(target=late))
-        threads[-1].start()
-        while not turns._waiting:  # pyright: ignore[reportPrivateUsage]
-            time.sleep(0.001)
-    may_end.set()
-    for thread in threads:
-        thread.join()
-    assert log == ["read", "written", "read later"]
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_step_that_fails_is_reported_and_tried_again_at_the_next_write():
-    tries = list[int]()
-
-    def step(stopped: Callable[[], bool]) -> bool:
-        tries.append(1)
-        raise MemoryError
-
-    background = BackgroundSteps(lambda: True, step, threaded=True)
-    for n in (1, 2):
-        background.wake()
-        while len(tries) < n or workers():
-            time.sleep(0.001)
-    assert len(tries) == 2
-    with pytest.raises(MemoryError):
-        background.settle()

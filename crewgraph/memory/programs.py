@@ -1,30 +1,42 @@
-"""The program that saves memories: classification by the model, detection of duplicates, consolidation, writing."""
+"""The programs that save memories (classification by the model, duplicates, consolidation, writing) and recall them."""
 
 import json
-import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from crewgraph.core.operations import Parallel, Program
-from crewgraph.errors import CrewgraphError
-from crewgraph.events.knowledge import MemorySaveCompletedEvent, MemorySaveFailedEvent, MemorySaveStartedEvent
-from crewgraph.memory.analysis import ConsolidationPlan, MemoryAnalysis
-from crewgraph.memory.analyze import consolidation_program, placement_program
-from crewgraph.memory.events import MEMORY_USE, emit_memory_event
-from crewgraph.memory.query import RecordFilter
-from crewgraph.memory.records import MemoryRecord, join_scope_paths, utc_now
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.memory.analyze import (
+    ConsolidationPlan,
+    MemoryAnalysis,
+    QueryAnalysis,
+    consolidation_program,
+    gaps_program,
+    placement_program,
+    query_analysis_program,
+)
+from crewgraph.memory.events import UNIFIED, memory_events
+from crewgraph.memory.records import (
+    MemoryMatch,
+    MemoryRecord,
+    RecordFilter,
+    compute_composite_score,
+    is_within,
+    join_scope_paths,
+    scope_parts,
+    utc_now,
+)
+from crewgraph.schema import PlainMapping
 
 if TYPE_CHECKING:
     from crewgraph.memory.memory import Memory
 
-__all__ = ["SaveRequest", "save_program"]
+__all__ = ["RecallRequest", "SaveRequest", "recall_program", "save_program"]
 
 
 _SHOWN_RECORDS = 200
-_SOURCE = "unified_memory"
 
 _Plan = tuple[list[MemoryRecord], ConsolidationPlan]
 """Records similar to a new one, and the plan for them."""
@@ -51,31 +63,19 @@ class SaveRequest:
         """Whether nothing is left for a model to decide."""
         return self.scope is not None and self.categories is not None and self.importance is not None
 
-    def event(self) -> PlainDict:
-        """The fields of its events."""
-        value = self.contents[0] if len(self.contents) == 1 else f"{len(self.contents)} memories"
-        fields = {"value": value, "metadata": dict(self.metadata) if self.metadata else None, "source_type": _SOURCE}
-        return {"agent_role": self.agent_role, **(MEMORY_USE.get().caller or {}), **fields}
-
 
 def save_program(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]:
     """Save texts and return the records that hold them."""
     if not request.contents:
         return []
-    _check(request)
-    event, start = request.event(), time.perf_counter()
-    emit_memory_event(memory, MemorySaveStartedEvent, **event)
-    try:
-        records = yield from _save(memory, request)
-    except CrewgraphError as error:
-        emit_memory_event(memory, MemorySaveFailedEvent, **event, error=str(error))
-        raise
-    milliseconds = (time.perf_counter() - start) * 1000
-    emit_memory_event(memory, MemorySaveCompletedEvent, **event, save_time_ms=milliseconds)
-    return records
+    _check_request(request)
+    value = request.contents[0] if len(request.contents) == 1 else f"{len(request.contents)} memories"
+    metadata = dict(request.metadata) if request.metadata else None
+    with memory_events(memory, UNIFIED, value=value, metadata=metadata, agent_role=request.agent_role):
+        return (yield from _save_all(memory, request))
 
 
-def _save(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]:
+def _save_all(memory: "Memory", request: SaveRequest) -> Program[list[MemoryRecord]]:
     analyses = yield from _analyze_contents(memory, request)
     records: list[MemoryRecord] = []
     existing_ids: set[str] = set()
@@ -210,7 +210,7 @@ def _run_all(programs: Sequence[Program[object]]) -> Program[list[Any]]:
     return list(outcomes)
 
 
-def _check(request: SaveRequest) -> None:
+def _check_request(request: SaveRequest) -> None:
     """Reject invalid requests before a model is called.
 
     Raises:
@@ -234,3 +234,125 @@ def _check(request: SaveRequest) -> None:
             raise TypeError(
                 f"the metadata `{key}` of a memory are not JSON data ({error}); use texts, numbers, lists, dicts"
             ) from error
+
+
+_MAX_QUERIES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecallRequest:
+    """What to recall."""
+
+    query: str
+    places: Sequence[str]
+    """The scopes to search, with all below them."""
+
+    categories: Sequence[str] | None = None
+    limit: int = 10
+    depth: Literal["shallow", "deep"] = "deep"
+    source: str | None = None
+    include_private: bool = False
+    since: datetime | None = None
+
+    def record_filter(self, scope: str) -> RecordFilter:
+        """The filter for one scope."""
+        return RecordFilter(
+            scope=scope,
+            categories=self.categories,
+            newer_than=self.since,
+            source=self.source,
+            private=self.include_private,
+        )
+
+
+_Candidates = dict[str, tuple[MemoryRecord, float]]
+
+
+def recall_program(memory: "Memory", request: RecallRequest) -> Program[list[MemoryMatch]]:
+    """The records that best match a query."""
+    if not request.query.strip() or request.limit < 1:
+        return []
+    with memory_events(memory, UNIFIED, query=request.query, limit=request.limit) as found:
+        found["results"] = matches = yield from _recall(memory, request)
+    return matches
+
+
+def _recall(memory: "Memory", request: RecallRequest) -> Program[list[MemoryMatch]]:
+    analysis = yield from _analyze_query(memory, request)
+    queries = [text for text in analysis.recall_queries if text.strip()][:_MAX_QUERIES] or [request.query]
+    candidates: _Candidates = {}
+    narrow_request = _narrow(memory, request, analysis)
+    yield from _search_all(memory, narrow_request, queries, candidates)
+    if not candidates and narrow_request.places != request.places:
+        yield from _search_all(memory, replace(narrow_request, places=request.places), queries, candidates)
+    gaps: list[str] = []
+    for _ in range(memory.exploration_budget if request.depth == "deep" else 0):
+        model, ranked = memory.model, _rank(memory, candidates)
+        if model is None or not ranked or _is_confident(memory, ranked[0].score, analysis):
+            break
+        texts = [match.record.content for match in ranked[: request.limit]]
+        gaps_found = yield from gaps_program(request.query, texts, model, memory.wording)
+        gaps = gaps_found.missing
+        if not gaps_found.queries:
+            break
+        yield from _search_all(memory, request, gaps_found.queries[:_MAX_QUERIES], candidates)
+    best = _rank(memory, candidates)[: request.limit]
+    yield from memory.records.touching([match.record for match in best])
+    return [
+        match.model_copy(update={"evidence_gaps": gaps}) if position == 0 else match
+        for position, match in enumerate(best)
+    ]
+
+
+def _analyze_query(memory: "Memory", request: RecallRequest) -> Program[QueryAnalysis]:
+    """Let the model analyze a long query; an empty analysis otherwise."""
+    model = memory.model
+    if request.depth != "deep" or model is None or len(request.query) < memory.query_analysis_threshold:
+        return QueryAnalysis()
+    scopes: list[str] = []
+    for place in request.places:
+        scopes += yield from memory.records.scopes(place)
+    analysis = yield from query_analysis_program(request.query, scopes, None, model, memory.wording)
+    return analysis or QueryAnalysis()
+
+
+def _narrow(memory: "Memory", request: RecallRequest, analysis: QueryAnalysis) -> RecallRequest:
+    """Restrict the request to the scopes and the time that the analysis suggests, within those requested."""
+    suggested = ["/" + "/".join(scope_parts(path)) for path in analysis.suggested_scopes]
+    places = [path for path in suggested if any(is_within(path, place) for place in request.places)]
+    try:
+        since = datetime.fromisoformat(analysis.time_filter) if analysis.time_filter else None
+    except ValueError:
+        since = None
+    return replace(request, places=places or request.places, since=since)
+
+
+def _is_confident(memory: "Memory", best: float, analysis: QueryAnalysis) -> bool:
+    if best >= memory.confidence_threshold_high:
+        return True
+    threshold = memory.complex_query_threshold if analysis.complexity == "complex" else memory.confidence_threshold_low
+    return best >= threshold
+
+
+def _search_all(
+    memory: "Memory", request: RecallRequest, queries: Sequence[str], candidates: _Candidates
+) -> Program[None]:
+    """Add the results of the queries, each record with its best similarity."""
+    limit = request.limit * memory.config.recall_oversample_factor
+    programs = [
+        memory.records.searching(query, request.record_filter(place), limit)
+        for query in dict.fromkeys(queries)
+        for place in dict.fromkeys(request.places)
+    ]
+    for found in (yield from _run_all(programs)):
+        for record, score in found:
+            if record.id not in candidates or candidates[record.id][1] < score:
+                candidates[record.id] = (record, score)
+
+
+def _rank(memory: "Memory", candidates: _Candidates) -> list[MemoryMatch]:
+    matches: list[MemoryMatch] = []
+    for record, nearness in candidates.values():
+        score, reasons = compute_composite_score(record, nearness, memory.config)
+        matches.append(MemoryMatch(record=record, score=score, match_reasons=reasons))
+    return sorted(matches, key=lambda match: match.score, reverse=True)
