@@ -5,10 +5,10 @@ import json
 from typing import Any
 
 import pytest
+from crewgraph_compat.stand_ins.lite_agent import LiteAgent
 from langchain_core.callbacks import BaseCallbackHandler
 
 from crewgraph import LLM, Agent, ScriptedLLM, ToolUse
-from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.definitions.agent.delegation_tools import AgentTools, AskQuestionTool
 from crewgraph.deprecations import Outdated
 from crewgraph.errors import DefinitionError, Fault, ToolFailed

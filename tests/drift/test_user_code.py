@@ -19,6 +19,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from crewgraph_compat.stand_ins.agent_adapters import BaseAgentAdapter
 from langchain_core.embeddings import Embeddings
 from memory.test_custom_storage import Notebook
 from memory.unified_parts import words
@@ -28,7 +29,6 @@ from servers.openai_api import OpenAIServer, call
 import crewgraph
 from crewgraph import LLM, Agent, BaseAgent, BaseLLM, ConditionalTask, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.compiler.agent.human_review import AgentFinish, SyncHumanInputProvider, reset_provider, set_provider
-from crewgraph.contrib.adapters import BaseAgentAdapter
 from crewgraph.contrib.evaluation.agents import AgentEvaluator
 from crewgraph.contrib.evaluation.evaluator import BaseEvaluator
 from crewgraph.contrib.evaluation.results import EvaluationScore, MetricCategory
@@ -308,7 +308,7 @@ def overridden_kickoff_of_a_crew(use: Use) -> None:
         assert use.run(made.kickoff, made.kickoff_async if use.kind == "sync" else made.kickoff_async) == "own"
 
 
-@covers("definitions.agent.agent:BaseAgentDefinition.callbacks", "contrib.adapters:BaseAgentAdapter [abc]")
+@covers("definitions.agent.agent:BaseAgentDefinition.callbacks")
 def agent_adapter(use: Use) -> None:
     def execute_task(self: Any, task: Any, context: Any = None, tools: Any = None) -> Any:
         return "seven"
@@ -696,7 +696,7 @@ def scripted_models(use: Use) -> None:
     assert use.crew(crew_of(made)).raw == "seven"
 
 
-@covers("contrib.lite_agent:LiteAgent.request_within_rpm_limit")
+@covers()
 def rate_limiters(use: Use) -> None:
     def check_or_wait(self: Any) -> bool:
         return True
@@ -1128,8 +1128,6 @@ contrib.snapshots.recording:SnapshotRecorder(point)
 contrib.snapshots.recording:SnapshotRecorder(concerns)
 llm.errors:ProviderErrors(redactor)
 llm.provider_fields.add_fields(origin)
-contrib.adapters:BaseConverterAdapter [abc]
-contrib.adapters:BaseToolAdapter [abc]
 definitions.checkpoints:ForkMethod(function)
 crew:CrewConversation [protocol]
 definitions.flow.checkpoints:RunExtension [protocol]

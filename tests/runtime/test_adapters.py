@@ -5,14 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.tools import tool as langchain_tool
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command, interrupt
-from modes import Mode
-from pydantic import BaseModel
-
-from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.contrib.adapters import (
+from crewgraph_compat.stand_ins.agent_adapters import (
     BaseAgentAdapter,
     BaseConverterAdapter,
     BaseToolAdapter,
@@ -21,7 +14,14 @@ from crewgraph.contrib.adapters import (
     LangGraphToolAdapter,
     OpenAIAgentAdapter,
 )
-from crewgraph.contrib.lite_agent import LiteAgent
+from crewgraph_compat.stand_ins.lite_agent import LiteAgent
+from langchain_core.tools import tool as langchain_tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
+from modes import Mode
+from pydantic import BaseModel
+
+from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events import ToolUsageFinishedEvent
 from crewgraph.llm.errors import MissingKey

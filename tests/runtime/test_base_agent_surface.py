@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from crewgraph_compat.stand_ins.agent_adapters import LangGraphAgentAdapter
 from modes import Mode
 from servers.mcp_process import over_stdio
 from waiting import LIMITS
@@ -19,7 +20,6 @@ from waiting import LIMITS
 from crewgraph import Agent, BaseAgent, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.compiler import preflight
 from crewgraph.compiler.preflight import WithoutEffect
-from crewgraph.contrib.adapters import LangGraphAgentAdapter
 from crewgraph.contrib.snapshots import CheckpointConfig, RuntimeState
 from crewgraph.definitions.base import SecurityConfig
 from crewgraph.errors import BudgetExceeded, CompileError

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from crewgraph_compat.stand_ins.lite_agent import LiteAgent
 from modes import Mode
 from pydantic import BaseModel, ValidationError
 from rpm_window import record_requests
 from waiting import LIMITS, LONG, wait_until_async
 
 from crewgraph import Agent, Crew, ScriptedLLM, ToolUse
-from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.errors import TimeLimitReached
 from crewgraph.events import LLMCallCompletedEvent, LLMCallDelayedEvent, LLMCallStartedEvent, crewai_event_bus
 from crewgraph.llm.rate_limit import RPMController

@@ -6,13 +6,12 @@ from typing import Any
 from crewgraph.compiler.agent.binding import AgentBinding, capability_tools
 from crewgraph.compiler.agent.capabilities import Capability, capabilities_of
 from crewgraph.core.effects import Body, Call
-from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation
+from crewgraph.core.operations import Program, blocking
 from crewgraph.core.resources import RESOURCES, RunResources
 from crewgraph.prompts.book import Book
 from crewgraph.scoped import scoped
 
-__all__ = ["ExternalResourceCheck", "load_external_tools"]
+__all__ = ["check_external_resources", "load_external_tools"]
 
 
 def load_external_tools(
@@ -46,8 +45,8 @@ def _check_images(tools: Iterable[Any]) -> Body[None]:
             yield Call(function=tool.check, name=tool.image, kind="a look for the image", about=tool.image)
 
 
-class ExternalResourceCheck(Operation):
-    """Checks external resources before a run does anything; connections it opens stay open for the run.
+def check_external_resources(bindings: Sequence[AgentBinding], opened: RunResources) -> Program[None]:
+    """Check external resources before a run does anything; connections it opens stay open for the run.
 
     Args:
         bindings: the agents and their tools; the coworkers they may delegate to are checked, too.
@@ -59,31 +58,24 @@ class ExternalResourceCheck(Operation):
         RemoteAgentError: a remote agent cannot be reached.
         ToolFailed: code cannot be run here.
     """
+    sources = [tool.tool.source for binding in bindings for tool in binding.tools.values()]
+    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
-    def __init__(self, bindings: Sequence[AgentBinding], opened: RunResources) -> None:
-        sources = [tool.tool.source for binding in bindings for tool in binding.tools.values()]
-        from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+    coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
+    agents = {id(agent): agent for agent in (*(binding.agent for binding in bindings), *coworkers)}
+    for agent in coworkers:
+        sources += capability_tools(agent, agent.tools or (), None)
+    from crewgraph.tools.code import CodeInterpreterTool
 
-        coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
-        agents = [*(binding.agent for binding in bindings), *coworkers]
-        self.agents = list({id(agent): agent for agent in agents}.values())
-        for agent in coworkers:
-            sources += capability_tools(agent, agent.tools or (), None)
-        from crewgraph.tools.code import CodeInterpreterTool
+    images = {source.image: source for source in sources if isinstance(source, CodeInterpreterTool)}
+    capabilities = [capability for agent in agents.values() for capability in capabilities_of(agent)]
 
-        self.images = {source.image: source for source in sources if isinstance(source, CodeInterpreterTool)}
-        self.opened = opened
-
-        self.capabilities = [capability for agent in self.agents for capability in capabilities_of(agent)]
-
-    def run(self) -> None:
-        for tool in self.images.values():
+    def check() -> None:
+        for tool in images.values():
             tool.check()
-        if self.capabilities:
-            with scoped(RESOURCES, self.opened):
-                for capability in self.capabilities:
-                    capability.check_available()
+        with scoped(RESOURCES, opened):
+            for capability in capabilities:
+                capability.check_available()
 
-    async def arun(self) -> None:
-        if self.images or any(capability.fetches_tools for capability in self.capabilities):
-            await in_thread(self.run)
+    if images or any(capability.fetches_tools for capability in capabilities):
+        yield blocking(check)

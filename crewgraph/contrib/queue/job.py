@@ -1,7 +1,7 @@
 """A queued run: its status, its result, and answers to its questions."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -9,7 +9,7 @@ from procrastinate.jobs import Job as EngineJob
 
 from crewgraph.contrib.queue.work import Work, state_of
 from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation, Program, Sleep, adrive, drive
+from crewgraph.core.operations import Program, adrive, blocking, drive, sleep
 from crewgraph.crew import Crew
 from crewgraph.definitions.crew.pending import CrewQuestion, RunInfo
 from crewgraph.definitions.flow.feedback import Question
@@ -54,19 +54,6 @@ class JobProgress:
     """The number of tasks; None for a flow, whose methods may run any number of times."""
 
 
-class _Ask(Operation):
-    """A database query, run off the event loop in async code."""
-
-    def __init__(self, question: Callable[[], Any]) -> None:
-        self.question = question
-
-    def run(self) -> Any:
-        return self.question()
-
-    async def arun(self) -> object:
-        return await in_thread(self.question)
-
-
 class Job:
     """A queued run. The methods query the database; those with an `a` prefix do so off the event loop."""
 
@@ -87,27 +74,38 @@ class Job:
 
     def status(self) -> JobStatus:
         """Return the status of the run."""
-        return drive(self._status())
+        job = self._job()
+        if job is not None and (state := state_of(job)) != "finished":
+            return state
+        run = self._run()
+        if run is None:
+            raise RunError(f"no job or run of thread `{self.thread_id}` is stored any longer")
+        return "waiting" if run.status == "waiting" else "done"
 
     async def astatus(self) -> JobStatus:
         """Return the status of the run."""
-        return await adrive(self._status())
+        return await in_thread(self.status)
 
     def error(self) -> str | None:
         """Return the error of the last failed attempt; None if none has failed."""
-        return drive(self._error())
+        job = self._job()
+        return None if job is None else Work.of(job).error
 
     async def aerror(self) -> str | None:
         """Return the error of the last failed attempt; None if none has failed."""
-        return await adrive(self._error())
+        return await in_thread(self.error)
 
     def progress(self) -> JobProgress:
         """Return which tasks or methods have completed."""
-        return drive(self._progress())
+        definition, is_stored = self._definition, self._run() is not None
+        if isinstance(definition, Flow):
+            return JobProgress(done=self._methods_done(definition) if is_stored else (), total=None)
+        done = stored_run(self._saver, self.thread_id).finished if is_stored else ()
+        return JobProgress(done=tuple(done), total=len(definition.tasks))
 
     async def aprogress(self) -> JobProgress:
         """Return which tasks or methods have completed."""
-        return await adrive(self._progress())
+        return await in_thread(self.progress)
 
     def result(self, timeout: float | None = None) -> Any:
         """Wait for the run to end, and return its stored output.
@@ -131,11 +129,12 @@ class Job:
 
     def questions(self) -> Sequence[CrewQuestion | Question]:
         """Return the questions that the run waits on."""
-        return drive(self._questions())
+        run = self._run()
+        return () if run is None else run.questions
 
     async def aquestions(self) -> Sequence[CrewQuestion | Question]:
         """Return the questions that the run waits on."""
-        return await adrive(self._questions())
+        return await in_thread(self.questions)
 
     def answer(self, answer: object) -> None:
         """Answer the question that the run waits on, and enqueue a job that resumes the run.
@@ -146,11 +145,14 @@ class Job:
         Raises:
             RunError: The run does not wait on these questions, or an answer is already queued.
         """
-        drive(self._answer(answer))
+        question_ids = [question.id for question in self.questions()]
+        if not question_ids:
+            raise RunError(f"the run `{self.thread_id}` does not wait for an answer; see its `status`")
+        self._queue.enqueue_answer(self._definition, self.thread_id, answer, _answered_ids(question_ids, answer))
 
     async def aanswer(self, answer: object) -> None:
         """Async version of `answer`."""
-        await adrive(self._answer(answer))
+        await in_thread(self.answer, answer)
 
     def cancel(self) -> bool:
         """Cancel the job. A worker that is running it lets the current step finish and records its result, then stops.
@@ -175,73 +177,38 @@ class Job:
         """Async version of `retry`."""
         return await in_thread(self.retry)
 
-    def _job(self) -> Program[EngineJob | None]:
-        return (yield _Ask(lambda: self._queue.latest([self.thread_id]).get(self.thread_id)))
+    def _job(self) -> EngineJob | None:
+        return self._queue.latest([self.thread_id]).get(self.thread_id)
 
-    def _run(self) -> Program[RunInfo | None]:
+    def _run(self) -> RunInfo | None:
         flow = self._definition if isinstance(self._definition, Flow) else None
-        return (yield _Ask(lambda: drive(run_of_thread(self._saver, self.thread_id, flow))))
+        return drive(run_of_thread(self._saver, self.thread_id, flow))
 
-    def _status(self) -> Program[JobStatus]:
-        job = yield from self._job()
-        if job is not None and (state := state_of(job)) != "finished":
-            return state
-        run = yield from self._run()
-        if run is None:
-            raise RunError(f"no job or run of thread `{self.thread_id}` is stored any longer")
-        return "waiting" if run.status == "waiting" else "done"
-
-    def _error(self) -> Program[str | None]:
-        job = yield from self._job()
-        return None if job is None else Work.of(job).error
-
-    def _progress(self) -> Program[JobProgress]:
-        definition = self._definition
-        is_crew = isinstance(definition, Crew)
-        done: tuple[str, ...] = ()
-        if (yield from self._run()) is not None:
-            done = yield _Ask(self._tasks_done if is_crew else self._methods_done)
-        return JobProgress(done=done, total=len(definition.tasks) if is_crew else None)
-
-    def _tasks_done(self) -> tuple[str, ...]:
-        return tuple(stored_run(self._saver, self.thread_id).finished)
-
-    def _methods_done(self) -> tuple[str, ...]:
-        steps = drive(flow_steps(cast("Flow[Any]", self._definition), self.thread_id))
+    def _methods_done(self, flow: Flow[Any]) -> tuple[str, ...]:
+        steps = drive(flow_steps(flow, self.thread_id))
         return tuple(method for step in steps for method in step.methods)
 
     def _result(self, timeout: float | None) -> Program[Any]:
         pause, longest = _POLLS
         deadline = None if timeout is None else time.monotonic() + timeout
-        while (status := (yield from self._status())) in ("queued", "working"):
+        while (status := (yield blocking(self.status))) in ("queued", "working"):
             left = longest if deadline is None else deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError(f"the job of thread `{self.thread_id}` is `{status}` after {timeout:g} seconds")
-            yield Sleep(min(pause, left))
+            yield sleep(min(pause, left))
             pause = min(pause * 1.5, longest)
         if status in ("failed", "cancelled"):
-            error = yield from self._error()
+            error = yield blocking(self.error)
             raise JobFailed(
                 f"the job of thread `{self.thread_id}` {'failed for good' if status == 'failed' else 'was cancelled'}"
                 f"{f': {error}' if error else ''}. What it had recorded is kept; `retry` continues it."
             )
-        return (yield _Ask(self._stored_result))
+        return (yield blocking(self._stored_result))
 
     def _stored_result(self) -> Any:
         if isinstance(self._definition, Flow):
             return drive(stored_flow_result(self._definition, self.thread_id))
         return drive(stored_crew_output(self._definition, self.thread_id, self._saver))
-
-    def _questions(self) -> Program[Sequence[CrewQuestion | Question]]:
-        run = yield from self._run()
-        return () if run is None else run.questions
-
-    def _answer(self, answer: object) -> Program[None]:
-        question_ids = [question.id for question in (yield from self._questions())]
-        if not question_ids:
-            raise RunError(f"the run `{self.thread_id}` does not wait for an answer; see its `status`")
-        answered_ids = _answered_ids(question_ids, answer)
-        yield _Ask(lambda: self._queue.enqueue_answer(self._definition, self.thread_id, answer, answered_ids))
 
 
 def _answered_ids(question_ids: Sequence[str], answer: object) -> Sequence[str]:

@@ -25,7 +25,6 @@ from crewgraph.errors import RunError
 from crewgraph.flow.flow import Flow
 from crewgraph.runtime.crew.kickoff import CrewRun, validate_inputs
 from crewgraph.runtime.crew.results import check_stored
-from crewgraph.runtime.execution import ReadState
 from crewgraph.runtime.flow.kickoff import resume_flow_program
 from crewgraph.runtime.run_target import own_place, own_saver
 from crewgraph.runtime.runs.crew_fork import ForkRequest, ForkStart
@@ -150,7 +149,7 @@ def _continued_crew(
         if thread_id is None and not point.forks and merged == point.inputs and point.thread_id is not None and saver:
             run = CrewRun(crew, own_place(crew, point.thread_id, saver), "task", opened)
             yield from run.claim_thread()
-            stored = yield ReadState(run.graph, run.config)
+            stored = yield Saving(run.graph, "get_state", run.config)
             if stored.created_at is not None and _is_at(point, stored):
                 run = _begin(run.with_stored_granularity(stored.metadata), point, audience, merged)
                 check_stored(run.steps, stored.values, point.thread_id)

@@ -16,8 +16,7 @@ from crewgraph.compiler.agent.human_review import ask_at_terminal, configured_pr
 from crewgraph.compiler.agent.verdict import decisions_of
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes
-from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation, Program, Saving, adrive, drive
+from crewgraph.core.operations import Program, Saving, adrive, blocking, drive
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.questions import file_answer, own_id, questions_in
 from crewgraph.core.replay import REPORTED
@@ -28,7 +27,7 @@ from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import crew_output
-from crewgraph.runtime.execution import ReadState, Run
+from crewgraph.runtime.execution import Run
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import PlainMapping
@@ -75,7 +74,7 @@ def _pending(crew: CrewDefinition, checkpointer: Checkpointer) -> "Program[list[
     from crewgraph.runtime.runs.index import list_crew_runs
 
     for run in (yield from list_crew_runs(crew, RunFilter(status="waiting"), saver)):
-        state = yield ReadState(compiled.graph, {"configurable": {"thread_id": run.thread_id}})
+        state = yield Saving(compiled.graph, "get_state", {"configurable": {"thread_id": run.thread_id}})
         questions = cast("tuple[CrewQuestion, ...]", run.questions)
         done = crew_output(compiled.tasks, state.values, run.thread_id, RunNotes(), compiled.planning)
         pending.append(pending_crew(crew, done, compiled.tasks, questions))
@@ -205,21 +204,10 @@ def _ask_at_terminal(
     from crewgraph.runtime.runs.index import crew_question
 
     questions = [crew_question(item) for item in interrupts]
-    answers = yield _AskAtTerminal({question.id: _prompt(question, titles) for question in questions})
+    answers = yield blocking(
+        lambda: {question.id: ask_at_terminal(_prompt(question, titles)) for question in questions}
+    )
     return (yield from _store_answers(interrupts, answers, saver, checkpoint.config))
-
-
-class _AskAtTerminal(Operation):
-    """Asks questions at the terminal one after the other and returns the answers by id."""
-
-    def __init__(self, prompts: Mapping[str, str]) -> None:
-        self.prompts = prompts
-
-    def run(self) -> dict[str, object]:
-        return {name: ask_at_terminal(prompt) for name, prompt in self.prompts.items()}
-
-    async def arun(self) -> dict[str, object]:
-        return await in_thread(self.run)
 
 
 def _title(task: TaskDefinition) -> str:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crewgraph_compat.stand_ins.lite_agent import LiteAgent
 from extent import CREW_MODES
 from modes import Mode
 
 from contrib.skills.folders import skill_folder
 from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, ToolUse
-from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.contrib.skills import Skill, SkillParseError, load_skill
 from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, resolve_loader_tool_name
 from crewgraph.events.skill import SkillActivatedEvent, SkillLoadedEvent, SkillUsedEvent
