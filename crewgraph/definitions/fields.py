@@ -28,7 +28,7 @@ from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.llm.resolve import check_model, default_model_name, llm_from_name
-from crewgraph.schema import PlainMapping, from_json_schema
+from crewgraph.schema import from_json_schema, is_mapping
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool
 
@@ -138,8 +138,8 @@ def _parse_output_model(value: Any, info: ValidationInfo) -> object:
     """Convert True, `dict`, a dict of fields or a JSON schema to a model; return anything else unchanged."""
     if value is True or value is dict:
         model: object = AnyForm
-    elif isinstance(value, Mapping):
-        model = _model_from_mapping(cast("PlainMapping", value))
+    elif is_mapping(value):
+        model = _model_from_mapping(value)
     else:
         return None if value is False else value
     warn_deprecated(f"`{info.field_name}` of a task is not a pydantic model", "pass one", by_hand=True)
@@ -473,8 +473,7 @@ RemoteAgentsField = Annotated[Any, AfterValidator(_parse_remote_agents)]
 
 
 def _parse_files(value: Any) -> dict[str, object]:
-    is_empty = value is None or (isinstance(value, Mapping) and not cast("PlainMapping", value))
-    return {} if is_empty else extension("files.read")(value)
+    return {} if value is None or (is_mapping(value) and not value) else extension("files.read")(value)
 
 
 FilesField = Annotated[dict[str, Any], BeforeValidator(_parse_files)]

@@ -5,9 +5,8 @@ Payloads and replies are those of LangChain's human-in-the-loop middleware (`act
 """
 
 from collections.abc import Mapping
-from typing import cast
 
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping
 
 __all__ = ["decisions_in", "inbox_fields", "read_inbox_reply"]
 
@@ -66,14 +65,10 @@ def read_inbox_reply(reply: object, tool: str | None) -> object:
 
 def decisions_in(reply: object) -> list[PlainMapping]:
     """Return the decisions in a reply; none if it is not from an inbox."""
-    if isinstance(reply, Mapping) and set(cast("PlainMapping", reply)) == {"decisions"}:
-        reply = cast("PlainMapping", reply)["decisions"]
-    entries: list[object] = cast("list[object]", reply) if isinstance(reply, list) else [cast("object", reply)]
-    decisions = [
-        cast("PlainMapping", entry)
-        for entry in entries
-        if isinstance(entry, Mapping) and isinstance(cast("PlainMapping", entry).get("type"), str)
-    ]
+    if is_mapping(reply) and set(reply) == {"decisions"}:
+        reply = reply["decisions"]
+    entries = reply if is_list(reply) else [reply]
+    decisions = [entry for entry in entries if is_mapping(entry) and isinstance(entry.get("type"), str)]
     return decisions if len(decisions) == len(entries) else []
 
 
@@ -86,10 +81,7 @@ def _decision_in(reply: object) -> PlainMapping | None:
 def _edited(decision: PlainMapping, tool: str) -> PlainDict | None:
     """Return the arguments of an edited call; None if it is one of another tool."""
     edited: object = decision.get("edited_action", decision.get("args"))
-    if not isinstance(edited, Mapping):
+    if not is_mapping(edited) or edited.get("name", edited.get("action", tool)) != tool:
         return None
-    action = cast("PlainMapping", edited)
-    args: object = action.get("args")
-    if action.get("name", action.get("action", tool)) != tool or not isinstance(args, Mapping):
-        return None
-    return {"args": dict(cast("PlainMapping", args))}
+    args: object = edited.get("args")
+    return {"args": dict(args)} if is_mapping(args) else None

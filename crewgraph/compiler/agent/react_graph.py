@@ -18,7 +18,7 @@ from crewgraph.llm.conversation import read_messages
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
 
-__all__ = ["react_graph"]
+__all__ = ["as_arguments", "react_graph"]
 
 
 _FINAL = "final"
@@ -139,7 +139,7 @@ def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> d
         reply["content"],
         additional_kwargs=reply["extra"],
         tool_calls=[
-            {"id": call["id"], "name": call["name"], "args": _as_dict(call["args"]), "type": "tool_call"}
+            {"id": call["id"], "name": call["name"], "args": as_arguments(call["args"]), "type": "tool_call"}
             for call in calls
         ],
         usage_metadata=usage
@@ -152,7 +152,8 @@ def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> d
     return {"messages": [*sent[-1:], message] if is_last else [message]}
 
 
-def _as_dict(args: PlainDict | str) -> dict[str, object]:
+def as_arguments(args: PlainDict | str) -> PlainDict:
+    """Return the arguments of a call in LangChain's form, also those that were no JSON."""
     return args if isinstance(args, dict) else {"arguments": args}
 
 

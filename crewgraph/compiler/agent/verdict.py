@@ -1,10 +1,10 @@
 """A person's replies to a question about tool calls, read as a verdict."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping
 
 __all__ = ["NO", "YES", "decisions_of", "parse_verdict"]
 
@@ -21,8 +21,8 @@ def parse_verdict(reply: object) -> bool | str | dict[str, object] | None:
     """
     if isinstance(reply, bool):
         return reply or ""
-    if isinstance(reply, Mapping):
-        return _verdict_of_dict(dict(reply))  # pyright: ignore[reportUnknownArgumentType]
+    if is_mapping(reply):
+        return _verdict_of_dict(dict(reply))
     return _verdict_of_text(reply.strip()) if isinstance(reply, str) else None
 
 
@@ -62,16 +62,15 @@ def decisions_of(request: PlainMapping, reply: object) -> object:
         request: the middleware's request, with its `action_requests`.
         reply: its own form, or a verdict as for `require_approval`, which is then one on each of the actions.
     """
-    actions = cast("Sequence[PlainMapping]", request["action_requests"])
-    if isinstance(reply, Mapping):
-        fields = cast("PlainMapping", reply)
-        if "decisions" in fields:
-            return fields
-        if isinstance(fields.get("type"), str):
-            return {"decisions": [fields]}
-    if isinstance(reply, Sequence) and not isinstance(reply, str):
-        return {"decisions": cast("object", reply)}
-    verdict = parse_verdict(cast("object", reply))
+    actions: Sequence[PlainMapping] = request["action_requests"]
+    if is_mapping(reply):
+        if "decisions" in reply:
+            return reply
+        if isinstance(reply.get("type"), str):
+            return {"decisions": [reply]}
+    if isinstance(reply, (list, tuple)):
+        return {"decisions": reply}
+    verdict = parse_verdict(reply)
     if verdict is True:
         return {"decisions": [{"type": "approve"} for _ in actions]}
     if isinstance(verdict, str):
@@ -80,4 +79,4 @@ def decisions_of(request: PlainMapping, reply: object) -> object:
     if isinstance(verdict, dict) and len(actions) == 1:
         edited = {"name": actions[0]["name"], "args": verdict}
         return {"decisions": [{"type": "edit", "edited_action": edited}]}
-    return cast("object", reply)
+    return reply

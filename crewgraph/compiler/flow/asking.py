@@ -4,7 +4,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt, ParentCommand
@@ -31,7 +31,7 @@ from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import default_book
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, is_object
 from crewgraph.scoped import scoped
 
 __all__ = [
@@ -71,7 +71,7 @@ def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str
     question_id, method = f"{running.name}:ask{running.next_question()}", running.method
     question, report = (
         Question(id=question_id, method=method, message=message, metadata=metadata or {}),
-        _report(running),
+        _flow_report(running),
     )
     if question_id not in running.run.answers:
         report.input_requested(question)
@@ -80,7 +80,7 @@ def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str
     if provider is not None and question_id not in running.run.answers:
         answer, response_metadata = _ask_provider(provider, running, question, timeout)
     elif timeout is not None and question_id not in running.run.answers and _asks_here(running):
-        answer = read_line(_prompt(question), timeout)
+        answer = read_line(_question_prompt(question), timeout)
     else:
         answer = _answer(running, question, None)
     if running.run.is_new_answer(question_id):
@@ -170,7 +170,7 @@ def parked_question(running: Running, name: str, value: object) -> BaseException
 
 def _message_of(value: object) -> str:
     """Return the text of a question."""
-    text: object = cast("dict[str, object]", value).get("text") if isinstance(value, dict) else value
+    text: object = value.get("text") if is_object(value) else value
     return text if isinstance(text, str) else "What is the answer?"
 
 
@@ -187,7 +187,7 @@ def request_feedback(running: Running, request: FeedbackRequest, output: object)
         RunError: there is no terminal and the run is not stored, or the answer matches none of the outcomes.
     """
     recorded = running.run.recorded_value(output, f"the result of method `{running.method}`")
-    question, report = _question(running, request, recorded), _report(running)
+    question, report = _question(running, request, recorded), _flow_report(running)
     report.feedback_requested(question)
     while True:
         text = _answer(running, question, request.provider)
@@ -223,11 +223,11 @@ def pending_feedback(running: Running, request: FeedbackRequest) -> HumanFeedbac
     except RunError as error:  # the question stays
         question = replace(_question(running, request, answer["output"]), refused=str(error))
         raise _parked(running, question, returned=True) from error
-    _report(running).feedback_received(feedback, running.name + FEEDBACK_SUFFIX)
+    _flow_report(running).feedback_received(feedback, running.name + FEEDBACK_SUFFIX)
     return feedback
 
 
-def _report(running: Running) -> FlowReport:
+def _flow_report(running: Running) -> FlowReport:
     return FlowReport(running.run, running.name, running.method)
 
 
@@ -250,7 +250,7 @@ def _feedback_result(
     """Return the feedback in a text, or in an inbox's decision with a text."""
     outcome = None
     if request.emit:
-        outcome = _decided(request, text, decision, running.method) or _outcome(request, text, running.method)
+        outcome = _decided(request, text, decision, running.method) or _chosen_outcome(request, text, running.method)
     elif decision == "reject":
         text = text or decision  # an empty text would accept
     return HumanFeedbackResult(
@@ -275,7 +275,7 @@ def _answer(running: Running, question: Question, provider: Any) -> str:
                 raise _unstored_error(running, question.message) from pending
             raise _parked(running, replace(question, callback_info=pending.callback_info), returned=True) from None
     if _asks_here(running):
-        return ask_at_terminal(_prompt(question))
+        return ask_at_terminal(_question_prompt(question))
     if running.run.stored:
         raise _parked(running, question, returned=question.id.endswith(FEEDBACK_SUFFIX))
     raise _unstored_error(running, question.message)
@@ -304,7 +304,7 @@ def _unstored_error(running: Running, message: str) -> RunError:
     return RunError(f"method `{running.method}` asks `{message}`, but there is no terminal. {advice}")
 
 
-def _prompt(question: Question) -> str:
+def _question_prompt(question: Question) -> str:
     lines = [str(item) for item in (question.output, question.refused, question.message) if item is not None]
     choices = f" ({' / '.join(question.outcomes)})" if question.outcomes else ""
     return "\n".join(lines) + f"{choices} "
@@ -336,7 +336,7 @@ def _decided(request: FeedbackRequest, text: str, decision: str | None, method: 
     return outcome
 
 
-def _outcome(request: FeedbackRequest, text: str, method: str) -> str:
+def _chosen_outcome(request: FeedbackRequest, text: str, method: str) -> str:
     answer = text.strip().casefold()
     matches = [item for item in request.emit if item.casefold() == answer]
     if not matches and answer and request.llm is not None:

@@ -21,7 +21,7 @@ from crewgraph.runtime.agent.standalone import reply_program
 from crewgraph.runtime.crew.kickoff import akickoff_crew, kickoff_crew
 from crewgraph.schema import PlainDict, text_fields_model
 from crewgraph.text import printable, shorten
-from crewgraph.tools.base import BaseTool
+from crewgraph.tools.base import BaseTool, keep_never
 
 __all__ = ["CrewChat", "chat_at_terminal"]
 
@@ -135,7 +135,7 @@ class CrewChat:
             description=self._book.filled("chat", "tool", description=summary),
             args_schema=text_fields_model("Inputs", {item.name: item.description for item in crew.inputs}),
             result_as_answer=True,
-            cache_function=_never_cache,
+            cache_function=keep_never,
             chat=self,
         )
         inputs = listing or self._book.filled("chat", "no_inputs")
@@ -185,10 +185,6 @@ class _RunCrew(BaseTool):
         return self.chat.finish_crew(
             await akickoff_crew(self.chat.crew, values, RunOptions(checkpointer=self.chat.checkpointer))
         )
-
-
-def _never_cache(_arguments: object = None, _result: object = None) -> bool:
-    return False  # a repeated request is a request to run again
 
 
 def _texts(crew: Crew) -> list[tuple[str, str]]:

@@ -1,15 +1,14 @@
 """Data of chats with crews: the inputs to collect, and the chat history that tasks see."""
 
 import json
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.prompts.book import Book
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import is_list, is_mapping
 
 __all__ = ["ChatInputField", "ChatInputs", "with_history"]
 
@@ -50,22 +49,22 @@ def with_history(description: str, history: object, book: Book) -> str:
     """
     lines = "\n".join(
         f"{str(message['role']).capitalize()}: {message['content']}"
-        for message in cast(list[PlainMapping], _messages(history))
-        if isinstance(message, Mapping) and "role" in message and "content" in message  # pyright: ignore[reportUnnecessaryIsInstance]
+        for message in _chat_messages(history)
+        if is_mapping(message) and "role" in message and "content" in message
     )
     return f"{description}\n\n{book.slice('conversation_history_instruction')}\n\n{lines}"
 
 
-def _messages(history: object) -> list[Any]:
+def _chat_messages(history: object) -> list[Any]:
     messages: object = history
     if isinstance(history, str):
         try:
             messages = json.loads(history)
         except ValueError as error:
             raise _invalid_history(f"it is not JSON: {error}.") from error
-    if not isinstance(messages, list):
+    if not is_list(messages):
         raise _invalid_history(f"it is {messages!r:.80}.")
-    return cast("list[Any]", messages)
+    return messages
 
 
 def _invalid_history(problem: str) -> DefinitionError:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, get_args
 
 from pydantic import BaseModel
 
@@ -23,7 +23,7 @@ from crewgraph.llm.conversation import text_of
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import default_book
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, is_list, is_mapping, is_object
 
 if TYPE_CHECKING:
     from crewgraph.definitions.flow.flow import FlowDefinition
@@ -45,6 +45,7 @@ __all__ = [
     "set_field",
     "set_state_field",
     "state_field",
+    "warn_user",
 ]
 
 _ROLES = get_args(ConversationMessageRole)
@@ -65,9 +66,7 @@ class ConversationalInputs(TypedDict, total=False):
 
 def state_field(state: object, name: str, default: object = None) -> Any:
     """Return a field of a state, which may be a model or a dict."""
-    if isinstance(state, dict):
-        return cast("PlainDict", state).get(name, default)
-    return getattr(state, name, default)
+    return state.get(name, default) if is_object(state) else getattr(state, name, default)
 
 
 def set_field(state: Any, name: str, value: Any) -> None:
@@ -85,10 +84,10 @@ def set_state_field(flow: "FlowDefinition", name: str, value: Any) -> None:
 
 def messages_in(flow: "FlowDefinition", state: Any) -> list[Any]:
     """Return the messages of a state, or those held on the flow if its model has no field for them."""
-    if isinstance(state, dict):
-        return cast("dict[str, list[Any]]", state).setdefault("messages", [])
+    if is_object(state):
+        return state.setdefault("messages", [])
     messages = getattr(state, "messages", None)
-    return cast("list[Any]", messages) if isinstance(messages, list) else _messages_outside_state(flow)
+    return messages if is_list(messages) else _messages_outside_state(flow)
 
 
 def _messages_outside_state(flow: "FlowDefinition") -> list[object]:
@@ -220,7 +219,7 @@ def input_history_to_messages(entries: Sequence[Any]) -> list[PlainDict]:
 
 
 def _entry_field(entry: object, name: str) -> object:
-    return cast("PlainMapping", entry).get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)
+    return entry.get(name) if is_mapping(entry) else getattr(entry, name, None)
 
 
 def _holds_models(state: object) -> bool:
@@ -250,7 +249,7 @@ def classify_intent(text: str, outcomes: Sequence[str], llm: object, history: Se
     by_length = sorted(outcomes, key=len, reverse=True)
     matches = exact or [outcome for outcome in by_length if outcome.casefold() in answer]
     if not matches:
-        _warn(f"the model answered {answer!r:.80}, which is none of {', '.join(outcomes)}; using `{outcomes[0]}`")
+        warn_user(f"the model answered {answer!r:.80}, which is none of {', '.join(outcomes)}; using `{outcomes[0]}`")
     return matches[0] if matches else outcomes[0]
 
 
@@ -263,5 +262,6 @@ def ask_model(llm: object, messages: list[Message]) -> str:
     return text_of(as_model(model).complete(messages, (), (), {})["content"])
 
 
-def _warn(message: str) -> None:
+def warn_user(message: str) -> None:
+    """Warn at the line of the user's code."""
     warnings.warn(message, stacklevel=user_stacklevel())

@@ -1,12 +1,11 @@
 """The state of a conversation: its messages, events and agent threads."""
 
-from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from crewgraph.schema import Metadata, PlainDict, PlainMapping
+from crewgraph.schema import Metadata, PlainDict, is_mapping
 
 __all__ = [
     "AgentMessage",
@@ -129,8 +128,8 @@ def message_to_llm_dict(message: object) -> PlainDict:
     Args:
         message: A `ConversationMessage`, a dict, or the text of a user message.
     """
-    if isinstance(message, Mapping):
-        return dict(cast("PlainMapping", message))
+    if is_mapping(message):
+        return dict(message)
     if not isinstance(message, BaseModel):
         return {"role": getattr(message, "role", "user"), "content": getattr(message, "content", str(message))}
     fields = {name: getattr(message, name) for name in type(message).model_fields if name != "metadata"}

@@ -1,7 +1,7 @@
 """Turns of a conversation: each user message is a run of the flow, on the conversation's thread."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
 from crewgraph.compiler.flow.report import emit_flow_event
 from crewgraph.compiler.flow.run import FlowRun
@@ -41,7 +41,7 @@ class TurnExtension:
         shown_id, flow_id = state_id(shown), str(inputs["id"])
         if shown_id == flow_id or not messages_in(flow, shown):
             return None
-        stored_states = cast("PlainDict", vars(flow).setdefault("_other_conversations", {}))
+        stored_states: PlainDict = vars(flow).setdefault("_other_conversations", {})
         stored_states[shown_id] = shown
         state = stored_states.pop(flow_id, None)
         return flow._fresh_state() if state is None else create_state(state, flow.flow_name)
@@ -77,20 +77,20 @@ class TurnExtension:
     def started(self, run: FlowRun) -> None:
         """Emit the start of a turn and the user's message."""
         if run.state is not None:
-            _emit(run, ConversationTurnStartedEvent)
+            _emit_turn_event(run, ConversationTurnStartedEvent)
             emit_message(run.flow, run.state, len(messages_in(run.flow, run.state)) - 1)
 
     def finished(self, run: FlowRun) -> None:
         """Emit the completion of a turn."""
-        _emit(run, ConversationTurnCompletedEvent)
+        _emit_turn_event(run, ConversationTurnCompletedEvent)
 
     def failed(self, run: FlowRun, error: BaseException) -> None:
         """Emit the failure of a turn."""
-        _emit(run, ConversationTurnFailedEvent, lambda: {"error": error})
+        _emit_turn_event(run, ConversationTurnFailedEvent, lambda: {"error": error})
 
 
 TURNS = TurnExtension()
 
 
-def _emit(run: FlowRun, event: type[BaseEvent], more: Callable[[], Mapping[str, object]] = dict) -> None:
+def _emit_turn_event(run: FlowRun, event: type[BaseEvent], more: Callable[[], Mapping[str, object]] = dict) -> None:
     emit_flow_event(run.flow, event, lambda: {"session_id": str(run.inputs["id"]), **more()})

@@ -68,7 +68,7 @@ def parse_expression(source: str) -> ParsedExpression:
                 f"character {error.column}"
             ) from error
     try:
-        return ParsedExpression(tree, environment.program(tree), _roots(tree))
+        return ParsedExpression(tree, environment.program(tree), _root_names(tree))
     except ExpressionError as error:
         raise ExpressionError(f"{source.strip()!r:.200} is not a CEL expression: {error}") from error
 
@@ -121,7 +121,7 @@ def _environment(celpy: ModuleType) -> Any:
     return environment
 
 
-def _roots(tree: "Tree[Any]") -> frozenset[str]:
+def _root_names(tree: "Tree[Any]") -> frozenset[str]:
     roots: set[str] = set()
     pending: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
     while pending:
@@ -141,7 +141,7 @@ def _roots(tree: "Tree[Any]") -> frozenset[str]:
 def _macro_variables(macro: str, arguments: list[Any]) -> frozenset[str]:
     """Return the names of the variables that a macro binds."""
     count = _MACROS[macro]
-    names = [_roots(argument) for argument in arguments[:count]]
+    names = [_root_names(argument) for argument in arguments[:count]]
     if len(arguments) != 2 * count or any(len(roots) != 1 for roots in names):
         example = "reduce(sum, x, 0, sum + x)" if count == 2 else f"{macro}(x, x > 1)"
         raise ExpressionError(f"`{macro}` takes variable names, and as many expressions: `{example}`")

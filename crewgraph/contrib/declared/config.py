@@ -2,14 +2,14 @@
 
 import warnings
 from collections.abc import Iterable
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_serializer, model_validator
 
 from crewgraph.contrib.declared.crew import PythonReferenceDefinition
 from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.schema import PlainDict
+from crewgraph.schema import is_object
 
 __all__ = [
     "DeclarationModel",
@@ -26,11 +26,11 @@ class DeclarationModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _warn_unknown_keys(cls, values: object) -> object:
-        if isinstance(values, dict):
+        if is_object(values):
             aliases = (field.alias for field in cls.model_fields.values() if field.alias is not None)
             title = str(cls.model_config.get("title") or cls.__name__).removesuffix("Definition")
-            warn_unknown_keys(cast("PlainDict", values), (*cls.model_fields, *aliases), title)
-        return cast(Any, values)
+            warn_unknown_keys(values, (*cls.model_fields, *aliases), title)
+        return values
 
 
 def warn_unknown_keys(values: Iterable[str], known: Iterable[str], where: str) -> None:

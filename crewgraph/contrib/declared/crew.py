@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from crewgraph.definitions.agent.planning import PlanningConfig
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, is_list, is_object
 
 __all__ = [
     "AgentDefinition",
@@ -110,7 +110,7 @@ def _agents_by_name(agents: Sequence[object]) -> PlainDict:
     """Return a list of agents as an object of agents by `name`, else by `role`."""
     named: PlainDict = {}
     for agent in agents:
-        fields = cast("PlainDict", agent) if isinstance(agent, dict) else {}
+        fields = agent if is_object(agent) else {}
         name = fields.get("name") or fields.get("role")
         if not isinstance(name, str):
             raise ValueError(
@@ -136,7 +136,7 @@ class CrewDefinition(BaseModel):
     @field_validator("agents", mode="before")
     @classmethod
     def _validate_inline_agents(cls, agents: Any) -> object:
-        return _agents_by_name(cast("list[object]", agents)) if isinstance(agents, list) else agents
+        return _agents_by_name(agents) if is_list(agents) else agents
 
     @field_validator("inputs", mode="before")
     @classmethod
@@ -153,6 +153,6 @@ class CrewDefinition(BaseModel):
 def _object(value: Any, key: str) -> object:
     if value is None:
         return {}
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise ValueError(f"`{key}` must be an object of names and values")
-    return value  # pyright: ignore[reportUnknownVariableType]
+    return value

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 from crewgraph.contrib.declared.cel import TemplatePart, evaluate_expression, parse_expression, split_template
 from crewgraph.definitions.flow.state import CURRENT_WRITER, state_fields, state_id
 from crewgraph.errors import ExpressionError
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping
 
 __all__ = ["Expression", "ExpressionData", "flow_context", "flow_outputs"]
 
@@ -68,7 +68,7 @@ class Expression:
         Raises:
             ExpressionError: If an expression is not valid CEL, or evaluation fails.
         """
-        return _render(self.value, self._scope(context))
+        return _rendered_value(self.value, self._scope(context))
 
     def validate_expression(self, *, allowed_roots: Iterable[str], source: str = "CEL expression") -> None:
         """Check that the expression is valid and reads only the allowed names.
@@ -146,13 +146,13 @@ def _check(text: str, roots: frozenset[str], source: str) -> None:
         )
 
 
-def _render(value: Any, scope: Mapping[str, object]) -> object:
+def _rendered_value(value: Any, scope: Mapping[str, object]) -> object:
     if isinstance(value, str):
         return _render_text(value, scope)
-    if isinstance(value, list):
-        return [_render(item, scope) for item in cast("list[Any]", value)]
-    if isinstance(value, Mapping):
-        return {key: _render(item, scope) for key, item in cast("PlainMapping", value).items()}
+    if is_list(value):
+        return [_rendered_value(item, scope) for item in value]
+    if is_mapping(value):
+        return {key: _rendered_value(item, scope) for key, item in value.items()}
     return value
 
 
@@ -173,9 +173,9 @@ def _render_part(part: TemplatePart, scope: Mapping[str, object]) -> str:
 def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield value, place
-    elif isinstance(value, list):
-        for number, item in enumerate(cast("list[Any]", value)):
+    elif is_list(value):
+        for number, item in enumerate(value):
             yield from _texts(item, f"{place}[{number}]")
-    elif isinstance(value, Mapping):
-        for key, item in cast("PlainMapping", value).items():
+    elif is_mapping(value):
+        for key, item in value.items():
             yield from _texts(item, f"{place}.{key}")

@@ -4,10 +4,9 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, is_object
 
 __all__ = ["read_jsonc", "strip_jsonc_comments"]
 
@@ -54,9 +53,9 @@ def read_jsonc(path: Path, label: str) -> PlainDict:
         raise DefinitionError(f"{label}:{error.lineno}:{error.colno}: invalid JSON: {error.msg}") from error
     except _DuplicateKey as error:
         raise DefinitionError(f"{label}: `{error}` occurs twice in one object; keep one of them") from None
-    if not isinstance(data, dict):
+    if not is_object(data):
         raise DefinitionError(f"{label}: the file must hold one object, `{{...}}`")
-    return cast("PlainDict", data)
+    return data
 
 
 class _DuplicateKey(Exception):

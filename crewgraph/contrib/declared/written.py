@@ -1,7 +1,7 @@
 """Describes flow classes as declarations."""
 
 import inspect
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -26,7 +26,7 @@ from crewgraph.contrib.declared.state import (
 )
 from crewgraph.definitions.flow.method import FlowMethod, is_conversational_only
 from crewgraph.definitions.flow.state import state_source
-from crewgraph.schema import PlainDict
+from crewgraph.schema import is_object
 
 __all__ = ["declaration_of"]
 
@@ -91,8 +91,8 @@ def _persistence(backend: object, verbose: bool) -> FlowPersistenceDefinition | 
 def _state(flow: type[object]) -> Any:
     initial: object = getattr(flow, "initial_state", None)
     source: object = initial if initial is not None else state_source(flow)
-    if isinstance(source, dict):
-        return FlowDictStateDefinition(default=cast("PlainDict", source) or None)
+    if is_object(source):
+        return FlowDictStateDefinition(default=source or None)
     if isinstance(source, BaseModel):
         values = source.model_dump(mode="json", exclude_unset=True)
         return FlowPydanticStateDefinition(ref=reference_of(type(source)), default=values or None)

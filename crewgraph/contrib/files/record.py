@@ -27,10 +27,10 @@ def record_files(files: Mapping[str, BaseFile]) -> dict[str, FileRecord]:
         FileTooLargeError: If a file without a path is too large for the run's record.
         OSError: If a file cannot be read.
     """
-    return {name: _record(name, file) for name, file in files.items()}
+    return {name: _file_record(name, file) for name, file in files.items()}
 
 
-def _record(name: str, file: BaseFile) -> FileRecord:
+def _file_record(name: str, file: BaseFile) -> FileRecord:
     source = file.source
     record = FileRecord(filename=file.filename or name, type=file.content_type, size=0, digest="", mode=file.mode)
     if isinstance(source, FileUrl):

@@ -340,7 +340,7 @@ FileSource = FilePath | FileBytes | FileStream | FileUrl
 _source_adapter: TypeAdapter[FileSource] = TypeAdapter(FileSource)
 
 
-def _as_source(value: Any) -> object:
+def _as_file_source(value: Any) -> object:
     """Convert a path, bytes, stream or URL to a source."""
     if isinstance(value, (FilePath, FileBytes, FileStream, FileUrl)):
         return value
@@ -357,5 +357,5 @@ def _as_source(value: Any) -> object:
     raise ValueError(f"{type(value).__name__} is not a file; pass a path, bytes, an open file or an http(s) URL")
 
 
-FileSourceInput = Annotated[Any, BeforeValidator(_as_source)]
+FileSourceInput = Annotated[Any, BeforeValidator(_as_file_source)]
 """A source, or a value that can be converted to one: a path, bytes, an open file or an http(s) URL."""

@@ -12,10 +12,11 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field
 
+from crewgraph.compiler.agent.react_graph import as_arguments
 from crewgraph.core.messages import Message, Reply, ToolSpec
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.llm.conversation import read_messages, read_tools
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainMapping
 
 __all__ = ["LoopModel", "Request", "read_conversation"]
 
@@ -96,7 +97,7 @@ class LoopModel(BaseChatModel):
             additional_kwargs=reply["extra"],
             response_metadata={"model_name": reply.get("model", self.model_name)},
             tool_calls=[
-                {"id": call["id"], "name": call["name"], "args": _as_dict(call["args"]), "type": "tool_call"}
+                {"id": call["id"], "name": call["name"], "args": as_arguments(call["args"]), "type": "tool_call"}
                 for call in reply["tool_calls"]
             ],
             usage_metadata=usage
@@ -106,10 +107,6 @@ class LoopModel(BaseChatModel):
                 "total_tokens": usage["total_tokens"],
             },
         )
-
-
-def _as_dict(args: PlainDict | str) -> PlainDict:
-    return args if isinstance(args, dict) else {"arguments": args}
 
 
 def read_conversation(messages: Sequence[BaseMessage]) -> list[Message]:

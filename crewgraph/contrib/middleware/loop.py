@@ -58,7 +58,7 @@ from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.errors import ModelError, OutputInvalid, RunError, ToolFailed
 from crewgraph.llm.conversation import openai_messages, read_messages, text_of
 from crewgraph.llm.usage import REPLACED, UsageLedger
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list
 from crewgraph.scoped import scoped
 from crewgraph.tools.failure import ToolFailureReason
 from crewgraph.tools.use import RAISED
@@ -443,7 +443,7 @@ class _CrewgraphCalls(AgentMiddleware[Any, Any]):
         if not response.result[-1].text and request.tools:
             response = yield request.override(tools=[])
         reply = response.result[-1]
-        return ModelResponse(result=[AIMessage(reply.content, id=reply.id, usage_metadata=_usage_of(reply))])
+        return ModelResponse(result=[AIMessage(reply.content, id=reply.id, usage_metadata=_reply_usage(reply))])
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -464,7 +464,7 @@ def _is_system(messages: Sequence[BaseMessage]) -> bool:
     return bool(messages) and messages[0].type == "system"
 
 
-def _usage_of(reply: Any) -> Any:
+def _reply_usage(reply: Any) -> Any:
     return reply.usage_metadata if isinstance(reply, AIMessage) else None
 
 
@@ -477,8 +477,8 @@ def _with_media(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
             result.append(HumanMessage(shown))
             shown = []
         result.append(message)
-        if isinstance(message, ToolMessage) and isinstance(message.artifact, list):
-            shown += cast("list[Any]", message.artifact)
+        if isinstance(message, ToolMessage) and is_list(message.artifact):
+            shown += message.artifact
     return [*result, HumanMessage(shown)] if shown else result
 
 

@@ -1,9 +1,9 @@
 """A queued run: its status, its result, and answers to its questions."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from procrastinate.jobs import Job as EngineJob
 
@@ -20,6 +20,7 @@ from crewgraph.runtime.flow.kickoff import stored_flow_result
 from crewgraph.runtime.runs.flow_history import flow_steps
 from crewgraph.runtime.runs.index import run_of_thread
 from crewgraph.runtime.runs.stored_run import stored_run
+from crewgraph.schema import is_mapping
 from crewgraph.storage.checkpoints.strict import strictly_reading
 
 if TYPE_CHECKING:
@@ -213,9 +214,6 @@ class Job:
 
 def _answered_ids(question_ids: Sequence[str], answer: object) -> Sequence[str]:
     """Return the ids of the questions that an answer addresses: all, unless it is a dict of answers by id."""
-    answers: Mapping[Any, Any] = cast("Mapping[Any, Any]", answer) if isinstance(answer, Mapping) else {}
-    return (
-        [name for name in question_ids if name in answers]
-        if answers and set(answers) <= set(question_ids)
-        else question_ids
-    )
+    if is_mapping(answer) and answer and set(answer) <= set(question_ids):
+        return [name for name in question_ids if name in answer]
+    return question_ids

@@ -315,7 +315,7 @@ class QueueWorker:
         _logger.info("Thread `%s` of `%s` %s, %.2f s.", work.thread_id, queue_name, ended, time.monotonic() - started)
 
     async def _complete(self, target: Definition, work: Work) -> object:
-        definition = _create(target)
+        definition = _created_definition(target)
         answer = None
         if work.answer is not None and await self._awaits_answer(definition, work):
             answer = json.loads(work.answer)
@@ -338,7 +338,7 @@ class QueueWorker:
         if self._served is None:
             self._served = extension("serve.worker")(self._saver, self._connections)
         return await self._served.carry_out(
-            lambda: _create(target),
+            lambda: _created_definition(target),
             work.thread_id,
             work.run_id,
             is_cancelled=lambda: context.abort_reason() is AbortReason.USER_REQUEST,
@@ -352,7 +352,7 @@ class QueueWorker:
         return not work.answers or bool(set(question_ids) & set(work.answers))
 
     async def _note_failure(self, context: JobContext, work: Work, error: BaseException) -> None:
-        text = storable_text(redact_text(shorten(_text_of(error), _ERROR_LENGTH)))
+        text = storable_text(redact_text(shorten(_error_text(error), _ERROR_LENGTH)))
         decision = self._retries.get_retry_decision(exception=error, job=context.job)
         then = "will not be retried" if decision is None else "will be retried"
         _logger.warning("Thread `%s` of `%s` failed and %s: %s", work.thread_id, context.job.queue, then, text)
@@ -488,7 +488,7 @@ def _claim_name(number: int | None) -> str:
 def _by_queue(targets: Sequence[Definition]) -> dict[str, Definition]:
     found: dict[str, Definition] = {}
     for target in targets:
-        name = queue_of(_create(target))
+        name = queue_of(_created_definition(target))
         if name in found:
             raise DefinitionError(f"two targets are called {name!r}; give one of them another `name`")
         found[name] = target
@@ -497,7 +497,7 @@ def _by_queue(targets: Sequence[Definition]) -> dict[str, Definition]:
     return found
 
 
-def _create(target: Definition) -> Crew | Flow[Any]:
+def _created_definition(target: Definition) -> Crew | Flow[Any]:
     """Return the crew or flow; a class or a function is called to create it."""
     definition: Any = target() if inspect.isclass(target) or inspect.isroutine(target) else target
     if not isinstance(definition, (Crew, Flow)) and callable(getattr(definition, "crew", None)):
@@ -507,13 +507,13 @@ def _create(target: Definition) -> Crew | Flow[Any]:
     return cast("Crew | Flow[Any]", definition)
 
 
-def _text_of(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Return the type and text of an error, and of those in a group."""
     text = f"{type(error).__name__}: {error}"
     if not isinstance(error, BaseExceptionGroup):
         return text
     group = cast("BaseExceptionGroup[BaseException]", error)
-    return f"{text}: {'; '.join(_text_of(one) for one in group.exceptions)}"
+    return f"{text}: {'; '.join(_error_text(one) for one in group.exceptions)}"
 
 
 class _ClaimedIds(JobManager):

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID, uuid4
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -45,7 +45,7 @@ from crewgraph.errors import CrewgraphError, DefinitionError, PicklableError, Ru
 from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.runs.storage import checkpointer_for
-from crewgraph.schema import PlainDict, PlainMapping, fault_text
+from crewgraph.schema import PlainDict, PlainMapping, fault_text, is_object
 from crewgraph.storage.claims.keepers import claim_keeper
 
 if TYPE_CHECKING:
@@ -466,7 +466,7 @@ class Server:
     async def _history(self, request: Request) -> Response:
         found = await self._thread(request)
         if request.method == "GET":
-            body = _checked(dict(request.query_params), HistoryQuery)
+            body = _parsed_fields(dict(request.query_params), HistoryQuery)
         else:
             body = await _body(request, HistoryQuery)
         if found.metadata.get("graph_id") not in self._graphs:
@@ -607,7 +607,7 @@ class Server:
     async def _list_runs(self, request: Request) -> Response:
         thread, query = await self._thread(request), request.query_params
         fields = query.getlist("select")
-        body = _checked({**query, "select": fields or None}, RunsQuery)
+        body = _parsed_fields({**query, "select": fields or None}, RunsQuery)
         found = await self._records.runs.find(thread_id=thread.thread_id, status=body.status)
         page = found[body.offset : body.offset + body.limit]
         return _json([_selected(run.shown(), body.select) for run in page])
@@ -701,10 +701,10 @@ async def _body(request: Request, kind: type[B]) -> B:
         data = json_object(body)
     except ValueError as error:
         raise _Refused(422, str(error)) from None
-    return _checked(data, kind)
+    return _parsed_fields(data, kind)
 
 
-def _checked(data: PlainMapping, kind: type[B]) -> B:
+def _parsed_fields(data: PlainMapping, kind: type[B]) -> B:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
@@ -741,9 +741,9 @@ def _number(text: str) -> int:
 
 def _at(thread_id: str, checkpoint: object) -> Any:
     """Return the config of a checkpoint of a thread."""
-    if checkpoint is not None and not isinstance(checkpoint, dict):
+    given = {} if checkpoint is None else checkpoint
+    if not is_object(given):
         raise _Refused(422, "a checkpoint is an object with a `checkpoint_id`")
-    given = cast("PlainDict", checkpoint or {})
     place = {name: given[name] for name in ("checkpoint_id", "checkpoint_ns") if given.get(name)}
     for name, value in place.items():
         if not isinstance(value, str) or "\0" in value:

@@ -2,12 +2,12 @@
 
 import json
 import math
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from crewgraph.contrib.serve.records import MAX_DELAY, RunStatus
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, is_object
 from crewgraph.text import UNSTORABLE
 
 __all__ = [
@@ -43,14 +43,13 @@ def json_object(body: bytes) -> PlainDict:
         raise _too_deep() from None
     except ValueError as error:
         raise ValueError(f"the body is not valid JSON: {error}") from None
-    if not isinstance(data, dict):
+    if not is_object(data):
         raise ValueError("the body must be a JSON object")
-    found = cast("PlainDict", data)
-    level: list[Any] = [found]
+    level: list[Any] = [data]
     for _ in range(_MAX_DEPTH):
         level = [value for container in level for value in _containers_in(container)]
         if not level:
-            return found
+            return data
     raise _too_deep()
 
 
@@ -61,11 +60,10 @@ def _too_deep() -> ValueError:
 def _containers_in(container: Any) -> list[Any]:
     """Return the lists and dicts in a list or a dict, whose other values are checked."""
     found: list[Any] = []
-    if isinstance(container, dict):
-        names = cast("PlainDict", container)
-        for name in names:
+    if is_object(container):
+        for name in container:
             _check_text(name)
-        container = names.values()
+        container = container.values()
     for value in container:
         if isinstance(value, (list, dict)):
             found.append(value)
@@ -95,9 +93,7 @@ class _Body(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        return {name: value for name, value in cast("PlainDict", data).items() if value is not None}
+        return {name: value for name, value in data.items() if value is not None} if is_object(data) else data
 
 
 class _Config(BaseModel):

@@ -240,7 +240,7 @@ class _Watch:
         return self._event.is_set()
 
 
-class _Outcome(NamedTuple):
+class _FinalValues(NamedTuple):
     """The final values of a run."""
 
     values: Any
@@ -251,7 +251,7 @@ class StoredEvents:
 
     def __init__(self, feed: EventFeed, run_id: str) -> None:
         self._feed, self._run_id = feed, run_id
-        self._outcome: _Outcome | None = None
+        self._outcome: _FinalValues | None = None
 
     @property
     def is_over(self) -> bool:
@@ -267,7 +267,7 @@ class StoredEvents:
             while self._outcome is None and not self._feed.is_closed:
                 watch.forget()
                 for row in await self._ask(_OUTCOME):
-                    self._outcome = _Outcome(json.loads(row["data"]))
+                    self._outcome = _FinalValues(json.loads(row["data"]))
                 if self._outcome is None and not self._feed.is_closed:
                     await watch.wait()
 
@@ -279,7 +279,7 @@ class StoredEvents:
                 rows = await self._ask(_READ, after=position, limit=_BATCH_SIZE)
                 for row in rows:
                     if row["event"] is None:
-                        self._outcome = _Outcome(json.loads(row["data"]))
+                        self._outcome = _FinalValues(json.loads(row["data"]))
                         return
                     position = row["number"]
                     yield position, Event(row["event"], row["data"])

@@ -69,7 +69,7 @@ class WorkerRuns:
             if run is not None:
                 graph = define().compile(checkpointer=self._saver)
                 if run.is_over:  # an earlier attempt could not report it
-                    events.values = await _values(graph, run)
+                    events.values = await _final_values(graph, run)
                 else:
                     try:
                         await self._execution.carry_out(graph, run, events, claim)
@@ -95,7 +95,7 @@ class WorkerRuns:
             await self._execution.forget(run)
 
 
-async def _values(graph: Any, run: RunRecord) -> Any:
+async def _final_values(graph: Any, run: RunRecord) -> Any:
     """Return the final values of a run that has ended."""
     if run.error is not None:
         return {"__error__": run.error}

@@ -4,13 +4,13 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import PlainDict, fault_text
+from crewgraph.schema import PlainDict, fault_text, is_object
 from crewgraph.text import shorten
 
 __all__ = [
@@ -91,10 +91,9 @@ class SkillFrontmatter(BaseModel):
     @classmethod
     def parse_allowed_tools(cls, values: object) -> Any:
         """Accept the tools as space-separated text."""
-        if not isinstance(values, dict):
+        if not is_object(values):
             return values
-        fields = cast(PlainDict, values)
-        return {key: _split(value) if key in _TOOL_KEYS else value for key, value in fields.items()}
+        return {key: _split(value) if key in _TOOL_KEYS else value for key, value in values.items()}
 
 
 _TOOL_KEYS = ("allowed-tools", "allowed_tools")
@@ -200,11 +199,11 @@ def parse_frontmatter(content: str, where: str = SKILL_FILENAME) -> tuple[PlainD
         ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SkillParseError(f"{where}:1: the front matter is not valid YAML: {shorten(str(error), 200)}") from error
-    if not isinstance(values, dict):
+    if not is_object(values):
         raise SkillParseError(
             f"{where}:1: the front matter is not a mapping; it needs `name: ...` and `description: ...`."
         )
-    return cast(PlainDict, values), content[end.end() :].strip()
+    return values, content[end.end() :].strip()
 
 
 def _fences(content: str, where: str) -> tuple[re.Match[str], re.Match[str]]:
@@ -228,7 +227,7 @@ def read_front_matter(content: str, path: Path) -> tuple[SkillFrontmatter, str]:
         return SkillFrontmatter.model_validate(values), body
     except ValidationError as error:
         faults = [
-            f"{path}:{_line(content, fault['loc'])}: {_field_name(fault['loc'])}: {fault_text(fault)}"
+            f"{path}:{_line(content, fault['loc'])}: {_front_matter_name(fault['loc'])}: {fault_text(fault)}"
             for fault in error.errors()
         ]
         raise SkillParseError("\n".join(faults)) from error
@@ -242,7 +241,7 @@ def _line(content: str, place: tuple[int | str, ...]) -> int:
     return 1 if match is None else content.count("\n", 0, match.start()) + 1
 
 
-def _field_name(place: tuple[int | str, ...]) -> str:
+def _front_matter_name(place: tuple[int | str, ...]) -> str:
     return f"`{'.'.join(map(str, place))}`" if place else "the front matter"
 
 

@@ -12,7 +12,7 @@ from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.skill import SkillUsedEvent
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.text import slug
-from crewgraph.tools.base import BaseTool
+from crewgraph.tools.base import BaseTool, keep_never
 
 __all__ = [
     "LOAD_SKILL_TOOL_NAME",
@@ -25,10 +25,6 @@ __all__ = [
 
 LOAD_SKILL_TOOL_NAME = "load_skill"
 """Default name of the tool."""
-
-
-def _never_cache(_arguments: object = None, _result: object = None) -> bool:
-    return False  # files may change between calls
 
 
 class LoadSkillSchema(BaseModel):
@@ -48,7 +44,7 @@ class LoadSkillTool(BaseTool):
     name: str = LOAD_SKILL_TOOL_NAME
     description: str = Field(default_factory=lambda: default_book().filled("tools", "load_skill"))
     args_schema: type[BaseModel] = LoadSkillSchema
-    cache_function: Callable[..., bool] = _never_cache
+    cache_function: Callable[..., bool] = keep_never
 
     catalog: dict[str, Skill] = Field(default_factory=dict[str, Skill], exclude=True)
     """The skills by the names under which they are listed."""

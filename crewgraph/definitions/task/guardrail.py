@@ -111,14 +111,14 @@ def validate_guardrail(value: Any) -> Any:
     if len(required) > 1 or not (positional or accepts_any):
         raise ValueError(f"a guardrail takes one argument, the task's output; `{_name(value)}` takes {len(required)}")
     declared = signature.return_annotation
-    if declared is not signature.empty and not is_unresolved(declared) and not _is_pair(declared):
+    if declared is not signature.empty and not is_unresolved(declared) and not _is_result_pair(declared):
         raise ValueError(
             f"a guardrail returns `tuple[bool, Any]`; `{_name(value)}` declares to return `{inspect.formatannotation(declared)}`"
         )
     return value
 
 
-def _is_pair(declared: object) -> bool:
+def _is_result_pair(declared: object) -> bool:
     if declared is tuple or declared is Any or declared is GuardrailResult:
         return True
     parts = get_args(declared)

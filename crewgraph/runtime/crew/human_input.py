@@ -30,7 +30,7 @@ from crewgraph.runtime.crew.results import crew_output
 from crewgraph.runtime.execution import Run
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.storage import checkpointer_for
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import is_mapping
 from crewgraph.scoped import give_back
 from crewgraph.tools.base import approval_of
 
@@ -241,8 +241,8 @@ def file_answers(
 
 def _as_asked(question: Any, answer: object) -> object:
     """Return an answer in the form that the asking code expects."""
-    is_of_middleware = isinstance(question, Mapping) and "action_requests" in question
-    return decisions_of(cast("PlainMapping", question), answer) if is_of_middleware else answer
+    is_of_middleware = is_mapping(question) and "action_requests" in question
+    return decisions_of(question, answer) if is_of_middleware else answer
 
 
 def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) -> dict[str, object]:
@@ -255,10 +255,10 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
 
     questions = [crew_question(item) for item in interrupts]
     ids = {question.id for question in questions}
-    if isinstance(answer, Mapping) and answer and set(cast("Mapping[str, object]", answer)) <= ids:
-        answers = dict(cast("Mapping[str, object]", answer))
+    if is_mapping(answer) and answer and set(answer) <= ids:
+        answers = dict(answer)
     elif len(questions) == 1 and not _needs_ids(questions[0], answer):
-        answers = {questions[0].id: cast("object", answer)}
+        answers = {questions[0].id: answer}
     else:
         from crewgraph.definitions.crew.pending import format_questions
 
@@ -274,11 +274,11 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
 
 def _needs_ids(question: "CrewQuestion", answer: Any) -> bool:
     """Whether an answer can only be a dict of answers by question id."""
-    if not isinstance(answer, Mapping) or question.kind == "question":
+    if not is_mapping(answer) or question.kind == "question":
         return False
     inbox = {"decisions", "type", "args"}
     known = {"feedback": {"feedback"} | inbox, "approval": {"args", "approved", "reason"} | inbox}[question.kind]
-    return not set(cast("Mapping[str, object]", answer)) <= known
+    return not set(answer) <= known
 
 
 def _store_answers(
