@@ -6,7 +6,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from crewgraph.core.operations import Program, UserCall, user_call
+from crewgraph.core.operations import Do, Program, user_call
 from crewgraph.errors import CrewgraphError, StorageError
 from crewgraph.memory.query import RecordFilter
 from crewgraph.memory.records import MemoryRecord, normalize_scope_path, scope_parts
@@ -125,7 +125,7 @@ class BackendRecords:
         operation = user_call(lambda: function(*args, **kwargs), twin=twin and (lambda: twin(*args, **kwargs)))
         return (yield from self._guarded(operation, method))
 
-    def _guarded(self, operation: UserCall, action: str) -> Program[Any]:
+    def _guarded(self, operation: Do, action: str) -> Program[Any]:
         try:
             return (yield operation)
         except CrewgraphError:
