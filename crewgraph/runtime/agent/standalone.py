@@ -31,7 +31,7 @@ from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanStep
 from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.run_options import Inputs
-from crewgraph.definitions.task.guardrail import HallucinationGuardrailDefinition, ModelGuardrail
+from crewgraph.definitions.task.guardrail import ModelGuardrail
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import DefinitionError, RunError
@@ -237,10 +237,7 @@ def _run_task_body(assignment: TaskBinding, body: _Body, notes: RunNotes | None 
 
 
 def _judgement(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, str | None]]:
-    if isinstance(guardrail, HallucinationGuardrailDefinition) and guardrail.context is None:
-        raise ValueError(
-            "a HallucinationGuardrail called outside of a task needs `context=`, the reference to check the output against"
-        )
+    guardrail.check_alone()
     model = as_model(guardrail.llm)
     description = getattr(output, "description", "")  # an agent's own output has no task
 
