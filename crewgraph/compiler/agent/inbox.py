@@ -4,11 +4,11 @@ Payloads and replies are those of LangChain's human-in-the-loop middleware (`act
 (`action_request`, a list with one response).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping
 
-__all__ = ["decisions_in", "inbox_fields", "read_inbox_reply"]
+__all__ = ["decisions_in", "inbox_fields", "inbox_payload", "read_inbox_reply"]
 
 
 def inbox_fields(text: str, tool: str | None, args: Mapping[str, object] | None, answer: str | None) -> PlainDict:
@@ -20,19 +20,36 @@ def inbox_fields(text: str, tool: str | None, args: Mapping[str, object] | None,
         args: the arguments of the call.
         answer: the answer to review.
     """
-    name, values = (tool, dict(args or {})) if tool is not None else ("review_answer", {"answer": answer})
-    decisions = ["approve", "edit", "reject"] if tool is not None else ["approve", "reject"]
+    if tool is None:
+        action = {"name": "review_answer", "args": {"answer": answer}, "description": text}
+        return inbox_payload([action], [["approve", "reject"]], may_ignore=False)
+    action = {"name": tool, "args": dict(args or {}), "description": text}
+    return inbox_payload([action], [["approve", "edit", "reject"]], may_ignore=True)
+
+
+def inbox_payload(actions: Sequence[PlainDict], allowed: Sequence[list[str]], *, may_ignore: bool) -> PlainDict:
+    """Return questions in the forms of both inboxes; Agent Inbox shows only one, the first.
+
+    Args:
+        actions: the name, the arguments and the description of each.
+        allowed: the decisions that each accepts.
+        may_ignore: whether Agent Inbox offers to ignore the first.
+    """
+    first, decisions = actions[0], allowed[0]
     return {
-        "action_requests": [{"name": name, "args": values, "description": text}],
-        "review_configs": [{"action_name": name, "allowed_decisions": decisions}],
-        "action_request": {"action": name, "args": values},
+        "action_requests": actions,
+        "review_configs": [
+            {"action_name": action["name"], "allowed_decisions": kinds}
+            for action, kinds in zip(actions, allowed, strict=True)
+        ],
+        "action_request": {"action": first["name"], "args": first["args"]},
         "config": {
-            "allow_accept": True,
-            "allow_edit": tool is not None,
+            "allow_accept": "approve" in decisions,
+            "allow_edit": "edit" in decisions,
             "allow_respond": True,
-            "allow_ignore": tool is not None,
+            "allow_ignore": may_ignore,
         },
-        "description": text,
+        "description": first["description"],
     }
 
 

@@ -7,7 +7,7 @@ Each waiting question is one action; Agent Inbox shows only one, the first. `app
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crewgraph.compiler.agent.inbox import decisions_in
+from crewgraph.compiler.agent.inbox import decisions_in, inbox_payload
 from crewgraph.compiler.agent.verdict import NO, YES
 from crewgraph.compiler.flow.asking import takes_anything
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX
@@ -20,22 +20,7 @@ def flow_inbox_fields(questions: Sequence[PlainMapping]) -> PlainDict:
     """Return the fields that inboxes read, for the questions that a flow waits on."""
     actions = [_action(question) for question in questions]
     allowed = [_allowed(question) for question in questions]
-    first, decisions = actions[0], allowed[0]
-    return {
-        "action_requests": actions,
-        "review_configs": [
-            {"action_name": action["name"], "allowed_decisions": kinds}
-            for action, kinds in zip(actions, allowed, strict=True)
-        ],
-        "action_request": {"action": first["name"], "args": first["args"]},
-        "config": {
-            "allow_accept": "approve" in decisions,
-            "allow_edit": False,
-            "allow_respond": True,
-            "allow_ignore": "reject" in decisions,
-        },
-        "description": first["description"],
-    }
+    return inbox_payload(actions, allowed, may_ignore="reject" in allowed[0])
 
 
 def _action(question: PlainMapping) -> PlainDict:
