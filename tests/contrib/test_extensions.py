@@ -67,7 +67,7 @@ def test_each_extension_is_where_the_table_says(name: str):
     ("former", "today"),
     [
         ("crewgraph.files.file:ImageFile", "crewgraph.contrib.files.file:ImageFile"),
-        ("crewgraph.files.source:FilePath", "crewgraph.contrib.files.source:FilePath"),
+        ("crewgraph.files.source:FilePath", "crewgraph.contrib.files.file:FilePath"),
         ("crewgraph.skills.skill:Skill", "crewgraph.contrib.skills.skill:Skill"),
         ("crewgraph.tools.a2a.config:A2AClientConfig", "crewgraph.contrib.a2a.config:A2AClientConfig"),
         ("crewgraph.tools.a2a.oauth:OAuth2ClientCredentials", "crewgraph.contrib.a2a.auth:OAuth2ClientCredentials"),

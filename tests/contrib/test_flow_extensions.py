@@ -94,16 +94,16 @@ def test_what_is_offered_lazily_is_what_type_checkers_are_told(name: str):
 @pytest.mark.parametrize(
     ("former", "today"),
     [
-        ("crewgraph.definitions.chat_inputs:ChatInputs", "crewgraph.contrib.conversations.crew_inputs:ChatInputs"),
-        ("crewgraph.definitions.declared.crew:LLMDefinition", "crewgraph.contrib.declared.crew:LLMDefinition"),
+        ("crewgraph.definitions.chat_inputs:ChatInputs", "crewgraph.contrib.conversations.crew_chat:ChatInputs"),
+        ("crewgraph.definitions.declared.crew:LLMDefinition", "crewgraph.contrib.declared.actions:LLMDefinition"),
         (
             "crewgraph.definitions.declared.conversation:FlowConversationalDefinition",
-            "crewgraph.contrib.declared.config:FlowConversationalDefinition",
+            "crewgraph.contrib.declared.actions:FlowConversationalDefinition",
         ),
         ("crewgraph.definitions.declared.flow:FlowDeclaration", "crewgraph.contrib.declared.flow:FlowDeclaration"),
         (
             "crewgraph.definitions.flow.conversation_config:ConversationConfig",
-            "crewgraph.contrib.conversations.config:ConversationConfig",
+            "crewgraph.contrib.conversations.state:ConversationConfig",
         ),
         (
             "crewgraph.definitions.flow.conversation_state:ConversationMessage",

@@ -1098,7 +1098,7 @@ COVERED_ELSEWHERE = {
         (
             *(
                 "contrib.files.agent_files:ReadFileTool",
-                "contrib.skills.tool:LoadSkillTool",
+                "contrib.skills.capability:LoadSkillTool",
                 "tools.code:CodeInterpreterTool",
             ),
             *("definitions.agent.delegation_tools:CoworkerTool", "tools.image:AddImageTool"),

@@ -10,7 +10,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt, ParentCommand
 
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal, read_line
-from crewgraph.compiler.agent.verdict import NO, YES
+from crewgraph.compiler.agent.inbox import NO, YES, decisions_in, inbox_payload
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
 from crewgraph.core.commands import refused_command
@@ -31,12 +31,14 @@ from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import default_book
-from crewgraph.schema import Metadata, is_object
+from crewgraph.schema import Metadata, PlainDict, PlainMapping, is_object
 from crewgraph.scoped import scoped
 
 __all__ = [
     "answer_to",
+    "answers_of_inbox",
     "ask_person",
+    "flow_inbox_fields",
     "interrupts",
     "parked_question",
     "pending_feedback",
@@ -44,6 +46,7 @@ __all__ = [
     "restore_question",
     "takes_anything",
 ]
+
 
 _INTERRUPT = ":interrupt"
 """Separates execution id and number in the ids of questions asked with LangGraph's `interrupt`."""
@@ -361,3 +364,61 @@ def _outcomes_by_model(request: FeedbackRequest, text: str) -> Sequence[str]:
     ]
     reply = text_of(as_model(request.llm).complete(messages, (), (), {})["content"]).casefold()
     return [item for item in sorted(request.emit, key=len, reverse=True) if item.casefold() in reply]
+
+
+def flow_inbox_fields(questions: Sequence[PlainMapping]) -> PlainDict:
+    """Return the fields that inboxes read, for the questions that a flow waits on."""
+    actions = [_action(question) for question in questions]
+    allowed = [_allowed(question) for question in questions]
+    return inbox_payload(actions, allowed, may_ignore="reject" in allowed[0])
+
+
+def _action(question: PlainMapping) -> PlainDict:
+    args: PlainDict = {} if question.get("output") is None else {"output": question["output"]}
+    if question.get("outcomes"):
+        args["outcomes"] = list(question["outcomes"])
+    description = "\n".join(filter(None, [question.get("refused"), question["message"]]))
+    return {"name": question["method"], "args": args, "description": description}
+
+
+def _allowed(question: PlainMapping) -> list[str]:
+    """Return the decisions that a question accepts; text is always one."""
+    if not str(question["id"]).endswith(FEEDBACK_SUFFIX):
+        return ["respond"]
+    outcomes: Sequence[str] = question.get("outcomes") or ()
+    approves = not outcomes or any(outcome.casefold() in YES for outcome in outcomes)
+    rejects = not outcomes or any(outcome.casefold() in NO for outcome in outcomes)
+    return [*(["approve"] if approves else []), *(["reject"] if rejects else []), "respond"]
+
+
+def answers_of_inbox(questions: Mapping[str, PlainMapping], reply: object) -> dict[str, PlainDict] | None:
+    """Return the answers in the reply of an inbox by question id; None if it is no such reply, or does not cover each question.
+
+    An answer has a `text` and, unless that is all, the `decision`.
+
+    Args:
+        questions: the waiting questions by id, in order.
+        reply: the reply.
+    """
+    decisions = decisions_in(reply)
+    if not decisions or len(decisions) != len(questions) or any(map(takes_anything, questions)):
+        return None
+    answers: dict[str, PlainDict] = {}
+    for name, decision in zip(questions, decisions, strict=True):
+        answer = _decided_answer(decision)
+        if answer is None or "decision" in answer and not name.endswith(FEEDBACK_SUFFIX):
+            return None
+        answers[name] = answer
+    return answers
+
+
+def _decided_answer(decision: PlainMapping) -> PlainDict | None:
+    kind: Any = decision.get("type")
+    text = decision.get("message", decision.get("args"))
+    if kind in ("approve", "accept"):
+        return {"text": "", "decision": "approve"}
+    if text is not None and not isinstance(text, str):
+        return None
+    if kind in ("reject", "ignore"):
+        return {"text": text or "", "decision": "reject"}
+    return {"text": text or ""} if kind in ("respond", "response") else None

@@ -8,8 +8,9 @@ from pydantic import ValidationError
 
 from crewgraph.compiler.flow.report import emit_flow_event
 from crewgraph.compiler.flow.running import RUNNING
-from crewgraph.contrib.conversations.config import ConversationConfig, RouterConfig
 from crewgraph.contrib.conversations.messages import (
+    TURN,
+    Turn,
     ask_model,
     classify_intent,
     messages_in,
@@ -17,7 +18,7 @@ from crewgraph.contrib.conversations.messages import (
     state_field,
     warn_user,
 )
-from crewgraph.contrib.conversations.turns import TURN, Turn
+from crewgraph.contrib.conversations.state import ConversationConfig, RouterConfig
 from crewgraph.core.messages import Message
 from crewgraph.core.outages import is_outage
 from crewgraph.definitions.flow.method import is_conversational_only

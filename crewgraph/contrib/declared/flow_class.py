@@ -7,10 +7,14 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.contrib.conversations.config import ConversationConfig, RouterConfig
-from crewgraph.contrib.declared.actions import FlowCodeActionDefinition, FlowExpressionActionDefinition
-from crewgraph.contrib.declared.cel import expression_labels, parse_expression
-from crewgraph.contrib.declared.config import FlowConversationalDefinition, warn_unknown_keys
+from crewgraph.contrib.conversations.state import ConversationConfig, RouterConfig
+from crewgraph.contrib.declared.actions import (
+    FlowCodeActionDefinition,
+    FlowConversationalDefinition,
+    FlowExpressionActionDefinition,
+    warn_unknown_keys,
+)
+from crewgraph.contrib.declared.expression import expression_labels, parse_expression
 from crewgraph.contrib.declared.flow import FlowDeclaration
 from crewgraph.contrib.declared.method import (
     FlowHumanFeedbackDefinition,

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Discriminator, Tag, field_serializer, model_validator
 
 from crewgraph.contrib.declared.actions import (
+    DeclarationModel,
     FlowAgentActionDefinition,
     FlowCodeActionDefinition,
     FlowCrewActionDefinition,
@@ -12,8 +13,8 @@ from crewgraph.contrib.declared.actions import (
     FlowExpressionActionDefinition,
     FlowScriptActionDefinition,
     FlowToolActionDefinition,
+    plain_model,
 )
-from crewgraph.contrib.declared.config import DeclarationModel, plain_model
 from crewgraph.contrib.declared.names import reference_of
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowCondition, OrCondition
 from crewgraph.definitions.flow.persistence import FlowPersistence

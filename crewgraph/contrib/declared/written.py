@@ -5,12 +5,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from crewgraph.contrib.declared.actions import FlowCodeActionDefinition
-from crewgraph.contrib.declared.config import (
+from crewgraph.contrib.declared.actions import (
+    FlowCodeActionDefinition,
     FlowConversationalDefinition,
     FlowConversationalRouterDefinition,
+    PythonReferenceDefinition,
 )
-from crewgraph.contrib.declared.crew import PythonReferenceDefinition
 from crewgraph.contrib.declared.flow import FlowConfigDefinition, FlowDeclaration
 from crewgraph.contrib.declared.method import (
     FlowHumanFeedbackDefinition,

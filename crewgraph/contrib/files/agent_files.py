@@ -9,9 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from crewgraph.contrib.files.file import BaseFile
+from crewgraph.contrib.files.file import BaseFile, FileProcessingError, FileTooLargeError, is_text_content
 from crewgraph.contrib.files.record import content_of, record_files
-from crewgraph.contrib.files.source import FileProcessingError, FileTooLargeError, is_text_content
 from crewgraph.core.files import FileRecord, mark_of
 from crewgraph.core.messages import Message
 from crewgraph.errors import RunError, ToolFailed

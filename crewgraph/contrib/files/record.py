@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from crewgraph.contrib.files.file import BaseFile, ImageFile
-from crewgraph.contrib.files.source import BINARY, FileChanged, FilePath, FileTooLargeError, FileUrl
+from crewgraph.contrib.files.file import BINARY, BaseFile, FileChanged, FilePath, FileTooLargeError, FileUrl, ImageFile
 from crewgraph.core.files import FileRecord, is_file_mark
 from crewgraph.core.messages import Message
 from crewgraph.schema import PlainDict

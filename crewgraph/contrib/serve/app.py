@@ -36,7 +36,7 @@ from crewgraph.contrib.serve.requests import (
     ThreadSearch,
     json_object,
 )
-from crewgraph.contrib.serve.running import EventReader, LocalRuns, RunEvents, Runs
+from crewgraph.contrib.serve.running import LocalRuns, RunEvents
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot, to_json
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
@@ -50,6 +50,8 @@ from crewgraph.storage.claims.keepers import claim_keeper
 
 if TYPE_CHECKING:
     from crewgraph.contrib.queue.queue import Queue
+    from crewgraph.contrib.serve.queued import QueuedRuns
+    from crewgraph.contrib.serve.streams import StoredEvents
 
 __all__ = ["Server", "serve_app"]
 
@@ -138,7 +140,7 @@ class Server:
         self._records, self._is_persistent = Records(InMemoryStore() if store is None else store), store is not None
         self._claims: list[ThreadClaim] = []
         self._queue, self._concurrency = queue, concurrency
-        self._runs: Runs
+        self._runs: LocalRuns | QueuedRuns
         self._cancellations: set[asyncio.Task[bool]] = set()
 
     def app(self, guard: Middleware, allow_origins: Sequence[str]) -> Starlette:
@@ -484,7 +486,7 @@ class Server:
         return _json([state_of_snapshot(state) async for state in states])
 
     # --------------------------------------------------------------------------------------------------------- runs
-    async def _begin(self, request: Request) -> tuple[RunRecord, EventReader, RunCreate]:
+    async def _begin(self, request: Request) -> "tuple[RunRecord, RunEvents | StoredEvents, RunCreate]":
         """Store a run and start it.
 
         Raises:
@@ -559,7 +561,9 @@ class Server:
         run, events, body = await self._begin(request)
         return await self._outcome(request, run, events, cancels=body.on_disconnect == "cancel")
 
-    async def _outcome(self, request: Request, run: RunRecord, events: EventReader, *, cancels: bool) -> Response:
+    async def _outcome(
+        self, request: Request, run: RunRecord, events: "RunEvents | StoredEvents", *, cancels: bool
+    ) -> Response:
         ended = asyncio.create_task(events.wait())
         try:
             while not ended.done():
@@ -579,7 +583,7 @@ class Server:
         run, events, body = await self._begin(request)
         return self._streamed(run, events, 0, cancels=body.on_disconnect == "cancel")
 
-    def _streamed(self, run: RunRecord, events: EventReader, after: int, *, cancels: bool) -> Response:
+    def _streamed(self, run: RunRecord, events: "RunEvents | StoredEvents", after: int, *, cancels: bool) -> Response:
         async def read() -> AsyncIterator[tuple[int, Event] | None]:
             try:
                 async for item in events.read(after):

@@ -96,6 +96,12 @@ class _Body(BaseModel):
         return {name: value for name, value in data.items() if value is not None} if is_object(data) else data
 
 
+class _Page(_Body):
+    limit: int = Field(10, ge=1, le=1000)
+    offset: int = Field(0, ge=0)
+    select: list[str] | None = None
+
+
 class _Config(BaseModel):
     """The part of a config that clients may give."""
 
@@ -137,17 +143,14 @@ class AssistantPatch(_Body):
     metadata: PlainDict | None = None
 
 
-class AssistantSearch(_Body):
+class AssistantSearch(_Page):
     """Which assistants to list."""
 
     graph_id: str | None = None
     name: str | None = None
     metadata: PlainDict | None = None
-    limit: int = Field(10, ge=1, le=1000)
-    offset: int = Field(0, ge=0)
     sort_by: Literal["created_at", "updated_at", "assistant_id", "graph_id", "name"] = "created_at"
     sort_order: Literal["asc", "desc"] = "desc"
-    select: list[str] | None = None
 
 
 class ThreadCreate(_Body):
@@ -164,17 +167,14 @@ class ThreadPatch(_Body):
     metadata: PlainDict = Field(default_factory=dict)
 
 
-class ThreadSearch(_Body):
+class ThreadSearch(_Page):
     """Which threads to list."""
 
     metadata: PlainDict | None = None
     ids: list[str] | None = None
     status: Literal["idle", "busy", "interrupted", "error"] | None = None
-    limit: int = Field(10, ge=1, le=1000)
-    offset: int = Field(0, ge=0)
     sort_by: Literal["created_at", "updated_at", "thread_id", "status"] = "created_at"
     sort_order: Literal["asc", "desc"] = "desc"
-    select: list[str] | None = None
 
 
 class HistoryQuery(_Body):
@@ -202,13 +202,10 @@ class StateUpdate(_Body):
     checkpoint_id: str | None = None
 
 
-class RunsQuery(_Body):
+class RunsQuery(_Page):
     """Which runs of a thread to list."""
 
-    limit: int = Field(10, ge=1, le=1000)
-    offset: int = Field(0, ge=0)
     status: RunStatus | None = None
-    select: list[str] | None = None
 
 
 class RunCreate(_Body):

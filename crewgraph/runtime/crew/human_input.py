@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
@@ -13,7 +13,7 @@ from langgraph.types import Command, Interrupt
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.human_review import ask_at_terminal, configured_provider, has_terminal
-from crewgraph.compiler.agent.verdict import decisions_of
+from crewgraph.compiler.agent.inbox import decisions_of
 from crewgraph.compiler.task.binding import TaskBinding
 from crewgraph.compiler.task.events import RunNotes
 from crewgraph.core.operations import Program, Saving, adrive, blocking, drive
@@ -21,6 +21,7 @@ from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.questions import file_answer, own_id, questions_in
 from crewgraph.core.replay import REPORTED
 from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunFilter, format_questions
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.definitions.task.task import TaskDefinition
@@ -33,9 +34,6 @@ from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.schema import is_mapping
 from crewgraph.scoped import give_back
 from crewgraph.tools.base import approval_of
-
-if TYPE_CHECKING:
-    from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew
 
 __all__ = [
     "acrew_questions",
@@ -54,23 +52,22 @@ _IN_MEMORY = InMemorySaver()
 """In-memory storage for unstored runs that ask questions at the terminal; removed when the runs end."""
 
 
-def crew_questions(crew: CrewDefinition, checkpointer: Checkpointer) -> "list[PendingCrew]":
+def crew_questions(crew: CrewDefinition, checkpointer: Checkpointer) -> list[PendingCrew]:
     """List the runs that wait for answers; see `Crew.pending`."""
     return drive(_pending(crew, checkpointer))
 
 
-async def acrew_questions(crew: CrewDefinition, checkpointer: Checkpointer) -> "list[PendingCrew]":
+async def acrew_questions(crew: CrewDefinition, checkpointer: Checkpointer) -> list[PendingCrew]:
     """List the runs that wait for answers; see `Crew.pending`."""
     return await adrive(_pending(crew, checkpointer))
 
 
-def _pending(crew: CrewDefinition, checkpointer: Checkpointer) -> "Program[list[PendingCrew]]":
+def _pending(crew: CrewDefinition, checkpointer: Checkpointer) -> Program[list[PendingCrew]]:
     saver = checkpointer_for(checkpointer, crew.checkpointer)
     pending: list[PendingCrew] = []
     if saver is None:
         return pending
     compiled = graph_of(crew, saver)
-    from crewgraph.definitions.crew.pending import RunFilter
     from crewgraph.runtime.runs.index import list_crew_runs
 
     for run in (yield from list_crew_runs(crew, RunFilter(status="waiting"), saver)):
@@ -82,8 +79,8 @@ def _pending(crew: CrewDefinition, checkpointer: Checkpointer) -> "Program[list[
 
 
 def pending_crew(
-    crew: CrewDefinition, done: CrewOutput, tasks: Sequence[TaskBinding], questions: "Sequence[CrewQuestion]"
-) -> "PendingCrew":
+    crew: CrewDefinition, done: CrewOutput, tasks: Sequence[TaskBinding], questions: Sequence[CrewQuestion]
+) -> PendingCrew:
     """Return the pending output of a run that waits for answers.
 
     Args:
@@ -102,8 +99,6 @@ def pending_crew(
         )
     slugs = [task.slug for task in tasks]
     ordered = sorted(questions, key=lambda item: slugs.index(item.task) if item.task in slugs else len(slugs))
-    from crewgraph.definitions.crew.pending import PendingCrew
-
     return PendingCrew(
         crew=crew.name,
         tasks_output=done.tasks_output,
@@ -198,7 +193,7 @@ def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:
 
 def _ask_at_terminal(
     interrupts: Sequence[Interrupt], tasks: Sequence[TaskBinding], saver: object, config: RunnableConfig
-) -> "Program[Command[object] | None]":
+) -> Program[Command[object] | None]:
     checkpoint = yield Saving(saver, "get_tuple", config)
     titles = {task.slug: _title(task.task) for task in tasks}
     from crewgraph.runtime.runs.index import crew_question
@@ -214,7 +209,7 @@ def _title(task: TaskDefinition) -> str:
     return task.name or textwrap.shorten(task.description, _MAX_TITLE, placeholder=" …")
 
 
-def _prompt(question: "CrewQuestion", titles: Mapping[str, str]) -> str:
+def _prompt(question: CrewQuestion, titles: Mapping[str, str]) -> str:
     where = f"[{titles.get(question.task or '') or question.agent}] " if question.agent else ""
     lines = [f"{where}{item}" for item in (question.refused, question.text) if item is not None]
     return "\n".join(["", *lines, "> "])
@@ -222,7 +217,7 @@ def _prompt(question: "CrewQuestion", titles: Mapping[str, str]) -> str:
 
 def file_answers(
     crew: CrewDefinition, place: RunPlace, config: RunnableConfig, answer: object
-) -> "Program[Command[object] | None]":
+) -> Program[Command[object] | None]:
     """Return the resume value for the answers to a run's questions.
 
     Raises:
@@ -260,8 +255,6 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
     elif len(questions) == 1 and not _needs_ids(questions[0], answer):
         answers = {questions[0].id: answer}
     else:
-        from crewgraph.definitions.crew.pending import format_questions
-
         raise RunError(
             f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, but {answer!r:.200} matches "
             f"none of its questions. Pass a dict of answers by question id. The questions: {format_questions(questions)}"
@@ -272,7 +265,7 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
         raise RunError(f"an answer to {where} is {error}") from error
 
 
-def _needs_ids(question: "CrewQuestion", answer: Any) -> bool:
+def _needs_ids(question: CrewQuestion, answer: Any) -> bool:
     """Whether an answer can only be a dict of answers by question id."""
     if not is_mapping(answer) or question.kind == "question":
         return False
@@ -283,7 +276,7 @@ def _needs_ids(question: "CrewQuestion", answer: Any) -> bool:
 
 def _store_answers(
     interrupts: Sequence[Interrupt], answers: Mapping[str, object], saver: object, config: RunnableConfig
-) -> "Program[Command[object] | None]":
+) -> Program[Command[object] | None]:
     """Store the answers at the pending checkpoint; return the command that answers calls of `interrupt` in user code.
 
     Raises:

@@ -17,12 +17,11 @@ from pydantic_core import to_jsonable_python
 
 from crewgraph.compiler.enclosing import is_node
 from crewgraph.compiler.flow.algebra import GraphState
-from crewgraph.compiler.flow.asking import ask_person, takes_anything
+from crewgraph.compiler.flow.asking import answers_of_inbox, ask_person, takes_anything
 from crewgraph.compiler.flow.background import end_all, settle
 from crewgraph.compiler.flow.completion import method_of, of_run
 from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
-from crewgraph.compiler.flow.inbox import answers_of_inbox
 from crewgraph.compiler.flow.nodes import RUN, WAIT
 from crewgraph.compiler.flow.report import copied, emit_flow_event, question_of
 from crewgraph.compiler.flow.run import FlowRun

@@ -11,8 +11,7 @@ from modes import Mode
 from servers.openai_api import OpenAIServer, Script
 
 from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.contrib.files.file import File, ImageFile
-from crewgraph.contrib.files.source import FileChanged, FileTooLargeError
+from crewgraph.contrib.files.file import File, FileChanged, FileTooLargeError, ImageFile
 from crewgraph.definitions.stream import Finished
 from crewgraph.errors import RunError
 from crewgraph.events import LLMCallStartedEvent, crewai_event_bus

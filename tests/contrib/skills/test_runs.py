@@ -13,7 +13,7 @@ from modes import Mode
 from contrib.skills.folders import skill_folder
 from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, ToolUse
 from crewgraph.contrib.skills import Skill, SkillParseError, load_skill
-from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, resolve_loader_tool_name
+from crewgraph.contrib.skills.capability import LoadSkillTool, create_skill_loader_tool, resolve_loader_tool_name
 from crewgraph.events.skill import SkillActivatedEvent, SkillLoadedEvent, SkillUsedEvent
 from crewgraph.testing import record_events
 from crewgraph.tools import tool

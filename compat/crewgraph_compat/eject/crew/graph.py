@@ -12,9 +12,8 @@ from crewgraph_compat.eject.crew.callbacks import CallbackInputs, KickoffCallbac
 from crewgraph_compat.eject.crew.planning import CrewPlanNode
 from crewgraph_compat.eject.crew.task import TaskWriter
 from crewgraph_compat.eject.refusals import refuse_agent, refuse_crew, refuse_task
-from crewgraph_compat.eject.writing.output_methods import output_methods
 from crewgraph_compat.eject.writing.parts import ProgramWriters
-from crewgraph_compat.eject.writing.sheet import class_name, doc_line
+from crewgraph_compat.eject.writing.sheet import class_name, doc_line, output_methods
 
 __all__ = ["CrewEdge", "CrewNode", "CrewOutputDataclass", "CrewProgram", "CrewWriter", "edge_lines"]
 
