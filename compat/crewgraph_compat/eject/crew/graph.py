@@ -221,7 +221,7 @@ class CrewWriter:
     """
 
     def __init__(self, crew: CrewDefinition, parts: ProgramWriters, prefix: str = "") -> None:
-        self._crew, self._parts, self._prefix = crew, parts, prefix
+        self.crew, self._parts, self._prefix = crew, parts, prefix
         self._tasks: list[TaskWriter] = []
         self._inputs: tuple[str, ...] = ()
         self._around, self._given = KickoffCallbacks(crew, parts), CallbackInputs((), ())
@@ -229,7 +229,7 @@ class CrewWriter:
 
     def read(self) -> None:
         """Inspect the crew and add the user's code, before any generated code is written."""
-        crew, parts = self._crew, self._parts
+        crew, parts = self.crew, self._parts
         refuse_crew(crew, parts.refusals)
         try:
             result = bind_tasks(crew)
