@@ -18,7 +18,7 @@ from crewgraph.llm.conversation import read_messages
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
 
-__all__ = ["as_arguments", "react_graph"]
+__all__ = ["as_arguments", "react_graph", "read_conversation"]
 
 
 _FINAL = "final"
@@ -64,14 +64,14 @@ class _Steps:
         """Request a reply."""
         is_last, messages = self._next_request(state["messages"])
         return _model_update(
-            self._model.complete(_as_messages(messages), self._tools.specs, (), config), is_last, messages
+            self._model.complete(read_conversation(messages), self._tools.specs, (), config), is_last, messages
         )
 
     async def aask(self, state: MessagesState, config: RunnableConfig) -> dict[str, object]:
         """Async version of `ask`."""
         is_last, messages = self._next_request(state["messages"])
         return _model_update(
-            await self._model.acomplete(_as_messages(messages), self._tools.specs, (), config), is_last, messages
+            await self._model.acomplete(read_conversation(messages), self._tools.specs, (), config), is_last, messages
         )
 
     def use(self, call: PlainDict, config: RunnableConfig) -> PlainDict:
@@ -124,7 +124,8 @@ def _answers_before(messages: Sequence[BaseMessage]) -> int:
     return sum(isinstance(message, AIMessage) for message in messages[:question])
 
 
-def _as_messages(messages: Sequence[BaseMessage]) -> list[Message]:
+def read_conversation(messages: Sequence[BaseMessage]) -> list[Message]:
+    """Return LangChain messages as plain data, with the provider data to send back."""
     converted = read_messages(messages)
     for message, source in zip(converted, messages, strict=True):
         if message["role"] == "assistant" and source.additional_kwargs:

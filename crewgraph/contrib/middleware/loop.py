@@ -47,7 +47,7 @@ from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.executor import UsageCallback
 from crewgraph.compiler.agent.protocol import Action, Actions, final_text, reply_text
 from crewgraph.compiler.agent.react import ReActContext, request_reply, run_step_callback, run_tools
-from crewgraph.compiler.agent.react_graph import as_arguments
+from crewgraph.compiler.agent.react_graph import as_arguments, read_conversation
 from crewgraph.compiler.agent.toolbox import ToolOutcome
 from crewgraph.contrib.middleware.checks import has_any, has_only
 from crewgraph.core.digests import Transcript
@@ -66,7 +66,7 @@ from crewgraph.scoped import scoped
 from crewgraph.tools.failure import ToolFailureReason
 from crewgraph.tools.use import RAISED
 
-__all__ = ["LoopModel", "Request", "middleware_loop", "read_conversation"]
+__all__ = ["LoopModel", "Request", "middleware_loop"]
 
 
 Request = Callable[
@@ -155,15 +155,6 @@ class LoopModel(BaseChatModel):
                 "total_tokens": usage["total_tokens"],
             },
         )
-
-
-def read_conversation(messages: Sequence[BaseMessage]) -> list[Message]:
-    """Return LangChain messages as plain data, with the provider data to send back."""
-    converted = read_messages(messages)
-    for message, source in zip(converted, messages, strict=True):
-        if message["role"] == "assistant" and source.additional_kwargs:
-            message["extra"] = dict(source.additional_kwargs)
-    return converted
 
 
 _NAME = "create_agent"
