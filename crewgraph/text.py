@@ -58,7 +58,7 @@ def fill(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
     """
     if "{" not in template:
         return template
-    if missing := [name for name in _names(template) if name not in inputs]:
+    if missing := [name for name in _placeholder_names(template) if name not in inputs]:
         raise MissingInput(_missing_message(missing, inputs, where))
     return _PLACEHOLDER.sub(lambda match: _rendered(match[1], inputs[match[1]], where), template)
 
@@ -80,10 +80,10 @@ def _as_path_part(value: object) -> object:
 
 def placeholders(template: str) -> set[str]:
     """Return the names of the placeholders in a text."""
-    return set(_names(template)) if "{" in template else set()
+    return set(_placeholder_names(template)) if "{" in template else set()
 
 
-def _names(template: str) -> list[str]:
+def _placeholder_names(template: str) -> list[str]:
     return list(dict.fromkeys(_PLACEHOLDER.findall(template)))
 
 

@@ -282,7 +282,7 @@ class Run(Operation):
                     self._gather(streamed, written.append)
                     if (trim := self._due()) is not None:
                         trim.run()
-                yield from _route(written, audience, write_outer)
+                yield from _routed_items(written, audience, write_outer)
         except GeneratorExit:
             audience.leave()  # before waiting for the nodes that are still running
             raise
@@ -305,7 +305,7 @@ class Run(Operation):
                     self._gather(streamed, written.append)
                     if (trim := self._due()) is not None:
                         await trim.arun()
-                for item in _route(written, audience, write_outer):
+                for item in _routed_items(written, audience, write_outer):
                     yield item
         except GeneratorExit:
             audience.leave()
@@ -390,7 +390,7 @@ def _writer() -> Callable[[object], None] | None:
     return write_outer
 
 
-def _route(
+def _routed_items(
     written: list[object], audience: "Audience", write_outer: Callable[[object], None] | None
 ) -> Generator[object]:
     """Yield the items for the reader; pass the rest to the enclosing run."""

@@ -191,7 +191,7 @@ def _judge(guards: Guards, number: int, retries: int, output: Out, attempt: Atte
     judge = model_guardrail(guardrail)
     if judge is not None:
         return (yield from attempt.judge(judge, output))
-    name = _name_of(guardrail)
+    name = _guardrail_name(guardrail)
     return (
         yield Call(
             function=guardrail,
@@ -229,7 +229,7 @@ def _is_structure(replacement: BaseModel, kind: type[Judgeable], guards: Guards)
     return guards.structure is not None and isinstance(replacement, guards.structure)
 
 
-def _name_of(guardrail: object) -> str:
+def _guardrail_name(guardrail: object) -> str:
     judge = model_guardrail(guardrail)
     if judge is not None:
         return shorten(judge.description, 60)
@@ -242,7 +242,7 @@ def _exhausted(guards: Guards, guardrail: object, number: int, reason: str) -> s
     subject, place = ("Task", f"In {guards.where}, the") if is_of_task else (guards.where, "The")
     return (
         f"{subject} failed guardrail{which} validation after {guards.retries} retries. Last error: {reason}. "
-        f"{place} guardrail{which} (`{_name_of(guardrail)}`) refused every attempt: check what it requires, or raise "
+        f"{place} guardrail{which} (`{_guardrail_name(guardrail)}`) refused every attempt: check what it requires, or raise "
         "`guardrail_max_retries`."
     )
 

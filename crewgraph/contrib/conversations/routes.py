@@ -44,7 +44,7 @@ _BY_METHODS = "route_to_flow"
 def select_route(flow: Any) -> str:
     """Choose the route of the current turn, store it in the state and emit its event."""
     previous: str | None = state_field(flow.state, "last_intent")
-    route = _route(flow)
+    route = _chosen_route(flow)
     set_state_field(flow, "last_intent", route)
     emit_flow_event(
         flow,
@@ -60,7 +60,7 @@ def select_route(flow: Any) -> str:
     return route
 
 
-def _route(flow: Any) -> str:
+def _chosen_route(flow: Any) -> str:
     """Choose by `route_turn`, by intents, from the history, and by the model, in this order."""
     intent = _intent(flow)
     if intent is not None:

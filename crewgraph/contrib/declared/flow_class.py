@@ -135,7 +135,7 @@ def _methods(declared: FlowDeclaration, root: Path | None, backends: Backends) -
     errors: list[tuple[str, DefinitionError | FileNotFoundError | ValidationError]] = []
     for name, method in declared.methods.items():
         try:
-            methods[name] = _method(name, method, f"methods.{name}", root, backends)
+            methods[name] = _declared_method(name, method, f"methods.{name}", root, backends)
         except (DefinitionError, FileNotFoundError, ValidationError) as error:
             errors.append((name, error))
     if len(errors) == 1:
@@ -147,7 +147,9 @@ def _methods(declared: FlowDeclaration, root: Path | None, backends: Backends) -
     return methods
 
 
-def _method(name: str, method: FlowMethodDefinition, place: str, root: Path | None, backends: Backends) -> FlowMethod:
+def _declared_method(
+    name: str, method: FlowMethodDefinition, place: str, root: Path | None, backends: Backends
+) -> FlowMethod:
     function = _function(method, f"{place}.do", root)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = method.description or function.__doc__

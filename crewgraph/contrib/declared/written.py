@@ -47,7 +47,7 @@ def declaration_of(flow: type[Any]) -> FlowDeclaration:
         ),
         persist=_persistence(getattr(defined, "persistence", None), getattr(defined, "verbose", False)),
         conversational=_conversation(flow),
-        methods={name: _method(flow, method) for name, method in methods.items() if not _is_builtin(method)},
+        methods={name: _written_method(flow, method) for name, method in methods.items() if not _is_builtin(method)},
     )
 
 
@@ -56,7 +56,7 @@ def _is_builtin(method: FlowMethod) -> bool:
     return is_conversational_only(method.func) and method.func.__module__.startswith("crewgraph.")
 
 
-def _method(flow: type[object], method: FlowMethod) -> FlowMethodDefinition:
+def _written_method(flow: type[object], method: FlowMethod) -> FlowMethodDefinition:
     again, doc = method.condition, method.func.__doc__
     feedback = method.feedback
     return FlowMethodDefinition(

@@ -129,7 +129,7 @@ class AgentFiles:
         return {name: record for name, record in self.records.items() if name not in self.shown}
 
     def _is_shown(self, name: str, record: FileRecord) -> bool:
-        kind = _kind(record["type"])
+        kind = _file_kind(record["type"])
         if kind == "text":
             return bool(self.sight) and "url" not in record and record["size"] <= _MAX_SHOWN_SIZE[kind]
         if kind not in self.sight:
@@ -179,7 +179,7 @@ class AgentFiles:
         return [tool]
 
 
-def _kind(content_type: str) -> str:
+def _file_kind(content_type: str) -> str:
     if content_type == "application/pdf":
         return "pdf"
     if content_type in ("image/png", "image/jpeg", "image/gif", "image/webp", "image/*"):

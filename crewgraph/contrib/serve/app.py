@@ -381,7 +381,7 @@ class Server:
         graph = self._graphs.get(thread.metadata.get("graph_id", ""))
         if graph is None:
             return None
-        return await graph.aget_state(_at(thread.thread_id, checkpoint))
+        return await graph.aget_state(_checkpoint_config(thread.thread_id, checkpoint))
 
     async def _shown_thread(self, thread: ThreadRecord) -> PlainDict:
         shown = thread.model_dump(mode="json")
@@ -459,7 +459,9 @@ class Server:
         found, body = await self._thread(request), await _body(request, StateUpdate)
         place = {**(body.checkpoint or {}), **({"checkpoint_id": body.checkpoint_id} if body.checkpoint_id else {})}
         graph = await self._graph_of(found)
-        config = await graph.aupdate_state(_at(found.thread_id, place), body.values, as_node=body.as_node)
+        config = await graph.aupdate_state(
+            _checkpoint_config(found.thread_id, place), body.values, as_node=body.as_node
+        )
         checkpoint = {
             name: value for name, value in config["configurable"].items() if name.startswith(("checkpoint", "thread"))
         }
@@ -478,9 +480,9 @@ class Server:
         if place and "configurable" in place:
             place = place["configurable"]
         states = graph.aget_state_history(
-            _at(found.thread_id, body.checkpoint),
+            _checkpoint_config(found.thread_id, body.checkpoint),
             filter=body.metadata,
-            before=_at(found.thread_id, place) if place else None,
+            before=_checkpoint_config(found.thread_id, place) if place else None,
             limit=body.limit,
         )
         return _json([state_of_snapshot(state) async for state in states])
@@ -743,7 +745,7 @@ def _number(text: str) -> int:
     return int(text) if len(text) < _MAX_DIGITS and text.isascii() and text.isdigit() else 0
 
 
-def _at(thread_id: str, checkpoint: object) -> Any:
+def _checkpoint_config(thread_id: str, checkpoint: object) -> Any:
     """Return the config of a checkpoint of a thread."""
     given = {} if checkpoint is None else checkpoint
     if not is_object(given):

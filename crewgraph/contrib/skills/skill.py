@@ -93,13 +93,13 @@ class SkillFrontmatter(BaseModel):
         """Accept the tools as space-separated text."""
         if not is_object(values):
             return values
-        return {key: _split(value) if key in _TOOL_KEYS else value for key, value in values.items()}
+        return {key: _split_words(value) if key in _TOOL_KEYS else value for key, value in values.items()}
 
 
 _TOOL_KEYS = ("allowed-tools", "allowed_tools")
 
 
-def _split(value: Any) -> object:
+def _split_words(value: Any) -> object:
     return value.split() if isinstance(value, str) else value
 
 
@@ -227,13 +227,13 @@ def read_front_matter(content: str, path: Path) -> tuple[SkillFrontmatter, str]:
         return SkillFrontmatter.model_validate(values), body
     except ValidationError as error:
         faults = [
-            f"{path}:{_line(content, fault['loc'])}: {_front_matter_name(fault['loc'])}: {fault_text(fault)}"
+            f"{path}:{_yaml_line(content, fault['loc'])}: {_front_matter_name(fault['loc'])}: {fault_text(fault)}"
             for fault in error.errors()
         ]
         raise SkillParseError("\n".join(faults)) from error
 
 
-def _line(content: str, place: tuple[int | str, ...]) -> int:
+def _yaml_line(content: str, place: tuple[int | str, ...]) -> int:
     """Return the line of the faulty key; 1 if it is missing."""
     if not place:
         return 1
@@ -329,11 +329,11 @@ def validate_directory_name(skill_dir: Path, skill_name: str) -> None:
 
 def _list_files(folder: Path, part: ResourceDirName) -> list[str]:
     top = folder / part
-    files = sorted(path for path in _below(top) if _is_inside(path, folder)) if _is_inside(top, folder) else []
+    files = sorted(path for path in _visible_files(top) if _is_inside(path, folder)) if _is_inside(top, folder) else []
     return [path.relative_to(top).as_posix() for path in files[:_MAX_FILES]]
 
 
-def _below(top: Path) -> Iterator[Path]:
+def _visible_files(top: Path) -> Iterator[Path]:
     """Yield the files below a folder, without hidden ones and without following links to folders."""
     for current, folders, files in os.walk(top):
         folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]

@@ -179,7 +179,7 @@ def run_with_questions(
             )  # they arrived in the order their tasks stopped
             if not run.questions or not asks_here:
                 return run
-            value = yield from _ask_at_terminal(run.questions, tasks, place.checkpointer, config)
+            value = yield from _answers_from_terminal(run.questions, tasks, place.checkpointer, config)
     finally:
         give_back(token)
 
@@ -191,11 +191,11 @@ def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:
     return nodes.index(task) if task in nodes else len(nodes)
 
 
-def _ask_at_terminal(
+def _answers_from_terminal(
     interrupts: Sequence[Interrupt], tasks: Sequence[TaskBinding], saver: object, config: RunnableConfig
 ) -> Program[Command[object] | None]:
     checkpoint = yield Saving(saver, "get_tuple", config)
-    titles = {task.slug: _title(task.task) for task in tasks}
+    titles = {task.slug: _task_title(task.task) for task in tasks}
     from crewgraph.runtime.runs.index import crew_question
 
     questions = [crew_question(item) for item in interrupts]
@@ -205,7 +205,7 @@ def _ask_at_terminal(
     return (yield from _store_answers(interrupts, answers, saver, checkpoint.config))
 
 
-def _title(task: TaskDefinition) -> str:
+def _task_title(task: TaskDefinition) -> str:
     return task.name or textwrap.shorten(task.description, _MAX_TITLE, placeholder=" …")
 
 

@@ -96,7 +96,7 @@ def _train(
             "training asks a person for feedback, and there is no terminal. Run it at one, pipe a line for each answer into it, "
             "or give `feedback=`, a function that takes a `TaskOutput` and returns the feedback on it."
         )
-    ask = feedback or partial(_ask_at_terminal, crew.texts.book)
+    ask = feedback or partial(_feedback_from_terminal, crew.texts.book)
     fields: dict[str, object] = {"crew_name": crew.name, "crew": crew}
     with crew_console(crew) or nullcontext():
         emit_crew_event(CrewTrainStartedEvent, crew, **fields, n_iterations=rounds, filename=str(path), inputs=values)
@@ -252,7 +252,7 @@ def _draw_lessons(crew: CrewDefinition, agent: BaseAgentDefinition, feedback: li
     return TrainedAgent.model_validate((yield from run_standalone(f"Training: {role}", node, body)))
 
 
-def _ask_at_terminal(book: Book, output: TaskOutput) -> str:
+def _feedback_from_terminal(book: Book, output: TaskOutput) -> str:
     """Show an answer and return what the user types; an empty text accepts it.
 
     Raises:
