@@ -122,7 +122,7 @@ async def areply(
 
 
 def next_answer(binding: AgentBinding, task: TaskDefinition, messages: Sequence[Message]) -> PlainDict:
-    """Return another answer to a conversation about a task; see `WorkInReview`."""
+    """Return another answer to a conversation about a task; see `ExecutorContext`."""
     return drive(next_answer_program(binding, task, messages))
 
 
