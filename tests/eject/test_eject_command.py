@@ -256,7 +256,8 @@ def test_all_that_has_no_translation_is_reported_at_once(eject: Eject, project: 
 
 
 def test_a_field_that_eject_does_not_know_is_refused_by_name(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(refusals, "_AGENT", refusals._AGENT.replace("date_format", ""))
+    known: str = vars(refusals)["_AGENT"]
+    monkeypatch.setattr(refusals, "_AGENT", known.replace("date_format", ""))
     found = refusals.Refusals()
     agent = Agent(role="A", goal="g", backstory="b", llm="gpt-4o", date_format="%d")
     refusals.refuse_agent(agent, bind_agent(agent), found)
