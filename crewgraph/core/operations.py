@@ -188,8 +188,8 @@ class Saving(Operation):
 
 def require_async_methods(source: Any) -> None:
     """Raise RunError for checkpointers, and graphs with one, without async methods, whose own error has no text."""
-    saver: Any = getattr(source, "checkpointer", source)
-    saver = getattr(saver, "viewed", saver)
+    checkpointer: Any = getattr(source, "checkpointer", source)
+    saver: object = getattr(checkpointer, "viewed", checkpointer)
     if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
         raise RunError(
             f"`{type(saver).__name__}` supports sync runs only; pass its async counterpart (such as "

@@ -192,7 +192,7 @@ def _refuse_unknown(definition: Any, kind: type, translated: Iterable[str], wher
             refusals.add(f"`{name}` of {where}", _INSTEAD.get(name, "it has no translation"))
 
 
-def _defaults(kind: type) -> dict[str, object]:
+def _defaults(kind: type[Any]) -> dict[str, object]:
     if issubclass(kind, BaseModel):
         return {name: field.get_default(call_default_factory=True) for name, field in kind.model_fields.items()}
     names = [name for base in kind.__mro__ for name in vars(base).get("__annotations__", ())]

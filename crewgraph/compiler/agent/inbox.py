@@ -174,7 +174,7 @@ def decisions_of(request: PlainMapping, reply: object) -> object:
             return reply
         if isinstance(reply.get("type"), str):
             return {"decisions": [reply]}
-    if isinstance(reply, (list, tuple)):
+    if is_list(reply):
         return {"decisions": reply}
     verdict = parse_verdict(reply)
     if verdict is True:

@@ -259,7 +259,7 @@ class TurnExtension:
         shown_id, flow_id = state_id(shown), str(inputs["id"])
         if shown_id == flow_id or not messages_in(flow, shown):
             return None
-        stored_states: PlainDict = vars(flow).setdefault("_other_conversations", {})
+        stored_states: PlainDict = flow.__dict__.setdefault("_other_conversations", {})
         stored_states[shown_id] = shown
         state = stored_states.pop(flow_id, None)
         return flow._fresh_state() if state is None else create_state(state, flow.flow_name)

@@ -747,7 +747,7 @@ def _number(text: str) -> int:
 
 def _checkpoint_config(thread_id: str, checkpoint: object) -> Any:
     """Return the config of a checkpoint of a thread."""
-    given = {} if checkpoint is None else checkpoint
+    given: object = dict[str, Any]() if checkpoint is None else checkpoint
     if not is_object(given):
         raise _Refused(422, "a checkpoint is an object with a `checkpoint_id`")
     place = {name: given[name] for name in ("checkpoint_id", "checkpoint_ns") if given.get(name)}

@@ -143,15 +143,15 @@ class HumanFeedbackResult:
 
 def label_value(method: str, value: object) -> object:
     """Return what decides a method's labels, and what its listeners by name receive: the outcome of feedback on its output."""
-    return value.outcome if _has_outcome(method, value) else value
+    return value.outcome if _has_outcome(value, method) else value
 
 
 def output_value(method: str, value: object) -> object:
     """Return what counts as a method's output: what it returned itself, if the feedback on it has an outcome."""
-    return value.output if _has_outcome(method, value) else value
+    return value.output if _has_outcome(value, method) else value
 
 
-def _has_outcome(method: str, value: object) -> TypeGuard[HumanFeedbackResult]:
+def _has_outcome(value: object, method: str) -> TypeGuard[HumanFeedbackResult]:
     return isinstance(value, HumanFeedbackResult) and value.method_name == method and value.outcome is not None
 
 
@@ -213,8 +213,9 @@ class Question:
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "Question":
         """Load a question from a checkpoint."""
-        known = {item.name: data[item.name] for item in fields(cls) if data.get(item.name) is not None}
-        return cls(**{**known, "outcomes": tuple(known.get("outcomes", ()))})
+        known: dict[str, Any] = {item.name: data[item.name] for item in fields(cls) if data.get(item.name) is not None}
+        known["outcomes"] = tuple(known.get("outcomes", ()))
+        return cls(**known)
 
 
 @dataclass(frozen=True, kw_only=True)

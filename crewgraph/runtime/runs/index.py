@@ -87,10 +87,10 @@ class _Query:
 def _read_runs(saver: Any, query: _Query) -> Program[list[RunInfo]]:
     """List the runs in a checkpointer, most recently written first."""
     if isinstance(saver, SqliteCheckpointer):
-        latest = yield blocking(
+        newest = yield blocking(
             partial(saver.latest, filter=dict(query.labels), threads=query.covers, channels=query.reads_channel)
         )
-        return query.select(latest, saver.claims)
+        return query.select(newest, saver.claims)
     checkpoints = yield collected(saver, "list", None, filter=dict(query.labels))
     latest: dict[str, CheckpointTuple] = {}
     oldest: dict[str, str] = {}

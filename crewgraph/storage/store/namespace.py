@@ -380,7 +380,7 @@ class StoreNamespace:
         if not ops:
             return []
         try:
-            return (yield Do(lambda ops: self.store.batch(ops), self._abatch, ops))
+            return (yield Do(lambda: self.store.batch(ops), lambda: self._abatch(ops)))
         except CrewgraphError:
             raise
         except Exception as error:  # any error of any store
