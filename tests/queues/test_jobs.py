@@ -470,6 +470,32 @@ def test_what_the_database_refuses_is_told_without_its_statements(queue: Queue, 
     assert str(caught.value) == "the database of the queue cannot be queried: the disk is full"
 
 
+def test_a_job_that_is_cancelled_when_it_is_about_to_be_tried_again_is_cancelled_and_not_failed(
+    queue: Queue, database: str, work: Callable[..., None]
+):
+    attempts: list[object] = []
+
+    def reply(messages: Any) -> str:
+        attempts.append(messages)
+        if len(attempts) == 1:
+            with psycopg.connect(database, autocommit=True) as connection:
+                connection.execute(
+                    "SET session_replication_role = replica"
+                )  # the worker is not told, and reads it too late
+                connection.execute("UPDATE crewgraph_queue.procrastinate_jobs SET abort_requested = true")
+            raise ConnectionError("no answer")
+        return "Final Answer: x"
+
+    made = desk()
+    made.agents[0].llm = ScriptedLLM(reply)
+    job = made.enqueue({"topic": "x"}, queue=queue)
+    work(made, until_ended=[job])
+    assert (job.status(), len(attempts)) == ("cancelled", 1)
+    assert job.retry()
+    work(made, until_ended=[job])
+    assert job.status() == "done"
+
+
 def test_a_job_with_arguments_of_another_version_is_a_dead_letter_and_the_others_are_not_affected(
     queue: Queue, database: str, work: Callable[..., None]
 ):

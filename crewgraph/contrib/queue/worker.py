@@ -89,6 +89,10 @@ SELECT queue_name, count(*) AS number FROM procrastinate_jobs
 WHERE task_name = %(task)s AND status = 'todo' AND queue_name <> ALL(%(queues)s) GROUP BY queue_name ORDER BY queue_name
 """
 _IS_CANCELLED = "SELECT abort_requested FROM procrastinate_jobs WHERE id = %(id)s"
+_CANCELLED_MEANWHILE = """
+UPDATE procrastinate_jobs SET status = 'aborted', abort_requested = false
+WHERE id = %(id)s AND status = 'failed' AND abort_requested
+"""
 _NOTE = "UPDATE procrastinate_jobs SET args = args || %(noted)s WHERE id = %(id)s"
 # The conditions fail if another worker has rescued the job in the meantime.
 _RESCUE = f"{_NOTE} AND status = 'doing' AND attempts = %(attempts)s AND worker_id IS NOT DISTINCT FROM %(worker)s RETURNING id"
@@ -186,7 +190,7 @@ class QueueWorker:
             silence = _EngineLogFilter()
             _ENGINE_LOGGER.addFilter(silence)
             stack.callback(_ENGINE_LOGGER.removeFilter, silence)
-            app.job_manager = _ClaimedIds(app.connector, self._claim_id)
+            app.job_manager = _Jobs(app.connector, self._claim_id)
             app.task(name=TASK, pass_context=True, retry=self._retries)(self._carry_out)
             self._has_maintained = False
             beside = [asyncio.create_task(self._maintain())]
@@ -516,8 +520,11 @@ def _error_text(error: BaseException) -> str:
     return f"{text}: {'; '.join(_error_text(one) for one in group.exceptions)}"
 
 
-class _ClaimedIds(JobManager):
-    """Claims the id of a worker before the worker fetches a job: one that holds no claim is taken for dead."""
+class _Jobs(JobManager):
+    """Claims the id of a worker before the worker fetches a job: one that holds no claim is taken for dead.
+
+    A job that is cancelled just before the worker postpones it is cancelled; the engine's own query takes it for failed.
+    """
 
     def __init__(self, connector: Any, claim: Callable[[int], Awaitable[None]]) -> None:
         super().__init__(connector)
@@ -527,6 +534,10 @@ class _ClaimedIds(JobManager):
         number = await super().register_worker()
         await self._claim(number)
         return number
+
+    async def retry_job_by_id_async(self, job_id: int, *args: Any, **keywords: Any) -> None:
+        await super().retry_job_by_id_async(job_id, *args, **keywords)
+        await self.connector.execute_query_async(_CANCELLED_MEANWHILE, id=job_id)
 
 
 class _EngineLogFilter(logging.Filter):
