@@ -25,6 +25,7 @@ __all__ = [
     "Holder",
     "ThreadClaim",
     "claim_in",
+    "claim_thread",
     "holding_claim",
 ]
 

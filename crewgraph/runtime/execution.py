@@ -46,6 +46,7 @@ __all__ = [
     "is_resumable",
     "is_watched",
     "resume_advice",
+    "wait_for_listeners",
     "with_run_config",
 ]
 
