@@ -130,7 +130,7 @@ class _Answer:
         Raises:
             typer.BadParameter: `--no` without a text rejects an output, which needs feedback.
         """
-        kind = _kind(question)
+        kind = _question_kind(question)
         if self.answer is not None:
             return self.answer
         if self.yes:
@@ -215,7 +215,7 @@ def _select_question(questions: list[_AnyQuestion], question_id: str | None) -> 
     raise typer.BadParameter(f"several questions are pending: pass --question with one of {ids}")
 
 
-def _kind(question: _AnyQuestion) -> str:
+def _question_kind(question: _AnyQuestion) -> str:
     if isinstance(question, CrewQuestion):
         return question.kind
     return CrewQuestion.from_plain(question.id, question.output).kind

@@ -35,7 +35,7 @@ from crewgraph.tools.structured import (
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
 
-__all__ = ["BaseTool", "EnvVar", "Tool", "ToolType", "approval_of", "keep_always", "tool"]
+__all__ = ["BaseTool", "EnvVar", "Tool", "ToolType", "approval_of", "keep_always", "keep_never", "tool"]
 
 
 if TYPE_CHECKING:
@@ -133,6 +133,11 @@ class _FromSignature(BaseModel):
 def keep_always(_arguments: object = None, _result: object = None) -> bool:
     """Default `cache_function`: cache every result."""
     return True
+
+
+def keep_never(_arguments: object = None, _result: object = None) -> bool:
+    """A `cache_function` that rejects every result: the tool acts, or another call may answer differently."""
+    return False
 
 
 class BaseTool(RedactedModel, ABC, metaclass=ToolType):

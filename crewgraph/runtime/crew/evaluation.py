@@ -9,7 +9,7 @@ from crewgraph.compiler.agent.memory_calls import CREW_WITHOUT_MEMORY
 from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.crew.marking import mark_outputs
 from crewgraph.core.effects import Body
-from crewgraph.core.operations import Program, UserCall, adrive, drive
+from crewgraph.core.operations import Program, adrive, drive, user_call
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -31,7 +31,7 @@ from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
 from crewgraph.runtime.crew.training import checked_rounds
-from crewgraph.runtime.execution import WaitForListeners, interruptible
+from crewgraph.runtime.execution import interruptible, wait_for_listeners
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
 
@@ -128,9 +128,9 @@ def _test(
                 )
                 error.result = result  # pyright: ignore[reportAttributeAccessIssue]
             raise
-        yield UserCall(show_scores, result)
+        yield user_call(show_scores, result)
         emit_crew_event(CrewTestCompletedEvent, crew, **fields)
-        yield WaitForListeners()
+        yield wait_for_listeners()
     return result
 
 

@@ -15,7 +15,7 @@ from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.task.training import TRAINING, TrainingRound, summarize_feedback
 from crewgraph.core.digests import digest
 from crewgraph.core.effects import Body
-from crewgraph.core.operations import Program, UserCall, adrive, drive
+from crewgraph.core.operations import Program, Saving, adrive, drive, user_call
 from crewgraph.core.plain import plain
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -44,7 +44,7 @@ from crewgraph.runtime.crew.kickoff import (
     resume_program,
     validate_inputs,
 )
-from crewgraph.runtime.execution import ReadState, WaitForListeners, interruptible
+from crewgraph.runtime.execution import interruptible, wait_for_listeners
 from crewgraph.runtime.run_target import run_place
 from crewgraph.scoped import scoped
 from crewgraph.text import slug
@@ -96,7 +96,7 @@ def _train(
             "training asks a person for feedback, and there is no terminal. Run it at one, pipe a line for each answer into it, "
             "or give `feedback=`, a function that takes a `TaskOutput` and returns the feedback on it."
         )
-    ask = feedback or partial(_ask_at_terminal, crew.texts.book)
+    ask = feedback or partial(_feedback_from_terminal, crew.texts.book)
     fields: dict[str, object] = {"crew_name": crew.name, "crew": crew}
     with crew_console(crew) or nullcontext():
         emit_crew_event(CrewTrainStartedEvent, crew, **fields, n_iterations=rounds, filename=str(path), inputs=values)
@@ -117,7 +117,7 @@ def _train(
         emit_crew_event(
             CrewTrainCompletedEvent, crew, **fields, n_iterations=training_run.training.done, filename=str(path)
         )
-        yield WaitForListeners()
+        yield wait_for_listeners()
 
 
 def checked_rounds(n_iterations: object) -> int:
@@ -137,7 +137,7 @@ def checked_rounds(n_iterations: object) -> int:
 def _open_training(crew: CrewDefinition, path: Path, rounds: int, inputs: dict[str, object]) -> "Program[_TrainingRun]":
     """Return the unfinished training of a file, otherwise a new one."""
     try:
-        file = yield UserCall(read_training, path)
+        file = yield user_call(read_training, path)
     except FileNotFoundError:
         file = TrainingFile()
     training: Training | None = file.training
@@ -153,7 +153,7 @@ def _open_training(crew: CrewDefinition, path: Path, rounds: int, inputs: dict[s
     else:
         training.iterations = rounds
     training_run = _TrainingRun(crew, path, file)
-    yield UserCall(training_run.save)
+    yield user_call(training_run.save)
     return training_run
 
 
@@ -187,7 +187,7 @@ class _TrainingRun:
         iteration = training.done + 1
         if len(training.threads) < iteration:
             training.threads.append(str(uuid4()))
-            yield UserCall(self.save)
+            yield user_call(self.save)
         roles = {item.agent for item in training.feedback}
         earlier_feedback = {
             role: [item.human_feedback for item in training.of(role, before=iteration)] for role in roles
@@ -198,7 +198,7 @@ class _TrainingRun:
         with scoped(TRAINING, training_round):
             yield from _run_round(self.crew, training.inputs, training.threads[iteration - 1], checkpointer)
         training.done = iteration
-        yield UserCall(self.save)
+        yield user_call(self.save)
 
     def _save_feedback(self, feedback: Feedback) -> None:
         with self._lock:
@@ -213,9 +213,9 @@ class _TrainingRun:
             if feedback and role not in training.distilled:
                 self._file.agents[role] = yield from _draw_lessons(self.crew, agent, feedback)
                 training.distilled.append(role)
-                yield UserCall(self.save)
+                yield user_call(self.save)
         training.finished = True
-        yield UserCall(self.save)
+        yield user_call(self.save)
         self.crew.training_data = {role: trained.model_dump() for role, trained in self._file.agents.items()}
 
 
@@ -234,7 +234,7 @@ def _run_round(crew: CrewDefinition, inputs: Inputs, thread_id: str, checkpointe
     place = run_place(crew, thread_id, checkpointer)
     if place.checkpointer is not False:
         config: RunnableConfig = {"configurable": place.configurable}
-        state = yield ReadState(graph_of(crew, place.checkpointer).graph, config)
+        state = yield Saving(graph_of(crew, place.checkpointer).graph, "get_state", config)
         if state.created_at is not None:
             return (yield from resume_program(crew, thread_id, checkpointer))
     return (yield from kickoff_program(crew, inputs, RunOptions(thread_id=thread_id, checkpointer=checkpointer)))
@@ -252,7 +252,7 @@ def _draw_lessons(crew: CrewDefinition, agent: BaseAgentDefinition, feedback: li
     return TrainedAgent.model_validate((yield from run_standalone(f"Training: {role}", node, body)))
 
 
-def _ask_at_terminal(book: Book, output: TaskOutput) -> str:
+def _feedback_from_terminal(book: Book, output: TaskOutput) -> str:
     """Show an answer and return what the user types; an empty text accepts it.
 
     Raises:
