@@ -33,11 +33,11 @@ class _Unimportable(type):
     where: str
 
 
-def _refuse(holder: _Unimportable) -> Any:
+def _refuse_function(holder: _Unimportable) -> Any:
     raise DefinitionError(_cannot_be_imported(holder.held, holder.where))
 
 
-copyreg.pickle(_Unimportable, _refuse)
+copyreg.pickle(_Unimportable, _refuse_function)
 
 
 def by_name(function: Any, where: str = "") -> Any:
@@ -86,7 +86,7 @@ def is_importable(function: Any) -> bool:
 
 def found_by_name(value: Any) -> object:
     """Return what the name of a function or class leads to; None for nothing."""
-    return _at(modules.get(value.__module__), value.__qualname__)
+    return _attribute_at(modules.get(value.__module__), value.__qualname__)
 
 
 def _cannot_be_imported(function: Any, where: str = "") -> str:
@@ -102,14 +102,14 @@ def _functions_of(tool: object) -> tuple[object, object]:
 
 
 def _object_at(module: str, name: str, of_tool: bool) -> object:
-    found = _at(import_module(module), name)
+    found = _attribute_at(import_module(module), name)
     if of_tool or isfunction(found):
         return found
     func, coroutine = _functions_of(found)
     return func or coroutine
 
 
-def _at(place: object, name: str) -> object:
+def _attribute_at(place: object, name: str) -> object:
     for part in name.split("."):
         place = getattr(place, part, None)
     return place

@@ -144,11 +144,11 @@ Replace = Callable[[str, str], str]
 """Returns the replacement for a text with secrets, given the text and its redacted form."""
 
 
-def _replace(text: str, shown: str) -> str:
+def _shown_form(text: str, shown: str) -> str:
     return shown
 
 
-def redact(value: object, name: str = "", replace: Replace = _replace) -> Any:
+def redact(value: object, name: str = "", replace: Replace = _shown_form) -> Any:
     """Return plain data without secrets; other objects are unchanged.
 
     Args:
@@ -168,7 +168,7 @@ def _redact(value: object, name: str, is_secret: bool, replace: Replace, depth: 
         shown = (REDACTED if value else value) if is_secret else redact_text(value)
         return value if shown == value else replace(value, shown)
     if isinstance(value, (SecretStr, SecretBytes)):
-        return REDACTED if replace is _replace else value
+        return REDACTED if replace is _shown_form else value
     if is_secret and isinstance(value, bytes):
         return REDACTED
     if isinstance(value, Mapping):
@@ -287,7 +287,7 @@ def redact_error(error: BaseException, redactor: SecretRedactor) -> None:
             errors += cast("Sequence[BaseException]", one.exceptions)
 
 
-class _Redaction(logging.Filter):
+class _RedactingFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
         shown = redact_text(text)
@@ -302,7 +302,7 @@ class _Redaction(logging.Filter):
 
 
 _formatter = logging.Formatter()
-_redaction = _Redaction()
+_redaction = _RedactingFilter()
 
 
 def redacted_logger(name: str) -> logging.Logger:
@@ -340,7 +340,7 @@ class RedactedModel(RedactedRepr):
 
     def model_dump(self, **options: Any) -> dict[str, Any]:
         """Return the fields; see pydantic. With `mode="json"` secrets are redacted."""
-        return redact(super().model_dump(**options), "", _replace if options.get("mode") == "json" else UnshownText)
+        return redact(super().model_dump(**options), "", _shown_form if options.get("mode") == "json" else UnshownText)
 
     def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
         """Return the fields as JSON, with secrets redacted; see pydantic."""

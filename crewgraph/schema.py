@@ -150,27 +150,24 @@ def flat_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     own = {key: value for key, value in schema.items() if key not in ("$defs", "definitions", "$schema")}
     definitions: dict[str, JsonSchema] = {**schema.get("definitions", {}), **schema.get("$defs", {})}
     recurring: dict[str, JsonSchema] = {}
-    inlined = cast(JsonSchema, _inlined(own, definitions, (), recurring))
+    inlined: JsonSchema = _inlined(own, definitions, (), recurring)
     return {**inlined, "$defs": recurring} if recurring else inlined
 
 
 def _inlined(node: object, definitions: _Schemas, above: tuple[str, ...], recurring: dict[str, JsonSchema]) -> Any:
-    if isinstance(node, list):
-        return [_inlined(item, definitions, above, recurring) for item in cast(list[Any], node)]
-    if not isinstance(node, dict):
+    if is_list(node):
+        return [_inlined(item, definitions, above, recurring) for item in node]
+    if not is_object(node):
         return node
-    schema = cast(JsonSchema, node)
     result = {
-        key: value
-        for key, value in schema.items()
-        if key not in ("$ref", "title") and not _is_unset_keyword(key, value)
+        key: value for key, value in node.items() if key not in ("$ref", "title") and not _is_unset_keyword(key, value)
     }
     result = {key: _inlined_value(key, value, definitions, above, recurring) for key, value in result.items()}
-    if "$ref" not in schema:
+    if "$ref" not in node:
         return result
-    name = str(schema["$ref"]).rpartition("/")[2]
+    name = str(node["$ref"]).rpartition("/")[2]
     if name not in definitions:  # it points outside of the schema and stays as it is
-        return {"$ref": schema["$ref"], **result}
+        return {"$ref": node["$ref"], **result}
     if name not in above:
         return {**_inlined(definitions[name], definitions, (*above, name), recurring), **result}
     if name not in recurring:
@@ -216,8 +213,8 @@ def _outline(schema: Mapping[str, Any], definitions: _Schemas, indent: str) -> s
     if choices := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
         return " or ".join(dict.fromkeys(_outline(choice, definitions, indent) for choice in choices))
     kind = schema.get("type", "anything")
-    if isinstance(kind, list):
-        return " or ".join(str(name) for name in cast(list[Any], kind))
+    if is_list(kind):
+        return " or ".join(map(str, kind))
     if kind == "array":
         return _array_outline(schema, definitions, indent)
     if kind == "object":
@@ -302,14 +299,16 @@ def from_signature(function: Callable[..., Any], *, name: str) -> type[BaseModel
             is_open = True
         elif parameter.kind is parameter.VAR_POSITIONAL or _is_receiver(parameter, position):
             continue
-        elif field := _field(function, parameter, hints.get(parameter.name, Any), descriptions.get(parameter.name)):
-            fields[_field_name(parameter.name)] = field
+        elif field := _argument_field(
+            function, parameter, hints.get(parameter.name, Any), descriptions.get(parameter.name)
+        ):
+            fields[_argument_field_name(parameter.name)] = field
     model = create_model(name, __base__=_OpenArguments if is_open else _Arguments, **fields)
     is_bound = isinstance(function, MethodType)
-    return _created(model, _from_function, function.__func__ if is_bound else function, is_bound, name)
+    return _created(model, _signature_model, function.__func__ if is_bound else function, is_bound, name)
 
 
-def _from_function(function: FunctionType, is_bound: bool, name: str) -> type[BaseModel]:
+def _signature_model(function: FunctionType, is_bound: bool, name: str) -> type[BaseModel]:
     return from_signature(MethodType(function, object()) if is_bound else function, name=name)
 
 
@@ -357,7 +356,9 @@ def _hints(function: Callable[..., Any]) -> dict[str, object]:
         ) from error
 
 
-def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any, description: str | None) -> object:
+def _argument_field(
+    function: Callable[..., Any], parameter: inspect.Parameter, hint: Any, description: str | None
+) -> object:
     has_default = parameter.default is not parameter.empty
     where = f"the parameter `{parameter.name}` of `{getattr(function, '__qualname__', function)}`"
     if parameter.kind is parameter.POSITIONAL_ONLY:
@@ -376,7 +377,7 @@ def _field(function: Callable[..., Any], parameter: inspect.Parameter, hint: Any
     options: dict[str, Any] = {"default": parameter.default if has_default else ...}
     if meaning := _annotated_description(hint) or description:
         options["description"] = meaning
-    if _field_name(parameter.name) != parameter.name:
+    if _argument_field_name(parameter.name) != parameter.name:
         options["alias"] = parameter.name
     return (hint, Field(**options))
 
@@ -406,7 +407,7 @@ def _annotated_description(hint: object) -> str | None:
     return next((extra for extra in get_args(hint)[1:] if isinstance(extra, str)), None)
 
 
-def _field_name(name: str) -> str:
+def _argument_field_name(name: str) -> str:
     """Return the name of an argument's field: prefixed if the argument's name would shadow a member of BaseModel."""
     is_hiding = name.startswith(("_", "model_")) or hasattr(BaseModel, name)
     return f"argument_{name.lstrip('_')}" if is_hiding else name

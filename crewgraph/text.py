@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import json.encoder
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -57,7 +56,7 @@ def fill(template: str, inputs: Mapping[str, Any], *, where: str) -> str:
     """
     if "{" not in template:
         return template
-    if missing := [name for name in _names(template) if name not in inputs]:
+    if missing := [name for name in _placeholder_names(template) if name not in inputs]:
         raise MissingInput(_missing_message(missing, inputs, where))
     return _PLACEHOLDER.sub(lambda match: _rendered(match[1], inputs[match[1]], where), template)
 
@@ -79,10 +78,10 @@ def _as_path_part(value: object) -> object:
 
 def placeholders(template: str) -> set[str]:
     """Return the names of the placeholders in a text."""
-    return set(_names(template)) if "{" in template else set()
+    return set(_placeholder_names(template)) if "{" in template else set()
 
 
-def _names(template: str) -> list[str]:
+def _placeholder_names(template: str) -> list[str]:
     return list(dict.fromkeys(_PLACEHOLDER.findall(template)))
 
 
@@ -288,21 +287,10 @@ def _json_escaped(match: re.Match[str]) -> str:
 def json_encoder(
     *, default: Callable[[Any], object] | None = None, ensure_ascii: bool = True, sort_keys: bool = False
 ) -> Callable[[Any], str]:
-    """Return a function that writes values as compact JSON, in half the time of `json.JSONEncoder.encode` for a small value.
-
-    `JSONEncoder` creates an encoder in C for each value; here, one serves all. It does not look for cycles: data that contain
-    themselves raise a `RecursionError`.
-    """
-    plain = json.JSONEncoder(
+    """Return a function that writes values as compact JSON; data that contain themselves raise a `RecursionError`."""
+    return json.JSONEncoder(
         default=default, ensure_ascii=ensure_ascii, sort_keys=sort_keys, separators=(",", ":"), check_circular=False
-    )
-    make_encoder: Any = getattr(json.encoder, "c_make_encoder", None)
-    escape = json.encoder.encode_basestring_ascii if ensure_ascii else json.encoder.encode_basestring
-    try:
-        pieces = make_encoder(None, plain.default, escape, None, ":", ",", sort_keys, False, True)
-    except TypeError:  # a Python without it, or with another of that name: it is not documented
-        return plain.encode
-    return lambda value: "".join(pieces(value, 0))
+    ).encode
 
 
 # ---------------------------------------------------------------- JSON in mixed text

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*(ROOT / "crewgraph").rglob("*.py"), *(ROOT / "compat").rglob("*.py")])
 BROAD_EXCEPTS = {
-    "crewgraph/contrib/declared/cel.py",  # whatever the evaluator raises is reported with the expression
+    "crewgraph/contrib/declared/expression.py",  # whatever the evaluator raises is reported with the expression
     "crewgraph/cli/app.py",  # printed, with the frames of the user's code
     "crewgraph/core/interpreter.py",  # thrown into the body, which may catch it
     "crewgraph/core/journal.py",  # any saver's failure becomes a JournalError

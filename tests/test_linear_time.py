@@ -30,7 +30,7 @@ from crewgraph_compat.stand_ins.tools import sanitize_tool_name
 import crewgraph
 from crewgraph.compiler.agent.plan import _parse_plan  # pyright: ignore[reportPrivateUsage]
 from crewgraph.compiler.agent.protocol import final_text, parse_reply
-from crewgraph.contrib.declared.jsonc import strip_jsonc_comments
+from crewgraph.contrib.declared.json_crews import strip_jsonc_comments
 from crewgraph.core.messages import Reply
 from crewgraph.definitions.placeholders import render_template, split_at_slot
 from crewgraph.errors import DefinitionError

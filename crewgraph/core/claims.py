@@ -15,18 +15,17 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.loops.bridge import start_in_thread
-from crewgraph.core.operations import Operation, Program
+from crewgraph.core.operations import Do, Program
 from crewgraph.core.pregel import CLAIM
 from crewgraph.schema import PlainMapping
 
 __all__ = [
     "CLAIM",
     "ClaimKeeper",
-    "ClaimThread",
     "Holder",
     "ThreadClaim",
-    "VerifyClaim",
     "claim_in",
+    "claim_thread",
     "holding_claim",
 ]
 
@@ -100,42 +99,25 @@ class ClaimKeeper(Protocol):
         ...
 
 
-class ClaimThread(Operation):
-    """Claims a thread."""
+def claim_thread(keeper: ClaimKeeper, thread_id: str) -> Do:
+    """Claim a thread."""
 
-    def __init__(self, keeper: ClaimKeeper, thread_id: str) -> None:
-        self.keeper, self.thread_id = keeper, thread_id
-
-    def run(self) -> ThreadClaim:
-        return self.keeper.claim(self.thread_id)
-
-    async def arun(self) -> ThreadClaim:
-        if (claim := self.keeper.claim_nowait(self.thread_id)) is not None:
+    async def aclaim() -> ThreadClaim:
+        if (claim := keeper.claim_nowait(thread_id)) is not None:
             return claim
-        claiming = start_in_thread(partial(self.keeper.claim, self.thread_id))
+        claiming = start_in_thread(partial(keeper.claim, thread_id))
         try:
             return await asyncio.wrap_future(claiming)
         except asyncio.CancelledError:
             claiming.add_done_callback(_close_unused)  # the server may answer later
             raise
 
+    return Do(partial(keeper.claim, thread_id), aclaim)
+
 
 def _close_unused(claiming: "Future[ThreadClaim]") -> None:
     if not claiming.cancelled() and claiming.exception() is None:
         claiming.result().close()
-
-
-class VerifyClaim(Operation):
-    """Verifies a claim."""
-
-    def __init__(self, claim: ThreadClaim) -> None:
-        self.claim = claim
-
-    def run(self) -> None:
-        self.claim.verify()
-
-    async def arun(self) -> None:
-        await self.claim.averify()
 
 
 def holding_claim(
@@ -157,7 +139,7 @@ def holding_claim(
     """
     if held is not None or keeper is None:
         return (yield from program(held))
-    claim: ThreadClaim = yield ClaimThread(keeper, thread_id)
+    claim: ThreadClaim = yield claim_thread(keeper, thread_id)
     try:
         return (yield from program(claim))
     finally:

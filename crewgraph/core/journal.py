@@ -17,11 +17,11 @@ from uuid import uuid4
 from langchain_core.runnables import RunnableConfig
 
 from crewgraph.core.cancellation import Underway, report_progress
-from crewgraph.core.claims import ThreadClaim, VerifyClaim
+from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.current import CURRENT
 from crewgraph.core.effects import Recorded, StepMark
 from crewgraph.core.limits import SPENT, Meter, Stopped
-from crewgraph.core.operations import Enduring, Program, Saving, Sleep
+from crewgraph.core.operations import Do, Program, Saving, enduring, sleep
 from crewgraph.core.pregel import CLAIM, ERROR, OWN_KEY, Place, failed_save, place_of, written_since_start
 from crewgraph.core.questions import filed_in
 from crewgraph.errors import CompileError, StorageError, ThreadBusy
@@ -210,7 +210,7 @@ class Journal:
         """
         if self.saver is None or self._late:
             return True
-        return (yield Enduring(self._start(here, effect), underway))
+        return (yield enduring(self._start(here, effect), underway))
 
     def _start(self, here: str, effect: Recorded) -> Program[bool]:
         yield from self._until_stored()
@@ -231,7 +231,7 @@ class Journal:
         """
         if self.claim is not None:
             try:
-                yield VerifyClaim(self.claim)
+                yield Do(self.claim.verify, self.claim.averify)
             except ThreadBusy as error:
                 raise ClaimLost(str(error)) from error
 
@@ -271,7 +271,7 @@ class Journal:
             self._done.append((here, effect, record))
             return
         if underway is not None and (self._unsure or (self.claim is not None and not self.claim.is_fenced)):
-            yield Enduring(Journal.write(self, here, effect, record), underway)
+            yield enduring(Journal.write(self, here, effect, record), underway)
             return
         if self._unsure:
             yield from self._until_stored()
@@ -334,7 +334,7 @@ class Journal:
     ) -> Program[None]:
         try:
             if self.claim is not None and not self.claim.is_fenced and self.claim.is_doubtful:
-                yield VerifyClaim(self.claim)
+                yield Do(self.claim.verify, self.claim.averify)
             yield Saving(self.saver, "put_writes", home or self._record_home, writes, task)
         except JournalError:
             raise
@@ -361,7 +361,7 @@ class Journal:
                         "this step cannot be stored. Is a graph between this one and the one with the checkpointer compiled with "
                         "`checkpointer=False`?"
                     )
-                yield Sleep(pause)
+                yield sleep(pause)
                 pause = min(pause * 2, 0.05)
         self._unsure = ()
 

@@ -17,7 +17,7 @@ from crewgraph.core.effects import Body
 from crewgraph.core.interpreter import run_body
 from crewgraph.core.journal import Journal, with_spent
 from crewgraph.core.limits import Meter, Stopped
-from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.core.operations import Do, Program, adrive, drive
 
 __all__ = ["ActiveNodes", "BodyNode", "active_nodes", "tracked_node"]
 
@@ -96,30 +96,25 @@ class ActiveNodes(Meter):
         for wake in woken:
             wake()
 
-    def at_rest(self, wake: Callable[[], object]) -> None:
+    def wait(self) -> None:
+        """Wait until no node is active."""
+        rest = threading.Event()
+        self._at_rest(rest.set)
+        rest.wait()
+
+    async def await_rest(self) -> None:
+        """Wait until no node is active."""
+        loop, rest = asyncio.get_running_loop(), asyncio.Event()
+        self._at_rest(lambda: loop.call_soon_threadsafe(rest.set))
+        await rest.wait()
+
+    def _at_rest(self, wake: Callable[[], object]) -> None:
         """Call a function when no node is active, at once if none is."""
         with self._nodes_lock:
             self._waiting.append(wake)
             now = not self._active
         if now:
             wake()
-
-
-class _Rest(Operation):
-    """Waits until no node of a run is active."""
-
-    def __init__(self, nodes: ActiveNodes) -> None:
-        self.nodes = nodes
-
-    def run(self) -> None:
-        rest = threading.Event()
-        self.nodes.at_rest(rest.set)
-        rest.wait()
-
-    async def arun(self) -> None:
-        loop, rest = asyncio.get_running_loop(), asyncio.Event()
-        self.nodes.at_rest(lambda: loop.call_soon_threadsafe(rest.set))
-        await rest.wait()
 
 
 def active_nodes() -> ActiveNodes | None:
@@ -138,5 +133,5 @@ def tracked_node(program: Program[T], nodes: ActiveNodes) -> Program[T]:
         stopped = stop
     finally:
         nodes.leave()
-    yield _Rest(nodes)
+    yield Do(nodes.wait, nodes.await_rest)
     raise stopped

@@ -17,7 +17,16 @@ from crewgraph.core.cancellation import ExitRequested, Underway, giving_up
 from crewgraph.core.current import CURRENT, Current, is_traced
 from crewgraph.core.effects import Recorded, Scope, StepMark
 from crewgraph.core.limits import Meter, check_limits
-from crewgraph.core.loops.bridge import TimeIsUp, acall, call, ended, to_its_end, wait_in_thread, wait_on_loop
+from crewgraph.core.loops.bridge import (
+    TimeIsUp,
+    acall,
+    call,
+    ended,
+    in_thread,
+    to_its_end,
+    wait_in_thread,
+    wait_on_loop,
+)
 from crewgraph.core.loops.threads import ThreadPool, interrupt_in, leave_threads
 from crewgraph.core.tracing import aspanned, closing_runs, spanned
 from crewgraph.errors import RunError, TimeLimitReached
@@ -31,18 +40,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Boundary",
-    "Enduring",
+    "Do",
     "Operation",
     "Parallel",
     "Perform",
     "Program",
     "Saving",
-    "Sleep",
     "Spanned",
-    "UserCall",
     "adrive",
+    "blocking",
+    "collected",
     "drive",
+    "enduring",
     "require_async_methods",
+    "sleep",
+    "user_call",
 ]
 
 _logger = redacted_logger(__name__)
@@ -101,27 +113,48 @@ async def adrive(program: Program[T]) -> T:
         return stop.value
 
 
-class UserCall(Operation):
-    """Calls a user's function, sync or async.
+class Do(Operation):
+    """Calls a function; on an event loop the async one, with the same arguments."""
 
-    Args:
-        function: the function.
-        args: its arguments.
-        twin: called instead on an event loop, if there is one.
-    """
-
-    def __init__(self, function: Callable[..., Any], *args: Any, twin: Callable[..., Any] | None = None) -> None:
-        self.function, self.args, self.twin = function, args, twin
+    def __init__(
+        self, function: Callable[..., Any], afunction: Callable[..., Coroutine[Any, Any, Any]], *args: Any
+    ) -> None:
+        self.function, self.afunction, self.args = function, afunction, args
 
     def run(self) -> Any:
-        return call(self.function, *self.args)
+        return self.function(*self.args)
 
     async def arun(self) -> object:
-        return await acall(self.twin or self.function, *self.args)
+        return await self.afunction(*self.args)
+
+
+def blocking(function: Callable[..., Any], *args: Any) -> Do:
+    """Call a function that blocks; on an event loop in a thread."""
+    return Do(function, partial(in_thread, function), *args)
+
+
+def user_call(function: Callable[..., Any], *args: Any, twin: Callable[..., Any] | None = None) -> Do:
+    """Call a user's function, sync or async; on an event loop its `twin`, if it has one."""
+    return Do(partial(call, function), partial(acall, twin or function), *args)
+
+
+def sleep(seconds: float) -> Do:
+    """Pause."""
+    return Do(time.sleep, asyncio.sleep, seconds)
+
+
+def collected(source: Any, method: str, *args: Any, **kwargs: Any) -> Do:
+    """List what a method of a checkpointer or a graph yields, given by its sync name."""
+
+    async def acollect() -> list[Any]:
+        require_async_methods(source)
+        return [item async for item in getattr(source, f"a{method}")(*args, **kwargs)]
+
+    return Do(lambda: list(getattr(source, method)(*args, **kwargs)), acollect)
 
 
 class Saving(Operation):
-    """Calls a method of a checkpointer, or of a graph that writes to one, given by its sync name.
+    """Calls a method of a checkpointer, or of a graph with one, given by its sync name.
 
     Raises:
         RunError: the checkpointer cannot read on an event loop.
@@ -134,7 +167,7 @@ class Saving(Operation):
         return getattr(self.saver, self.method)(*self.args)
 
     async def arun(self) -> object:
-        if self.method == "get_tuple":
+        if self.method.startswith("get"):
             require_async_methods(self.saver)
         saving = getattr(self.saver, f"a{self.method}")(*self.args)
         if not self.method.startswith("put") or getattr(self.saver, "saves_inline", False):
@@ -152,27 +185,15 @@ class Saving(Operation):
             raise
 
 
-def require_async_methods(checkpointer: Any) -> None:
-    """Raise RunError for checkpointers without async methods, whose own error has no text."""
+def require_async_methods(source: Any) -> None:
+    """Raise RunError for checkpointers, and graphs with one, without async methods, whose own error has no text."""
+    checkpointer: Any = getattr(source, "checkpointer", source)
     saver: object = getattr(checkpointer, "viewed", checkpointer)
     if getattr(type(saver), "aget_tuple", None) is BaseCheckpointSaver.aget_tuple:
         raise RunError(
             f"`{type(saver).__name__}` supports sync runs only; pass its async counterpart (such as "
             "`AsyncPostgresSaver`) or a `SqliteCheckpointer`, or run the crew with `kickoff` and `resume`."
         )
-
-
-class Sleep(Operation):
-    """Pauses for some seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def run(self) -> None:
-        time.sleep(self.seconds)
-
-    async def arun(self) -> None:
-        await asyncio.sleep(self.seconds)
 
 
 class Boundary(Operation):
@@ -275,23 +296,19 @@ class Perform(Operation):
             raise TimeLimitReached(f"{self.effect.label} was still running when the time was up") from None
 
 
-class Enduring(Operation):
-    """Runs a program that stores the start or the result of an effect to its end; a cancellation of the run waits.
+def enduring(program: Program[Any], underway: Underway | None) -> Do:
+    """Run a program that stores the start or the result of an effect to its end; a cancellation of the run waits.
 
     Args:
         program: the program.
         underway: the effect; None if its run is not stored.
     """
 
-    def __init__(self, program: Program[Any], underway: Underway | None) -> None:
-        self.program, self.underway = program, underway
+    async def aendure() -> Any:
+        storing = adrive(program)
+        return await (storing if underway is None else ended(asyncio.ensure_future(storing), underway))
 
-    def run(self) -> Any:
-        return drive(self.program)
-
-    async def arun(self) -> Any:
-        storing = adrive(self.program)
-        return await (storing if self.underway is None else ended(asyncio.ensure_future(storing), self.underway))
+    return Do(partial(drive, program), aendure)
 
 
 class Spanned(Operation):

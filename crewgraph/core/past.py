@@ -3,33 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from langgraph.checkpoint.base import CheckpointTuple
-
-from crewgraph.core.operations import Operation, require_async_methods
-
-__all__ = ["ReadPast", "checkpoint_id_of", "lineage"]
-
-
-class ReadPast(Operation):
-    """Read the checkpoints of a thread, newest first.
-
-    Args:
-        saver: the checkpointer.
-        config: the config with the thread and the namespace.
-
-    Raises:
-        RunError: the checkpointer cannot read on an event loop.
-    """
-
-    def __init__(self, saver: Any, config: Any) -> None:
-        self.saver, self.config = saver, config
-
-    def run(self) -> list[CheckpointTuple]:
-        return list(self.saver.list(self.config))
-
-    async def arun(self) -> list[CheckpointTuple]:
-        require_async_methods(self.saver)
-        return [checkpoint async for checkpoint in self.saver.alist(self.config)]
+__all__ = ["checkpoint_id_of", "lineage"]
 
 
 CheckpointT = TypeVar("CheckpointT", bound=Any)

@@ -5,7 +5,7 @@ Savers ignore a second write with the same id, so the first answer counts. The n
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
@@ -14,7 +14,7 @@ from langgraph.types import Interrupt
 from crewgraph.core.digests import digest
 from crewgraph.core.operations import Program, Saving
 from crewgraph.core.pregel import interrupts_in
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import is_mapping
 
 __all__ = ["ANSWER", "file_answer", "filed_in", "own_id", "question_id", "questions_in"]
 
@@ -43,9 +43,8 @@ def question_id(task: str, here: str, key: str) -> str:
 
 def own_id(asked: Interrupt) -> str | None:
     """Return the id of a question that a body asked; None for an `interrupt` of user code."""
-    value = asked.value
-    question: Mapping[str, object] = cast("PlainMapping", value) if isinstance(value, Mapping) else {}
-    return str(question["id"]) if set(question) >= _OWN else None
+    question = asked.value
+    return str(question["id"]) if is_mapping(question) and set(question) >= _OWN else None
 
 
 def questions_in(writes: _Writes) -> list[Interrupt]:

@@ -5,7 +5,7 @@ files) load nothing until they are used.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Self, cast
 
 from pydantic import (
@@ -28,7 +28,7 @@ from crewgraph.extensions import extension
 from crewgraph.extras import require
 from crewgraph.knowledge.passage import KnowledgeConfig
 from crewgraph.llm.resolve import check_model, default_model_name, llm_from_name
-from crewgraph.schema import PlainMapping, from_json_schema
+from crewgraph.schema import from_json_schema, is_mapping
 from crewgraph.tools.adapt import as_tool
 from crewgraph.tools.base import BaseTool
 
@@ -100,19 +100,23 @@ BudgetField = Annotated[int | float | None, BeforeValidator(_validate_budget_fie
 """A number above 0; None sets no limit."""
 
 
-def validate_cache_handler(handler: object) -> Any:
-    """Return a cache handler unchanged if it has `read` and `add`.
+def _with_methods(*names: str, expected: str, advice: str = "") -> Callable[[Any], Any]:
+    """Return a validator of None and of objects with some methods, which raises ValueError for others."""
 
-    Raises:
-        ValueError: It has not.
-    """
-    if handler is not None and not all(callable(getattr(handler, name, None)) for name in ("read", "add")):
-        raise ValueError(
-            "`cache_handler` is a `CacheHandler`, or an object with `read(tool, input)` and `add(tool, input, output)`, not "
-            f"{handler!r:.60}"
-        )
-    return handler
+    def validate(value: Any) -> Any:
+        if value is None or all(callable(getattr(value, name, None)) for name in names):
+            return value
+        raise ValueError(f"{expected}, not {value!r:.60}{advice}")
 
+    return validate
+
+
+validate_cache_handler = _with_methods(
+    "read",
+    "add",
+    expected="`cache_handler` is a `CacheHandler`, or an object with `read(tool, input)` and `add(tool, input, output)`",
+)
+"""Returns a cache handler that has `read` and `add`, or None; raises ValueError for others."""
 
 CacheHandlerField = Annotated[Any, AfterValidator(validate_cache_handler)]
 """A `CacheHandler`, an object with its methods, or None."""
@@ -138,8 +142,8 @@ def _parse_output_model(value: Any, info: ValidationInfo) -> object:
     """Convert True, `dict`, a dict of fields or a JSON schema to a model; return anything else unchanged."""
     if value is True or value is dict:
         model: object = AnyForm
-    elif isinstance(value, Mapping):
-        model = _model_from_mapping(cast("PlainMapping", value))
+    elif is_mapping(value):
+        model = _model_from_mapping(value)
     else:
         return None if value is False else value
     warn_deprecated(f"`{info.field_name}` of a task is not a pydantic model", "pass one", by_hand=True)
@@ -168,18 +172,10 @@ def _validate_max_rpm(max_rpm: int | None) -> int | None:
     return max_rpm
 
 
-def validate_rpm_controller(controller: object) -> Any:
-    """Return a controller unchanged if it has `check_or_wait()`.
-
-    Raises:
-        ValueError: It has not.
-    """
-    if controller is not None and not callable(getattr(controller, "check_or_wait", None)):
-        raise ValueError(
-            f"`rpm_controller` is an `RPMController`, or an object with `check_or_wait()`, not {controller!r:.60}"
-        )
-    return controller
-
+validate_rpm_controller = _with_methods(
+    "check_or_wait", expected="`rpm_controller` is an `RPMController`, or an object with `check_or_wait()`"
+)
+"""Returns a controller that has `check_or_wait()`, or None; raises ValueError for others."""
 
 MaxRPMField = Annotated[int | None, AfterValidator(_validate_max_rpm)]
 """Requests per minute, at least 1; None sets no limit."""
@@ -306,26 +302,23 @@ ModelOrDefaultField = Annotated[Any, AfterValidator(_model_or_default), Field(va
 """A model; None is replaced by the model that the environment names, if any."""
 
 
-def _validate_memory_store(memory: object) -> object:
-    if memory is not None and not _has_methods(memory, "save", "search"):
-        raise ValueError(
-            "a memory of a crew is a `ShortTermMemory`, `LongTermMemory`, `EntityMemory` or `ExternalMemory`, or an object "
-            f"with `save` and `search`, not {memory!r:.60}"
-        )
-    return memory
+_validate_memory_store = _with_methods(
+    "save",
+    "search",
+    expected="a memory of a crew is a `ShortTermMemory`, `LongTermMemory`, `EntityMemory` or `ExternalMemory`, or an object "
+    "with `save` and `search`",
+)
+
+_validate_memory_object = _with_methods(
+    "remember",
+    "recall",
+    expected="`memory` is True, False or a `Memory`, or an object with `remember` and `recall`",
+    advice=". A memory of one kind is given as `short_term_memory`, `long_term_memory`, ...",
+)
 
 
 def _validate_memory(memory: object) -> object:
-    if memory is None or isinstance(memory, bool) or _has_methods(memory, "remember", "recall"):
-        return memory
-    raise ValueError(
-        "`memory` is True, False or a `Memory`, or an object with `remember` and `recall`, not "
-        f"{memory!r:.60}. A memory of one kind is given as `short_term_memory`, `long_term_memory`, ..."
-    )
-
-
-def _has_methods(value: Any, *names: str) -> bool:
-    return all(callable(getattr(value, name, None)) for name in names)
+    return memory if isinstance(memory, bool) else _validate_memory_object(memory)
 
 
 MemoryStoreField = Annotated[Any, AfterValidator(_validate_memory_store)]
@@ -343,12 +336,12 @@ def _parse_sources(sources: Any) -> list[object] | None:
     return as_sources(cast(list[Any], sources) if isinstance(sources, (list, tuple)) else [sources])
 
 
-def _validate_knowledge(knowledge: object) -> object:
-    if knowledge is None or _has_methods(knowledge, "query", "reset"):
-        return knowledge
-    raise ValueError(
-        f"`knowledge` is a `Knowledge`, not {knowledge!r:.60}; pass texts and files as `knowledge_sources=[...]`"
-    )
+_validate_knowledge = _with_methods(
+    "query",
+    "reset",
+    expected="`knowledge` is a `Knowledge`",
+    advice="; pass texts and files as `knowledge_sources=[...]`",
+)
 
 
 def _parse_knowledge_config(config: object) -> KnowledgeConfig | None:
@@ -473,8 +466,7 @@ RemoteAgentsField = Annotated[Any, AfterValidator(_parse_remote_agents)]
 
 
 def _parse_files(value: Any) -> dict[str, object]:
-    is_empty = value is None or (isinstance(value, Mapping) and not cast("PlainMapping", value))
-    return {} if is_empty else extension("files.read")(value)
+    return {} if value is None or (is_mapping(value) and not value) else extension("files.read")(value)
 
 
 FilesField = Annotated[dict[str, Any], BeforeValidator(_parse_files)]

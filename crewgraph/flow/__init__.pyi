@@ -1,13 +1,13 @@
 """The names of this package, each with its module: for type checkers, and for `__init__.py`, which imports them lazily."""
 
-from crewgraph.contrib.conversations.config import ConversationalConfig as ConversationalConfig
-from crewgraph.contrib.conversations.config import ConversationConfig as ConversationConfig
-from crewgraph.contrib.conversations.config import RouterConfig as RouterConfig
 from crewgraph.contrib.conversations.state import AgentMessage as AgentMessage
 from crewgraph.contrib.conversations.state import ChatState as ChatState
+from crewgraph.contrib.conversations.state import ConversationalConfig as ConversationalConfig
+from crewgraph.contrib.conversations.state import ConversationConfig as ConversationConfig
 from crewgraph.contrib.conversations.state import ConversationEvent as ConversationEvent
 from crewgraph.contrib.conversations.state import ConversationMessage as ConversationMessage
 from crewgraph.contrib.conversations.state import ConversationState as ConversationState
+from crewgraph.contrib.conversations.state import RouterConfig as RouterConfig
 from crewgraph.contrib.declared.expression import Expression as Expression
 from crewgraph.contrib.declared.flow import FlowDeclaration as FlowDeclaration
 from crewgraph.definitions.crew.pending import RunInfo as RunInfo

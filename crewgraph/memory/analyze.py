@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, field_validator
 
-from crewgraph.core.operations import Program, UserCall
+from crewgraph.core.operations import Program, user_call
 from crewgraph.core.outages import is_outage
 from crewgraph.errors import LimitReached
 from crewgraph.llm.resolve import as_llm
@@ -189,7 +189,7 @@ def _ask_model(llm: object, system: str, user: str, schema: type[_M], book: Book
     try:
         model = as_llm(llm)
         for _ in range(_ATTEMPTS):
-            answer: object = yield UserCall(model.call, messages, twin=getattr(model, "acall", None))
+            answer: object = yield user_call(model.call, messages, twin=getattr(model, "acall", None))
             if isinstance(answer, schema):  # a model with a `response_format`
                 return answer
             result, problem = read_structure(str(answer), schema)

@@ -6,7 +6,7 @@ Scopes are namespaces of the store.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from crewgraph.core.operations import Program, UserCall
+from crewgraph.core.operations import Do, Program, user_call
 from crewgraph.errors import CrewgraphError, StorageError
 from crewgraph.memory.records import MemoryRecord, RecordFilter, is_within, normalize_scope_path, scope_parts
 from crewgraph.storage.store.namespace import Entry, FoundEntry, StoreNamespace
@@ -215,15 +215,15 @@ class BackendRecords:
     def _embed(self, method: str, texts: Any) -> Program[Any]:
         embeddings = self._embedder().embeddings
         twin = getattr(embeddings, f"a{method}")
-        return (yield from self._guarded(UserCall(getattr(embeddings, method), texts, twin=twin), "embed"))
+        return (yield from self._guarded(user_call(getattr(embeddings, method), texts, twin=twin), "embed"))
 
     def _call_backend(self, method: str, *args: Any, **kwargs: object) -> Program[Any]:
         function: Callable[..., object] = getattr(self.backend, method)
         twin = getattr(self.backend, f"a{method}", None)
-        operation = UserCall(lambda: function(*args, **kwargs), twin=twin and (lambda: twin(*args, **kwargs)))
+        operation = user_call(lambda: function(*args, **kwargs), twin=twin and (lambda: twin(*args, **kwargs)))
         return (yield from self._guarded(operation, method))
 
-    def _guarded(self, operation: UserCall, action: str) -> Program[Any]:
+    def _guarded(self, operation: Do, action: str) -> Program[Any]:
         try:
             return (yield operation)
         except CrewgraphError:

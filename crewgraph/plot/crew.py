@@ -47,7 +47,7 @@ def _crew_picture(crew: CrewDefinition) -> Picture:
 
 def _task_node(assignment: TaskBinding, begins: bool, tasks: Sequence[TaskBinding]) -> Node:
     task, role = assignment.task, assignment.agent.template("role") or ""
-    titles = {id(other.task): _task_title(other) for other in tasks}
+    titles = {id(other.task): _node_title(other) for other in tasks}
     context_tasks = task.context if isinstance(task.context, list) else []
     context = [titles[id(other)] for other in context_tasks if id(other) in titles]
     facts = [("Agent", role), ("Expected output", task.template("expected_output") or "")]
@@ -66,14 +66,14 @@ def _task_node(assignment: TaskBinding, begins: bool, tasks: Sequence[TaskBindin
         text=task.template("description") or "",
         waits="",
         labels=(),
-        title=_task_title(assignment),
+        title=_node_title(assignment),
         note=role,
         is_conditional=isinstance(task, ConditionalTaskDefinition),
         facts=tuple(facts),
     )
 
 
-def _task_title(assignment: TaskBinding) -> str:
+def _node_title(assignment: TaskBinding) -> str:
     """Return the name of a task as its author wrote it, else the beginning of its description."""
     task = assignment.task
     return (

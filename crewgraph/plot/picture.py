@@ -137,7 +137,7 @@ def build_picture(plan: TriggerPlan, name: str, text: str) -> Picture:
         name: The flow's name.
         text: The flow's docstring.
     """
-    methods = tuple(_method(plan, method) for method in plan.methods.values())
+    methods = tuple(_drawn_method(plan, method) for method in plan.methods.values())
     return Picture(name, text, methods, tuple(_trigger_edges(plan)))
 
 
@@ -164,7 +164,7 @@ def _joined_events(condition: Condition | None) -> set[str]:
     return {event for part in condition.conditions for event in _joined_events(part)}
 
 
-def _method(plan: TriggerPlan, method: FlowMethod) -> Node:
+def _drawn_method(plan: TriggerPlan, method: FlowMethod) -> Node:
     return Node(
         name=method.name,
         kind="router" if method.is_router else "start" if method.is_start else "listener",

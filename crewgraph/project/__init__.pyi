@@ -5,7 +5,7 @@ from crewgraph.contrib.declared.json_crews import load_agent_from_definition as 
 from crewgraph.contrib.declared.json_crews import load_crew as load_crew
 from crewgraph.contrib.declared.json_crews import load_crew_and_kickoff as load_crew_and_kickoff
 from crewgraph.contrib.declared.json_crews import load_crew_from_definition as load_crew_from_definition
-from crewgraph.contrib.declared.jsonc import strip_jsonc_comments as strip_jsonc_comments
+from crewgraph.contrib.declared.json_crews import strip_jsonc_comments as strip_jsonc_comments
 from crewgraph.project.crew_base import CrewBase as CrewBase
 from crewgraph.project.decorators import after_kickoff as after_kickoff
 from crewgraph.project.decorators import agent as agent

@@ -242,7 +242,7 @@ def _entry_lines(root: yaml.Node | None, label: str) -> dict[str, dict[str, int]
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "a text"
         raise DefinitionError(
-            f"{label}:{_line(root)}: the file contains {kind}. It must contain names, each with its keys and values below it."
+            f"{label}:{_key_line(root)}: the file contains {kind}. It must contain names, each with its keys and values below it."
         )
     faults = [*_yaml_faults(root, label, set())]
     if faults:
@@ -266,7 +266,7 @@ def check_size(root: yaml.Node | None, label: str) -> None:
             known = sizes[id(node)] = 1 + sum(map(size, _below(node)))
             if known > _MOST_VALUES:
                 raise DefinitionError(
-                    f"{label}:{_line(node)}: with its aliases (`*name`) written out, this holds more than {_MOST_VALUES:,} "
+                    f"{label}:{_key_line(node)}: with its aliases (`*name`) written out, this holds more than {_MOST_VALUES:,} "
                     "values, or itself. Write out what is meant."
                 )
         return known
@@ -299,11 +299,11 @@ def _yaml_faults(node: yaml.Node, label: str, seen: set[int], depth: int = 0) ->
         tagged_name = (key.tag, name)
         if tagged_name in first_lines and isinstance(key, yaml.ScalarNode):
             problem = f"`{name}` is a duplicate of line {first_lines[tagged_name]}."
-            yield Fault(where=f"{label}:{_line(key)}", what=problem, remedy="Remove one of them.")
+            yield Fault(where=f"{label}:{_key_line(key)}", what=problem, remedy="Remove one of them.")
         if depth < 2 and key.tag != _STR_TAG:
             problem = f"YAML reads the name `{name}` as {key.tag.rpartition(':')[2]}, not as a string."
-            yield Fault(where=f"{label}:{_line(key)}", what=problem, remedy="Quote it.")
-        first_lines.setdefault(tagged_name, _line(key))
+            yield Fault(where=f"{label}:{_key_line(key)}", what=problem, remedy="Quote it.")
+        first_lines.setdefault(tagged_name, _key_line(key))
         yield from _yaml_faults(value, label, seen, depth + 1)
 
 
@@ -312,7 +312,7 @@ def _lines(node: yaml.Node) -> dict[str, int]:
     merged: dict[str, int] = {}
     for source in _merged(node):
         merged = {**_lines(source), **merged}
-    return {**merged, **{str(key.value): _line(key) for key, _ in _pairs(node)}}
+    return {**merged, **{str(key.value): _key_line(key) for key, _ in _pairs(node)}}
 
 
 def _merged(node: yaml.Node) -> Iterator[yaml.Node]:
@@ -330,7 +330,7 @@ def _all_pairs(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
     return node.value if isinstance(node, yaml.MappingNode) else []
 
 
-def _line(node: yaml.Node) -> int:
+def _key_line(node: yaml.Node) -> int:
     return node.start_mark.line + 1
 
 

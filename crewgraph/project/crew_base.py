@@ -45,13 +45,13 @@ def get_mcp_tools(self: Any, *names: str) -> list[MCPTool]:
             [_with_timeout(parse_reference(server), seconds) for server in servers], self
         )
     tools: list[MCPTool] = own[_TOOLS_ATTRIBUTE]
-    if unknown := [name for name in names if all(name not in _names(tool) for tool in tools)]:
+    if unknown := [name for name in names if all(name not in _member_names(tool) for tool in tools)]:
         available = ", ".join(f"`{tool.name}`" for tool in tools) or "none"
         raise DefinitionError(
             f"`{type(self).__name__}.get_mcp_tools` got unknown names: {', '.join(f'`{name}`' for name in unknown)}. Tools of "
             f"the servers in `mcp_server_params`: {available}."
         )
-    return [tool for tool in tools if not names or any(name in _names(tool) for name in names)]
+    return [tool for tool in tools if not names or any(name in _member_names(tool) for name in names)]
 
 
 def _with_timeout(reference: ServerReference, seconds: Any) -> ServerReference:
@@ -60,7 +60,7 @@ def _with_timeout(reference: ServerReference, seconds: Any) -> ServerReference:
     return ServerReference(reference.server.model_copy(update={"connect_timeout": float(seconds)}), reference.tool_name)
 
 
-def _names(tool: MCPTool) -> tuple[str, str]:
+def _member_names(tool: MCPTool) -> tuple[str, str]:
     return tool.name, tool.original_tool_name
 
 

@@ -21,13 +21,13 @@ from crewgraph.compiler.surroundings import AROUND, RunNotes
 from crewgraph.core.cancellation import Cancellation
 from crewgraph.core.current import CURRENT, RunResources
 from crewgraph.core.loops.threads import interrupt_in, is_interrupted
-from crewgraph.core.operations import Operation, Program, adrive, drive, require_async_methods
+from crewgraph.core.operations import Do, Operation, Program, adrive, drive, require_async_methods
 from crewgraph.core.pregel import shared_runtime
 from crewgraph.errors import HookAborted
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.stream_context import LISTENING
 from crewgraph.runtime.runs.metadata import without_labels
-from crewgraph.runtime.runs.retention import Retention, Trim
+from crewgraph.runtime.runs.retention import Retention
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import give_back, scoped
 from crewgraph.tracebacks import note_once, shorten_tracebacks
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from crewgraph.runtime.streaming.watched import Audience
 
 __all__ = [
-    "ReadState",
     "Run",
-    "WaitForListeners",
     "arun_interruptibly",
     "configured",
     "interruptible",
@@ -46,26 +44,13 @@ __all__ = [
     "is_resumable",
     "resume_advice",
     "run_interruptibly",
+    "wait_for_listeners",
     "with_run_config",
 ]
 
 T = TypeVar("T")
 
 _Graph = CompiledStateGraph[Any]
-
-
-class ReadState(Operation):
-    """Reads the state of a thread."""
-
-    def __init__(self, graph: _Graph, config: RunnableConfig) -> None:
-        self.graph, self.config = graph, config
-
-    def run(self) -> object:
-        return self.graph.get_state(self.config)
-
-    async def arun(self) -> object:
-        require_async_methods(self.graph.checkpointer)
-        return await self.graph.aget_state(self.config)
 
 
 class _Interrupted(KeyboardInterrupt):
@@ -197,18 +182,17 @@ def with_run_config(own: RunnableConfig) -> RunnableConfig:
     return config
 
 
-class WaitForListeners(Operation):
-    """Waits until the asynchronous listeners have handled all events."""
+def wait_for_listeners() -> Do:
+    """Wait until the asynchronous listeners have handled all events."""
 
-    def run(self) -> None:
+    def wait() -> None:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
             crewai_event_bus.flush()
         # Inside a running loop (a notebook's cell) the listeners run on that loop, after this call.
 
-    async def arun(self) -> None:
-        await crewai_event_bus.aflush()
+    return Do(wait, crewai_event_bus.aflush)
 
 
 class Run(Operation):
@@ -296,7 +280,7 @@ class Run(Operation):
                     self._gather(streamed, written.append)
                     if (trim := self._due()) is not None:
                         trim.run()
-                yield from _route(written, audience, write_outer)
+                yield from _routed_items(written, audience, write_outer)
         except GeneratorExit:
             audience.leave()  # before waiting for the nodes that are still running
             raise
@@ -319,7 +303,7 @@ class Run(Operation):
                     self._gather(streamed, written.append)
                     if (trim := self._due()) is not None:
                         await trim.arun()
-                for item in _route(written, audience, write_outer):
+                for item in _routed_items(written, audience, write_outer):
                     yield item
         except GeneratorExit:
             audience.leave()
@@ -360,7 +344,7 @@ class Run(Operation):
         # Without `subgraphs`, LangGraph throws away what the steps of a task write.
         return {**self.options, "stream_mode": [*self.options["stream_mode"], "custom"], "subgraphs": True}
 
-    def _due(self) -> Trim | None:
+    def _due(self) -> Operation | None:
         return None if self.retention is None else self.retention.due()
 
     def _is_own(self, place: tuple[str, ...]) -> bool:
@@ -409,7 +393,7 @@ def _writer() -> Callable[[object], None] | None:
     return write_outer
 
 
-def _route(
+def _routed_items(
     written: list[object], audience: "Audience", write_outer: Callable[[object], None] | None
 ) -> Generator[object]:
     """Yield the items for the reader; pass the rest to the enclosing run."""

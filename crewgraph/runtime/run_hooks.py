@@ -10,7 +10,7 @@ from langgraph.errors import GraphBubbleUp
 from crewgraph.annotations import signature_of
 from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.core.operations import Operation, Program
+from crewgraph.core.operations import Do, Program
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition, agents_of
 from crewgraph.definitions.run_options import Inputs
@@ -60,11 +60,11 @@ def run_entry_hooks(
     if not is_hooked(owner):
         return inputs
     start = ExecutionStartContext(payload=inputs, inputs=inputs, **_owner_field(owner))
-    yield _Dispatch(InterceptionPoint.EXECUTION_START, start)
+    yield Do(dispatch, adispatch, InterceptionPoint.EXECUTION_START, start)
     changed = start.payload
     context = InputContext(payload=changed, inputs=changed, **_owner_field(owner))
     try:
-        yield _Dispatch(InterceptionPoint.INPUT, context)
+        yield Do(dispatch, adispatch, InterceptionPoint.INPUT, context)
     except HookAborted as error:
         yield from _dispatch_failure(owner, error)
         raise
@@ -89,7 +89,7 @@ def with_run_hooks(
         if isinstance(output, (PendingCrew, PendingFlow)):
             return output
         out = OutputContext(payload=output, output=output, **_owner_field(owner))
-        yield _Dispatch(InterceptionPoint.OUTPUT, out)
+        yield Do(dispatch, adispatch, InterceptionPoint.OUTPUT, out)
     except (GraphBubbleUp, Parked):
         raise
     except Exception as error:  # whatever fails the run is shown to its exit hooks, then raised again
@@ -97,7 +97,7 @@ def with_run_hooks(
         raise
     end = ExecutionEndContext(payload=out.payload, output=out.payload, **_owner_field(owner))
     try:
-        yield _Dispatch(InterceptionPoint.EXECUTION_END, end)
+        yield Do(dispatch, adispatch, InterceptionPoint.EXECUTION_END, end)
     except Exception as error:  # any error of the user's hook
         setattr(error, _SEEN_BY_EXIT_HOOKS, True)
         raise
@@ -127,8 +127,11 @@ def _dispatch_failure(
     owner: "CrewDefinition | FlowDefinition | BaseAgentDefinition", error: BaseException
 ) -> Program[None]:
     setattr(error, _SEEN_BY_EXIT_HOOKS, True)
-    yield _Dispatch(
-        InterceptionPoint.EXECUTION_END, ExecutionEndContext(status="failed", error=error, **_owner_field(owner))
+    yield Do(
+        dispatch,
+        adispatch,
+        InterceptionPoint.EXECUTION_END,
+        ExecutionEndContext(status="failed", error=error, **_owner_field(owner)),
     )
 
 
@@ -141,19 +144,6 @@ def _owner_field(owner: "CrewDefinition | FlowDefinition | BaseAgentDefinition")
     if isinstance(owner, BaseAgentDefinition):
         return {"agent": owner, "agent_role": owner.role}
     return {"crew": owner} if isinstance(owner, CrewDefinition) else {"flow": owner}
-
-
-class _Dispatch(Operation):
-    """Calls the hooks of a point."""
-
-    def __init__(self, point: InterceptionPoint, context: object) -> None:
-        self.point, self.context = point, context
-
-    def run(self) -> None:
-        dispatch(self.point, self.context)
-
-    async def arun(self) -> None:
-        await adispatch(self.point, self.context)
 
 
 def callback_arguments(callback: Callable[..., object], value: object) -> tuple[object, ...]:

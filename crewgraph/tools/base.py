@@ -136,7 +136,7 @@ def keep_always(_arguments: object = None, _result: object = None) -> bool:
 
 
 def keep_never(_arguments: object = None, _result: object = None) -> bool:
-    """A `cache_function` for tools whose results may differ between equal calls: cache none."""
+    """A `cache_function` that rejects every result: the tool acts, or another call may answer differently."""
     return False
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from crewgraph.contrib.declared import crew as definitions
+from crewgraph.contrib.declared import actions as definitions
 from crewgraph.errors import DefinitionError
 from crewgraph.project import load_agent_from_definition, load_crew_from_definition
 

@@ -4,8 +4,9 @@ import asyncio
 import json
 from typing import Any
 
+from crewgraph_compat.stand_ins.lite_agent import LiteAgent
+
 from crewgraph import Agent, ScriptedLLM, ToolUse
-from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.definitions.agent.delegation_tools import AgentTools, AskQuestionTool
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.flow import Flow, start

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
+from crewgraph_compat.stand_ins.lite_agent import LiteAgent
 
 from crewgraph import LLM, Agent, Crew, Process, ScriptedLLM, Task
-from crewgraph.contrib.lite_agent import LiteAgent
 
 SELF: dict[str, Any] = {"role": "Clerk", "goal": "Know the tides", "backstory": "Careful."}
 

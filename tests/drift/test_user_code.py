@@ -15,6 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from crewgraph_compat.stand_ins.agent_adapters import BaseAgentAdapter
 from langchain_core.embeddings import Embeddings
 from memory.test_custom_storage import Notebook
 from memory.unified_parts import words
@@ -23,7 +24,6 @@ from servers.openai_api import OpenAIServer, call
 
 from crewgraph import LLM, Agent, BaseLLM, ConditionalTask, Crew, ScriptedLLM, Task, ToolUse
 from crewgraph.compiler.agent.human_review import SyncHumanInputProvider, reset_provider, set_provider
-from crewgraph.contrib.adapters import BaseAgentAdapter
 from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.flow.feedback import flow_config
 from crewgraph.definitions.flow.persistence import FlowPersistence, set_flow_persistence_factory

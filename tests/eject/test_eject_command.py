@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from crewgraph_compat.eject import refusals
 
+from crewgraph import Agent
+from crewgraph.compiler.agent.binding import bind_agent
 from eject.run_both import job_process, run_job
 
 _CREW = """
@@ -248,8 +251,17 @@ def test_all_that_has_no_translation_is_reported_at_once(eject: Eject, project: 
     done = eject("shop.py:hard", "--output", "graph.py")
     assert done.returncode == 1
     assert not (project / "graph.py").exists()
-    for what in ("`max_tokens, max_cost, max_seconds` of crew", "`planning` of agent `A`", "`multimodal` of agent `A`"):
+    for what in ("`max_cost` of crew", "`planning` of agent `A`", "`multimodal` of agent `A`"):
         assert what in done.stderr
+
+
+def test_a_field_that_eject_does_not_know_is_refused_by_name(monkeypatch: pytest.MonkeyPatch):
+    known: str = vars(refusals)["_AGENT"]
+    monkeypatch.setattr(refusals, "_AGENT", known.replace("date_format", ""))
+    found = refusals.Refusals()
+    agent = Agent(role="A", goal="g", backstory="b", llm="gpt-4o", date_format="%d")
+    refusals.refuse_agent(agent, bind_agent(agent), found)
+    assert list(found) == ["`date_format` of agent `A`: it has no translation"]
 
 
 def test_methods_that_change_the_same_field_at_once_are_refused(eject: Eject, project: Path):

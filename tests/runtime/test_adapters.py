@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crewgraph_compat.stand_ins.agent_adapters import (
+    BaseAgentAdapter,
+    LangGraphAgentAdapter,
+    OpenAIAgentAdapter,
+)
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from modes import Mode
 
 from crewgraph import BaseAgent, ScriptedLLM, Task, ToolUse
-from crewgraph.contrib.adapters import (
-    BaseAgentAdapter,
-    LangGraphAgentAdapter,
-    OpenAIAgentAdapter,
-)
 from crewgraph.errors import CompileError, DefinitionError, RunError
 from crewgraph.events import ToolUsageFinishedEvent
 from crewgraph.storage.checkpoints import SqliteCheckpointer

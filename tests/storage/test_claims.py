@@ -24,7 +24,7 @@ from servers.postgres import Postgres
 from waiting import wait_until, wait_until_async
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.core.claims import ClaimThread
+from crewgraph.core.claims import claim_thread
 from crewgraph.errors import StorageError, ThreadBusy
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.claims.files import file_claims
@@ -350,7 +350,7 @@ def test_a_run_that_is_cancelled_while_it_claims_its_thread_leaves_it_free(
 
     async def cancelled() -> bool:
         with claims_wait(server):
-            claiming = asyncio.ensure_future(ClaimThread(one, "cancelled").arun())
+            claiming = asyncio.ensure_future(claim_thread(one, "cancelled").arun())
             await wait_until_async(lambda: is_waiting(server))
             claiming.cancel()
             await asyncio.wait([claiming])

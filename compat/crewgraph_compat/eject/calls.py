@@ -17,7 +17,7 @@ from crewgraph.text import placeholders, slug
 from crewgraph.tools.base import BaseTool
 from crewgraph_compat.eject.crew.agents import AgentCalls
 from crewgraph_compat.eject.crew.graph import CrewOutputDataclass, CrewProgram, CrewWriter
-from crewgraph_compat.eject.flow.calls import FlowCalls
+from crewgraph_compat.eject.flow.calls import Called, FlowCalls
 from crewgraph_compat.eject.user_code.expressions import SourceEdits, evaluate_definition, global_value
 from crewgraph_compat.eject.user_code.module import UserModule
 from crewgraph_compat.eject.writing.parts import ProgramWriters
@@ -33,17 +33,6 @@ _UNKNOWN = (LookupError, TypeError, ValueError, AttributeError, CrewgraphError)
 """Errors raised for an expression whose value is known only during a run."""
 
 
-@dataclass
-class _Called:
-    """A crew that a function kicks off."""
-
-    writer: CrewWriter
-    crew: CrewDefinition
-    function: str
-    is_async: bool = False
-    is_sync: bool = False
-
-
 class CrewCalls:
     """Finds the crews that functions kick off and replaces the calls.
 
@@ -54,7 +43,7 @@ class CrewCalls:
 
     def __init__(self, parts: ProgramWriters, flows: FlowCalls) -> None:
         self._parts = parts
-        self._called: dict[int, _Called] = {}
+        self._called: dict[int, Called] = {}
         self.agents, self.flows = AgentCalls(parts), flows
         parts.lifter.rewrite = self.rewritten
 
@@ -87,11 +76,9 @@ class CrewCalls:
             names = self._parts.sheet.names
             called = snake_case(crew.name) if crew.name and crew.name != "crew" else wanted
             writer = CrewWriter(crew, self._parts, called)
-            self._called[id(crew)] = _Called(writer, crew, names.new(f"kickoff_{called}"))
+            self._called[id(crew)] = Called(writer, names.new(f"kickoff_{called}"))
             writer.read()
-        result = self._called[id(crew)]
-        result.is_async, result.is_sync = result.is_async or is_async, result.is_sync or not is_async
-        return f"a{result.function}" if is_async else result.function
+        return self._called[id(crew)].use(is_async=is_async)
 
     def write(self) -> None:
         """Write the crews, agents and flows, and the functions that run them."""
@@ -103,14 +90,14 @@ class CrewCalls:
             self._write(item, item.writer.write())
         self.flows.write()
 
-    def _write(self, called: _Called, program: CrewProgram) -> None:
+    def _write(self, called: Called, program: CrewProgram) -> None:
         sheet = self._parts.sheet
         value = ", ".join(f'{_plain(name)}=inputs["{name}"]' for name in program.inputs if name not in program.optional)
         if program.optional:
             known = ", ".join(f'"{_plain(name)}"' for name in program.optional)
             value = f"{value}, **{{name: inputs[name] for name in ({known},) if name in inputs}}".strip(", ")
         output = CrewOutputDataclass(self._parts).construction(program)
-        message = f'"""Run the crew `{called.crew.name}`."""'
+        message = f'"""Run the crew `{called.writer.crew.name}`."""'
         takes = "inputs: Mapping[str, Any]" if value else "_: Mapping[str, Any] | None = None"
         for wanted, begin, invoke in (
             (called.is_sync, f"def {called.function}", f"{program.graph}.invoke"),

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from crewgraph.agent import Agent
 from crewgraph.compiler.agent.binding import AgentBinding, guarded_tools
 from crewgraph.core.messages import Message
-from crewgraph.core.operations import Program, UserCall, adrive, drive
+from crewgraph.core.operations import Program, adrive, drive, user_call
 from crewgraph.definitions.task.conversion import convert_to_model
 from crewgraph.errors import RunError
 from crewgraph.hooks.points import InterceptionPoint
@@ -140,7 +140,7 @@ class CrewAgentExecutor(BaseModel):
         engagement = self._engagement()
         opening = _opening(self.prompt, self._texts(inputs))
         done = yield from self._worked(engagement, opening)
-        while self.ask_for_human_input and (feedback := (yield UserCall(_ask_for_feedback, done["answer"]))):
+        while self.ask_for_human_input and (feedback := (yield user_call(_ask_for_feedback, done["answer"]))):
             message = engagement.book.slice("human_feedback", human_feedback=feedback)
             again: list[Message] = [*done["said"], {"role": "user", "content": message}]
             done = yield from self._worked(engagement, again)

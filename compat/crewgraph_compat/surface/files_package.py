@@ -17,7 +17,7 @@ FILES = "crewai_files"
 """The name of the replaced package."""
 
 _CLASSES = "crewgraph.contrib.files.file"
-_SOURCES = "crewgraph.contrib.files.source"
+_SOURCES = "crewgraph.contrib.files.file"
 
 _HOMES: Mapping[str, tuple[str, ...]] = {
     FILES: (_CLASSES, _SOURCES),

@@ -39,14 +39,14 @@ _HOMES: dict[str, str] = {
     "crewai.a2a.updates.streaming.config": "crewgraph.contrib.a2a.config",
     "crewai.agent.core": "crewgraph.agent",
     "crewai.agent.planning_config": "crewgraph.definitions.agent.planning",
-    "crewai.agents.agent_adapters.base_agent_adapter": "crewgraph.contrib.adapters",
-    "crewai.agents.agent_adapters.base_converter_adapter": "crewgraph.contrib.adapters",
-    "crewai.agents.agent_adapters.base_tool_adapter": "crewgraph.contrib.adapters",
-    "crewai.agents.agent_adapters.langgraph.langgraph_adapter": "crewgraph.contrib.adapters",
-    "crewai.agents.agent_adapters.langgraph.langgraph_tool_adapter": "crewgraph.contrib.adapters",
-    "crewai.agents.agent_adapters.langgraph.structured_output_converter": "crewgraph.contrib.adapters",
+    "crewai.agents.agent_adapters.base_agent_adapter": "crewgraph_compat.stand_ins.agent_adapters",
+    "crewai.agents.agent_adapters.base_converter_adapter": "crewgraph_compat.stand_ins.agent_adapters",
+    "crewai.agents.agent_adapters.base_tool_adapter": "crewgraph_compat.stand_ins.agent_adapters",
+    "crewai.agents.agent_adapters.langgraph.langgraph_adapter": "crewgraph_compat.stand_ins.agent_adapters",
+    "crewai.agents.agent_adapters.langgraph.langgraph_tool_adapter": "crewgraph_compat.stand_ins.agent_adapters",
+    "crewai.agents.agent_adapters.langgraph.structured_output_converter": "crewgraph_compat.stand_ins.agent_adapters",
     "crewai.agents.agent_adapters.openai_agents.openai_adapter": (
-        "crewgraph.contrib.adapters crewgraph.agent crewgraph.tools.base crewgraph.events.bus"
+        "crewgraph_compat.stand_ins.agent_adapters crewgraph.agent crewgraph.tools.base crewgraph.events.bus"
     ),
     "crewai.agents.agent_builder.base_agent": "crewgraph.agent",
     "crewai.agents.agent_builder.utilities.base_output_converter": "crewgraph.definitions.task.conversion",
@@ -90,19 +90,16 @@ _HOMES: dict[str, str] = {
     "crewai.flow": (
         "crewgraph.flow.flow crewgraph.definitions.flow.dsl "
         "crewgraph.definitions.flow.persistence crewgraph.definitions.flow.feedback "
-        "crewgraph.contrib.conversations.state crewgraph.contrib.conversations.config "
+        "crewgraph.contrib.conversations.state "
         "crewgraph.contrib.conversations.messages crewgraph.contrib.declared.expression "
         "crewgraph_compat.stand_ins.console"
     ),
     "crewai.flow.async_feedback": "crewgraph_compat.stand_ins.console",
     "crewai.flow.async_feedback.providers": "crewgraph_compat.stand_ins.console",
     "crewai.flow.async_feedback.types": "crewgraph.definitions.flow.feedback",
-    "crewai.flow.conversation": (
-        "crewgraph.contrib.conversations.state crewgraph.contrib.conversations.config "
-        "crewgraph.contrib.conversations.messages"
-    ),
-    "crewai.flow.conversational": "crewgraph.contrib.conversations.state crewgraph.contrib.conversations.config",
-    "crewai.flow.conversational_definition": "crewgraph.contrib.declared.config",
+    "crewai.flow.conversation": ("crewgraph.contrib.conversations.state crewgraph.contrib.conversations.messages"),
+    "crewai.flow.conversational": "crewgraph.contrib.conversations.state",
+    "crewai.flow.conversational_definition": "crewgraph.contrib.declared.actions",
     "crewai.flow.dsl": "crewgraph.definitions.flow.dsl crewgraph.definitions.flow.feedback",
     "crewai.flow.expressions": "crewgraph.contrib.declared.expression",
     "crewai.flow.flow": "crewgraph.flow.flow",
@@ -146,7 +143,7 @@ _HOMES: dict[str, str] = {
     "crewai.knowledge.storage.factory": "crewgraph.knowledge.storage",
     "crewai.knowledge.storage.knowledge_storage": "crewgraph.knowledge.storage",
     "crewai.knowledge.utils.knowledge_utils": "crewgraph.knowledge.passage",
-    "crewai.lite_agent": "crewgraph.contrib.lite_agent crewgraph.definitions.agent.output",
+    "crewai.lite_agent": "crewgraph_compat.stand_ins.lite_agent crewgraph.definitions.agent.output",
     "crewai.lite_agent_output": "crewgraph.definitions.agent.output",
     "crewai.llm": "crewgraph.llm.llm",
     "crewai.llms.base_llm": "crewgraph.llm.base",
@@ -176,14 +173,14 @@ _HOMES: dict[str, str] = {
     "crewai.memory.utils": "crewgraph.memory.records",
     "crewai.process": "crewgraph.definitions.crew.process",
     "crewai.project": (
-        "crewgraph.project.decorators crewgraph.project.crew_base crewgraph.contrib.declared.crew "
-        "crewgraph.contrib.declared.json_crews crewgraph.contrib.declared.jsonc"
+        "crewgraph.project.decorators crewgraph.project.crew_base crewgraph.contrib.declared.actions "
+        "crewgraph.contrib.declared.json_crews"
     ),
     "crewai.project.annotations": "crewgraph.project.decorators",
     "crewai.project.crew_base": "crewgraph.project.crew_base crewgraph.project.configuration",
-    "crewai.project.crew_definition": "crewgraph.contrib.declared.crew",
+    "crewai.project.crew_definition": "crewgraph.contrib.declared.actions",
     "crewai.project.crew_loader": "crewgraph.contrib.declared.json_crews",
-    "crewai.project.json_loader": "crewgraph.contrib.declared.json_crews crewgraph.contrib.declared.jsonc",
+    "crewai.project.json_loader": "crewgraph.contrib.declared.json_crews",
     "crewai.project.utils": "crewgraph.project.roles",
     "crewai.rag.chromadb.config": "crewgraph_compat.stand_ins.vector_stores",
     "crewai.rag.config.base": "crewgraph_compat.stand_ins.vector_stores",
@@ -204,7 +201,7 @@ _HOMES: dict[str, str] = {
     "crewai.skills.models": "crewgraph.contrib.skills.skill",
     "crewai.skills.parser": "crewgraph.contrib.skills.skill",
     "crewai.skills.registry": "crewgraph.contrib.skills.registry",
-    "crewai.skills.tool": "crewgraph.contrib.skills.tool",
+    "crewai.skills.tool": "crewgraph.contrib.skills.capability",
     "crewai.skills.validation": "crewgraph.contrib.skills.registry crewgraph.contrib.skills.skill",
     "crewai.state": "crewgraph.contrib.snapshots.config",
     "crewai.state.checkpoint_config": "crewgraph.contrib.snapshots.config",
@@ -236,7 +233,7 @@ _HOMES: dict[str, str] = {
     "crewai.tools.tool_calling": "crewgraph.tools.cache",
     "crewai.tools.tool_failure": "crewgraph.tools.failure",
     "crewai.types.callback": "crewgraph_compat.stand_ins.tools",
-    "crewai.types.crew_chat": "crewgraph.contrib.conversations.crew_inputs",
+    "crewai.types.crew_chat": "crewgraph.contrib.conversations.crew_chat",
     "crewai.types.streaming": "crewgraph.definitions.chunks crewgraph.events.frames",
     "crewai.types.usage_metrics": "crewgraph.llm.usage",
     "crewai.utilities.constants": "crewgraph_compat.stand_ins.files",

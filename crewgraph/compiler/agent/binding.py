@@ -11,8 +11,7 @@ from crewgraph.compiler.agent.models import ModelCache
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.core.current import CURRENT, RunResources
 from crewgraph.core.journal import JournalError
-from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation
+from crewgraph.core.operations import Program, blocking
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.task.task import TaskDefinition
@@ -28,9 +27,9 @@ from crewgraph.tools.use import GuardedTool
 
 __all__ = [
     "AgentBinding",
-    "ExternalResourceCheck",
     "bind_agent",
     "capability_tools",
+    "check_external_resources",
     "granted_tools",
     "guarded_tools",
     "has_knowledge",
@@ -189,8 +188,8 @@ def may_have_executor(agent: BaseAgentDefinition) -> bool:
     )
 
 
-class ExternalResourceCheck(Operation):
-    """Checks external resources before a run does anything; connections it opens stay open for the run.
+def check_external_resources(bindings: Sequence[AgentBinding], opened: RunResources) -> Program[None]:
+    """Check external resources before a run does anything; connections it opens stay open for the run.
 
     Args:
         bindings: the agents and their tools; the coworkers they may delegate to are checked, too.
@@ -202,34 +201,27 @@ class ExternalResourceCheck(Operation):
         RemoteAgentError: a remote agent cannot be reached.
         ToolFailed: code cannot be run here.
     """
+    sources = [tool.tool.source for binding in bindings for tool in binding.tools.values()]
+    from crewgraph.definitions.agent.delegation_tools import CoworkerTool
 
-    def __init__(self, bindings: Sequence[AgentBinding], opened: RunResources) -> None:
-        sources = [tool.tool.source for binding in bindings for tool in binding.tools.values()]
-        from crewgraph.definitions.agent.delegation_tools import CoworkerTool
+    coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
+    agents = {id(agent): agent for agent in (*(binding.agent for binding in bindings), *coworkers)}
+    for agent in coworkers:
+        sources += capability_tools(agent, agent.tools or (), None)
+    from crewgraph.tools.code import CodeInterpreterTool
 
-        coworkers = [agent for source in sources if isinstance(source, CoworkerTool) for agent in source.agents]
-        agents = [*(binding.agent for binding in bindings), *coworkers]
-        self.agents = list({id(agent): agent for agent in agents}.values())
-        for agent in coworkers:
-            sources += capability_tools(agent, agent.tools or (), None)
-        from crewgraph.tools.code import CodeInterpreterTool
+    images = {source.image: source for source in sources if isinstance(source, CodeInterpreterTool)}
+    capabilities = [capability for agent in agents.values() for capability in capabilities_of(agent)]
 
-        self.images = {source.image: source for source in sources if isinstance(source, CodeInterpreterTool)}
-        self.opened = opened
-
-        self.capabilities = [capability for agent in self.agents for capability in capabilities_of(agent)]
-
-    def run(self) -> None:
-        for tool in self.images.values():
+    def check() -> None:
+        for tool in images.values():
             tool.check()
-        if self.capabilities:
-            with scoped(CURRENT, CURRENT.get()._replace(resources=self.opened)):
-                for capability in self.capabilities:
-                    capability.check_available()
+        with scoped(CURRENT, CURRENT.get()._replace(resources=opened)):
+            for capability in capabilities:
+                capability.check_available()
 
-    async def arun(self) -> None:
-        if self.images or any(capability.fetches_tools for capability in self.capabilities):
-            await in_thread(self.run)
+    if images or any(capability.fetches_tools for capability in capabilities):
+        yield blocking(check)
 
 
 def has_knowledge(agent: BaseAgentDefinition, crew: CrewDefinition | None) -> bool:

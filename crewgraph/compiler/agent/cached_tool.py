@@ -10,7 +10,7 @@ from crewgraph.core.cancellation import is_control_flow
 from crewgraph.core.current import is_traced
 from crewgraph.core.digests import encoded
 from crewgraph.core.messages import ToolSpec
-from crewgraph.core.operations import Operation, Program, UserCall, adrive, drive
+from crewgraph.core.operations import Do, Program, adrive, drive, user_call
 from crewgraph.core.outages import is_outage
 from crewgraph.core.plain import plain
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
@@ -105,9 +105,9 @@ class CachedTool:
         cached = yield from self._lookup(key)
         if cached is not None:
             if is_traced(config):
-                yield _CachedUse(self.spec, args, config, cached["result"])
+                yield _cached_use(self.spec, args, config, cached["result"])
             return cached
-        outcome: Outcome = yield _ToolUse(self._tool, args, config)
+        outcome: Outcome = yield Do(self._tool.run, self._tool.arun, args, config)
         if outcome["ok"] and (yield from self._is_cacheable(args, outcome["result"])):
             yield from self._call_handler("add", self._handler.add, self.name, key, outcome["result"])
         return outcome
@@ -123,7 +123,7 @@ class CachedTool:
         try:
             if self._in_memory and operation != "cache_function":
                 return plain(function(*args))
-            return plain((yield UserCall(function, *args)))
+            return plain((yield user_call(function, *args)))
         except Exception as error:  # logged, and the tool is called without a cache
             if is_control_flow(error) or raised_by_signal(error) or (operation == "read" and not is_outage(error)):
                 raise
@@ -161,33 +161,15 @@ class _BuiltinCache:
         return builtin_cache_handler(self._owner, across_runs=across_runs) or self._of_this_run
 
 
-class _ToolUse(Operation):
-    def __init__(self, tool: GuardedTool, args: PlainDict, config: "RunnableConfig") -> None:
-        self.tool, self.args, self.config = tool, args, config
-
-    def run(self) -> Outcome:
-        return self.tool.run(self.args, self.config)
-
-    async def arun(self) -> Outcome:
-        return await self.tool.arun(self.args, self.config)
-
-
-class _CachedUse(Operation):
+def _cached_use(spec: ToolSpec, args: PlainDict, config: "RunnableConfig", result: object) -> Do:
     """A run in the trace for a call that the cache answers, like that of the tool, with `cached` in tags and metadata."""
+    cached: RunnableConfig = {
+        **config,
+        "tags": [*(config.get("tags") or ()), "cached"],
+        "metadata": {**(config.get("metadata") or {}), "cached": True},
+    }
 
-    def __init__(self, spec: ToolSpec, args: PlainDict, config: "RunnableConfig", result: object) -> None:
-        self.spec, self.args, self.result = spec, args, result
-        self.config: RunnableConfig = {
-            **config,
-            "tags": [*(config.get("tags") or ()), "cached"],
-            "metadata": {**(config.get("metadata") or {}), "cached": True},
-        }
+    async def answered(_: Context) -> object:
+        return result
 
-    def run(self) -> object:
-        return traced(self.spec, self.args, self.config, lambda _: self.result)
-
-    async def arun(self) -> object:
-        async def answered(_: Context) -> object:
-            return self.result
-
-        return await atraced(self.spec, self.args, self.config, answered)
+    return Do(lambda: traced(spec, args, cached, lambda _: result), lambda: atraced(spec, args, cached, answered))

@@ -8,7 +8,7 @@ from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import EffectFailed
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
 from crewgraph.definitions.agent.last_run import AgentAction, AgentFinish
-from crewgraph.definitions.task.guardrail import HallucinationGuardrailDefinition, model_guardrail
+from crewgraph.definitions.task.guardrail import model_guardrail
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.events import late
 from crewgraph.events.base import BaseEvent
@@ -213,8 +213,7 @@ def _kind_and_name(guardrail: object) -> dict[str, str]:
     """Return the event fields for a guardrail's kind and name."""
     judge = model_guardrail(guardrail)
     if judge is not None:
-        kind = "hallucination" if isinstance(judge, HallucinationGuardrailDefinition) else "llm"
-        return {"guardrail_type": kind, "guardrail_name": judge.description}
+        return {"guardrail_type": judge.kind, "guardrail_name": judge.description}
     name = getattr(guardrail, "__name__", type(guardrail).__name__)
     return {"guardrail_type": "function", "guardrail_name": name}
 

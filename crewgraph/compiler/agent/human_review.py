@@ -9,13 +9,14 @@ import threading
 from collections.abc import Sequence
 from contextvars import ContextVar, Token
 from inspect import isbuiltin
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.models import llm_of
 from crewgraph.core.current import CURRENT
-from crewgraph.core.loops.bridge import acall, call
+from crewgraph.core.loops.bridge import acall
 from crewgraph.core.messages import Message
+from crewgraph.core.operations import Do, Program, adrive, drive, user_call
 from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.llm.conversation import openai_messages, read_messages
@@ -30,7 +31,6 @@ __all__ = [
     "ExecutorContext",
     "HumanInputProvider",
     "SyncHumanInputProvider",
-    "WorkInReview",
     "ask_at_terminal",
     "configured_provider",
     "get_provider",
@@ -130,48 +130,61 @@ def _read_line(prompt: str, seconds: float) -> str | None:
     return line.decode(sys.stdin.encoding or "utf-8", "replace").rstrip("\r\n")
 
 
-@runtime_checkable
-class ExecutorContext(Protocol):
-    """An agent's work, as a provider sees it."""
+class ExecutorContext:
+    """An agent's work on a task, as it is passed to a provider.
 
-    task: Any
-    """The task."""
+    Args:
+        binding: the agent and its tools.
+        task: the task.
+        messages: the conversation so far.
+    """
 
-    crew: Any
-    """The crew; None where the agent works on its own."""
+    def __init__(self, binding: AgentBinding, task: TaskDefinition, messages: Sequence[Message]) -> None:
+        self._binding = binding
+        self.task, self.crew, self.agent = task, binding.crew, binding.agent
+        self.llm: Any = llm_of(binding.agent)
+        self.messages: list[Any] = openai_messages(messages)
+        """The conversation; messages added to it are part of the conversation when it continues."""
 
-    messages: list[Any]
-    """The conversation as OpenAI messages; messages added to it are part of the conversation when it continues."""
+        self.ask_for_human_input = bool(task.human_input)
+        """Whether the answer is to be reviewed."""
 
-    ask_for_human_input: bool
-    """Whether the answer is to be reviewed."""
+    @property
+    def current_messages(self) -> list[Message]:
+        """The messages as they are now.
 
-    llm: Any
-    """The agent's model."""
-
-    agent: Any
-    """The agent."""
+        Raises:
+            ModelError: one of them is not a message.
+        """
+        return read_messages(self.messages)
 
     def _invoke_loop(self) -> AgentFinish:
-        """Continue with `messages` to another answer."""
-        ...
-
-    def _is_training_mode(self) -> bool:
-        """Whether the agent is being trained."""
-        ...
-
-    def _format_feedback_message(self, feedback: str) -> object:
-        """Return the message with the feedback for the agent."""
-        ...
-
-
-@runtime_checkable
-class AsyncExecutorContext(ExecutorContext, Protocol):
-    """The async version."""
+        """Continue with `messages` to another answer, which is appended to them."""
+        agent: Any = self.agent  # a `BaseAgent`, which can run
+        return self._finish(agent._next_answer(self._binding, self.task, self.current_messages))
 
     async def _ainvoke_loop(self) -> AgentFinish:
-        """Continue with `messages` to another answer."""
-        ...
+        """Async version of `_invoke_loop`."""
+        agent: Any = self.agent
+        return self._finish(await agent._anext_answer(self._binding, self.task, self.current_messages))
+
+    def _is_training_mode(self) -> bool:
+        """Return False: trainings ask by themselves."""
+        return False
+
+    def _format_feedback_message(self, feedback: str) -> dict[str, str]:
+        """Return the message with the feedback for the agent."""
+        text = self._binding.book.slice("human_feedback", human_feedback=feedback)
+        return {"role": "user", "content": text}
+
+    def _finish(self, result: PlainMapping) -> AgentFinish:
+        self.messages[:] = result["messages"]
+        answer: str = result["answer"]
+        return AgentFinish(thought="", output=answer, text=answer)
+
+
+AsyncExecutorContext = ExecutorContext
+"""Its name in async methods."""
 
 
 @runtime_checkable
@@ -211,23 +224,20 @@ class SyncHumanInputProvider(HumanInputProvider):
         Raises:
             EOFError: the terminal was closed.
         """
-        work: Any = context
-        while feedback := call(self._prompt_input, context.crew, formatted_answer).strip():
-            context.messages.append(work._format_feedback_message(feedback))
-            formatted_answer = work._invoke_loop()
-        context.ask_for_human_input = False
-        return formatted_answer
+        return drive(self._review(formatted_answer, context))
 
     async def handle_feedback_async(self, formatted_answer: AgentFinish, context: AsyncExecutorContext) -> AgentFinish:
         """Async version; a subclass that only overrides `handle_feedback` runs that in a thread."""
         if type(self).handle_feedback is not SyncHumanInputProvider.handle_feedback:
             return await acall(self.handle_feedback, formatted_answer, context)
-        work: Any = context
-        while feedback := (await acall(self._prompt_input, context.crew, formatted_answer)).strip():
-            context.messages.append(work._format_feedback_message(feedback))
-            formatted_answer = await work._ainvoke_loop()
+        return await adrive(self._review(formatted_answer, context))
+
+    def _review(self, answer: AgentFinish, context: Any) -> Program[AgentFinish]:
+        while feedback := (yield user_call(self._prompt_input, context.crew, answer)).strip():
+            context.messages.append(context._format_feedback_message(feedback))
+            answer = yield Do(context._invoke_loop, context._ainvoke_loop)
         context.ask_for_human_input = False
-        return formatted_answer
+        return answer
 
     @staticmethod
     def _prompt_input(crew: Any, answer: AgentFinish | None = None) -> str:
@@ -263,53 +273,3 @@ def set_provider(provider: HumanInputProvider) -> "Token[HumanInputProvider | No
 def reset_provider(token: "Token[HumanInputProvider | None]") -> None:
     """Restore the provider from before `set_provider` returned the token."""
     give_back(token)
-
-
-class WorkInReview:
-    """An agent's work on a task, as it is passed to a provider.
-
-    Args:
-        binding: the agent and its tools.
-        task: the task.
-        messages: the conversation so far.
-    """
-
-    def __init__(self, binding: AgentBinding, task: TaskDefinition, messages: Sequence[Message]) -> None:
-        self._binding = binding
-        self.task, self.crew, self.agent = task, binding.crew, binding.agent
-        self.llm: Any = llm_of(binding.agent)
-        self.messages: list[Any] = openai_messages(messages)
-        self.ask_for_human_input = bool(task.human_input)
-
-    @property
-    def current_messages(self) -> list[Message]:
-        """The messages as they are now.
-
-        Raises:
-            ModelError: one of them is not a message.
-        """
-        return read_messages(self.messages)
-
-    def _invoke_loop(self) -> AgentFinish:
-        """Continue with `messages` to another answer, which is appended to them."""
-        agent: Any = self.agent  # a `BaseAgent`, which can run
-        return self._finish(agent._next_answer(self._binding, self.task, self.current_messages))
-
-    async def _ainvoke_loop(self) -> AgentFinish:
-        """Async version of `_invoke_loop`."""
-        agent: Any = self.agent
-        return self._finish(await agent._anext_answer(self._binding, self.task, self.current_messages))
-
-    def _is_training_mode(self) -> bool:
-        """Return False: trainings ask by themselves."""
-        return False
-
-    def _format_feedback_message(self, feedback: str) -> dict[str, str]:
-        """Return the message with the feedback for the agent."""
-        text = self._binding.book.slice("human_feedback", human_feedback=feedback)
-        return {"role": "user", "content": text}
-
-    def _finish(self, result: PlainMapping) -> AgentFinish:
-        self.messages[:] = result["messages"]
-        answer = cast(str, result["answer"])
-        return AgentFinish(thought="", output=answer, text=answer)

@@ -4,12 +4,22 @@ Payloads and replies are those of LangChain's human-in-the-loop middleware (`act
 (`action_request`, a list with one response).
 """
 
-from collections.abc import Mapping
-from typing import cast
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping
 
-__all__ = ["decisions_in", "inbox_fields", "read_inbox_reply"]
+__all__ = [
+    "NO",
+    "YES",
+    "decisions_in",
+    "decisions_of",
+    "inbox_fields",
+    "inbox_payload",
+    "parse_verdict",
+    "read_inbox_reply",
+]
 
 
 def inbox_fields(text: str, tool: str | None, args: Mapping[str, object] | None, answer: str | None) -> PlainDict:
@@ -21,19 +31,36 @@ def inbox_fields(text: str, tool: str | None, args: Mapping[str, object] | None,
         args: the arguments of the call.
         answer: the answer to review.
     """
-    name, values = (tool, dict(args or {})) if tool is not None else ("review_answer", {"answer": answer})
-    decisions = ["approve", "edit", "reject"] if tool is not None else ["approve", "reject"]
+    if tool is None:
+        action = {"name": "review_answer", "args": {"answer": answer}, "description": text}
+        return inbox_payload([action], [["approve", "reject"]], may_ignore=False)
+    action = {"name": tool, "args": dict(args or {}), "description": text}
+    return inbox_payload([action], [["approve", "edit", "reject"]], may_ignore=True)
+
+
+def inbox_payload(actions: Sequence[PlainDict], allowed: Sequence[list[str]], *, may_ignore: bool) -> PlainDict:
+    """Return questions in the forms of both inboxes; Agent Inbox shows only one, the first.
+
+    Args:
+        actions: the name, the arguments and the description of each.
+        allowed: the decisions that each accepts.
+        may_ignore: whether Agent Inbox offers to ignore the first.
+    """
+    first, decisions = actions[0], allowed[0]
     return {
-        "action_requests": [{"name": name, "args": values, "description": text}],
-        "review_configs": [{"action_name": name, "allowed_decisions": decisions}],
-        "action_request": {"action": name, "args": values},
+        "action_requests": actions,
+        "review_configs": [
+            {"action_name": action["name"], "allowed_decisions": kinds}
+            for action, kinds in zip(actions, allowed, strict=True)
+        ],
+        "action_request": {"action": first["name"], "args": first["args"]},
         "config": {
-            "allow_accept": True,
-            "allow_edit": tool is not None,
+            "allow_accept": "approve" in decisions,
+            "allow_edit": "edit" in decisions,
             "allow_respond": True,
-            "allow_ignore": tool is not None,
+            "allow_ignore": may_ignore,
         },
-        "description": text,
+        "description": first["description"],
     }
 
 
@@ -66,14 +93,10 @@ def read_inbox_reply(reply: object, tool: str | None) -> object:
 
 def decisions_in(reply: object) -> list[PlainMapping]:
     """Return the decisions in a reply; none if it is not from an inbox."""
-    if isinstance(reply, Mapping) and set(cast("PlainMapping", reply)) == {"decisions"}:
-        reply = cast("PlainMapping", reply)["decisions"]
-    entries: list[object] = cast("list[object]", reply) if isinstance(reply, list) else [cast("object", reply)]
-    decisions = [
-        cast("PlainMapping", entry)
-        for entry in entries
-        if isinstance(entry, Mapping) and isinstance(cast("PlainMapping", entry).get("type"), str)
-    ]
+    if is_mapping(reply) and set(reply) == {"decisions"}:
+        reply = reply["decisions"]
+    entries = reply if is_list(reply) else [reply]
+    decisions = [entry for entry in entries if is_mapping(entry) and isinstance(entry.get("type"), str)]
     return decisions if len(decisions) == len(entries) else []
 
 
@@ -86,10 +109,80 @@ def _decision_in(reply: object) -> PlainMapping | None:
 def _edited(decision: PlainMapping, tool: str) -> PlainDict | None:
     """Return the arguments of an edited call; None if it is one of another tool."""
     edited: object = decision.get("edited_action", decision.get("args"))
-    if not isinstance(edited, Mapping):
+    if not is_mapping(edited) or edited.get("name", edited.get("action", tool)) != tool:
         return None
-    action = cast("PlainMapping", edited)
-    args: object = action.get("args")
-    if action.get("name", action.get("action", tool)) != tool or not isinstance(args, Mapping):
-        return None
-    return {"args": dict(cast("PlainMapping", args))}
+    args: object = edited.get("args")
+    return {"args": dict(args)} if is_mapping(args) else None
+
+
+YES = ("yes", "y", "ok", "okay", "true", "approve", "approved", "allow", "allowed")
+NO = ("no", "n", "false", "deny", "denied", "refuse", "refused", "reject", "rejected")
+_PUNCTUATION = " \t\r\n,.:;!-"
+
+
+def parse_verdict(reply: object) -> bool | str | dict[str, object] | None:
+    """Parse a person's reply: True allows, a string is the reason of a refusal, a dict holds other arguments.
+
+    None if the reply is none of these.
+    """
+    if isinstance(reply, bool):
+        return reply or ""
+    if is_mapping(reply):
+        return _verdict_of_dict(dict(reply))
+    return _verdict_of_text(reply.strip()) if isinstance(reply, str) else None
+
+
+def _verdict_of_dict(reply: PlainDict) -> bool | str | dict[str, object] | None:
+    if (
+        isinstance(reply.get("args"), dict)
+        and set(reply) <= {"args", "approved"}
+        and reply.get("approved", True) is True
+    ):
+        return reply["args"]
+    if isinstance(reply.get("approved"), bool) and set(reply) <= {"approved", "reason"}:
+        return reply["approved"] or str(reply.get("reason") or "")
+    return None
+
+
+def _verdict_of_text(reply: str) -> bool | str | dict[str, object] | None:
+    if reply.startswith("{"):
+        try:
+            parsed: Any = json.loads(reply)
+        except ValueError:
+            return None
+        return _verdict_of_dict(parsed) if set(parsed) & {"args", "approved"} else parsed
+    if reply.strip(_PUNCTUATION).casefold() in YES:
+        return True
+    refusal = next((word for word in NO if _starts_with_word(reply, word)), None)
+    return None if refusal is None else reply[len(refusal) :].strip(_PUNCTUATION)
+
+
+def _starts_with_word(text: str, word: str) -> bool:
+    return text.casefold().startswith(word) and (len(text) == len(word) or text[len(word)] in _PUNCTUATION)
+
+
+def decisions_of(request: PlainMapping, reply: object) -> object:
+    """Return a reply in the form that LangChain's human-in-the-loop middleware reads; unchanged if it has no meaning there.
+
+    Args:
+        request: the middleware's request, with its `action_requests`.
+        reply: its own form, or a verdict as for `require_approval`, which is then one on each of the actions.
+    """
+    actions: Sequence[PlainMapping] = request["action_requests"]
+    if is_mapping(reply):
+        if "decisions" in reply:
+            return reply
+        if isinstance(reply.get("type"), str):
+            return {"decisions": [reply]}
+    if is_list(reply):
+        return {"decisions": reply}
+    verdict = parse_verdict(reply)
+    if verdict is True:
+        return {"decisions": [{"type": "approve"} for _ in actions]}
+    if isinstance(verdict, str):
+        message = {"message": verdict} if verdict else {}
+        return {"decisions": [{"type": "reject", **message} for _ in actions]}
+    if isinstance(verdict, dict) and len(actions) == 1:
+        edited = {"name": actions[0]["name"], "args": verdict}
+        return {"decisions": [{"type": "edit", "edited_action": edited}]}
+    return reply

@@ -15,9 +15,8 @@ from crewgraph.compiler.agent.protocol import reply_text
 from crewgraph.compiler.surroundings import AROUND, LoadedOnce
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call, EffectFailed, ModelCall, Notify
-from crewgraph.core.loops.bridge import in_thread
 from crewgraph.core.messages import Reply
-from crewgraph.core.operations import Operation
+from crewgraph.core.operations import Program, blocking
 from crewgraph.core.outages import may_carry_on
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
@@ -30,8 +29,8 @@ from crewgraph.scoped import scoped
 
 __all__ = [
     "KnowledgeQuery",
-    "LoadKnowledge",
     "knowledge_of",
+    "load_knowledge",
     "load_knowledge_once",
     "query_knowledge",
 ]
@@ -61,8 +60,8 @@ def _working_agents(bindings: Iterable[AgentBinding]) -> list[tuple[BaseAgentDef
     return list(working.values())
 
 
-class LoadKnowledge(Operation):
-    """Loads all knowledge sources before a run, so that a missing one is reported before a model is paid.
+def load_knowledge(bindings: Iterable[AgentBinding]) -> Program[None]:
+    """Load all knowledge sources before a run, so that a missing one is reported before a model is paid.
 
     Args:
         bindings: the agents; the coworkers they may delegate to are included.
@@ -70,35 +69,23 @@ class LoadKnowledge(Operation):
     Raises:
         SourceError: a source cannot be used.
     """
+    from crewgraph.knowledge.knowledge import Knowledge
 
-    def __init__(self, bindings: Iterable[AgentBinding]) -> None:
-        found_knowledge: dict[int, Any] = {}
-        from crewgraph.knowledge.knowledge import Knowledge
+    found: dict[int, Knowledge] = {}
+    for agent, crew in _working_agents(bindings):
+        if has_knowledge(agent, crew):
+            found |= {id(item): item for item in knowledge_of(agent, crew) if isinstance(item, Knowledge)}
 
-        for agent, crew in _working_agents(bindings):
-            if has_knowledge(agent, crew):
-                found_knowledge |= {
-                    id(knowledge): knowledge
-                    for knowledge in knowledge_of(agent, crew)
-                    if isinstance(knowledge, Knowledge)
-                }
-        self.knowledge = list(found_knowledge.values())
-
-    def run(self) -> None:
-        loaded = AROUND.get().loaded
-        if loaded is None:
-            for knowledge in self.knowledge:
-                knowledge.load()
-            return
+    def load() -> None:
+        loaded = AROUND.get().loaded or LoadedOnce()
         with loaded.lock:
-            for knowledge in self.knowledge:
-                if id(knowledge) not in loaded.done:
+            for key, knowledge in found.items():
+                if key not in loaded.done:
                     knowledge.load()
-                    loaded.done.add(id(knowledge))
+                    loaded.done.add(key)
 
-    async def arun(self) -> None:
-        if self.knowledge:
-            await in_thread(self.run)
+    if found:
+        yield blocking(load)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import cast
 
 from crewgraph.compiler.agent.binding import AgentBinding
-from crewgraph.compiler.agent.human_review import HumanInputProvider, WorkInReview
+from crewgraph.compiler.agent.human_review import ExecutorContext, HumanInputProvider
 from crewgraph.compiler.agent.inbox import inbox_fields, read_inbox_reply
 from crewgraph.compiler.task.briefing import OngoingTask
 from crewgraph.core.effects import Ask, Body, Call
@@ -104,7 +104,7 @@ class Reviewer:
 
     def opening_messages(self, messages: Sequence[Message]) -> Body[list[Message]]:
         """Return the messages the agent starts with, as the provider sets them up."""
-        work = WorkInReview(self.binding, self.task, messages)
+        work = ExecutorContext(self.binding, self.task, messages)
         opening: list[Message] = yield Call(
             function=partial(_set_up, self.provider, work),
             name="setup_messages",
@@ -123,7 +123,7 @@ class Reviewer:
             usage: counts the requests that the provider causes.
         """
         conversation: list[Message] = [*messages, {"role": "assistant", "content": answer}]
-        work = WorkInReview(self.binding, self.task, conversation)
+        work = ExecutorContext(self.binding, self.task, conversation)
         finish = AgentFinish(thought="", output=answer, text=answer)
         handled: PlainMapping = yield Call(
             function=self.provider.handle_feedback,
@@ -142,12 +142,12 @@ class Reviewer:
         return handled["answer"], final_messages
 
 
-def _set_up(provider: HumanInputProvider, work: WorkInReview) -> list[Message]:
+def _set_up(provider: HumanInputProvider, work: ExecutorContext) -> list[Message]:
     if not call(provider.setup_messages, work):
         call(provider.post_setup_messages, work)
     return work.current_messages
 
 
-def _encode_review(work: WorkInReview, ongoing: OngoingTask, finish: object) -> dict[str, object]:
+def _encode_review(work: ExecutorContext, ongoing: OngoingTask, finish: object) -> dict[str, object]:
     answer = getattr(finish, "output", finish)
     return {"answer": str(answer), "said": work.current_messages, "usage": ongoing.usage.to_plain()}

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.dialogue import Dialogue, is_refused, is_too_long, is_unfinished
 from crewgraph.compiler.agent.events import AgentReport
-from crewgraph.compiler.agent.inbox import read_inbox_reply
+from crewgraph.compiler.agent.inbox import parse_verdict, read_inbox_reply
 from crewgraph.compiler.agent.models import llm_of
 from crewgraph.compiler.agent.people import APPROVAL, Asker
 from crewgraph.compiler.agent.protocol import (
@@ -38,7 +38,6 @@ from crewgraph.compiler.agent.toolbox import (
     ToolOutcome,
     refuse_commands,
 )
-from crewgraph.compiler.agent.verdict import parse_verdict
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import (
     Body,

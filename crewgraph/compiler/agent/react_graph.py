@@ -18,7 +18,7 @@ from crewgraph.llm.conversation import read_messages
 from crewgraph.prompts.book import Book
 from crewgraph.schema import PlainDict
 
-__all__ = ["react_graph"]
+__all__ = ["as_arguments", "react_graph", "read_conversation"]
 
 
 _FINAL = "final"
@@ -64,14 +64,14 @@ class _Steps:
         """Request a reply."""
         is_last, messages = self._next_request(state["messages"])
         return _model_update(
-            self._model.complete(_as_messages(messages), self._tools.specs, (), config), is_last, messages
+            self._model.complete(read_conversation(messages), self._tools.specs, (), config), is_last, messages
         )
 
     async def aask(self, state: MessagesState, config: RunnableConfig) -> dict[str, object]:
         """Async version of `ask`."""
         is_last, messages = self._next_request(state["messages"])
         return _model_update(
-            await self._model.acomplete(_as_messages(messages), self._tools.specs, (), config), is_last, messages
+            await self._model.acomplete(read_conversation(messages), self._tools.specs, (), config), is_last, messages
         )
 
     def use(self, call: PlainDict, config: RunnableConfig) -> PlainDict:
@@ -124,7 +124,8 @@ def _answers_before(messages: Sequence[BaseMessage]) -> int:
     return sum(isinstance(message, AIMessage) for message in messages[:question])
 
 
-def _as_messages(messages: Sequence[BaseMessage]) -> list[Message]:
+def read_conversation(messages: Sequence[BaseMessage]) -> list[Message]:
+    """Return LangChain messages as plain data, with the provider data to send back."""
     converted = read_messages(messages)
     for message, source in zip(converted, messages, strict=True):
         if message["role"] == "assistant" and source.additional_kwargs:
@@ -139,7 +140,7 @@ def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> d
         reply["content"],
         additional_kwargs=reply["extra"],
         tool_calls=[
-            {"id": call["id"], "name": call["name"], "args": _state_as_dict(call["args"]), "type": "tool_call"}
+            {"id": call["id"], "name": call["name"], "args": as_arguments(call["args"]), "type": "tool_call"}
             for call in calls
         ],
         usage_metadata=usage
@@ -152,7 +153,8 @@ def _model_update(reply: Reply, is_last: bool, sent: Sequence[BaseMessage]) -> d
     return {"messages": [*sent[-1:], message] if is_last else [message]}
 
 
-def _state_as_dict(args: PlainDict | str) -> dict[str, object]:
+def as_arguments(args: PlainDict | str) -> PlainDict:
+    """Return the arguments of a call in LangChain's form, also those that were no JSON."""
     return args if isinstance(args, dict) else {"arguments": args}
 
 

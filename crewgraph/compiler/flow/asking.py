@@ -4,13 +4,13 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphInterrupt, ParentCommand
 
 from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal, read_line
-from crewgraph.compiler.agent.verdict import NO, YES
+from crewgraph.compiler.agent.inbox import NO, YES, decisions_in, inbox_payload
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
 from crewgraph.core.commands import refused_command
@@ -31,12 +31,14 @@ from crewgraph.errors import RunError
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import default_book
-from crewgraph.schema import Metadata
+from crewgraph.schema import Metadata, PlainDict, PlainMapping, is_object
 from crewgraph.scoped import scoped
 
 __all__ = [
     "answer_to",
+    "answers_of_inbox",
     "ask_person",
+    "flow_inbox_fields",
     "interrupts",
     "parked_question",
     "pending_feedback",
@@ -44,6 +46,7 @@ __all__ = [
     "restore_question",
     "takes_anything",
 ]
+
 
 _INTERRUPT = ":interrupt"
 """Separates execution id and number in the ids of questions asked with LangGraph's `interrupt`."""
@@ -71,7 +74,7 @@ def ask_person(message: str, timeout: float | None = None, metadata: Mapping[str
     question_id, method = f"{running.name}:ask{running.next_question()}", running.method
     question, report = (
         Question(id=question_id, method=method, message=message, metadata=metadata or {}),
-        _question_report(running),
+        _flow_report(running),
     )
     if question_id not in running.run.answers:
         report.input_requested(question)
@@ -170,7 +173,7 @@ def parked_question(running: Running, name: str, value: object) -> BaseException
 
 def _message_of(value: object) -> str:
     """Return the text of a question."""
-    text: object = cast("dict[str, object]", value).get("text") if isinstance(value, dict) else value
+    text: object = value.get("text") if is_object(value) else value
     return text if isinstance(text, str) else "What is the answer?"
 
 
@@ -187,7 +190,7 @@ def request_feedback(running: Running, request: FeedbackRequest, output: object)
         RunError: there is no terminal and the run is not stored, or the answer matches none of the outcomes.
     """
     recorded = running.run.recorded_value(output, f"the result of method `{running.method}`")
-    question, report = _question(running, request, recorded), _question_report(running)
+    question, report = _question(running, request, recorded), _flow_report(running)
     report.feedback_requested(question)
     while True:
         text = _answer(running, question, request.provider)
@@ -223,11 +226,11 @@ def pending_feedback(running: Running, request: FeedbackRequest) -> HumanFeedbac
     except RunError as error:  # the question stays
         question = replace(_question(running, request, answer["output"]), refused=str(error))
         raise _parked(running, question, returned=True) from error
-    _question_report(running).feedback_received(feedback, running.name + FEEDBACK_SUFFIX)
+    _flow_report(running).feedback_received(feedback, running.name + FEEDBACK_SUFFIX)
     return feedback
 
 
-def _question_report(running: Running) -> FlowReport:
+def _flow_report(running: Running) -> FlowReport:
     return FlowReport(running.run, running.name, running.method)
 
 
@@ -250,7 +253,7 @@ def _feedback_result(
     """Return the feedback in a text, or in an inbox's decision with a text."""
     outcome = None
     if request.emit:
-        outcome = _decided(request, text, decision, running.method) or _outcome_of_answer(request, text, running.method)
+        outcome = _decided(request, text, decision, running.method) or _chosen_outcome(request, text, running.method)
     elif decision == "reject":
         text = text or decision  # an empty text would accept
     return HumanFeedbackResult(
@@ -336,7 +339,7 @@ def _decided(request: FeedbackRequest, text: str, decision: str | None, method: 
     return outcome
 
 
-def _outcome_of_answer(request: FeedbackRequest, text: str, method: str) -> str:
+def _chosen_outcome(request: FeedbackRequest, text: str, method: str) -> str:
     answer = text.strip().casefold()
     matches = [item for item in request.emit if item.casefold() == answer]
     if not matches and answer and request.llm is not None:
@@ -361,3 +364,61 @@ def _outcomes_by_model(request: FeedbackRequest, text: str) -> Sequence[str]:
     ]
     reply = text_of(as_model(request.llm).complete(messages, (), (), {})["content"]).casefold()
     return [item for item in sorted(request.emit, key=len, reverse=True) if item.casefold() in reply]
+
+
+def flow_inbox_fields(questions: Sequence[PlainMapping]) -> PlainDict:
+    """Return the fields that inboxes read, for the questions that a flow waits on."""
+    actions = [_action(question) for question in questions]
+    allowed = [_allowed(question) for question in questions]
+    return inbox_payload(actions, allowed, may_ignore="reject" in allowed[0])
+
+
+def _action(question: PlainMapping) -> PlainDict:
+    args: PlainDict = {} if question.get("output") is None else {"output": question["output"]}
+    if question.get("outcomes"):
+        args["outcomes"] = list(question["outcomes"])
+    description = "\n".join(filter(None, [question.get("refused"), question["message"]]))
+    return {"name": question["method"], "args": args, "description": description}
+
+
+def _allowed(question: PlainMapping) -> list[str]:
+    """Return the decisions that a question accepts; text is always one."""
+    if not str(question["id"]).endswith(FEEDBACK_SUFFIX):
+        return ["respond"]
+    outcomes: Sequence[str] = question.get("outcomes") or ()
+    approves = not outcomes or any(outcome.casefold() in YES for outcome in outcomes)
+    rejects = not outcomes or any(outcome.casefold() in NO for outcome in outcomes)
+    return [*(["approve"] if approves else []), *(["reject"] if rejects else []), "respond"]
+
+
+def answers_of_inbox(questions: Mapping[str, PlainMapping], reply: object) -> dict[str, PlainDict] | None:
+    """Return the answers in the reply of an inbox by question id; None if it is no such reply, or does not cover each question.
+
+    An answer has a `text` and, unless that is all, the `decision`.
+
+    Args:
+        questions: the waiting questions by id, in order.
+        reply: the reply.
+    """
+    decisions = decisions_in(reply)
+    if not decisions or len(decisions) != len(questions) or any(map(takes_anything, questions)):
+        return None
+    answers: dict[str, PlainDict] = {}
+    for name, decision in zip(questions, decisions, strict=True):
+        answer = _decided_answer(decision)
+        if answer is None or "decision" in answer and not name.endswith(FEEDBACK_SUFFIX):
+            return None
+        answers[name] = answer
+    return answers
+
+
+def _decided_answer(decision: PlainMapping) -> PlainDict | None:
+    kind: Any = decision.get("type")
+    text = decision.get("message", decision.get("args"))
+    if kind in ("approve", "accept"):
+        return {"text": "", "decision": "approve"}
+    if text is not None and not isinstance(text, str):
+        return None
+    if kind in ("reject", "ignore"):
+        return {"text": text or "", "decision": "reject"}
+    return {"text": text or ""} if kind in ("respond", "response") else None

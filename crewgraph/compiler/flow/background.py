@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from concurrent import futures
 from contextlib import suppress
 from functools import partial
@@ -12,28 +12,27 @@ from typing import Any
 from crewgraph.core.cancellation import Cancellation, ExitRequested, notifying_later
 from crewgraph.core.current import CURRENT
 from crewgraph.core.loops.bridge import acall, call, outcome_of, outlasting, serving, start_in_thread
-from crewgraph.core.operations import Operation, UserCall
+from crewgraph.core.operations import Do, Operation
 
-__all__ = ["BackendCall", "Begin", "Called", "EndAll", "Settle", "StartingTurn", "WaitForAny", "Work"]
+__all__ = ["GRACE", "Begin", "StartingTurn", "Work", "backend_call", "called", "end_all", "settle", "wait_for_any"]
 
+
+GRACE = 5.0
+"""Seconds to wait for methods that cannot be cancelled after another one has failed."""
 
 Work = futures.Future[Any] | asyncio.Future[Any]
 """A method that runs in the background, in a thread or as an asyncio task."""
 
 
-class Called(Operation):
-    """Calls a method and waits for it; in a thread or a supervised run, to its end, even if the run is cancelled."""
+def called(work: Callable[[], object], cancellation: Cancellation) -> Do:
+    """Call a method and wait for it; in a thread or a supervised run, to its end, even if the run is cancelled."""
 
-    def __init__(self, work: Callable[[], object], cancellation: Cancellation) -> None:
-        self.work, self.cancellation = work, cancellation
+    async def acalled() -> object:
+        if iscoroutinefunction(work) and CURRENT.get().supervision is None:
+            return await acall(work)
+        return await _to_its_end(work, cancellation)
 
-    def run(self) -> Any:
-        return call(self.work)
-
-    async def arun(self) -> object:
-        if iscoroutinefunction(self.work) and CURRENT.get().supervision is None:
-            return await acall(self.work)
-        return await _to_its_end(self.work, self.cancellation)
+    return Do(partial(call, work), acalled)
 
 
 class StartingTurn:
@@ -144,76 +143,69 @@ def _is_cut() -> bool:
     return supervision is None or supervision.is_cut
 
 
-class BackendCall(UserCall):
-    """A call of a persistence backend after a method has ended: a cancellation waits until the end is recorded."""
+def backend_call(cancellation: Cancellation, function: Callable[..., Any], *args: object) -> Do:
+    """Call a persistence backend after a method has ended: a cancellation waits until the end is recorded."""
 
-    def __init__(self, cancellation: Cancellation, function: Callable[..., Any], *args: object) -> None:
-        super().__init__(function, *args)
-        self.cancellation = cancellation
+    async def acalled() -> object:
+        return await outlasting(asyncio.ensure_future(acall(function, *args)), cancellation.request)
 
-    async def arun(self) -> object:
-        return await outlasting(asyncio.ensure_future(super().arun()), self.cancellation.request)
+    return Do(partial(call, function, *args), acalled)
 
 
-class WaitForAny(Operation):
-    """Waits until one of several works is done; for all of them, if the run is cancelled."""
+def wait_for_any(works: Collection[Any], everything: Collection[Any], cancellation: Cancellation) -> Do:
+    """Wait until one of several works is done; for all of them, if the run is cancelled."""
 
-    def __init__(self, works: Collection[Any], everything: Collection[Any], cancellation: Cancellation) -> None:
-        self.works, self.everything, self.cancellation = works, everything, cancellation
-
-    def run(self) -> None:
+    def wait() -> None:
         try:
-            futures.wait(self.works, return_when=futures.FIRST_COMPLETED)
+            futures.wait(works, return_when=futures.FIRST_COMPLETED)
         except BaseException:  # also KeyboardInterrupt
-            for work in self.everything:
-                work.cancel()
+            _cancel(everything)
             raise
 
-    async def arun(self) -> None:
+    async def await_any() -> None:
         try:
-            await asyncio.wait(self.works, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            self.cancellation.request()
-            await EndAll(self.everything).arun()
+            cancellation.request()
+            await _aend_all(everything)
+
+    return Do(wait, await_any)
 
 
-class EndAll(Operation):
-    """Cancels what can be cancelled, unless the run is supervised, and waits for the rest without limit, even if cancelled."""
-
-    def __init__(self, works: Collection[Any]) -> None:
-        self.works = works
-
-    def run(self) -> None:
-        for work in self.works:
-            work.cancel()
-        futures.wait(self.works)
-
-    async def arun(self) -> None:
-        while left := [work for work in self.works if not work.done()]:
-            for work in left if _is_cut() else ():
-                work.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait(left)
-        _retrieve_exceptions(self.works)
+def end_all(works: Collection[Any]) -> Do:
+    """Cancel what can be cancelled, unless the run is supervised, and wait for the rest without limit, even if cancelled."""
+    return Do(_settle, _aend_all, works)
 
 
-class Settle(Operation):
-    """Cancels what can be cancelled, and waits some seconds for the rest."""
+async def _aend_all(works: Collection[Any]) -> None:
+    while left := [work for work in works if not work.done()]:
+        if _is_cut():
+            _cancel(left)
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait(left)
+    _retrieve_exceptions(works)
 
-    def __init__(self, works: Collection[Any], seconds: float) -> None:
-        self.works, self.seconds = works, seconds
 
-    def run(self) -> None:
-        for work in self.works:
-            work.cancel()
-        futures.wait(self.works, self.seconds)
+def settle(works: Iterable[Any]) -> Do:
+    """Cancel what can be cancelled, and wait some seconds for the rest."""
+    return Do(partial(_settle, seconds=GRACE), _asettle, list(works))
 
-    async def arun(self) -> None:
-        for work in self.works:
-            work.cancel()
-        if self.works:
-            done, _ = await asyncio.wait(self.works, timeout=self.seconds)
-            _retrieve_exceptions(done)
+
+def _settle(works: Collection[Any], seconds: float | None = None) -> None:
+    _cancel(works)
+    futures.wait(works, seconds)
+
+
+async def _asettle(works: Collection[Any]) -> None:
+    _cancel(works)
+    if works:
+        done, _ = await asyncio.wait(works, timeout=GRACE)
+        _retrieve_exceptions(done)
+
+
+def _cancel(works: Iterable[Any]) -> None:
+    for work in works:
+        work.cancel()
 
 
 def _retrieve_exceptions(works: Collection[Any]) -> None:

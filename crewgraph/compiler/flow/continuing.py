@@ -13,8 +13,8 @@ from crewgraph.compiler.flow.completion import is_feedback, method_of
 from crewgraph.compiler.flow.plan import TriggerPlan
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.core.loops.bridge import call
-from crewgraph.core.operations import Program
-from crewgraph.core.past import ReadPast, lineage
+from crewgraph.core.operations import Program, collected
+from crewgraph.core.past import lineage
 from crewgraph.definitions.flow.feedback import label_value
 from crewgraph.definitions.flow.method import FlowMethod
 from crewgraph.errors import DefinitionChanged
@@ -53,7 +53,7 @@ def check_flow_continues(
         problem = _unknown_method(run.plan, _methods_ahead(progress))
     else:
         thread = {name: value for name, value in place.items() if name != "checkpoint_id"}
-        checkpoints: list[CheckpointTuple] = yield ReadPast(saver, {"configurable": thread})
+        checkpoints: list[CheckpointTuple] = yield collected(saver, "list", {"configurable": thread})
         past = _Past(run)
         past.read(lineage(checkpoints, cast("str | None", place.get("checkpoint_id"))), forks)
         problem, step = past.compare(rewound)

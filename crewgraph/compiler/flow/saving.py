@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, cast
 
-from crewgraph.compiler.flow.background import BackendCall
+from crewgraph.compiler.flow.background import backend_call
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.core.operations import Program, UserCall
+from crewgraph.core.operations import Program, user_call
 from crewgraph.definitions.flow.feedback import FEEDBACK_SUFFIX, PendingFeedbackContext
 from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.errors import RunError, StorageError
@@ -81,7 +81,7 @@ def load_state(
     storable_id(flow_id, "flow")
     for backend in backends_of(flow) if backends is None else backends:
         with _storage_errors(backend, f"the state of flow `{flow.flow_name}` under `{flow_id}` could not be read"):
-            values: dict[str, object] | None = yield UserCall(backend.load_state, flow_id)
+            values: dict[str, object] | None = yield user_call(backend.load_state, flow_id)
         if values is not None:
             return values
     return None
@@ -109,7 +109,7 @@ def save_pending(run: FlowRun) -> Program[None]:
             )
             failure = f"the question of method `{question['method']}` of flow `{run.name}` could not be saved"
             with _storage_errors(backend, failure, "The run is stored, and waits."):
-                yield BackendCall(run.cancellation, save, run.flow_id, context, _state_of(run))
+                yield backend_call(run.cancellation, save, run.flow_id, context, _state_of(run))
 
 
 def take_pending(run: FlowRun, taker: str) -> Program[None]:
@@ -128,9 +128,9 @@ def take_pending(run: FlowRun, taker: str) -> Program[None]:
         is_first: object = True
         with _storage_errors(backend, f"the answered question of flow `{run.name}` could not be cleared"):
             if take is not None:
-                is_first = yield BackendCall(run.cancellation, take, run.flow_id, taker)
+                is_first = yield backend_call(run.cancellation, take, run.flow_id, taker)
             elif clear is not None:
-                yield BackendCall(run.cancellation, clear, run.flow_id)
+                yield backend_call(run.cancellation, clear, run.flow_id)
         if is_first is False:
             raise RunError(
                 f"the question of run `{run.flow_id}` of flow `{run.name}` has been answered elsewhere, where the run continues; "
@@ -150,6 +150,6 @@ def _save_in(run: FlowRun, method: str, backend: Any) -> Program[None]:
             backend, f"the state of flow `{run.name}` could not be saved after method `{method}`", remedy
         ):
             save = partial(backend.save_state, flow_uuid=run.flow_id, method_name=method, state_data=_state_of(run))
-            yield BackendCall(run.cancellation, save)
+            yield backend_call(run.cancellation, save)
     except StorageError as failure:  # the run fails with it, once the method's completion is stored
         run.unsaved = (method, failure)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from langgraph.errors import GraphBubbleUp
 
 from crewgraph.compiler.flow.algebra import Execution, Progress, check_calls
-from crewgraph.compiler.flow.background import Begin, Called, Settle, StartingTurn, WaitForAny, Work
+from crewgraph.compiler.flow.background import GRACE, Begin, StartingTurn, Work, called, settle, wait_for_any
 from crewgraph.compiler.flow.execution import execution_arguments, execution_work
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
@@ -19,11 +19,7 @@ from crewgraph.core.cancellation import RunAbandoned, check_cancelled
 from crewgraph.core.operations import Program
 from crewgraph.errors import RunError, StateInvalid
 
-__all__ = ["GRACE", "Ended", "MethodEnd", "retry_save", "run_alone", "start_all", "wait_for_first"]
-
-
-GRACE = 5.0
-"""Seconds to wait for methods that cannot be cancelled after another one has failed."""
+__all__ = ["Ended", "MethodEnd", "retry_save", "run_alone", "start_all", "wait_for_first"]
 
 
 class MethodEnd(NamedTuple):
@@ -54,7 +50,7 @@ def run_alone(run: FlowRun, progress: Progress, name: str, execution: Execution)
 
 def _run_method(run: FlowRun, progress: Progress, name: str, execution: Execution) -> Program[Ended]:
     try:
-        value = yield Called(_opened_work(run, progress, name, execution), run.cancellation)
+        value = yield called(_opened_work(run, progress, name, execution), run.cancellation)
     except Parked as parked:
         return _with_changes(run, parked)
     except RunAbandoned:
@@ -104,7 +100,7 @@ def wait_for_first(run: FlowRun, progress: Progress) -> Program[Ended | None]:
         failed = [name for name, work in works.items() if work.done() and _has_failed(work)]
         if not failed:
             ending = [works[name] for name in list(run.ended) if name in works]
-            yield WaitForAny(ending[:1] or works.values(), works.values(), run.cancellation)
+            yield wait_for_any(ending[:1] or works.values(), works.values(), run.cancellation)
             if run.cancellation.is_requested:
                 landed = _next_ended(run, works)
                 if landed is None:
@@ -114,7 +110,7 @@ def wait_for_first(run: FlowRun, progress: Progress) -> Program[Ended | None]:
             raise _failure(run, inflight, failed)
         else:
             run.failed = True
-            yield Settle([work for work in works.values() if not work.done()], GRACE)
+            yield settle(works.values())
 
 
 def retry_save(run: FlowRun, method: str) -> Program[None]:
@@ -127,7 +123,7 @@ def retry_save(run: FlowRun, method: str) -> Program[None]:
         yield from save_state(run, method)
     if run.unsaved is not None:
         run.failed = True
-        yield Settle([work for work in run.works.values() if not work.done()], GRACE)
+        yield settle(run.works.values())
         raise run.unsaved[1]
 
 

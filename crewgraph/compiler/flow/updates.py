@@ -7,8 +7,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import interrupt
 
 from crewgraph.compiler.flow.algebra import GraphUpdate, Progress, labels_of, next_progress
+from crewgraph.compiler.flow.asking import answers_of_inbox, flow_inbox_fields
 from crewgraph.compiler.flow.completion import Completion, Done, is_feedback, method_of
-from crewgraph.compiler.flow.inbox import answers_of_inbox, flow_inbox_fields
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import Parked

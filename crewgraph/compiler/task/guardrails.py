@@ -16,10 +16,7 @@ from crewgraph.core.messages import Message
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.task.guardrail import (
     NO_REASON,
-    Faithfulness,
     GuardrailResult,
-    HallucinationGuardrailDefinition,
-    LLMGuardrailResult,
     ModelGuardrail,
     model_guardrail,
 )
@@ -27,7 +24,6 @@ from crewgraph.definitions.task.output import dump_model, load_model, model_name
 from crewgraph.errors import GuardrailFailed, OutputInvalid
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.prompts.book import Book
-from crewgraph.schema import model_outline
 from crewgraph.text import shorten
 
 __all__ = ["Attempt", "GuardrailObserver", "Guards", "Judgeable", "Verdict", "apply_guardrails", "judge_output"]
@@ -195,7 +191,7 @@ def _judge(guards: Guards, number: int, retries: int, output: Out, attempt: Atte
     judge = model_guardrail(guardrail)
     if judge is not None:
         return (yield from attempt.judge(judge, output))
-    name = _name_of(guardrail)
+    name = _guardrail_name(guardrail)
     return (
         yield Call(
             function=guardrail,
@@ -233,7 +229,7 @@ def _is_structure(replacement: BaseModel, kind: type[Judgeable], guards: Guards)
     return guards.structure is not None and isinstance(replacement, guards.structure)
 
 
-def _name_of(guardrail: object) -> str:
+def _guardrail_name(guardrail: object) -> str:
     judge = model_guardrail(guardrail)
     if judge is not None:
         return shorten(judge.description, 60)
@@ -246,12 +242,11 @@ def _exhausted(guards: Guards, guardrail: object, number: int, reason: str) -> s
     subject, place = ("Task", f"In {guards.where}, the") if is_of_task else (guards.where, "The")
     return (
         f"{subject} failed guardrail{which} validation after {guards.retries} retries. Last error: {reason}. "
-        f"{place} guardrail{which} (`{_name_of(guardrail)}`) refused every attempt: check what it requires, or raise "
+        f"{place} guardrail{which} (`{_guardrail_name(guardrail)}`) refused every attempt: check what it requires, or raise "
         "`guardrail_max_retries`."
     )
 
 
-_Schema = TypeVar("_Schema", bound=BaseModel)
 _ATTEMPTS = 2
 
 
@@ -272,62 +267,17 @@ def judge_output(
     Raises:
         OutputInvalid: the model's verdict cannot be parsed.
     """
-    if isinstance(guardrail, HallucinationGuardrailDefinition):
-        reason = yield from _unfaithfulness(guardrail, output, context, model, book, usage)
-    else:
-        reason = yield from _rule_violation(guardrail, output, task, model, book, usage)
-    return {
-        "accepted": reason is None,
-        "error": reason,
-        "output": None,
-        "text": output if reason is None else None,
-    }
-
-
-def _rule_violation(
-    guardrail: ModelGuardrail, output: str, task: str, model: Model, book: Book, usage: UsageLedger
-) -> Body[str | None]:
-    """Return why an output violates a rule; None if it does not."""
-    schema = model_outline(LLMGuardrailResult)
-    messages: list[Message] = [
-        {"role": "system", "content": book.slice("guardrail_system", rule=guardrail.description, schema=schema)},
-        {"role": "user", "content": book.slice("guardrail_text", task=task, output=output)},
-    ]
-    verdict = yield from _request_verdict(messages, LLMGuardrailResult, guardrail, model, book, usage)
-    return None if verdict.valid else verdict.feedback or "refused without a reason"
-
-
-def _unfaithfulness(
-    guardrail: HallucinationGuardrailDefinition, output: str, context: str, model: Model, book: Book, usage: UsageLedger
-) -> Body[str | None]:
-    """Return why an output is not backed by the context; None if it is."""
-    parts = [guardrail.context if guardrail.context is not None else context, guardrail.tool_response]
-    grounds = "\n\n".join(part for part in parts if part)
-    messages: list[Message] = [
-        {"role": "system", "content": book.slice("faithfulness_system", schema=model_outline(Faithfulness))},
-        {"role": "user", "content": book.slice("faithfulness_text", context=grounds, output=output)},
-    ]
-    verdict = yield from _request_verdict(messages, Faithfulness, guardrail, model, book, usage)
-    threshold = guardrail.threshold
-    if verdict.verdict == "FAITHFUL" if threshold is None else verdict.score >= threshold:
-        return None
-    required = "" if threshold is None else f", at least {threshold:g} are asked for"
-    return f"{verdict.verdict}, {verdict.score:g} of 10{required}: {verdict.reasons or 'no reasons were given'}"
-
-
-def _request_verdict(
-    messages: list[Message],
-    schema: type[_Schema],
-    guardrail: ModelGuardrail,
-    model: Model,
-    book: Book,
-    usage: UsageLedger,
-) -> Body[_Schema]:
-    reply = yield from request_structured(messages, schema, model, book, usage, attempts=_ATTEMPTS, stage="guardrail")
-    if reply.value is not None:
-        return reply.value
-    raise OutputInvalid(
-        f"the guardrail `{shorten(guardrail.description, 60)}` got no verdict from the model `{model.name}`, even after "
-        f"a retry: {reply.problem}. Its last reply: {shorten(reply.text, 200)!r}. Use a model that writes JSON as the judge: "
-        f"`{type(guardrail).__name__}(..., llm=...)`."
+    system, question = guardrail.messages(book, output, task, context)
+    messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": question}]
+    reply = yield from request_structured(
+        messages, guardrail.verdict, model, book, usage, attempts=_ATTEMPTS, stage="guardrail"
     )
+    if reply.value is None:
+        raise OutputInvalid(
+            f"the guardrail `{shorten(guardrail.description, 60)}` got no verdict from the model `{model.name}`, even after "
+            f"a retry: {reply.problem}. Its last reply: {shorten(reply.text, 200)!r}. Use a model that writes JSON as the judge: "
+            f"`{type(guardrail).__name__}(..., llm=...)`."
+        )
+    reason = guardrail.refusal(reply.value)
+    accepted = reason is None
+    return {"accepted": accepted, "error": reason, "output": None, "text": output if accepted else None}

@@ -14,13 +14,9 @@ from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.schema import PlainDict, PlainMapping
 from crewgraph.text import extract_json, shorten
-from crewgraph.tools.base import BaseTool
+from crewgraph.tools.base import BaseTool, keep_never
 
 __all__ = ["RemoteAgentTool", "RemoteAgentToolSchema", "remote_tools"]
-
-
-def _never_cache(_arguments: object = None, _result: object = None) -> bool:
-    return False  # a repeated question may have a new answer
 
 
 class RemoteAgentToolSchema(BaseModel):
@@ -48,7 +44,7 @@ class RemoteAgentTool(BaseTool):
 
     args_schema: type[BaseModel] = RemoteAgentToolSchema
 
-    cache_function: Any = _never_cache
+    cache_function: Any = keep_never
 
     @overridable
     def _run(self, message: str, conversation: str = "") -> str:

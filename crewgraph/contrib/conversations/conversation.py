@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from crewgraph.contrib.conversations import routes
-from crewgraph.contrib.conversations.config import ConversationConfig
 from crewgraph.contrib.conversations.messages import (
+    TURN,
+    Turn,
     append_message,
     classify_intent,
     get_conversation_messages,
@@ -15,12 +16,12 @@ from crewgraph.contrib.conversations.messages import (
 )
 from crewgraph.contrib.conversations.state import (
     AgentMessage,
+    ConversationConfig,
     ConversationEvent,
     ConversationEventVisibility,
     ConversationMessageRole,
     message_to_llm_dict,
 )
-from crewgraph.contrib.conversations.turns import TURN, Turn
 from crewgraph.definitions.flow.state import state_id
 from crewgraph.errors import DefinitionError
 from crewgraph.schema import PlainDict, PlainMapping

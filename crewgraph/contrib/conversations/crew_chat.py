@@ -3,28 +3,87 @@
 import json
 import sys
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
-from pydantic import ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from crewgraph.agent import Agent
-from crewgraph.contrib.conversations.crew_inputs import ChatInputField, ChatInputs
 from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.crew import Crew
 from crewgraph.definitions.placeholders import CHAT_HISTORY
 from crewgraph.definitions.run_options import Checkpointer, RunOptions
 from crewgraph.definitions.task.output import CrewOutput
-from crewgraph.errors import DefinitionError
+from crewgraph.errors import DefinitionError, Fault
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import Book
 from crewgraph.runtime.agent.standalone import reply_program
 from crewgraph.runtime.crew.kickoff import kickoff_program
 from crewgraph.runtime.execution import arun_interruptibly, run_interruptibly
-from crewgraph.schema import PlainDict, text_fields_model
+from crewgraph.schema import PlainDict, is_list, is_mapping, text_fields_model
 from crewgraph.text import printable, shorten
-from crewgraph.tools.base import BaseTool
+from crewgraph.tools.base import BaseTool, keep_never
 
-__all__ = ["CrewChat", "chat_at_terminal"]
+__all__ = ["ChatInputField", "ChatInputs", "CrewChat", "chat_at_terminal", "with_history"]
+
+
+class ChatInputField(BaseModel):
+    """Something that the crew has to be told."""
+
+    name: str = Field(description="the input's name")
+    """The name of the input."""
+
+    description: str = Field(description="what to enter")
+    """What is to be given."""
+
+
+class ChatInputs(BaseModel):
+    """A crew, and what it has to be told."""
+
+    crew_name: str = Field(description="the crew's name")
+    """Its name."""
+
+    crew_description: str = Field(description="what it does, in one sentence")
+    """What it does, in one sentence."""
+
+    inputs: list[ChatInputField] = Field(default_factory=list[ChatInputField], description="its inputs")
+    """Its inputs."""
+
+
+def with_history(description: str, history: object, book: Book) -> str:
+    """Append the chat that led to the run to a task's description.
+
+    Args:
+        description: The description.
+        history: The chat, as in the input `crew_chat_messages`.
+        book: The prompts.
+
+    Raises:
+        DefinitionError: If the history is neither a list of messages nor the JSON of one.
+    """
+    lines = "\n".join(
+        f"{str(message['role']).capitalize()}: {message['content']}"
+        for message in _chat_messages(history)
+        if is_mapping(message) and "role" in message and "content" in message
+    )
+    return f"{description}\n\n{book.slice('conversation_history_instruction')}\n\n{lines}"
+
+
+def _chat_messages(history: object) -> list[Any]:
+    messages: object = history
+    if isinstance(history, str):
+        try:
+            messages = json.loads(history)
+        except ValueError as error:
+            raise _invalid_history(f"it is not JSON: {error}.") from error
+    if not is_list(messages):
+        raise _invalid_history(f"it is {messages!r:.80}.")
+    return messages
+
+
+def _invalid_history(problem: str) -> DefinitionError:
+    remedy = 'Give a list of messages, [{"role": "user", "content": "..."}], or the JSON of one.'
+    return DefinitionError([Fault(where=f"the input `{CHAT_HISTORY}`", what=problem, remedy=remedy, code="input")])
+
 
 _TOOL_NAME = "run_crew"
 _MIN_MESSAGES = 2
@@ -136,7 +195,7 @@ class CrewChat:
             description=self._book.filled("chat", "tool", description=summary),
             args_schema=text_fields_model("Inputs", {item.name: item.description for item in crew.inputs}),
             result_as_answer=True,
-            cache_function=_never_cache,
+            cache_function=keep_never,
             chat=self,
         )
         inputs = listing or self._book.filled("chat", "no_inputs")
@@ -185,10 +244,6 @@ class _RunCrew(BaseTool):
 
     def _program(self, values: PlainDict) -> Program[CrewOutput]:
         return kickoff_program(self.chat.crew, values, RunOptions(checkpointer=self.chat.checkpointer))
-
-
-def _never_cache(_arguments: object = None, _result: object = None) -> bool:
-    return False  # a repeated request is a request to run again
 
 
 def _texts(crew: Crew) -> list[tuple[str, str]]:

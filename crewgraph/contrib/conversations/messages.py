@@ -1,12 +1,13 @@
 """The messages of a conversational flow: reading them from its state and adding to it."""
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NotRequired, TypedDict, get_args
 
 from pydantic import BaseModel
 
-from crewgraph.contrib.conversations.config import ConversationalConfig
+from crewgraph.compiler.flow.report import emit_flow_event
+from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.contrib.conversations.state import (
     ConversationMessage,
     ConversationMessageRole,
@@ -14,38 +15,46 @@ from crewgraph.contrib.conversations.state import (
 )
 from crewgraph.core.loops.bridge import call
 from crewgraph.core.messages import Message
-from crewgraph.definitions.flow.state import state_id
+from crewgraph.definitions.flow.flow import FlowDefinition
+from crewgraph.definitions.flow.state import create_state, state_id
 from crewgraph.deprecations import user_stacklevel
-from crewgraph.errors import DefinitionError
+from crewgraph.errors import DefinitionError, RunError
+from crewgraph.events.base import BaseEvent
 from crewgraph.events.bus import crewai_event_bus
-from crewgraph.events.flow import ConversationMessageAddedEvent
+from crewgraph.events.flow import (
+    ConversationMessageAddedEvent,
+    ConversationTurnCompletedEvent,
+    ConversationTurnFailedEvent,
+    ConversationTurnStartedEvent,
+)
 from crewgraph.llm.conversation import text_of
 from crewgraph.llm.llm import LLM
 from crewgraph.llm.resolve import as_model
 from crewgraph.prompts.book import default_book
-from crewgraph.schema import PlainDict, PlainMapping
-
-if TYPE_CHECKING:
-    from crewgraph.definitions.flow.flow import FlowDefinition
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 
 __all__ = [
+    "TURN",
+    "TURNS",
     "ConversationalInputs",
+    "Turn",
+    "TurnExtension",
     "add_message",
     "append_message",
     "ask_model",
     "classify_intent",
     "emit_message",
     "get_conversation_messages",
-    "get_conversational_config",
     "input_history_to_messages",
     "messages_in",
     "normalize_kickoff_inputs",
-    "prepare_conversational_turn",
     "receive_user_message",
     "set_field",
     "set_state_field",
     "state_field",
+    "warn_user",
 ]
+
 
 _ROLES = get_args(ConversationMessageRole)
 
@@ -65,9 +74,7 @@ class ConversationalInputs(TypedDict, total=False):
 
 def state_field(state: object, name: str, default: object = None) -> Any:
     """Return a field of a state, which may be a model or a dict."""
-    if isinstance(state, dict):
-        return cast("PlainDict", state).get(name, default)
-    return getattr(state, name, default)
+    return state.get(name, default) if is_object(state) else getattr(state, name, default)
 
 
 def set_field(state: Any, name: str, value: Any) -> None:
@@ -78,25 +85,25 @@ def set_field(state: Any, name: str, value: Any) -> None:
         setattr(state, name, value)
 
 
-def set_state_field(flow: "FlowDefinition", name: str, value: Any) -> None:
+def set_state_field(flow: FlowDefinition, name: str, value: Any) -> None:
     """Set a field of a flow's state; ignored if the state is a model without that field."""
     set_field(flow.state, name, value)
 
 
-def messages_in(flow: "FlowDefinition", state: Any) -> list[Any]:
+def messages_in(flow: FlowDefinition, state: Any) -> list[Any]:
     """Return the messages of a state, or those held on the flow if its model has no field for them."""
-    if isinstance(state, dict):
-        return cast("dict[str, list[Any]]", state).setdefault("messages", [])
+    if is_object(state):
+        return state.setdefault("messages", [])
     messages = getattr(state, "messages", None)
-    return cast("list[Any]", messages) if isinstance(messages, list) else _messages_outside_state(flow)
+    return messages if is_list(messages) else _messages_outside_state(flow)
 
 
-def _messages_outside_state(flow: "FlowDefinition") -> list[object]:
+def _messages_outside_state(flow: FlowDefinition) -> list[object]:
     """Return the messages held on the flow, for states without a field for them."""
     return vars(flow).setdefault("_messages_outside_state", [])
 
 
-def add_message(flow: "FlowDefinition", state: object, role: str, content: object, **extra: object) -> int:
+def add_message(flow: FlowDefinition, state: object, role: str, content: object, **extra: object) -> int:
     """Add a message to a state and return its index."""
     messages = messages_in(flow, state)
     plain = {"role": role, "content": content, **extra}
@@ -104,7 +111,7 @@ def add_message(flow: "FlowDefinition", state: object, role: str, content: objec
     return len(messages) - 1
 
 
-def emit_message(flow: "FlowDefinition", state: Any, index: int) -> None:
+def emit_message(flow: FlowDefinition, state: Any, index: int) -> None:
     """Emit the event of an added message."""
     message = message_to_llm_dict(messages_in(flow, state)[index])
     if message["role"] in _ROLES and crewai_event_bus.wants(ConversationMessageAddedEvent):
@@ -118,7 +125,7 @@ def emit_message(flow: "FlowDefinition", state: Any, index: int) -> None:
         crewai_event_bus.emit(flow, event)
 
 
-def append_message(flow: "FlowDefinition", role: ConversationMessageRole, content: str, **extra: Any) -> None:
+def append_message(flow: FlowDefinition, role: ConversationMessageRole, content: str, **extra: Any) -> None:
     """Add a message to a flow's conversation.
 
     Args:
@@ -131,7 +138,7 @@ def append_message(flow: "FlowDefinition", role: ConversationMessageRole, conten
     emit_message(flow, state, add_message(flow, state, role, content, **extra))
 
 
-def get_conversation_messages(flow: "FlowDefinition") -> list[PlainDict]:
+def get_conversation_messages(flow: FlowDefinition) -> list[PlainDict]:
     """Return a flow's messages in the form that models take."""
     state = flow.state
     has_messages = not isinstance(state, dict) or "messages" in state
@@ -140,7 +147,7 @@ def get_conversation_messages(flow: "FlowDefinition") -> list[PlainDict]:
 
 
 def receive_user_message(
-    flow: "FlowDefinition", text: str, *, outcomes: Sequence[str] | None = None, llm: object = None
+    flow: FlowDefinition, text: str, *, outcomes: Sequence[str] | None = None, llm: object = None
 ) -> str:
     """Add a user message; return the intent if outcomes and a model to classify it are given, else the text."""
     append_message(flow, "user", text)
@@ -150,44 +157,6 @@ def receive_user_message(
     intent = classify_intent(text, outcomes, llm, get_conversation_messages(flow))
     set_state_field(flow, "last_intent", intent)
     return intent
-
-
-def prepare_conversational_turn(
-    flow: "FlowDefinition",
-    *,
-    user_message: str | PlainDict | None = None,
-    intents: Sequence[str] | None = None,
-    intent_llm: Any = None,
-    config: ConversationalConfig | None = None,
-) -> None:
-    """Add the user's message to a flow's state before it runs.
-
-    Args:
-        flow: The flow.
-        user_message: The message; None does nothing.
-        intents: The possible intents; None uses those of the config.
-        intent_llm: The model that classifies the message; None uses that of the config.
-        config: Defaults of the other arguments; None uses the flow's config.
-
-    Raises:
-        DefinitionError: If there are intents but no model.
-    """
-    if user_message is None:
-        return
-    config = config or get_conversational_config(flow)
-    outcomes = intents or (config.default_intents if config else None)
-    llm = intent_llm if intent_llm is not None else (config.intent_llm if config else None)
-    if intents and llm is None:
-        raise DefinitionError("`intents` need a model to classify messages; pass `intent_llm`.")
-    text = user_message if isinstance(user_message, str) else str(user_message.get("content") or "")
-    set_state_field(flow, "last_intent", None)
-    receive_user_message(flow, text, outcomes=outcomes, llm=llm)
-
-
-def get_conversational_config(flow: object) -> ConversationalConfig | None:
-    """Return a flow's `conversational_config` if it is a `ConversationalConfig`, else None."""
-    config = getattr(flow, "conversational_config", None)
-    return config if isinstance(config, ConversationalConfig) else None
 
 
 def normalize_kickoff_inputs(
@@ -220,7 +189,7 @@ def input_history_to_messages(entries: Sequence[Any]) -> list[PlainDict]:
 
 
 def _entry_field(entry: object, name: str) -> object:
-    return cast("PlainMapping", entry).get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)
+    return entry.get(name) if is_mapping(entry) else getattr(entry, name, None)
 
 
 def _holds_models(state: object) -> bool:
@@ -250,7 +219,7 @@ def classify_intent(text: str, outcomes: Sequence[str], llm: object, history: Se
     by_length = sorted(outcomes, key=len, reverse=True)
     matches = exact or [outcome for outcome in by_length if outcome.casefold() in answer]
     if not matches:
-        _warn(f"the model answered {answer!r:.80}, which is none of {', '.join(outcomes)}; using `{outcomes[0]}`")
+        warn_user(f"the model answered {answer!r:.80}, which is none of {', '.join(outcomes)}; using `{outcomes[0]}`")
     return matches[0] if matches else outcomes[0]
 
 
@@ -263,5 +232,83 @@ def ask_model(llm: object, messages: list[Message]) -> str:
     return text_of(as_model(model).complete(messages, (), (), {})["content"])
 
 
-def _warn(message: str) -> None:
+def warn_user(message: str) -> None:
+    """Warn at the line of the user's code."""
     warnings.warn(message, stacklevel=user_stacklevel())
+
+
+TURN = ":turn"
+"""The input that marks a run as a turn."""
+
+
+class Turn(TypedDict):
+    """The value of the input `TURN`."""
+
+    message: str
+    """The user's message."""
+
+    intents: list[str]
+    """The intents to distinguish."""
+
+
+class TurnExtension:
+    """Runs a flow as a conversation; see `RunExtension`."""
+
+    def state_before(self, flow: Any, shown: object, inputs: PlainMapping) -> Any:
+        """Return the state of the conversation to continue; None if it is the one shown, or the flow has held none yet."""
+        shown_id, flow_id = state_id(shown), str(inputs["id"])
+        if shown_id == flow_id or not messages_in(flow, shown):
+            return None
+        stored_states: PlainDict = flow.__dict__.setdefault("_other_conversations", {})
+        stored_states[shown_id] = shown
+        state = stored_states.pop(flow_id, None)
+        return flow._fresh_state() if state is None else create_state(state, flow.flow_name)
+
+    def begin(self, flow: Any, state: object, inputs: PlainMapping) -> None:
+        """Add the user's message to the initial state of a turn."""
+        message = inputs[TURN]["message"]
+        add_message(flow, state, "user", message)
+        set_field(state, "current_user_message", message)
+        set_field(state, "last_user_message", message)
+
+    def end(self, flow: Any, state: Any, value: Any) -> None:
+        """Add the turn's result as an assistant message, unless a method has already answered the user."""
+        roles = [message_to_llm_dict(message)["role"] for message in messages_in(flow, state)]
+        answers = roles[len(roles) - roles[::-1].index("user") :] if "user" in roles else roles
+        if isinstance(value, str) and "assistant" not in answers:
+            flow.append_assistant_message(value)
+
+    def replaces(self, run: FlowRun, values: PlainMapping) -> bool:
+        """Return whether a message differs from that of the unfinished turn.
+
+        Raises:
+            RunError: If the unfinished turn waits for human feedback.
+        """
+        stored: Mapping[str, object] = values.get("inputs") or {}
+        if values.get("parked"):
+            raise RunError(
+                f"conversation `{run.inputs['id']}` of flow `{run.name}` waits for human feedback; give it with "
+                f"`resume({run.inputs['id']!r}, ...)` before the next message"
+            )
+        return run.revived(stored.get(TURN)) != run.inputs[TURN]
+
+    def started(self, run: FlowRun) -> None:
+        """Emit the start of a turn and the user's message."""
+        if run.state is not None:
+            _emit_turn_event(run, ConversationTurnStartedEvent)
+            emit_message(run.flow, run.state, len(messages_in(run.flow, run.state)) - 1)
+
+    def finished(self, run: FlowRun) -> None:
+        """Emit the completion of a turn."""
+        _emit_turn_event(run, ConversationTurnCompletedEvent)
+
+    def failed(self, run: FlowRun, error: BaseException) -> None:
+        """Emit the failure of a turn."""
+        _emit_turn_event(run, ConversationTurnFailedEvent, lambda: {"error": error})
+
+
+TURNS = TurnExtension()
+
+
+def _emit_turn_event(run: FlowRun, event: type[BaseEvent], more: Callable[[], Mapping[str, object]] = dict) -> None:
+    emit_flow_event(run.flow, event, lambda: {"session_id": str(run.inputs["id"]), **more()})

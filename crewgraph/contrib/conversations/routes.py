@@ -1,30 +1,30 @@
 """The model calls of conversational flows: choosing a route and answering the user."""
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 
 from crewgraph.compiler.flow.report import emit_flow_event
 from crewgraph.compiler.flow.running import RUNNING
-from crewgraph.contrib.conversations.config import ConversationConfig, RouterConfig
 from crewgraph.contrib.conversations.messages import (
+    TURN,
+    Turn,
     ask_model,
     classify_intent,
     messages_in,
     set_state_field,
     state_field,
+    warn_user,
 )
-from crewgraph.contrib.conversations.turns import TURN, Turn
+from crewgraph.contrib.conversations.state import ConversationConfig, RouterConfig
 from crewgraph.core.messages import Message
 from crewgraph.core.outages import is_outage
 from crewgraph.definitions.flow.method import is_conversational_only
-from crewgraph.deprecations import user_stacklevel
 from crewgraph.events.flow import ConversationRouteSelectedEvent
 from crewgraph.prompts.book import default_book
-from crewgraph.schema import PlainDict, PlainMapping, model_outline
+from crewgraph.schema import PlainMapping, is_object, model_outline
 from crewgraph.text import extract_json
 
 __all__ = [
@@ -44,7 +44,7 @@ _BY_METHODS = "route_to_flow"
 def select_route(flow: Any) -> str:
     """Choose the route of the current turn, store it in the state and emit its event."""
     previous: str | None = state_field(flow.state, "last_intent")
-    route = _route(flow)
+    route = _chosen_route(flow)
     set_state_field(flow, "last_intent", route)
     emit_flow_event(
         flow,
@@ -60,7 +60,7 @@ def select_route(flow: Any) -> str:
     return route
 
 
-def _route(flow: Any) -> str:
+def _chosen_route(flow: Any) -> str:
     """Choose by `route_turn`, by intents, from the history, and by the model, in this order."""
     intent = _intent(flow)
     if intent is not None:
@@ -105,7 +105,7 @@ def _model_route(flow: Any, router: RouterConfig, context: Mapping[str, object])
     except Exception as error:  # the fallback route handles the turn
         if not is_outage(error):
             raise
-        _warn(f"the model could not choose a route of flow `{flow.flow_name}`: {type(error).__name__}: {error}")
+        warn_user(f"the model could not choose a route of flow `{flow.flow_name}`: {type(error).__name__}: {error}")
         return router.fallback_intent or _CONVERSE
     name = _parse_route(reply, router)
     by_name = {route.casefold(): route for route in routes}
@@ -125,15 +125,14 @@ def _router_prompt(router: RouterConfig, routes: Mapping[str, str]) -> str:
 def _parse_route(reply: str, router: RouterConfig) -> str:
     """Return the route in a reply, which is a JSON object or the bare name."""
     data = extract_json(reply)
-    if not isinstance(data, dict):
+    if not is_object(data):
         return reply.strip().strip("`'\".")
-    values = cast("PlainDict", data)
     if router.response_format is not None:
         try:
-            return str(getattr(router.response_format.model_validate(values), router.intent_field, ""))
+            return str(getattr(router.response_format.model_validate(data), router.intent_field, ""))
         except ValidationError:
             return ""
-    return str(values.get(router.intent_field, ""))
+    return str(data.get(router.intent_field, ""))
 
 
 def _routes(flow: Any, router: RouterConfig) -> dict[str, str]:
@@ -208,7 +207,3 @@ def _append_answer(flow: Any, text: str) -> str:
 def _prompt_messages(prompt: str, flow: Any) -> list[Message]:
     history = flow.conversation_messages
     return [{"role": "system", "content": prompt}, *history] if prompt else list(history)
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, stacklevel=user_stacklevel())

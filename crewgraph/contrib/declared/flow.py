@@ -8,8 +8,7 @@ from typing import Literal
 import yaml
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
-from crewgraph.contrib.declared.actions import check_expressions
-from crewgraph.contrib.declared.config import DeclarationModel, FlowConversationalDefinition
+from crewgraph.contrib.declared.actions import DeclarationModel, FlowConversationalDefinition, check_expressions
 from crewgraph.contrib.declared.method import FlowMethodDefinition, FlowPersistenceDefinition, read_condition
 from crewgraph.contrib.declared.names import validate_name
 from crewgraph.contrib.declared.skill import authoring_skill

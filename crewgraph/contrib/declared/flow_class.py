@@ -7,10 +7,14 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from crewgraph.contrib.conversations.config import ConversationConfig, RouterConfig
-from crewgraph.contrib.declared.actions import FlowCodeActionDefinition, FlowExpressionActionDefinition
-from crewgraph.contrib.declared.cel import expression_labels, parse_expression
-from crewgraph.contrib.declared.config import FlowConversationalDefinition, warn_unknown_keys
+from crewgraph.contrib.conversations.state import ConversationConfig, RouterConfig
+from crewgraph.contrib.declared.actions import (
+    FlowCodeActionDefinition,
+    FlowConversationalDefinition,
+    FlowExpressionActionDefinition,
+    warn_unknown_keys,
+)
+from crewgraph.contrib.declared.expression import expression_labels, parse_expression
 from crewgraph.contrib.declared.flow import FlowDeclaration
 from crewgraph.contrib.declared.method import (
     FlowHumanFeedbackDefinition,
@@ -94,7 +98,7 @@ def build_flow_class(declared: FlowDeclaration, base: type[Flow], backends: Back
     flow_class = cast("type[Flow]", type(declared.name, (base,), members))
     if declared.conversational is not None and declared.conversational.enabled:
         flow_class.become_conversational(_conversation(declared.conversational, root))
-    if (backend := _backend(declared.persist, backends, "persist", root)) is not None:
+    if (backend := _declared_backend(declared.persist, backends, "persist", root)) is not None:
         is_verbose = bool(declared.persist and declared.persist.verbose)
         flow_class = persist(None if backend is True else backend, is_verbose)(flow_class)
     return flow_class
@@ -131,7 +135,7 @@ def _methods(declared: FlowDeclaration, root: Path | None, backends: Backends) -
     errors: list[tuple[str, DefinitionError | FileNotFoundError | ValidationError]] = []
     for name, method in declared.methods.items():
         try:
-            methods[name] = _method(name, method, f"methods.{name}", root, backends)
+            methods[name] = _declared_method(name, method, f"methods.{name}", root, backends)
         except (DefinitionError, FileNotFoundError, ValidationError) as error:
             errors.append((name, error))
     if len(errors) == 1:
@@ -143,12 +147,14 @@ def _methods(declared: FlowDeclaration, root: Path | None, backends: Backends) -
     return methods
 
 
-def _method(name: str, method: FlowMethodDefinition, place: str, root: Path | None, backends: Backends) -> FlowMethod:
+def _declared_method(
+    name: str, method: FlowMethodDefinition, place: str, root: Path | None, backends: Backends
+) -> FlowMethod:
     function = _function(method, f"{place}.do", root)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = method.description or function.__doc__
     metadata = _metadata(method, place)
-    if (backend := _backend(method.persist, backends, f"{place}.persist", root)) is not None:
+    if (backend := _declared_backend(method.persist, backends, f"{place}.persist", root)) is not None:
         metadata.persistence, metadata.verbose = backend, bool(method.persist and method.persist.verbose)
     if method.human_feedback is not None:
         _feedback_decorator(method.human_feedback, place, root)(function)
@@ -220,7 +226,9 @@ def _feedback_decorator(feedback: FlowHumanFeedbackDefinition, place: str, root:
     )
 
 
-def _backend(definition: FlowPersistenceDefinition | None, backends: Backends, place: str, root: Path | None) -> Any:
+def _declared_backend(
+    definition: FlowPersistenceDefinition | None, backends: Backends, place: str, root: Path | None
+) -> Any:
     """Return the persistence backend; True for the default, None if persistence is off."""
     if definition is None or not definition.enabled:
         return None
@@ -256,18 +264,18 @@ def _state(declared: FlowDeclaration, root: Path | None) -> Any:
         return {**(definition.default or {})} if definition is not None else None
     ref = getattr(definition, "ref", None)
     if ref is not None and definition.json_schema is None:
-        model = _model(ref, root)
+        model = _referenced_model(ref, root)
     elif ref is None:
         model = state_model(definition.json_schema or {}, declared.name)
     else:
         try:
-            model = _model(ref, root)
+            model = _referenced_model(ref, root)
         except DefinitionError:  # the schema is the fallback
             model = state_model(definition.json_schema or {}, declared.name)
     return _initial_state(model, definition.default or {}, declared.name)
 
 
-def _model(ref: str, root: Path | None) -> type[BaseModel]:
+def _referenced_model(ref: str, root: Path | None) -> type[BaseModel]:
     model = import_reference(ref, "state.ref", root)
     if not isinstance(model, type) or not issubclass(model, BaseModel):
         raise DefinitionError(f"state.ref: {ref!r} is {model!r:.60}, not a pydantic model")

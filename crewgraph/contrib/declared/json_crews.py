@@ -1,15 +1,15 @@
 """Crews loaded from JSON files: crew.jsonc, and agents/<name>.jsonc next to it."""
 
 import difflib
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from crewgraph.agent import Agent, BaseAgent
-from crewgraph.contrib.declared.jsonc import read_jsonc
 from crewgraph.contrib.declared.names import PythonNames
 from crewgraph.crew import Crew
 from crewgraph.definitions.base import ConfigSection
@@ -17,7 +17,7 @@ from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.errors import DefinitionError, Fault
 from crewgraph.llm.resolve import llm_from_name
 from crewgraph.project.roles import display_path
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list, is_mapping, is_object
 from crewgraph.task import ConditionalTask, Task
 
 __all__ = [
@@ -27,7 +27,71 @@ __all__ = [
     "load_crew",
     "load_crew_and_kickoff",
     "load_crew_from_definition",
+    "read_jsonc",
+    "strip_jsonc_comments",
 ]
+
+
+_STRING = r'"(?>(?:\\.|[^"\\])*)(?:"|\\?\Z)'
+"""A string, or the rest of the text if it is never closed: read once."""
+
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|(?P<open>\Z))", re.DOTALL)
+_COMMA = re.compile(rf"({_STRING})|(?P<open>,(?!\s*+[\]}}]))|,")
+_VISIBLE = re.compile(r"[^\n]")
+
+
+def strip_jsonc_comments(text: str) -> str:
+    """Return JSON without comments and trailing commas, keeping every line and column in place."""
+    for pattern in (_COMMENT, _COMMA):
+        text = pattern.sub(_blank, text)
+    return text
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Return blanks for a comment or a trailing comma; other matches unchanged."""
+    is_kept = match[1] is not None or match["open"] is not None
+    return match[0] if is_kept else _VISIBLE.sub(" ", match[0])
+
+
+def read_jsonc(path: Path, label: str) -> PlainDict:
+    """Read the object in a JSON file.
+
+    Args:
+        path: The file, in UTF-8.
+        label: Its name in error messages.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        DefinitionError: If it is not JSON, repeats a key, or holds something other than an object.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        data: object = json.loads(strip_jsonc_comments(text), object_pairs_hook=_unique)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {label}") from None
+    except UnicodeDecodeError as error:
+        raise DefinitionError(f"{label}: the file is not UTF-8; save it as UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise DefinitionError(f"{label}:{error.lineno}:{error.colno}: invalid JSON: {error.msg}") from error
+    except _DuplicateKey as error:
+        raise DefinitionError(f"{label}: `{error}` occurs twice in one object; keep one of them") from None
+    if not is_object(data):
+        raise DefinitionError(f"{label}: the file must hold one object, `{{...}}`")
+    return data
+
+
+class _DuplicateKey(Exception):
+    """An object repeats a key."""
+
+
+def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for key, value in pairs:
+        if key in values:
+            raise _DuplicateKey(key)
+        values[key] = value
+    return values
+
 
 _LLM_FIELDS = ("llm", "function_calling_llm", "manager_llm", "planning_llm", "chat_llm")
 
@@ -40,11 +104,11 @@ class JSONParts:
 
     def agent(self, values: Mapping[str, object], name: str, place: str) -> Any:
         settings: object = values.get("settings") or {}
-        if not isinstance(settings, dict):
+        if not is_object(settings):
             raise DefinitionError(f"{place}: `settings` of `{name}` must be an object")
         fields = {key: value for key, value in values.items() if key not in ("settings", "type")}
         kind = self._kind(values.get("type") or "Agent", {"Agent": Agent}, BaseAgent, f"{place}: `{name}`")
-        return kind(config=self._section(kind, fields | cast("PlainDict", settings), name, place))
+        return kind(config=self._section(kind, fields | settings, name, place))
 
     def task(
         self,
@@ -60,21 +124,19 @@ class JSONParts:
         kind = self._kind(fields.pop("type", None) or "Task", kinds, Task, where)
         if fields.get("agent") is not None:
             fields["agent"] = _lookup(fields["agent"], agents, f"{where}: `agent`", "agent of the crew")
-        if fields.get("context") is not None:
-            if not isinstance(fields["context"], list):
+        if (names := fields.get("context")) is not None:
+            if not is_list(names):
                 raise DefinitionError(f"{where}: `context` must be a list of task names")
-            names = cast("list[Any]", fields["context"])
             fields["context"] = [_lookup(item, previous, f"{where}: `context`", "earlier task") for item in names]
-        section = self._section(kind, fields, name, place)
-        return kind(config=section)
+        return kind(config=self._section(kind, fields, name, place))
 
     def _kind(self, value: Any, kinds: Mapping[str, object], base: type[object], where: str) -> Any:
         """Return the class that a `type` names: a built-in one, or a subclass from the project."""
         if isinstance(value, str) and value in kinds:
             return kinds[value]
-        if not isinstance(value, Mapping) or list(cast("PlainMapping", value)) != ["python"]:
+        if not is_mapping(value) or list(value) != ["python"]:
             raise DefinitionError(f"{where} has an unknown `type`; available: {', '.join(kinds)}")
-        kind = self._python.attribute(str(cast("PlainMapping", value)["python"]), where)
+        kind = self._python.attribute(str(value["python"]), where)
         if not isinstance(kind, type) or not issubclass(kind, base):
             raise DefinitionError(f"{where}: `type` names {kind!r:.60}, which is not a subclass of `{base.__name__}`")
         return kind
@@ -94,17 +156,13 @@ class JSONParts:
         return {key: self._value(key, value, f"{where}: `{key}`") for key, value in values.items()}
 
     def _value(self, key: str, value: Any, where: str) -> Any:
-        if isinstance(value, list):
-            values = cast("list[Any]", value)
+        if is_list(value):
             if key == "tools":
-                return [self._python.tool(item, where) if isinstance(item, str) else item for item in values]
-            return [self._value("", item, where) for item in values]
-        if not isinstance(value, dict):
-            return value
-        values = cast("PlainDict", value)
-        if list(values) == ["python"]:
-            return self._python.attribute(str(values["python"]), where)
-        return llm_from_name(values) if key in _LLM_FIELDS else values
+                return [self._python.tool(item, where) if isinstance(item, str) else item for item in value]
+            return [self._value("", item, where) for item in value]
+        if is_object(value) and list(value) == ["python"]:
+            return self._python.attribute(str(value["python"]), where)
+        return llm_from_name(value) if is_object(value) and key in _LLM_FIELDS else value
 
 
 def _lookup(name: Any, choices: Mapping[str, object], where: str, kind: str) -> object:
@@ -170,10 +228,9 @@ def load_crew_from_definition(
         ValidationError: If a value has the wrong type.
     """
     values, place = _plain(definition), str(source)
-    agents: object = values.get("agents")
-    if not isinstance(agents, dict) or not agents:
+    definitions: object = values.get("agents")
+    if not is_object(definitions) or not definitions:
         raise DefinitionError(f"{place}: `agents` must be an object that maps names to agents")
-    definitions = cast("PlainDict", agents)
     values["agents"] = [name for name in definitions if name != values.get("manager_agent")]
     python = PythonNames(Path(project_root) if project_root is not None else Path.cwd())
     return _Team(python, place, lambda name: _inline_agent(name, definitions, place)).crew(values)
@@ -250,24 +307,23 @@ class _Team(JSONParts):
     def crew(self, values: dict[str, object]) -> tuple[Crew, PlainDict]:
         place = self._place
         inputs: object = values.pop("inputs", None) or {}
-        if not isinstance(inputs, dict):
+        if not is_object(inputs):
             raise DefinitionError(f"{place}: `inputs` must be an object of names and values")
         agents = {name: self._agent(name) for name in _list(values, "agents", place)}
         tasks: dict[str, Task] = {}
         ordered: list[Task] = []
         for number, item in enumerate(_list(values, "tasks", place)):
-            if not isinstance(item, dict):
+            if not is_object(item):
                 raise DefinitionError(f"{place}: `tasks[{number}]` must be an object")
-            fields = cast("PlainDict", item)
-            name = str(fields.get("name") or f"tasks[{number}]")
-            ordered.append(self.task(fields, name, place, agents, tasks))
+            name = str(item.get("name") or f"tasks[{number}]")
+            ordered.append(self.task(item, name, place, agents, tasks))
             tasks[name] = ordered[-1]
         if values.get("manager_agent") is not None:
             name = str(values["manager_agent"])
             values["manager_agent"] = agents.get(name) or self._agent(name)
         fields = self.fields(Crew, values, place)
         try:
-            return Crew(agents=list(agents.values()), tasks=ordered, **fields), cast("PlainDict", inputs)
+            return Crew(agents=list(agents.values()), tasks=ordered, **fields), inputs
         except ValidationError as error:
             error.add_note(f"in {place}")
             raise
@@ -299,6 +355,6 @@ def _agent_from_file(name: Any, folder: Path, place: str) -> tuple[dict[str, obj
 
 def _list(values: dict[str, object], key: str, place: str) -> list[Any]:
     items: object = values.pop(key, None)
-    if not isinstance(items, list) or not items:
+    if not is_list(items) or not items:
         raise DefinitionError(f"{place}: `{key}` must be a non-empty list")
-    return cast("list[Any]", items)
+    return items

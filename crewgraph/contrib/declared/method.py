@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Discriminator, Tag, field_serializer, model_validator
 
 from crewgraph.contrib.declared.actions import (
+    DeclarationModel,
     FlowAgentActionDefinition,
     FlowCodeActionDefinition,
     FlowCrewActionDefinition,
@@ -12,8 +13,8 @@ from crewgraph.contrib.declared.actions import (
     FlowExpressionActionDefinition,
     FlowScriptActionDefinition,
     FlowToolActionDefinition,
+    plain_model,
 )
-from crewgraph.contrib.declared.config import DeclarationModel, plain_model
 from crewgraph.contrib.declared.names import reference_of
 from crewgraph.definitions.flow.method import AndCondition, Condition, FlowCondition, OrCondition
 from crewgraph.definitions.flow.persistence import FlowPersistence
@@ -80,7 +81,7 @@ class FlowPersistenceDefinition(DeclarationModel):
         return {"persistence_type": backend.persistence_type, **reference, **arguments}
 
 
-def _call(action: Any) -> object:
+def _declared_call(action: Any) -> object:
     """Return the `call` of an action, which selects its model."""
     return action.get("call", "code") if isinstance(action, dict) else getattr(action, "call", None)  # pyright: ignore[reportUnknownVariableType]
 
@@ -99,7 +100,7 @@ class FlowMethodDefinition(DeclarationModel):
         | Annotated[FlowExpressionActionDefinition, Tag("expression")]
         | Annotated[FlowScriptActionDefinition, Tag("script")]
         | Annotated[FlowEachActionDefinition, Tag("each")],
-        Discriminator(_call),
+        Discriminator(_declared_call),
     ]
     start: bool | str | PlainDict | None = None
     """Whether runs start with the method, or the condition that starts it again."""

@@ -46,14 +46,14 @@ def load_module(name: str, root: Path | None = None) -> ModuleType:
         sys.path.insert(0 if path is not None else len(sys.path), str(root))
         try:
             # Share the module with the program, unless another file already has its name.
-            if path is None or _origin(name) == path.resolve():
+            if path is None or _module_file(name) == path.resolve():
                 return importlib.import_module(name)
             return _load_separately(name, path.resolve())
         finally:
             sys.path.remove(str(root))
 
 
-def _origin(name: str) -> Path | None:
+def _module_file(name: str) -> Path | None:
     """Return the file that importing the name would read."""
     try:
         spec = importlib.util.find_spec(name)

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from crewgraph.contrib.declared import actions, state
-from crewgraph.contrib.declared.config import FlowConversationalDefinition
+from crewgraph.contrib.declared.actions import FlowConversationalDefinition
 from crewgraph.contrib.declared.method import (
     FlowHumanFeedbackDefinition,
     FlowMethodDefinition,

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import date, datetime, time
-from typing import Annotated, Any, Literal, Optional, Union, cast
+from typing import Annotated, Any, Literal, Optional, Union
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from crewgraph.definitions.flow.state import FlowState
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import JsonSchema, PlainDict, flat_schema
+from crewgraph.schema import JsonSchema, PlainDict, flat_schema, is_list
 
 __all__ = [
     "FlowDictStateDefinition",
@@ -118,21 +118,21 @@ def state_model(schema: _Schema, flow: str) -> type[BaseModel]:
             f"the state of flow `{flow}` is a {schema['type']!r}; its `json_schema` must describe an object"
         )
     try:
-        return _model(flat_schema(schema), str(schema.get("title") or "State"), FlowState)
+        return _state_model(flat_schema(schema), str(schema.get("title") or "State"), FlowState)
     except (KeyError, TypeError) as error:
         raise DefinitionError(f"`json_schema` of the state of flow `{flow}` is invalid: {error}") from error
 
 
-def _model(schema: _Schema, name: str, base: type[BaseModel]) -> type[BaseModel]:
+def _state_model(schema: _Schema, name: str, base: type[BaseModel]) -> type[BaseModel]:
     required = schema.get("required", ())
     fields = {
-        field: _field(cast("_Schema", value), f"{name}_{field}", field in required)
+        field: _state_model_field(value, f"{name}_{field}", field in required)
         for field, value in schema.get("properties", {}).items()
     }
     return create_model(name, __base__=base, __module__=__name__, **fields)
 
 
-def _field(schema: _Schema, name: str, is_required: bool) -> Any:
+def _state_model_field(schema: _Schema, name: str, is_required: bool) -> Any:
     kind = _type(schema, name)
     settings: dict[str, Any] = {"description": schema.get("description")}
     if kind in (int, float, str) or schema.get("type") == "array":
@@ -148,12 +148,12 @@ def _type(schema: _Schema, name: str) -> Any:
     if choices := schema.get("anyOf") or schema.get("oneOf"):
         return Union[tuple(_type(choice, f"{name}_{number}") for number, choice in enumerate(choices))]  # noqa: UP007
     kind = schema.get("type")
-    if isinstance(kind, list):
-        return Union[tuple(_type({**schema, "type": item}, name) for item in cast("list[str]", kind))]  # noqa: UP007
+    if is_list(kind):
+        return Union[tuple(_type({**schema, "type": item}, name) for item in kind)]  # noqa: UP007
     if kind == "array":
         return list[_type(schema["items"], f"{name}_item")] if "items" in schema else list[Any]
     if kind == "object":
-        return _model(schema, name, _Part) if schema.get("properties") else dict[str, Any]
+        return _state_model(schema, name, _Part) if schema.get("properties") else dict[str, Any]
     if kind == "string" and schema.get("format") in _FORMATS:
         return _FORMATS[schema["format"]]
     return Any if kind is None else _SCALARS[kind]

@@ -80,7 +80,7 @@ def render_keywords(template: PlainMapping, flow: object, local: Local) -> dict[
     return Expression.from_flow({**template}, flow, local_context={**local}).render_template()
 
 
-def _code(action: FlowCodeActionDefinition, place: str, root: Path | None) -> Step:
+def _code_step(action: FlowCodeActionDefinition, place: str, root: Path | None) -> Step:
     function, keywords = import_function(action, place, root), action.with_ or {}
 
     def run(flow: object, local: Local, *_: object) -> object:
@@ -89,7 +89,7 @@ def _code(action: FlowCodeActionDefinition, place: str, root: Path | None) -> St
     return run
 
 
-def _tool(action: FlowToolActionDefinition, place: str, root: Path | None) -> Step:
+def _tool_step(action: FlowToolActionDefinition, place: str, root: Path | None) -> Step:
     target = import_reference(action.ref, f"{place}.ref", root)
     if not _is_tool(target):
         raise DefinitionError(
@@ -198,8 +198,8 @@ def _each(action: FlowEachActionDefinition, place: str, root: Path | None) -> St
 
 
 _BUILDERS: dict[type, Callable[..., Step]] = {
-    FlowCodeActionDefinition: _code,
-    FlowToolActionDefinition: _tool,
+    FlowCodeActionDefinition: _code_step,
+    FlowToolActionDefinition: _tool_step,
     FlowCrewActionDefinition: _crew,
     FlowAgentActionDefinition: _agent,
     FlowExpressionActionDefinition: _expression,

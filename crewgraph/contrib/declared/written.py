@@ -1,16 +1,16 @@
 """Describes flow classes as declarations."""
 
 import inspect
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 
-from crewgraph.contrib.declared.actions import FlowCodeActionDefinition
-from crewgraph.contrib.declared.config import (
+from crewgraph.contrib.declared.actions import (
+    FlowCodeActionDefinition,
     FlowConversationalDefinition,
     FlowConversationalRouterDefinition,
+    PythonReferenceDefinition,
 )
-from crewgraph.contrib.declared.crew import PythonReferenceDefinition
 from crewgraph.contrib.declared.flow import FlowConfigDefinition, FlowDeclaration
 from crewgraph.contrib.declared.method import (
     FlowHumanFeedbackDefinition,
@@ -26,7 +26,7 @@ from crewgraph.contrib.declared.state import (
 )
 from crewgraph.definitions.flow.method import FlowMethod, is_conversational_only
 from crewgraph.definitions.flow.state import state_source
-from crewgraph.schema import PlainDict
+from crewgraph.schema import is_object
 
 __all__ = ["declaration_of"]
 
@@ -47,7 +47,7 @@ def declaration_of(flow: type[Any]) -> FlowDeclaration:
         ),
         persist=_persistence(getattr(defined, "persistence", None), getattr(defined, "verbose", False)),
         conversational=_conversation(flow),
-        methods={name: _method(flow, method) for name, method in methods.items() if not _is_builtin(method)},
+        methods={name: _written_method(flow, method) for name, method in methods.items() if not _is_builtin(method)},
     )
 
 
@@ -56,7 +56,7 @@ def _is_builtin(method: FlowMethod) -> bool:
     return is_conversational_only(method.func) and method.func.__module__.startswith("crewgraph.")
 
 
-def _method(flow: type[object], method: FlowMethod) -> FlowMethodDefinition:
+def _written_method(flow: type[object], method: FlowMethod) -> FlowMethodDefinition:
     again, doc = method.condition, method.func.__doc__
     feedback = method.feedback
     return FlowMethodDefinition(
@@ -91,8 +91,8 @@ def _persistence(backend: object, verbose: bool) -> FlowPersistenceDefinition | 
 def _state(flow: type[object]) -> Any:
     initial: object = getattr(flow, "initial_state", None)
     source: object = initial if initial is not None else state_source(flow)
-    if isinstance(source, dict):
-        return FlowDictStateDefinition(default=cast("PlainDict", source) or None)
+    if is_object(source):
+        return FlowDictStateDefinition(default=source or None)
     if isinstance(source, BaseModel):
         values = source.model_dump(mode="json", exclude_unset=True)
         return FlowPydanticStateDefinition(ref=reference_of(type(source)), default=values or None)

@@ -1,7 +1,9 @@
 """Input files of runs, tasks and agents: their classes and errors."""
 
-from crewgraph.contrib.files.file import AudioFile, BaseFile, File, ImageFile, PDFFile, TextFile, VideoFile
-from crewgraph.contrib.files.source import (
+from crewgraph.contrib.files.file import (
+    AudioFile,
+    BaseFile,
+    File,
     FileBytes,
     FileChanged,
     FilePath,
@@ -10,7 +12,11 @@ from crewgraph.contrib.files.source import (
     FileTooLargeError,
     FileUrl,
     FileValidationError,
+    ImageFile,
+    PDFFile,
+    TextFile,
     UnsupportedFileTypeError,
+    VideoFile,
 )
 
 __all__ = [

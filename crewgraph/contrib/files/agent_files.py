@@ -9,24 +9,19 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from crewgraph.contrib.files.file import BaseFile
+from crewgraph.contrib.files.file import BaseFile, FileProcessingError, FileTooLargeError, is_text_content
 from crewgraph.contrib.files.record import content_of, record_files
-from crewgraph.contrib.files.source import FileProcessingError, FileTooLargeError, is_text_content
 from crewgraph.core.files import FileRecord, mark_of
 from crewgraph.core.messages import Message
 from crewgraph.errors import RunError, ToolFailed
 from crewgraph.extras import require
 from crewgraph.prompts.book import Book, default_book
-from crewgraph.tools.base import BaseTool
+from crewgraph.tools.base import BaseTool, keep_never
 
 __all__ = ["AgentFiles", "ReadFileTool", "ReadFileToolSchema"]
 
 _MAX_LENGTH = 100_000
 """Maximum characters of text, or bytes of other data, that the tool returns."""
-
-
-def _never_cache(_arguments: object = None, _result: object = None) -> bool:
-    return False  # files may change between calls
 
 
 class ReadFileToolSchema(BaseModel):
@@ -43,7 +38,7 @@ class ReadFileTool(BaseTool):
     name: str = "read_file"
     description: str = Field(default_factory=lambda: default_book().filled("tools", "read_file"))
     args_schema: type[BaseModel] = ReadFileToolSchema
-    cache_function: Callable[..., bool] = _never_cache
+    cache_function: Callable[..., bool] = keep_never
 
     _files: dict[str, FileRecord] = PrivateAttr(default_factory=dict[str, FileRecord])
 
@@ -70,14 +65,14 @@ class ReadFileTool(BaseTool):
         if "url" in record:
             return f"{record['filename']} ({record['type']}): {record['url']}"
         try:
-            return _text_of(record, content_of(record))
+            return _text_of_file(record, content_of(record))
         except FileProcessingError as error:
             raise ToolFailed(
                 f"`{file_name}` cannot be read: it is gone, or was changed since the run began."
             ) from error
 
 
-def _text_of(record: FileRecord, data: bytes) -> str:
+def _text_of_file(record: FileRecord, data: bytes) -> str:
     if is_text_content(record["type"]):
         return _truncate(data.decode("utf-8", "replace"))
     if record["type"] == "application/pdf" and (text := _text_of_pdf(record["filename"], data)):
@@ -134,7 +129,7 @@ class AgentFiles:
         return {name: record for name, record in self.records.items() if name not in self.shown}
 
     def _is_shown(self, name: str, record: FileRecord) -> bool:
-        kind = _kind(record["type"])
+        kind = _file_kind(record["type"])
         if kind == "text":
             return bool(self.sight) and "url" not in record and record["size"] <= _MAX_SHOWN_SIZE[kind]
         if kind not in self.sight:
@@ -184,7 +179,7 @@ class AgentFiles:
         return [tool]
 
 
-def _kind(content_type: str) -> str:
+def _file_kind(content_type: str) -> str:
     if content_type == "application/pdf":
         return "pdf"
     if content_type in ("image/png", "image/jpeg", "image/gif", "image/webp", "image/*"):

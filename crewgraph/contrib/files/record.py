@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from crewgraph.contrib.files.file import BaseFile, ImageFile
-from crewgraph.contrib.files.source import BINARY, FileChanged, FilePath, FileTooLargeError, FileUrl
+from crewgraph.contrib.files.file import BINARY, BaseFile, FileChanged, FilePath, FileTooLargeError, FileUrl, ImageFile
 from crewgraph.core.files import FileRecord, is_file_mark
 from crewgraph.core.messages import Message
 from crewgraph.schema import PlainDict
@@ -27,10 +26,10 @@ def record_files(files: Mapping[str, BaseFile]) -> dict[str, FileRecord]:
         FileTooLargeError: If a file without a path is too large for the run's record.
         OSError: If a file cannot be read.
     """
-    return {name: _record(name, file) for name, file in files.items()}
+    return {name: _file_record(name, file) for name, file in files.items()}
 
 
-def _record(name: str, file: BaseFile) -> FileRecord:
+def _file_record(name: str, file: BaseFile) -> FileRecord:
     source = file.source
     record = FileRecord(filename=file.filename or name, type=file.content_type, size=0, digest="", mode=file.mode)
     if isinstance(source, FileUrl):

@@ -23,6 +23,7 @@ from langchain.agents.middleware import (
 )
 from langchain.agents.middleware.types import OmitFromSchema, ToolCallRequest
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
     AnyMessage,
@@ -33,19 +34,21 @@ from langchain_core.messages import (
     ToolMessage,
     convert_to_messages,
 )
-from langchain_core.outputs import LLMResult
-from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import merge_configs
-from langchain_core.tools import StructuredTool
+from langchain_core.outputs import ChatGeneration, ChatResult, LLMResult
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config, merge_configs
+from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
+from pydantic import Field
 
 from crewgraph.compiler.agent.dialogue import Dialogue
 from crewgraph.compiler.agent.executor import UsageCallback
 from crewgraph.compiler.agent.protocol import Action, Actions, final_text, reply_text
 from crewgraph.compiler.agent.react import ReActContext, request_reply, run_step_callback, run_tools
+from crewgraph.compiler.agent.react_graph import as_arguments, read_conversation
 from crewgraph.compiler.agent.toolbox import ToolOutcome
-from crewgraph.contrib.middleware.chat_model import LoopModel, read_conversation
 from crewgraph.contrib.middleware.checks import has_any, has_only
 from crewgraph.core.digests import Transcript
 from crewgraph.core.effects import Body, Call
@@ -56,14 +59,102 @@ from crewgraph.core.operations import Program, adrive, drive
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.errors import ModelError, OutputInvalid, RunError, ToolFailed
-from crewgraph.llm.conversation import openai_messages, read_messages, text_of
+from crewgraph.llm.conversation import openai_messages, read_messages, read_tools, text_of
 from crewgraph.llm.current_call import CALL
 from crewgraph.llm.usage import UsageLedger
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_list
 from crewgraph.scoped import scoped
 from crewgraph.tools.failure import RAISED, ToolFailureReason
 
-__all__ = ["middleware_loop"]
+__all__ = ["LoopModel", "Request", "middleware_loop"]
+
+
+Request = Callable[
+    [Sequence[BaseMessage], tuple[ToolSpec, ...], PlainMapping, RunnableConfig], Program[tuple[Reply, str | None]]
+]
+"""Makes a request of messages, tools and settings; returns the reply, and the id of LangChain's message if there is one."""
+
+
+class LoopModel(BaseChatModel):
+    """A chat model whose requests are those of the agent: recorded, with its events, hooks, limits and retries.
+
+    It opens no run in the trace: the underlying model does.
+    """
+
+    model_name: str
+    """The name of the model at its provider."""
+
+    request: Any = Field(repr=False)
+    """Performs the requests: a `Request`."""
+
+    specs: dict[str, Any] = Field(repr=False)
+    """The specs of the agent's tools, by name."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "crewgraph"
+
+    def bind_tools(self, tools: Sequence[Any], *, tool_choice: Any = None, **kwargs: Any) -> Runnable[Any, AIMessage]:
+        """Return the model with tools."""
+        settings = {"tool_choice": tool_choice, **kwargs} if tool_choice is not None else kwargs
+        return cast("Runnable[Any, AIMessage]", self.bind(tools=[self._spec(tool) for tool in tools], **settings))
+
+    def _spec(self, tool: Any) -> ToolSpec:
+        own: ToolSpec | None = self.specs.get(tool.name) if isinstance(tool, BaseTool) else None
+        if own is not None and own["description"] == tool.description:
+            return own
+        return read_tools([convert_to_openai_tool(tool)])[0]
+
+    def invoke(
+        self, input: Any, config: RunnableConfig | None = None, *, stop: list[str] | None = None, **kwargs: Any
+    ) -> AIMessage:
+        config = ensure_config(config)
+        return self._message(drive(self._requested(input, config, stop, kwargs)))
+
+    async def ainvoke(
+        self, input: Any, config: RunnableConfig | None = None, *, stop: list[str] | None = None, **kwargs: Any
+    ) -> AIMessage:
+        config = ensure_config(config)
+        return self._message(await adrive(self._requested(input, config, stop, kwargs)))
+
+    def _generate(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self.invoke(messages, stop=stop, **kwargs))])
+
+    async def _agenerate(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        message = await self.ainvoke(messages, stop=stop, **kwargs)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _requested(
+        self, input: Any, config: RunnableConfig, stop: list[str] | None, kwargs: dict[str, Any]
+    ) -> Program[tuple[Reply, str | None]]:
+        tools: list[ToolSpec] = kwargs.pop("tools", None) or []
+        settings = {**kwargs, "stop": stop} if stop else kwargs
+        messages = self._convert_input(input).to_messages()
+        return cast("Request", self.request)(messages, tuple(tools), settings, config)
+
+    def _message(self, answered: tuple[Reply, str | None]) -> AIMessage:
+        reply, message_id = answered
+        usage = reply["usage"]
+        return AIMessage(
+            reply["content"],
+            id=message_id,
+            additional_kwargs=reply["extra"],
+            response_metadata={"model_name": reply.get("model", self.model_name)},
+            tool_calls=[
+                {"id": call["id"], "name": call["name"], "args": as_arguments(call["args"]), "type": "tool_call"}
+                for call in reply["tool_calls"]
+            ],
+            usage_metadata=usage
+            and {
+                "input_tokens": usage["prompt_tokens"],
+                "output_tokens": usage["completion_tokens"],
+                "total_tokens": usage["total_tokens"],
+            },
+        )
 
 
 _NAME = "create_agent"
@@ -444,7 +535,7 @@ class _CrewgraphCalls(AgentMiddleware[Any, Any]):
         if not response.result[-1].text and request.tools:
             response = yield request.override(tools=[])
         reply = response.result[-1]
-        return ModelResponse(result=[AIMessage(reply.content, id=reply.id, usage_metadata=_usage_of(reply))])
+        return ModelResponse(result=[AIMessage(reply.content, id=reply.id, usage_metadata=_reply_usage(reply))])
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -465,7 +556,7 @@ def _is_system(messages: Sequence[BaseMessage]) -> bool:
     return bool(messages) and messages[0].type == "system"
 
 
-def _usage_of(reply: Any) -> Any:
+def _reply_usage(reply: Any) -> Any:
     return reply.usage_metadata if isinstance(reply, AIMessage) else None
 
 
@@ -478,8 +569,8 @@ def _with_media(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
             result.append(HumanMessage(shown))
             shown = []
         result.append(message)
-        if isinstance(message, ToolMessage) and isinstance(message.artifact, list):
-            shown += cast("list[Any]", message.artifact)
+        if isinstance(message, ToolMessage) and is_list(message.artifact):
+            shown += message.artifact
     return [*result, HumanMessage(shown)] if shown else result
 
 

@@ -252,7 +252,7 @@ class Retries(BaseRetryStrategy):
         work = Work.of(job)
         if isinstance(exception, OutOfLane):
             return RetryDecision(lock=work.lane)
-        seconds = _retry_delay(exception, work, job.attempts)
+        seconds = _retry_pause(exception, work, job.attempts)
         if seconds is None:
             return None
         # Jitter: jobs that failed together are not all retried at the same instant.
@@ -260,7 +260,7 @@ class Retries(BaseRetryStrategy):
         return RetryDecision(retry_at=due, lock=work.own_lock if work.lane else None)
 
 
-def _retry_delay(exception: BaseException, work: Work, attempts: int) -> float | None:
+def _retry_pause(exception: BaseException, work: Work, attempts: int) -> float | None:
     """Return the seconds until the next attempt; None if there is to be none."""
     if isinstance(exception, ThreadBusy):
         first, longest = _BUSY_RETRY_DELAYS

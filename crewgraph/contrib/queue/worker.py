@@ -321,7 +321,7 @@ class QueueWorker:
         _logger.info("Thread `%s` of `%s` %s, %.2f s.", work.thread_id, queue_name, ended, time.monotonic() - started)
 
     async def _complete(self, target: Definition, work: Work) -> object:
-        definition = _definition_of(target)
+        definition = _created_definition(target)
         answer = None
         if work.answer is not None and await self._awaits_answer(work):
             answer = json.loads(work.answer)
@@ -344,7 +344,7 @@ class QueueWorker:
         if self._served is None:
             self._served = extension("serve.worker")(self._saver, self._connections)
         return await self._served.carry_out(
-            lambda: _definition_of(target),
+            lambda: _created_definition(target),
             work.thread_id,
             work.run_id,
             is_cancelled=lambda: context.abort_reason() is AbortReason.USER_REQUEST,
@@ -493,7 +493,7 @@ def _claim_name(number: int | None) -> str:
 def _by_queue(targets: Sequence[Definition]) -> dict[str, Definition]:
     found: dict[str, Definition] = {}
     for target in targets:
-        name = queue_of(_definition_of(target))
+        name = queue_of(_created_definition(target))
         if name in found:
             raise DefinitionError(f"two targets are called {name!r}; give one of them another `name`")
         found[name] = target
@@ -502,7 +502,7 @@ def _by_queue(targets: Sequence[Definition]) -> dict[str, Definition]:
     return found
 
 
-def _definition_of(target: Definition) -> Crew | Flow[Any]:
+def _created_definition(target: Definition) -> Crew | Flow[Any]:
     """Return the crew or flow; a class or a function is called to create it."""
     definition: Any = target() if inspect.isclass(target) or inspect.isroutine(target) else target
     if not isinstance(definition, (Crew, Flow)) and callable(getattr(definition, "crew", None)):

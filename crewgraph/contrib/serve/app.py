@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID, uuid4
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -36,7 +36,7 @@ from crewgraph.contrib.serve.requests import (
     ThreadSearch,
     json_object,
 )
-from crewgraph.contrib.serve.running import EventReader, LocalRuns, RunEvents, Runs
+from crewgraph.contrib.serve.running import LocalRuns, RunEvents
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, sse, state_of_snapshot, to_json
 from crewgraph.core.claims import ThreadClaim
 from crewgraph.core.loops.bridge import in_thread
@@ -45,11 +45,13 @@ from crewgraph.errors import CrewgraphError, DefinitionError, PicklableError, Ru
 from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.runs.storage import checkpointer_for
-from crewgraph.schema import PlainDict, PlainMapping, fault_text
+from crewgraph.schema import PlainDict, PlainMapping, fault_text, is_object
 from crewgraph.storage.claims.keepers import claim_keeper
 
 if TYPE_CHECKING:
     from crewgraph.contrib.queue.queue import Queue
+    from crewgraph.contrib.serve.queued import QueuedRuns
+    from crewgraph.contrib.serve.streams import StoredEvents
 
 __all__ = ["Server", "serve_app"]
 
@@ -138,7 +140,7 @@ class Server:
         self._records, self._is_persistent = Records(InMemoryStore() if store is None else store), store is not None
         self._claims: list[ThreadClaim] = []
         self._queue, self._concurrency = queue, concurrency
-        self._runs: Runs
+        self._runs: LocalRuns | QueuedRuns
         self._cancellations: set[asyncio.Task[bool]] = set()
 
     def app(self, guard: Middleware, allow_origins: Sequence[str]) -> Starlette:
@@ -379,7 +381,7 @@ class Server:
         graph = self._graphs.get(thread.metadata.get("graph_id", ""))
         if graph is None:
             return None
-        return await graph.aget_state(_at_checkpoint(thread.thread_id, checkpoint))
+        return await graph.aget_state(_checkpoint_config(thread.thread_id, checkpoint))
 
     async def _shown_thread(self, thread: ThreadRecord) -> PlainDict:
         shown = thread.model_dump(mode="json")
@@ -457,7 +459,9 @@ class Server:
         found, body = await self._thread(request), await _body(request, StateUpdate)
         place = {**(body.checkpoint or {}), **({"checkpoint_id": body.checkpoint_id} if body.checkpoint_id else {})}
         graph = await self._graph_of(found)
-        config = await graph.aupdate_state(_at_checkpoint(found.thread_id, place), body.values, as_node=body.as_node)
+        config = await graph.aupdate_state(
+            _checkpoint_config(found.thread_id, place), body.values, as_node=body.as_node
+        )
         checkpoint = {
             name: value for name, value in config["configurable"].items() if name.startswith(("checkpoint", "thread"))
         }
@@ -466,7 +470,7 @@ class Server:
     async def _history(self, request: Request) -> Response:
         found = await self._thread(request)
         if request.method == "GET":
-            body = _checked_body(dict(request.query_params), HistoryQuery)
+            body = _parsed_fields(dict(request.query_params), HistoryQuery)
         else:
             body = await _body(request, HistoryQuery)
         if found.metadata.get("graph_id") not in self._graphs:
@@ -476,15 +480,15 @@ class Server:
         if place and "configurable" in place:
             place = place["configurable"]
         states = graph.aget_state_history(
-            _at_checkpoint(found.thread_id, body.checkpoint),
+            _checkpoint_config(found.thread_id, body.checkpoint),
             filter=body.metadata,
-            before=_at_checkpoint(found.thread_id, place) if place else None,
+            before=_checkpoint_config(found.thread_id, place) if place else None,
             limit=body.limit,
         )
         return _json([state_of_snapshot(state) async for state in states])
 
     # --------------------------------------------------------------------------------------------------------- runs
-    async def _begin(self, request: Request) -> tuple[RunRecord, EventReader, RunCreate]:
+    async def _begin(self, request: Request) -> "tuple[RunRecord, RunEvents | StoredEvents, RunCreate]":
         """Store a run and start it.
 
         Raises:
@@ -559,7 +563,9 @@ class Server:
         run, events, body = await self._begin(request)
         return await self._outcome(request, run, events, cancels=body.on_disconnect == "cancel")
 
-    async def _outcome(self, request: Request, run: RunRecord, events: EventReader, *, cancels: bool) -> Response:
+    async def _outcome(
+        self, request: Request, run: RunRecord, events: "RunEvents | StoredEvents", *, cancels: bool
+    ) -> Response:
         ended = asyncio.create_task(events.wait())
         try:
             while not ended.done():
@@ -579,7 +585,7 @@ class Server:
         run, events, body = await self._begin(request)
         return self._streamed(run, events, 0, cancels=body.on_disconnect == "cancel")
 
-    def _streamed(self, run: RunRecord, events: EventReader, after: int, *, cancels: bool) -> Response:
+    def _streamed(self, run: RunRecord, events: "RunEvents | StoredEvents", after: int, *, cancels: bool) -> Response:
         async def read() -> AsyncIterator[tuple[int, Event] | None]:
             try:
                 async for item in events.read(after):
@@ -607,7 +613,7 @@ class Server:
     async def _list_runs(self, request: Request) -> Response:
         thread, query = await self._thread(request), request.query_params
         fields = query.getlist("select")
-        body = _checked_body({**query, "select": fields or None}, RunsQuery)
+        body = _parsed_fields({**query, "select": fields or None}, RunsQuery)
         found = await self._records.runs.find(thread_id=thread.thread_id, status=body.status)
         page = found[body.offset : body.offset + body.limit]
         return _json([_selected(run.shown(), body.select) for run in page])
@@ -701,10 +707,10 @@ async def _body(request: Request, kind: type[B]) -> B:
         data = json_object(body)
     except ValueError as error:
         raise _Refused(422, str(error)) from None
-    return _checked_body(data, kind)
+    return _parsed_fields(data, kind)
 
 
-def _checked_body(data: PlainMapping, kind: type[B]) -> B:
+def _parsed_fields(data: PlainMapping, kind: type[B]) -> B:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
@@ -739,11 +745,11 @@ def _whole_number(text: str) -> int:
     return int(text) if len(text) < _MAX_DIGITS and text.isascii() and text.isdigit() else 0
 
 
-def _at_checkpoint(thread_id: str, checkpoint: object) -> Any:
+def _checkpoint_config(thread_id: str, checkpoint: object) -> Any:
     """Return the config of a checkpoint of a thread."""
-    if checkpoint is not None and not isinstance(checkpoint, dict):
+    given: object = dict[str, Any]() if checkpoint is None else checkpoint
+    if not is_object(given):
         raise _Refused(422, "a checkpoint is an object with a `checkpoint_id`")
-    given = cast("PlainDict", checkpoint or {})
     place = {name: given[name] for name in ("checkpoint_id", "checkpoint_ns") if given.get(name)}
     for name, value in place.items():
         if not isinstance(value, str) or "\0" in value:

@@ -18,10 +18,11 @@ from langgraph.types import Command, Send
 from crewgraph.contrib.serve.records import Records, RunRecord, RunStatus, ThreadRecord
 from crewgraph.contrib.serve.wire import Event, error_of, plain_json, to_json
 from crewgraph.core.cancellation import ExitRequested
-from crewgraph.core.claims import CLAIM, ThreadClaim
+from crewgraph.core.claims import ThreadClaim
+from crewgraph.core.pregel import CLAIM
 from crewgraph.errors import RunError
 from crewgraph.redaction import redacted_logger
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_object
 
 __all__ = ["EventSink", "RunExecution", "execute_run"]
 
@@ -202,7 +203,7 @@ async def execute_run(
     try:
         requested_modes, config = list(run.kwargs["stream_mode"]), _run_config(run)
         configurable: PlainDict = config.get("configurable") or {}
-        at = await _run_place(saver, run.thread_id)
+        at = await _position_of(saver, run.thread_id)
         has_begun = run.began_at is not None and run.began_at != at
         value = None if has_begun else await _input(graph, run)
         if has_begun and run.kwargs.get("checkpoint") and (run.kwargs.get("command") or {}).get("resume") is not None:
@@ -317,7 +318,7 @@ def _run_config(run: RunRecord) -> RunnableConfig:
     return config
 
 
-async def _run_place(saver: "BaseCheckpointSaver[Any]", thread_id: str) -> str:
+async def _position_of(saver: "BaseCheckpointSaver[Any]", thread_id: str) -> str:
     """Return the position of a thread: its latest checkpoint and the writes, questions and answers recorded since.
 
     If the position has changed since a run started, the run has already delivered its input or answer. An answer must not be
@@ -355,8 +356,8 @@ async def _addressed(graph: Any, thread_id: str, resume: object) -> object:
     """
     state = await graph.aget_state({"configurable": {"thread_id": thread_id}})
     ids: list[str] = [interrupt.id for interrupt in state.interrupts]
-    is_addressed = isinstance(resume, dict) and not cast("PlainMapping", resume).keys() - set(ids)
-    return cast("object", resume) if len(ids) != 1 or is_addressed else {ids[0]: cast("object", resume)}
+    is_addressed = is_object(resume) and not resume.keys() - set(ids)
+    return resume if len(ids) != 1 or is_addressed else {ids[0]: resume}
 
 
 def _target(target: Any) -> Any:

@@ -36,7 +36,7 @@ class Guard:
             return
         refusal = self._refusal(scope)
         if refusal is not None:
-            await _refuse(send, *refusal)
+            await _send_refusal(send, *refusal)
             return
         await self._app(scope, self._limited(receive), send)
 
@@ -85,7 +85,7 @@ class Guard:
         return limited
 
 
-async def _refuse(send: Send, status: int, detail: str) -> None:
+async def _send_refusal(send: Send, status: int, detail: str) -> None:
     body = json.dumps({"detail": detail}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -39,7 +39,7 @@ _ENQUEUE_GRACE = 10.0  # seconds within which a new run may have no job yet
 
 
 class QueuedRuns:
-    """Runs that workers execute; see `Runs`. Use it as a context manager.
+    """Runs that workers execute; see `LocalRuns`. Use it as a context manager.
 
     Args:
         queue: the queue.

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 from uuid import UUID, uuid4, uuid5
 
 from langgraph.store.base import BaseStore, Item
@@ -67,14 +67,19 @@ class _Record(BaseModel):
     updated_at: AwareDatetime = Field(default_factory=_current_time)
     metadata: PlainDict = Field(default_factory=dict)
 
+    key_field: ClassVar[str]
+    """The field that is the key within its collection."""
+
     @property
     def key(self) -> str:
         """The key within its collection."""
-        raise NotImplementedError
+        return getattr(self, self.key_field)
 
 
 class Assistant(_Record):
     """A graph with a configuration."""
+
+    key_field = "assistant_id"
 
     assistant_id: str
     graph_id: str
@@ -84,26 +89,22 @@ class Assistant(_Record):
     context: PlainDict = Field(default_factory=dict)
     version: int = 1
 
-    @property
-    def key(self) -> str:
-        return self.assistant_id
-
 
 class ThreadRecord(_Record):
     """A thread, whose state is in the checkpoints."""
+
+    key_field = "thread_id"
 
     thread_id: str = Field(default_factory=lambda: str(uuid4()))
     status: Literal["idle", "busy", "interrupted", "error"] = "idle"
     error: PlainDict | None = None
     config: PlainDict = Field(default_factory=dict)
 
-    @property
-    def key(self) -> str:
-        return self.thread_id
-
 
 class RunRecord(_Record):
     """A run: the request and its status."""
+
+    key_field = "run_id"
 
     run_id: str = Field(default_factory=lambda: str(uuid4()))
     thread_id: str
@@ -127,10 +128,6 @@ class RunRecord(_Record):
     """Whether workers execute it."""
 
     error: PlainDict | None = None
-
-    @property
-    def key(self) -> str:
-        return self.run_id
 
     @property
     def is_over(self) -> bool:

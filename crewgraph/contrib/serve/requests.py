@@ -2,12 +2,12 @@
 
 import json
 import math
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from crewgraph.contrib.serve.records import MAX_DELAY, RunStatus
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, is_object
 from crewgraph.text import UNSTORABLE
 
 __all__ = [
@@ -43,14 +43,13 @@ def json_object(body: bytes) -> PlainDict:
         raise _too_deep() from None
     except ValueError as error:
         raise ValueError(f"the body is not valid JSON: {error}") from None
-    if not isinstance(data, dict):
+    if not is_object(data):
         raise ValueError("the body must be a JSON object")
-    found = cast("PlainDict", data)
-    level: list[Any] = [found]
+    level: list[Any] = [data]
     for _ in range(_MAX_DEPTH):
         level = [value for container in level for value in _containers_in(container)]
         if not level:
-            return found
+            return data
     raise _too_deep()
 
 
@@ -61,11 +60,10 @@ def _too_deep() -> ValueError:
 def _containers_in(container: Any) -> list[Any]:
     """Return the lists and dicts in a list or a dict, whose other values are checked."""
     found: list[Any] = []
-    if isinstance(container, dict):
-        names = cast("PlainDict", container)
-        for name in names:
+    if is_object(container):
+        for name in container:
             _check_text(name)
-        container = names.values()
+        container = container.values()
     for value in container:
         if isinstance(value, (list, dict)):
             found.append(value)
@@ -95,9 +93,13 @@ class _Body(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        return {name: value for name, value in cast("PlainDict", data).items() if value is not None}
+        return {name: value for name, value in data.items() if value is not None} if is_object(data) else data
+
+
+class _Page(_Body):
+    limit: int = Field(10, ge=1, le=1000)
+    offset: int = Field(0, ge=0)
+    select: list[str] | None = None
 
 
 class _Config(BaseModel):
@@ -141,17 +143,14 @@ class AssistantPatch(_Body):
     metadata: PlainDict | None = None
 
 
-class AssistantSearch(_Body):
+class AssistantSearch(_Page):
     """Which assistants to list."""
 
     graph_id: str | None = None
     name: str | None = None
     metadata: PlainDict | None = None
-    limit: int = Field(10, ge=1, le=1000)
-    offset: int = Field(0, ge=0)
     sort_by: Literal["created_at", "updated_at", "assistant_id", "graph_id", "name"] = "created_at"
     sort_order: Literal["asc", "desc"] = "desc"
-    select: list[str] | None = None
 
 
 class ThreadCreate(_Body):
@@ -168,17 +167,14 @@ class ThreadPatch(_Body):
     metadata: PlainDict = Field(default_factory=dict)
 
 
-class ThreadSearch(_Body):
+class ThreadSearch(_Page):
     """Which threads to list."""
 
     metadata: PlainDict | None = None
     ids: list[str] | None = None
     status: Literal["idle", "busy", "interrupted", "error"] | None = None
-    limit: int = Field(10, ge=1, le=1000)
-    offset: int = Field(0, ge=0)
     sort_by: Literal["created_at", "updated_at", "thread_id", "status"] = "created_at"
     sort_order: Literal["asc", "desc"] = "desc"
-    select: list[str] | None = None
 
 
 class HistoryQuery(_Body):
@@ -206,13 +202,10 @@ class StateUpdate(_Body):
     checkpoint_id: str | None = None
 
 
-class RunsQuery(_Body):
+class RunsQuery(_Page):
     """Which runs of a thread to list."""
 
-    limit: int = Field(10, ge=1, le=1000)
-    offset: int = Field(0, ge=0)
     status: RunStatus | None = None
-    select: list[str] | None = None
 
 
 class RunCreate(_Body):

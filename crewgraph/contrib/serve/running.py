@@ -1,14 +1,14 @@
 """Runs of the server: their execution, and their events, readable from any position.
 
-`Runs` is the interface for the routes. `LocalRuns` executes runs in tasks of the event loop, one at a time per thread, and keeps
-their events in memory; `crewgraph.contrib.serve.queued` leaves them to workers.
+`LocalRuns` executes runs in tasks of the event loop, one at a time per thread, and keeps their events in memory; with the same
+methods, `crewgraph.contrib.serve.queued` leaves them to workers.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Protocol, cast
+from contextlib import asynccontextmanager
+from typing import Any, cast
 from weakref import WeakValueDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -21,7 +21,7 @@ from crewgraph.core.loops.bridge import in_thread
 from crewgraph.errors import CrewgraphError, RunError, ThreadBusy
 from crewgraph.storage.claims.keepers import claim_keeper
 
-__all__ = ["HEARTBEAT", "MAX_STORED_EVENTS", "Doors", "EventReader", "LocalRuns", "RunEvents", "Runs"]
+__all__ = ["HEARTBEAT", "MAX_STORED_EVENTS", "Doors", "LocalRuns", "RunEvents"]
 
 MAX_STORED_EVENTS = 20_000
 """Maximum number of events kept per run: the latest ones."""
@@ -33,76 +33,6 @@ _MAX_STORED_BYTES = 16 << 20  # of the events of a run
 _MAX_ENDED_RUNS = 200  # whose events stay readable
 _MAX_ENDED_BYTES = 64 << 20  # of their events
 _BUSY_RETRY_DELAY = 0.5  # seconds; while another process runs the thread
-
-
-class EventReader(Protocol):
-    """The events of a run, for any number of readers."""
-
-    @property
-    def values(self) -> Any:
-        """The final values, once the run is over."""
-        ...
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no further event will follow."""
-        ...
-
-    async def wait(self) -> None:
-        """Wait for the end of the run."""
-        ...
-
-    def read(self, after: int = 0) -> AsyncIterator[tuple[int, Event] | None]:
-        """Yield numbered events after a position until the run ends; None as a heartbeat."""
-        ...
-
-
-class Runs(Protocol):
-    """The runs of a server."""
-
-    @property
-    def is_closing(self) -> bool:
-        """Whether no further runs are started."""
-        ...
-
-    async def take_up(self) -> None:
-        """Resume the runs that an earlier server left."""
-        ...
-
-    def door(self, thread_id: str) -> AbstractAsyncContextManager[None]:
-        """Allow one caller at a time to start runs on a thread."""
-        ...
-
-    async def start(self, run: RunRecord, delay: float = 0) -> EventReader:
-        """Start a run, after the earlier ones of its thread.
-
-        Args:
-            run: the record, which is stored.
-            delay: seconds to wait before the start.
-        """
-        ...
-
-    async def events(self, run: RunRecord) -> EventReader | None:
-        """Return the events of a run; None if they have expired."""
-        ...
-
-    async def is_open(self, run: RunRecord) -> bool:
-        """Return whether a run is running or waits for its turn."""
-        ...
-
-    async def cancel(self, run: RunRecord, wait: bool = True) -> bool:
-        """Stop a run after its current step; return whether it was open."""
-        ...
-
-    async def close(self, patience: float) -> None:
-        """Start no further runs, and end the streams. Runs that have not ended stay open.
-
-        Concurrent calls are safe: each returns when the shutdown is complete.
-
-        Args:
-            patience: Seconds that runs of this process may take to stop; slower ones are abandoned.
-        """
-        ...
 
 
 class Doors:
@@ -129,7 +59,11 @@ class RunEvents:
         """Length of the data of the stored events."""
 
         self.is_over = False
+        """Whether no further event will follow."""
+
         self.values: Any = None
+        """The final values, once the run is over."""
+
         self.attempt = 1
 
     @property
@@ -186,7 +120,7 @@ class RunEvents:
 
 
 class LocalRuns:
-    """Runs that execute in this process; see `Runs`."""
+    """Runs that execute in this process."""
 
     def __init__(
         self, graphs: Mapping[str, Any], saver: "BaseCheckpointSaver[Any]", records: Records, concurrency: int
@@ -203,9 +137,11 @@ class LocalRuns:
 
     @property
     def is_closing(self) -> bool:
+        """Whether no further runs are started."""
         return self._closing is not None
 
     async def take_up(self) -> None:
+        """Resume the runs that an earlier server left."""
         for run in await self._records.open_runs():
             if run.graph_id in self._graphs and not run.is_queued:
                 try:
@@ -224,10 +160,17 @@ class LocalRuns:
 
     @asynccontextmanager
     async def door(self, thread_id: str) -> AsyncGenerator[None]:
+        """Allow one caller at a time to start runs on a thread."""
         async with self._doors[thread_id]:
             yield
 
     async def start(self, run: RunRecord, delay: float = 0) -> RunEvents:
+        """Start a run, after the earlier ones of its thread.
+
+        Args:
+            run: the record, which is stored.
+            delay: seconds to wait before the start.
+        """
         self._drop_ended()
         events = self._events[run.run_id] = RunEvents()
         self._tasks[run.run_id] = asyncio.create_task(self._play(run, events, delay), name=f"run {run.run_id}")
@@ -243,12 +186,15 @@ class LocalRuns:
                 del self._events[run_id]
 
     async def events(self, run: RunRecord) -> RunEvents | None:
+        """Return the events of a run; None if they have expired."""
         return self._events.get(run.run_id)
 
     async def is_open(self, run: RunRecord) -> bool:
+        """Return whether a run is running or waits for its turn."""
         return run.run_id in self._tasks
 
     async def cancel(self, run: RunRecord, wait: bool = True) -> bool:
+        """Stop a run after its current step; return whether it was open."""
         task = self._tasks.get(run.run_id)
         if task is None:
             return False
@@ -259,6 +205,13 @@ class LocalRuns:
         return True
 
     async def close(self, patience: float) -> None:
+        """Start no further runs, and end the streams. Runs that have not ended stay open.
+
+        Concurrent calls are safe: each returns when the shutdown is complete.
+
+        Args:
+            patience: Seconds that runs of this process may take to stop; slower ones are abandoned.
+        """
         if self._closing is None:
             self._closing = asyncio.create_task(self._stop_all(patience))
         await asyncio.shield(self._closing)

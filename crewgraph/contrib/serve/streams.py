@@ -7,20 +7,29 @@ run and holds its final values.
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import psycopg
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg_pool import AsyncConnectionPool
 
-from crewgraph.contrib.queue.work import LOST
+from crewgraph.contrib.queue.work import LOST, is_lost_database
+from crewgraph.contrib.serve.execution import RunExecution
+from crewgraph.contrib.serve.records import Records, RunRecord
 from crewgraph.contrib.serve.running import HEARTBEAT, MAX_STORED_EVENTS
-from crewgraph.contrib.serve.wire import Event, to_json
+from crewgraph.contrib.serve.wire import Event, plain_json, to_json
+from crewgraph.core.loops.bridge import in_thread
+from crewgraph.crew import Crew
+from crewgraph.flow.flow import Flow
 from crewgraph.redaction import redacted_logger
+from crewgraph.storage.claims.keepers import claim_keeper
 from crewgraph.storage.postgres import AsyncBoundedConnection, bounded_address
 
-__all__ = ["EventFeed", "EventWriter", "StoredEvents"]
+__all__ = ["EventFeed", "EventWriter", "StoredEvents", "WorkerRuns"]
+
 
 _logger = redacted_logger(__name__)
 
@@ -240,18 +249,18 @@ class _Watch:
         return self._event.is_set()
 
 
-class _RunOutcome(NamedTuple):
+class _FinalValues(NamedTuple):
     """The final values of a run."""
 
     values: Any
 
 
 class StoredEvents:
-    """The events of a run in Postgres; see `EventReader`."""
+    """The events of a run in Postgres; see `RunEvents`."""
 
     def __init__(self, feed: EventFeed, run_id: str) -> None:
         self._feed, self._run_id = feed, run_id
-        self._outcome: _RunOutcome | None = None
+        self._outcome: _FinalValues | None = None
 
     @property
     def is_over(self) -> bool:
@@ -267,7 +276,7 @@ class StoredEvents:
             while self._outcome is None and not self._feed.is_closed:
                 watch.forget()
                 for row in await self._ask(_OUTCOME):
-                    self._outcome = _RunOutcome(json.loads(row["data"]))
+                    self._outcome = _FinalValues(json.loads(row["data"]))
                 if self._outcome is None and not self._feed.is_closed:
                     await watch.wait()
 
@@ -279,7 +288,7 @@ class StoredEvents:
                 rows = await self._ask(_READ, after=position, limit=_BATCH_SIZE)
                 for row in rows:
                     if row["event"] is None:
-                        self._outcome = _RunOutcome(json.loads(row["data"]))
+                        self._outcome = _FinalValues(json.loads(row["data"]))
                         return
                     position = row["number"]
                     yield position, Event(row["event"], row["data"])
@@ -295,3 +304,85 @@ class StoredEvents:
                 _logger.warning("Events of run %s cannot be read; retrying: %s", self._run_id, error)
                 await asyncio.sleep(_RECONNECT_DELAY)
         return []
+
+
+class WorkerRuns:
+    """Executes runs of servers on the event loop of a worker.
+
+    Args:
+        saver: the checkpointer.
+        connections: a pool for its database, which also holds the records and the events.
+    """
+
+    def __init__(self, saver: "BaseCheckpointSaver[Any]", connections: "AsyncConnectionPool[Any]") -> None:
+        self._saver, self._connections = saver, connections
+        self._records = Records(AsyncPostgresStore(connections))
+        self._execution = RunExecution(saver, self._records, is_lost_database)
+
+    async def carry_out(
+        self,
+        define: Callable[[], Crew | Flow[Any]],
+        thread_id: str,
+        run_id: str,
+        *,
+        is_cancelled: Callable[[], bool],
+    ) -> None:
+        """Execute a run to its end or its next question, resuming after earlier attempts.
+
+        Args:
+            define: returns the crew or flow.
+            thread_id: the thread of the run.
+            run_id: the run.
+            is_cancelled: returns, on cancellation, whether the run was cancelled rather than the worker stopped.
+
+        Raises:
+            ThreadBusy: another process runs the thread.
+            Exception: the database connection was lost.
+        """
+        try:
+            await self._complete(define, thread_id, run_id)
+        except asyncio.CancelledError:
+            if is_cancelled():
+                await self._interrupt(run_id)
+            raise
+
+    async def _complete(self, define: Callable[[], Crew | Flow[Any]], thread_id: str, run_id: str) -> None:
+        keeper = claim_keeper(self._saver)
+        claim = await in_thread(keeper.claim, thread_id)
+        try:
+            run, events = await self._records.runs.get(run_id), await EventWriter.opened(self._connections, run_id)
+            if run is not None:
+                graph = define().compile(checkpointer=self._saver)
+                if run.is_over:  # an earlier attempt could not report it
+                    events.values = await _final_values(graph, run)
+                else:
+                    try:
+                        await self._execution.carry_out(graph, run, events, claim)
+                    finally:
+                        await events.flush()
+        finally:
+            claim.close()
+        await self._end(run, events)
+
+    async def _interrupt(self, run_id: str) -> None:
+        run, events = await self._records.runs.get(run_id), await EventWriter.opened(self._connections, run_id)
+        if run is not None and not run.is_over:
+            await self._execution.interrupt(run)
+        await self._end(run, events)
+
+    async def _end(self, run: RunRecord | None, events: EventWriter) -> None:
+        if run is not None:
+            # A reader of the end may start the next run, so it is written only after the claim is released.
+            await in_thread(claim_keeper(self._saver).holder, run.thread_id)
+        await events.end()
+        # Last, because another worker reads the values again if this one dies before it has written the end.
+        if run is not None:
+            await self._execution.forget(run)
+
+
+async def _final_values(graph: Any, run: RunRecord) -> Any:
+    """Return the final values of a run that has ended."""
+    if run.error is not None:
+        return {"__error__": run.error}
+    state = await graph.aget_state({"configurable": {"thread_id": run.thread_id}})
+    return plain_json(state.values)

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from crewgraph.core.pregel import PRIVATE_KEY
 from crewgraph.errors import CrewgraphError
 from crewgraph.redaction import redact_text
-from crewgraph.schema import PlainDict, PlainMapping
+from crewgraph.schema import PlainDict, PlainMapping, is_mapping
 from crewgraph.text import storable_text
 
 __all__ = ["Event", "error_of", "plain_json", "sse", "state_of_snapshot", "to_json"]
@@ -60,9 +60,8 @@ def plain_json(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        items = cast("PlainMapping", value).items()
-        return {str(name): plain_json(one) for name, one in items if not str(name).startswith(PRIVATE_KEY)}
+    if is_mapping(value):
+        return {str(name): plain_json(one) for name, one in value.items() if not str(name).startswith(PRIVATE_KEY)}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain_json(one) for one in cast("Sequence[Any]", value)]
     fields = _fields_of(value)
@@ -101,7 +100,7 @@ def error_of(error: BaseException) -> PlainDict:
 def state_of_snapshot(snapshot: StateSnapshot) -> PlainDict:
     """Return a state in the form of the protocol."""
     interrupts = [interrupt for task in snapshot.tasks for interrupt in task.interrupts]
-    checkpoint, parent = _shown_place(snapshot.config), _shown_place(snapshot.parent_config)
+    checkpoint, parent = _checkpoint_address(snapshot.config), _checkpoint_address(snapshot.parent_config)
     return {
         "values": plain_json(snapshot.values),
         "next": list(snapshot.next),
@@ -128,7 +127,7 @@ def state_of_snapshot(snapshot: StateSnapshot) -> PlainDict:
     }
 
 
-def _shown_place(config: Any) -> PlainDict | None:
+def _checkpoint_address(config: Any) -> PlainDict | None:
     if config is None:
         return None
     place: PlainMapping = config.get("configurable") or {}

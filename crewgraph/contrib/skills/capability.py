@@ -1,22 +1,131 @@
 """Skills as a capability of an agent: notes in its prompt, and the tool that reads skills."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from crewgraph.compiler.agent.capabilities import Capability
 from crewgraph.compiler.agent.event_tool import EventTool
-from crewgraph.contrib.skills.discovery import build_skill_catalog, format_skill_context, merged_skills
-from crewgraph.contrib.skills.skill import METADATA, Skill
-from crewgraph.contrib.skills.tool import LoadSkillTool, create_skill_loader_tool, skill_used_event
+from crewgraph.contrib.skills.discovery import activate_skill, build_skill_catalog, format_skill_context, merged_skills
+from crewgraph.contrib.skills.skill import INSTRUCTIONS, METADATA, Skill, load_skill_resources, read_resource
 from crewgraph.core.current import is_replayed
 from crewgraph.core.effects import Body, Notify
+from crewgraph.errors import ToolFailed
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.tool import SkillUsedEvent
-from crewgraph.prompts.book import Book
+from crewgraph.prompts.book import Book, default_book
+from crewgraph.text import slug
 from crewgraph.tools.adapt import as_tool
+from crewgraph.tools.base import BaseTool, keep_never
 
-__all__ = ["SkillsCapability"]
+__all__ = [
+    "LOAD_SKILL_TOOL_NAME",
+    "LoadSkillSchema",
+    "LoadSkillTool",
+    "SkillsCapability",
+    "create_skill_loader_tool",
+    "resolve_loader_tool_name",
+    "skill_used_event",
+]
+
+
+LOAD_SKILL_TOOL_NAME = "load_skill"
+"""Default name of the tool."""
+
+
+class LoadSkillSchema(BaseModel):
+    """What the tool takes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    skill_name: str = Field(description="The skill's name, as listed")
+    file: str | None = Field(
+        default=None, description="One of the skill's files, such as `references/x.md`, to read that instead"
+    )
+
+
+class LoadSkillTool(BaseTool):
+    """Reads the instructions of a skill, or one of its files."""
+
+    name: str = LOAD_SKILL_TOOL_NAME
+    description: str = Field(default_factory=lambda: default_book().filled("tools", "load_skill"))
+    args_schema: type[BaseModel] = LoadSkillSchema
+    cache_function: Callable[..., bool] = keep_never
+
+    catalog: dict[str, Skill] = Field(default_factory=dict[str, Skill], exclude=True)
+    """The skills by the names under which they are listed."""
+
+    source: Any = Field(default=None, exclude=True)
+    """The agent, for events."""
+
+    task: Any = Field(default=None, exclude=True)
+    """The task, for events."""
+
+    def _run(self, skill_name: str, file: str | None = None, **kwargs: object) -> str:
+        """Return a skill's instructions and file names, or the text of one of its files.
+
+        Raises:
+            ToolFailed: If it does not exist, or may not be read.
+        """
+        skill = self.catalog.get(skill_name.strip())
+        if skill is None:
+            return default_book().error("no_such_skill", skill=skill_name, skills=", ".join(self.catalog))
+        try:
+            if file:
+                return read_resource(skill, file)
+            active = load_skill_resources(activate_skill(skill, self.source))
+        except (OSError, ValueError) as error:
+            raise ToolFailed(str(error)) from error
+        if crewai_event_bus.wants(SkillUsedEvent):
+            crewai_event_bus.emit(self.source, skill_used_event(skill, self.source, self.task))
+        return format_skill_context(active, label=skill_name.strip())
+
+
+def skill_used_event(skill: Skill, agent: object, task: object) -> SkillUsedEvent:
+    """Create the event of a skill being used."""
+    return SkillUsedEvent(
+        skill_name=skill.name,
+        skill_path=skill.path,
+        disclosure_level=max(skill.disclosure_level, INSTRUCTIONS),
+        from_agent=agent,
+        from_task=task,
+    )
+
+
+def resolve_loader_tool_name(reserved_names: Collection[str] = ()) -> str:
+    """Return a name for the tool that no other tool has."""
+    return slug(LOAD_SKILL_TOOL_NAME, taken={slug(name) for name in reserved_names})
+
+
+def create_skill_loader_tool(
+    skills: list[Skill] | None,
+    *,
+    source: object = None,
+    task: object = None,
+    reserved_names: Collection[str] = (),
+    book: Book | None = None,
+) -> LoadSkillTool | None:
+    """Create the tool that reads skills whose instructions have not been read; None if there are none.
+
+    Args:
+        skills: The skills of an agent.
+        source: The agent, for events.
+        task: The agent's task, for events.
+        reserved_names: Names of its other tools.
+        book: The prompts; English by default.
+    """
+    catalog = build_skill_catalog(skills or ())
+    if not catalog:
+        return None
+    return LoadSkillTool(
+        name=resolve_loader_tool_name(reserved_names),
+        description=(book or default_book()).filled("tools", "load_skill"),
+        catalog=catalog,
+        source=source,
+        task=task,
+    )
 
 
 class SkillsCapability(Capability):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from crewgraph.contrib.skills.registry import is_registry_ref, resolve_registry_ref
 from crewgraph.contrib.skills.skill import (
@@ -62,11 +62,13 @@ def discover_skills(search_path: Path, source: object = None) -> list[Skill]:
             f"{top}: there is no such folder of skills. Pass the path of a folder with a `{SKILL_FILENAME}`, or of its "
             "parent folder."
         )
-    _emit(SkillDiscoveryStartedEvent, source, search_path=top)
+    _emit_skill_event(SkillDiscoveryStartedEvent, source, search_path=top)
     is_skill = (top / SKILL_FILENAME).is_file()
     skills = [_load_metadata(top, source)] if is_skill else _load_subfolders(top, source)
     names = [skill.name for skill in skills]
-    _emit(SkillDiscoveryCompletedEvent, source, search_path=top, skills_found=len(skills), skill_names=names)
+    _emit_skill_event(
+        SkillDiscoveryCompletedEvent, source, search_path=top, skills_found=len(skills), skill_names=names
+    )
     return skills
 
 
@@ -82,13 +84,15 @@ def _load_subfolders(top: Path, source: object) -> list[Skill]:
             skills.append(_load_metadata(folder, source))
         except (OSError, ValueError) as error:
             _log.warning("skipping an invalid skill: %s", error)
-            _emit(SkillLoadFailedEvent, source, skill_name=folder.name, skill_path=folder, error=str(error))
+            _emit_skill_event(SkillLoadFailedEvent, source, skill_name=folder.name, skill_path=folder, error=str(error))
     return skills
 
 
 def _load_metadata(folder: Path, source: object) -> Skill:
     skill = load_skill_metadata(folder)
-    _emit(SkillLoadedEvent, source, skill_name=skill.name, skill_path=folder, disclosure_level=skill.disclosure_level)
+    _emit_skill_event(
+        SkillLoadedEvent, source, skill_name=skill.name, skill_path=folder, disclosure_level=skill.disclosure_level
+    )
     return skill
 
 
@@ -103,7 +107,7 @@ def activate_skill(skill: Skill, source: object = None) -> Skill:
         return skill
     active = load_skill_instructions(skill)
     fields: dict[str, object] = {"skill_name": skill.name, "skill_path": skill.path}
-    _emit(SkillActivatedEvent, source, **fields, disclosure_level=active.disclosure_level)
+    _emit_skill_event(SkillActivatedEvent, source, **fields, disclosure_level=active.disclosure_level)
     return active
 
 
@@ -178,7 +182,7 @@ def format_skill_context(skill: Skill, *, label: str | None = None) -> str:
     return f'<skill name="{label or skill.name}">\n{body}\n</skill>'
 
 
-def _emit(event: type[SkillEvent], source: object, **fields: Any) -> None:
+def _emit_skill_event(event: type[SkillEvent], source: object, **fields: Any) -> None:
     if crewai_event_bus.wants(event):
         crewai_event_bus.emit(source, event(from_agent=source, **fields))
 
@@ -198,7 +202,5 @@ def merged_skills(first: Iterable[Path | Skill | str], more: Iterable[Skill], so
     items = [*first]
     for item in items:
         if not isinstance(item, (str, Path)) and not hasattr(item, "disclosure_level"):
-            raise ValueError(
-                f"`skills` contains {cast(Any, item)!r:.60}; use paths of folders, `Skill`s or `@org/name`"
-            )
+            raise ValueError(f"`skills` contains {item!r:.60}; use paths of folders, `Skill`s or `@org/name`")
     return load_skills([*items, *more], source, activate=False)

@@ -19,7 +19,7 @@ from crewgraph.contrib.skills.skill import (
     load_skill_metadata,
 )
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import PlainDict
+from crewgraph.schema import is_object
 from crewgraph.settings import storage_dir
 
 __all__ = [
@@ -130,7 +130,7 @@ def _read_metadata(folder: Path) -> dict[str, object]:
         data: object = json.loads((folder / _METADATA_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return cast(PlainDict, data) if isinstance(data, dict) else {}
+    return data if is_object(data) else {}
 
 
 def _archive_files(archive: bytes, ref: str) -> Iterator[tuple[str, bytes]]:

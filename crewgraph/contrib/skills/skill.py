@@ -4,13 +4,13 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from crewgraph.errors import DefinitionError
-from crewgraph.schema import PlainDict, fault_text
+from crewgraph.schema import PlainDict, fault_text, is_object
 from crewgraph.text import shorten
 
 __all__ = [
@@ -91,16 +91,15 @@ class SkillFrontmatter(BaseModel):
     @classmethod
     def parse_allowed_tools(cls, values: object) -> Any:
         """Accept the tools as space-separated text."""
-        if not isinstance(values, dict):
+        if not is_object(values):
             return values
-        fields = cast(PlainDict, values)
-        return {key: _split(value) if key in _TOOL_KEYS else value for key, value in fields.items()}
+        return {key: _split_words(value) if key in _TOOL_KEYS else value for key, value in values.items()}
 
 
 _TOOL_KEYS = ("allowed-tools", "allowed_tools")
 
 
-def _split(value: Any) -> object:
+def _split_words(value: Any) -> object:
     return value.split() if isinstance(value, str) else value
 
 
@@ -200,11 +199,11 @@ def parse_frontmatter(content: str, where: str = SKILL_FILENAME) -> tuple[PlainD
         ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SkillParseError(f"{where}:1: the front matter is not valid YAML: {shorten(str(error), 200)}") from error
-    if not isinstance(values, dict):
+    if not is_object(values):
         raise SkillParseError(
             f"{where}:1: the front matter is not a mapping; it needs `name: ...` and `description: ...`."
         )
-    return cast(PlainDict, values), content[end.end() :].strip()
+    return values, content[end.end() :].strip()
 
 
 def _fences(content: str, where: str) -> tuple[re.Match[str], re.Match[str]]:
@@ -228,13 +227,13 @@ def read_front_matter(content: str, path: Path) -> tuple[SkillFrontmatter, str]:
         return SkillFrontmatter.model_validate(values), body
     except ValidationError as error:
         faults = [
-            f"{path}:{_line(content, fault['loc'])}: {_field_name(fault['loc'])}: {fault_text(fault)}"
+            f"{path}:{_yaml_line(content, fault['loc'])}: {_front_matter_name(fault['loc'])}: {fault_text(fault)}"
             for fault in error.errors()
         ]
         raise SkillParseError("\n".join(faults)) from error
 
 
-def _line(content: str, place: tuple[int | str, ...]) -> int:
+def _yaml_line(content: str, place: tuple[int | str, ...]) -> int:
     """Return the line of the faulty key; 1 if it is missing."""
     if not place:
         return 1
@@ -242,7 +241,7 @@ def _line(content: str, place: tuple[int | str, ...]) -> int:
     return 1 if match is None else content.count("\n", 0, match.start()) + 1
 
 
-def _field_name(place: tuple[int | str, ...]) -> str:
+def _front_matter_name(place: tuple[int | str, ...]) -> str:
     return f"`{'.'.join(map(str, place))}`" if place else "the front matter"
 
 
@@ -330,11 +329,11 @@ def validate_directory_name(skill_dir: Path, skill_name: str) -> None:
 
 def _list_files(folder: Path, part: ResourceDirName) -> list[str]:
     top = folder / part
-    files = sorted(path for path in _below(top) if _is_inside(path, folder)) if _is_inside(top, folder) else []
+    files = sorted(path for path in _visible_files(top) if _is_inside(path, folder)) if _is_inside(top, folder) else []
     return [path.relative_to(top).as_posix() for path in files[:_MAX_FILES]]
 
 
-def _below(top: Path) -> Iterator[Path]:
+def _visible_files(top: Path) -> Iterator[Path]:
     """Yield the files below a folder, without hidden ones and without following links to folders."""
     for current, folders, files in os.walk(top):
         folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]

@@ -33,7 +33,6 @@ from crewgraph.events.checkpoint import (
 from crewgraph.flow.flow import Flow
 from crewgraph.runtime.crew.kickoff import CrewRun, validate_inputs
 from crewgraph.runtime.crew.results import check_stored
-from crewgraph.runtime.execution import ReadState
 from crewgraph.runtime.flow.kickoff import resume_flow_program
 from crewgraph.runtime.run_target import own_place, own_saver
 from crewgraph.runtime.runs.crew_fork import ForkRequest, ForkStart
@@ -209,7 +208,7 @@ def _continued_crew(
         if options.thread_id is None and not point.forks and merged == known and is_latest and saver:
             run = run_in(point.thread)
             yield from run.claim_thread()
-            state = yield ReadState(run.graph, run.config)
+            state = yield Saving(run.graph, "get_state", run.config)
             if state.created_at is not None:
                 run = begun(run.with_stored_granularity(state.metadata))
                 check_stored(run.steps, state.values, point.thread)

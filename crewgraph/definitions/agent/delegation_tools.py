@@ -11,7 +11,7 @@ from crewgraph.overrides import overridable
 from crewgraph.prompts.book import Book, default_book
 from crewgraph.prompts.i18n import I18N
 from crewgraph.schema import PlainMapping
-from crewgraph.tools.base import BaseTool
+from crewgraph.tools.base import BaseTool, keep_never
 
 __all__ = [
     "AgentTools",
@@ -27,10 +27,6 @@ __all__ = [
 
 _SURROUNDING = " \t\r\n\"'`´“”„‟‘’‚«»‹›[]"
 """Characters that models put around names."""
-
-
-def _never_cache(_arguments: object = None, _result: object = None) -> bool:
-    return False  # a repeated request may get a new answer
 
 
 class _DelegationSchema(BaseModel):
@@ -76,7 +72,7 @@ class CoworkerTool(BaseTool):
     i18n: I18N = Field(default_factory=I18N, exclude=True, repr=False)
     """Prompts for its description."""
 
-    cache_function: Callable[..., bool] = _never_cache
+    cache_function: Callable[..., bool] = keep_never
 
     @model_validator(mode="after")
     def _set_description(self) -> "CoworkerTool":

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import model_validator
 
 from crewgraph.definitions.html import html_section
 from crewgraph.definitions.task.output import CrewOutput, set_fields
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import is_list, is_mapping
 from crewgraph.text import shorten
 
 if TYPE_CHECKING:
@@ -88,27 +88,20 @@ class CrewQuestion:
     @classmethod
     def from_plain(cls, id: str, value: Any) -> "CrewQuestion":
         """Create the question from the value passed to LangGraph's `interrupt`."""
-        if isinstance(value, Mapping):
-            data = cast("PlainMapping", value)
-            if data.get("kind") in ("feedback", "approval") and isinstance(data.get("text"), str):
+        if is_mapping(value):
+            if value.get("kind") in ("feedback", "approval") and isinstance(value.get("text"), str):
                 names = ("kind", "text", "task", "agent", "tool", "args", "answer", "refused")
-                return cls(id=id, **{name: data[name] for name in names if name in data})
-            if text := _text_of_actions(data.get("action_requests")):
+                return cls(id=id, **{name: value[name] for name in names if name in value})
+            if text := _text_of_actions(value.get("action_requests")):
                 return cls(id=id, kind="question", text=text, value=value)
-        text = value if isinstance(value, str) else repr(cast("object", value))
+        text = value if isinstance(value, str) else repr(value)
         return cls(id=id, kind="question", text=text, value=value)
 
 
 def _text_of_actions(requests: Any) -> str:
     """Return what LangChain's human-in-the-loop middleware asks, as a text; empty if it is something else."""
-    if not isinstance(requests, list):
-        return ""
-    described = [
-        str(cast("PlainMapping", request).get("description") or cast("object", request))
-        for request in cast("list[object]", requests)
-        if isinstance(request, Mapping)
-    ]
-    return "\n\n".join(described)
+    listed = requests if is_list(requests) else ()
+    return "\n\n".join(str(request.get("description") or request) for request in listed if is_mapping(request))
 
 
 class PendingCrew(CrewOutput):

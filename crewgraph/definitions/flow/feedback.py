@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from crewgraph.definitions.flow.method import ensure_metadata, mark_uncalled
 from crewgraph.definitions.html import html_section
@@ -143,16 +143,16 @@ class HumanFeedbackResult:
 
 def label_value(method: str, value: object) -> object:
     """Return what decides a method's labels, and what its listeners by name receive: the outcome of feedback on its output."""
-    if isinstance(value, HumanFeedbackResult) and value.method_name == method and value.outcome is not None:
-        return value.outcome
-    return value
+    return value.outcome if _has_outcome(value, method) else value
 
 
 def output_value(method: str, value: object) -> object:
     """Return what counts as a method's output: what it returned itself, if the feedback on it has an outcome."""
-    if isinstance(value, HumanFeedbackResult) and value.method_name == method and value.outcome is not None:
-        return value.output
-    return value
+    return value.output if _has_outcome(value, method) else value
+
+
+def _has_outcome(value: object, method: str) -> TypeGuard[HumanFeedbackResult]:
+    return isinstance(value, HumanFeedbackResult) and value.method_name == method and value.outcome is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,18 +213,9 @@ class Question:
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> "Question":
         """Load a question from a checkpoint."""
-        return cls(
-            id=data["id"],
-            method=data["method"],
-            message=data["message"],
-            output=data.get("output"),
-            outcomes=tuple(data.get("outcomes") or ()),
-            metadata=data.get("metadata") or {},
-            refused=data.get("refused"),
-            callback_info=data.get("callback_info"),
-            flow_id=data.get("flow_id", ""),
-            default_outcome=data.get("default_outcome"),
-        )
+        known: dict[str, Any] = {item.name: data[item.name] for item in fields(cls) if data.get(item.name) is not None}
+        known["outcomes"] = tuple(known.get("outcomes", ()))
+        return cls(**known)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -383,27 +374,11 @@ class InputProvider(Protocol):
 class FlowConfig:
     """The default providers of all flows in this process."""
 
-    def __init__(self) -> None:
-        self._hitl_provider: HumanFeedbackProvider | None = None
-        self._input_provider: InputProvider | None = None
+    hitl_provider: HumanFeedbackProvider | None = None
+    """Asks for feedback if `human_feedback` has no `provider`."""
 
-    @property
-    def hitl_provider(self) -> HumanFeedbackProvider | None:
-        """Asks for feedback if `human_feedback` has no `provider`."""
-        return self._hitl_provider
-
-    @hitl_provider.setter
-    def hitl_provider(self, provider: HumanFeedbackProvider | None) -> None:
-        self._hitl_provider = provider
-
-    @property
-    def input_provider(self) -> InputProvider | None:
-        """Answers `ask` if the flow has no `input_provider`."""
-        return self._input_provider
-
-    @input_provider.setter
-    def input_provider(self, provider: InputProvider | None) -> None:
-        self._input_provider = provider
+    input_provider: InputProvider | None = None
+    """Answers `ask` if the flow has no `input_provider`."""
 
 
 flow_config = FlowConfig()

@@ -9,7 +9,9 @@ from pydantic import BaseModel, Field, TypeAdapter, field_validator, model_valid
 from crewgraph.annotations import is_unresolved, signature_of
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.overrides import override_of
+from crewgraph.prompts.book import Book
 from crewgraph.redaction import redact_text
+from crewgraph.schema import model_outline
 from crewgraph.text import shorten
 
 __all__ = [
@@ -111,14 +113,14 @@ def validate_guardrail(value: Any) -> Any:
     if len(required) > 1 or not (positional or accepts_any):
         raise ValueError(f"a guardrail takes one argument, the task's output; `{_name(value)}` takes {len(required)}")
     declared = signature.return_annotation
-    if declared is not signature.empty and not is_unresolved(declared) and not _is_pair(declared):
+    if declared is not signature.empty and not is_unresolved(declared) and not _is_result_pair(declared):
         raise ValueError(
             f"a guardrail returns `tuple[bool, Any]`; `{_name(value)}` declares to return `{inspect.formatannotation(declared)}`"
         )
     return value
 
 
-def _is_pair(declared: object) -> bool:
+def _is_result_pair(declared: object) -> bool:
     if declared is tuple or declared is Any or declared is GuardrailResult:
         return True
     parts = get_args(declared)
@@ -188,8 +190,36 @@ class ModelGuardrail:
     description: str
     """The rule."""
 
+    kind: ClassVar[str]
+    """What events call it."""
+
+    verdict: ClassVar[type[BaseModel]]
+    """What the model says."""
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({shorten(redact_text(self.description), 60)!r})"
+
+    def messages(self, book: Book, output: str, task: str, context: str) -> tuple[str, str]:
+        """Return the system prompt and the question for the model.
+
+        Args:
+            book: The prompts.
+            output: The text to check.
+            task: The description of the task.
+            context: The context that the output was written with.
+        """
+        raise NotImplementedError
+
+    def refusal(self, verdict: Any) -> str | None:
+        """Return why a verdict refuses the output; None if it accepts it."""
+        raise NotImplementedError
+
+    def check_alone(self) -> None:
+        """Check that it can judge an output outside of a task.
+
+        Raises:
+            ValueError: It needs something that only tasks have.
+        """
 
 
 class LLMGuardrailDefinition(ModelGuardrail):
@@ -197,6 +227,8 @@ class LLMGuardrailDefinition(ModelGuardrail):
 
     public_class: ClassVar[type["LLMGuardrailDefinition"]]
     """The class that programs use, which can be called; set by `crewgraph.task`."""
+
+    kind, verdict = "llm", LLMGuardrailResult
 
     def __init__(self, description: str, llm: object = None) -> None:
         """Create the guardrail.
@@ -206,6 +238,14 @@ class LLMGuardrailDefinition(ModelGuardrail):
             llm: The model that checks; in a task, None is the model of its agent.
         """
         self.description, self.llm = description, llm
+
+    def messages(self, book: Book, output: str, task: str, context: str) -> tuple[str, str]:
+        schema = model_outline(self.verdict)
+        system = book.slice("guardrail_system", rule=self.description, schema=schema)
+        return system, book.slice("guardrail_text", task=task, output=output)
+
+    def refusal(self, verdict: LLMGuardrailResult) -> str | None:
+        return None if verdict.valid else verdict.feedback or NO_REASON
 
 
 class HallucinationGuardrailDefinition(ModelGuardrail):
@@ -222,6 +262,8 @@ class HallucinationGuardrailDefinition(ModelGuardrail):
     tool_response: str
     """Results of tools, which also count as known facts."""
 
+    kind, verdict = "hallucination", Faithfulness
+
     def __init__(
         self, context: str | None = None, llm: object = None, threshold: float | None = None, tool_response: str = ""
     ) -> None:
@@ -233,6 +275,25 @@ class HallucinationGuardrailDefinition(ModelGuardrail):
         if threshold is not None and not 0 <= threshold <= 10:
             raise ValueError(f"the threshold of a HallucinationGuardrail is a score from 0 to 10, not {threshold!r}")
         self.context, self.llm, self.threshold, self.tool_response = context, llm, threshold, tool_response
+
+    def messages(self, book: Book, output: str, task: str, context: str) -> tuple[str, str]:
+        parts = [context if self.context is None else self.context, self.tool_response]
+        grounds = "\n\n".join(part for part in parts if part)
+        system = book.slice("faithfulness_system", schema=model_outline(self.verdict))
+        return system, book.slice("faithfulness_text", context=grounds, output=output)
+
+    def refusal(self, verdict: Faithfulness) -> str | None:
+        threshold = self.threshold
+        if verdict.verdict == "FAITHFUL" if threshold is None else verdict.score >= threshold:
+            return None
+        required = "" if threshold is None else f", at least {threshold:g} are asked for"
+        return f"{verdict.verdict}, {verdict.score:g} of 10{required}: {verdict.reasons or 'no reasons were given'}"
+
+    def check_alone(self) -> None:
+        if self.context is None:
+            raise ValueError(
+                "a HallucinationGuardrail called outside of a task needs `context=`, the reference to check the output against"
+            )
 
 
 def model_guardrail(guardrail: object) -> ModelGuardrail | None:

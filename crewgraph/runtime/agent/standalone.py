@@ -22,7 +22,7 @@ from crewgraph.compiler.task.guardrails import judge_output
 from crewgraph.core.effects import Body
 from crewgraph.core.messages import Message
 from crewgraph.core.node import BodyNode
-from crewgraph.core.operations import Program, adrive, drive
+from crewgraph.core.operations import Program, Saving, adrive, drive
 from crewgraph.core.plain import plain as plain_data
 from crewgraph.core.pregel import InlineGraph
 from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefinition
@@ -31,7 +31,7 @@ from crewgraph.definitions.agent.output import LiteAgentOutput
 from crewgraph.definitions.agent.planning import PlanStep
 from crewgraph.definitions.crew.validation import title
 from crewgraph.definitions.run_options import Inputs
-from crewgraph.definitions.task.guardrail import HallucinationGuardrailDefinition, ModelGuardrail
+from crewgraph.definitions.task.guardrail import ModelGuardrail
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import DefinitionError, RunError
@@ -44,7 +44,7 @@ from crewgraph.overrides import override_of
 from crewgraph.prompts.book import default_book
 from crewgraph.runtime.crew.human_input import forget, place_to_ask, run_with_questions
 from crewgraph.runtime.crew.results import recorded_files
-from crewgraph.runtime.execution import ReadState, Run, WaitForListeners
+from crewgraph.runtime.execution import Run, wait_for_listeners
 from crewgraph.runtime.run_hooks import agent_observers, is_hooked, observed, run_entry_hooks, with_run_hooks
 from crewgraph.runtime.run_target import RunPlace, place_in_flow, place_in_graph
 from crewgraph.schema import PlainDict, PlainMapping
@@ -138,7 +138,7 @@ def _reply(
     with running(), observed(observers):
         name = f"Kickoff: {binding.slug}"
         plain = yield from run_standalone(name, binding.slug, body, inputs=inputs, binding=binding, own_place=place)
-        yield WaitForListeners()
+        yield wait_for_listeners()
     return LiteAgentOutput.from_plain(plain, structure)
 
 
@@ -172,10 +172,7 @@ def _run_task_body(assignment: TaskBinding, body: _Body, notes: RunNotes | None 
 
 def judge(guardrail: ModelGuardrail, output: TaskOutput) -> Program[tuple[bool, str | None]]:
     """Have a model judge an output; see `LLMGuardrail`."""
-    if isinstance(guardrail, HallucinationGuardrailDefinition) and guardrail.context is None:
-        raise ValueError(
-            "a HallucinationGuardrail called outside of a task needs `context=`, the reference to check the output against"
-        )
+    guardrail.check_alone()
     model = as_model(guardrail.llm)
     description = getattr(output, "description", "")  # an agent's own output has no task
 
@@ -219,7 +216,7 @@ def run_standalone(
     graph.add_edge(node, END)
     compiled = _StandaloneGraph(**vars(graph.compile(checkpointer=place.checkpointer, name=name)))
     config: RunnableConfig = {"configurable": place.configurable} if place.configurable else {}
-    state = (yield ReadState(compiled, config)) if place.known or own_place is not None else None
+    state = (yield Saving(compiled, "get_state", config)) if place.known or own_place is not None else None
     if state is not None and node in state.values:
         return state.values[node]
     first_value = {INPUTS: inputs or {}} if state is None or state.created_at is None else _resume_value(place, state)

@@ -9,7 +9,7 @@ from crewgraph.compiler.agent.models import first_llm, model_of
 from crewgraph.compiler.crew.marking import mark_outputs
 from crewgraph.compiler.surroundings import AROUND
 from crewgraph.core.effects import Body
-from crewgraph.core.operations import Program, UserCall
+from crewgraph.core.operations import Program, user_call
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -31,7 +31,7 @@ from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
 from crewgraph.runtime.crew.training import checked_rounds
-from crewgraph.runtime.execution import WaitForListeners
+from crewgraph.runtime.execution import wait_for_listeners
 from crewgraph.schema import PlainDict
 from crewgraph.scoped import scoped
 
@@ -113,9 +113,9 @@ def evaluation_program(
                 )
                 error.result = result  # pyright: ignore[reportAttributeAccessIssue]
             raise
-        yield UserCall(show_scores, result)
+        yield user_call(show_scores, result)
         emit_crew_event(CrewTestCompletedEvent, crew, **fields)
-        yield WaitForListeners()
+        yield wait_for_listeners()
     return result
 
 

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
@@ -13,28 +13,25 @@ from langgraph.types import Command, Interrupt
 
 from crewgraph.compiler.agent.binding import AgentBinding
 from crewgraph.compiler.agent.human_review import ask_at_terminal, configured_provider, has_terminal
-from crewgraph.compiler.agent.verdict import decisions_of
+from crewgraph.compiler.agent.inbox import decisions_of
 from crewgraph.compiler.surroundings import RunNotes
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation, Program, Saving
+from crewgraph.core.operations import Program, Saving, blocking
 from crewgraph.core.plain import NotPlain, plain
 from crewgraph.core.questions import file_answer, own_id, questions_in
 from crewgraph.definitions.crew.crew import CrewDefinition
+from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew, RunFilter, format_questions
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.definitions.task.output import CrewOutput
 from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import RunError
 from crewgraph.runtime.crew.graphs import graph_of
 from crewgraph.runtime.crew.results import crew_output
-from crewgraph.runtime.execution import ReadState, Run
+from crewgraph.runtime.execution import Run
 from crewgraph.runtime.run_target import RunPlace
 from crewgraph.runtime.runs.storage import checkpointer_for
-from crewgraph.schema import PlainMapping
+from crewgraph.schema import is_mapping
 from crewgraph.tools.base import approval_of
-
-if TYPE_CHECKING:
-    from crewgraph.definitions.crew.pending import CrewQuestion, PendingCrew
 
 __all__ = [
     "file_answers",
@@ -59,11 +56,10 @@ def pending_program(crew: CrewDefinition, checkpointer: Checkpointer) -> "Progra
     if saver is None:
         return pending
     compiled = graph_of(crew, saver)
-    from crewgraph.definitions.crew.pending import RunFilter
     from crewgraph.runtime.runs.index import list_crew_runs
 
     for run in (yield from list_crew_runs(crew, RunFilter(status="waiting"), saver)):
-        state = yield ReadState(compiled.graph, {"configurable": {"thread_id": run.thread_id}})
+        state = yield Saving(compiled.graph, "get_state", {"configurable": {"thread_id": run.thread_id}})
         questions = cast("tuple[CrewQuestion, ...]", run.questions)
         done = crew_output(compiled.tasks, state.values, run.thread_id, RunNotes(), compiled.planning)
         pending.append(pending_crew(crew, done, compiled.tasks, questions))
@@ -71,8 +67,8 @@ def pending_program(crew: CrewDefinition, checkpointer: Checkpointer) -> "Progra
 
 
 def pending_crew(
-    crew: CrewDefinition, done: CrewOutput, tasks: Sequence[TaskBinding], questions: "Sequence[CrewQuestion]"
-) -> "PendingCrew":
+    crew: CrewDefinition, done: CrewOutput, tasks: Sequence[TaskBinding], questions: Sequence[CrewQuestion]
+) -> PendingCrew:
     """Return the pending output of a run that waits for answers.
 
     Args:
@@ -91,8 +87,6 @@ def pending_crew(
         )
     slugs = [task.slug for task in tasks]
     ordered = sorted(questions, key=lambda item: slugs.index(item.task) if item.task in slugs else len(slugs))
-    from crewgraph.definitions.crew.pending import PendingCrew
-
     return PendingCrew(
         crew=crew.name,
         tasks_output=done.tasks_output,
@@ -172,7 +166,7 @@ def run_with_questions(
         run.questions.sort(key=partial(_position, list(run.graph.nodes)))
         if not run.questions or not asks_here:
             return run
-        value = yield from _ask_at_terminal(run.questions, tasks, place.checkpointer, config)
+        value = yield from _answers_from_terminal(run.questions, tasks, place.checkpointer, config)
 
 
 def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:
@@ -182,36 +176,25 @@ def _position(nodes: Sequence[str], interrupt: Interrupt) -> int:
     return nodes.index(task) if task in nodes else len(nodes)
 
 
-def _ask_at_terminal(
+def _answers_from_terminal(
     interrupts: Sequence[Interrupt], tasks: Sequence[TaskBinding], saver: object, config: RunnableConfig
-) -> "Program[Command[object] | None]":
+) -> Program[Command[object] | None]:
     checkpoint = yield Saving(saver, "get_tuple", config)
-    titles = {task.slug: _title(task.task) for task in tasks}
+    titles = {task.slug: _task_title(task.task) for task in tasks}
     from crewgraph.runtime.runs.index import crew_question
 
     questions = [crew_question(item) for item in interrupts]
-    answers = yield _AskAtTerminal({question.id: _prompt(question, titles) for question in questions})
+    answers = yield blocking(
+        lambda: {question.id: ask_at_terminal(_prompt(question, titles)) for question in questions}
+    )
     return (yield from _store_answers(interrupts, answers, saver, checkpoint.config))
 
 
-class _AskAtTerminal(Operation):
-    """Asks questions at the terminal one after the other and returns the answers by id."""
-
-    def __init__(self, prompts: Mapping[str, str]) -> None:
-        self.prompts = prompts
-
-    def run(self) -> dict[str, object]:
-        return {name: ask_at_terminal(prompt) for name, prompt in self.prompts.items()}
-
-    async def arun(self) -> dict[str, object]:
-        return await in_thread(self.run)
-
-
-def _title(task: TaskDefinition) -> str:
+def _task_title(task: TaskDefinition) -> str:
     return task.name or textwrap.shorten(task.description, _MAX_TITLE, placeholder=" …")
 
 
-def _prompt(question: "CrewQuestion", titles: Mapping[str, str]) -> str:
+def _prompt(question: CrewQuestion, titles: Mapping[str, str]) -> str:
     where = f"[{titles.get(question.task or '') or question.agent}] " if question.agent else ""
     lines = [f"{where}{item}" for item in (question.refused, question.text) if item is not None]
     return "\n".join(["", *lines, "> "])
@@ -219,7 +202,7 @@ def _prompt(question: "CrewQuestion", titles: Mapping[str, str]) -> str:
 
 def file_answers(
     crew: CrewDefinition, place: RunPlace, config: RunnableConfig, answer: object
-) -> "Program[Command[object] | None]":
+) -> Program[Command[object] | None]:
     """Return the resume value for the answers to a run's questions.
 
     Raises:
@@ -238,8 +221,8 @@ def file_answers(
 
 def _as_asked(question: Any, answer: object) -> object:
     """Return an answer in the form that the asking code expects."""
-    is_of_middleware = isinstance(question, Mapping) and "action_requests" in question
-    return decisions_of(cast("PlainMapping", question), answer) if is_of_middleware else answer
+    is_of_middleware = is_mapping(question) and "action_requests" in question
+    return decisions_of(question, answer) if is_of_middleware else answer
 
 
 def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) -> dict[str, object]:
@@ -252,13 +235,11 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
 
     questions = [crew_question(item) for item in interrupts]
     ids = {question.id for question in questions}
-    if isinstance(answer, Mapping) and answer and set(cast("Mapping[str, object]", answer)) <= ids:
-        answers = dict(cast("Mapping[str, object]", answer))
+    if is_mapping(answer) and answer and set(answer) <= ids:
+        answers = dict(answer)
     elif len(questions) == 1 and not _needs_ids(questions[0], answer):
-        answers = {questions[0].id: cast("object", answer)}
+        answers = {questions[0].id: answer}
     else:
-        from crewgraph.definitions.crew.pending import format_questions
-
         raise RunError(
             f"{where} waits for {len(questions)} answer{'s' if len(questions) > 1 else ''}, but {answer!r:.200} matches "
             f"none of its questions. Pass a dict of answers by question id. The questions: {format_questions(questions)}"
@@ -269,18 +250,18 @@ def _answers_by_id(interrupts: Sequence[Interrupt], answer: object, where: str) 
         raise RunError(f"an answer to {where} is {error}") from error
 
 
-def _needs_ids(question: "CrewQuestion", answer: Any) -> bool:
+def _needs_ids(question: CrewQuestion, answer: Any) -> bool:
     """Whether an answer can only be a dict of answers by question id."""
-    if not isinstance(answer, Mapping) or question.kind == "question":
+    if not is_mapping(answer) or question.kind == "question":
         return False
     inbox = {"decisions", "type", "args"}
     known = {"feedback": {"feedback"} | inbox, "approval": {"args", "approved", "reason"} | inbox}[question.kind]
-    return not set(cast("Mapping[str, object]", answer)) <= known
+    return not set(answer) <= known
 
 
 def _store_answers(
     interrupts: Sequence[Interrupt], answers: Mapping[str, object], saver: object, config: RunnableConfig
-) -> "Program[Command[object] | None]":
+) -> Program[Command[object] | None]:
     """Store the answers at the pending checkpoint; return the command that answers calls of `interrupt` in user code.
 
     Raises:

@@ -10,8 +10,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import StateSnapshot
 
-from crewgraph.compiler.agent.binding import ExternalResourceCheck
-from crewgraph.compiler.agent.knowledge import LoadKnowledge
+from crewgraph.compiler.agent.binding import check_external_resources
+from crewgraph.compiler.agent.knowledge import load_knowledge
 from crewgraph.compiler.agent.memory_calls import check_memories
 from crewgraph.compiler.crew.graph import check_continues
 from crewgraph.compiler.crew.inputs import plain_inputs
@@ -21,9 +21,9 @@ from crewgraph.compiler.flow.running import Parked
 from crewgraph.compiler.preflight import check_coworkers, check_ready
 from crewgraph.compiler.surroundings import AROUND, RunNotes
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.core.claims import ClaimThread, ThreadClaim
+from crewgraph.core.claims import ThreadClaim, claim_thread
 from crewgraph.core.current import RunResources
-from crewgraph.core.operations import Program, Saving, UserCall
+from crewgraph.core.operations import Program, Saving, user_call
 from crewgraph.core.pregel import CLAIM, began
 from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
@@ -47,13 +47,12 @@ from crewgraph.runtime.crew.results import (
     written_so_far,
 )
 from crewgraph.runtime.execution import (
-    ReadState,
     Run,
-    WaitForListeners,
     configured,
     interruption,
     is_resumable,
     resume_advice,
+    wait_for_listeners,
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import (
@@ -127,7 +126,7 @@ def _start(
     if audience is not None:
         audience.start(crew.name, run.place.shown_thread, prepared, run.tasks, run.planning)
     if run.place.known:
-        state = yield ReadState(run.graph, run.config)
+        state = yield Saving(run.graph, "get_state", run.config)
         if state.created_at is not None:
             yield from run.check_continues()
             return (yield from run.execute(run.place.answers(state.interrupts), prepared))
@@ -145,7 +144,7 @@ def _prepare(
     """Return the run, and its inputs after the `before_kickoff` functions and hooks; only those become `shown`."""
     values, files = split_files(validate_inputs(inputs)) if inputs else ({}, None)
     for callback in crew.before_kickoff_callbacks:
-        changed = yield UserCall(callback, *callback_arguments(callback, values))
+        changed = yield user_call(callback, *callback_arguments(callback, values))
         values = values if changed is None else validate_inputs(changed)
     values = validate_inputs((yield from run_entry_hooks(crew, values)))
     shown |= values
@@ -169,9 +168,9 @@ def _prepare(
         yield from run.claim_thread()
     if not run.place.known:
         if run.needs.equipped:
-            yield ExternalResourceCheck(run.needs.equipped, resources)
+            yield from check_external_resources(run.needs.equipped, resources)
         if run.needs.informed:
-            yield LoadKnowledge(run.needs.informed)
+            yield from load_knowledge(run.needs.informed)
     return run, values
 
 
@@ -194,7 +193,7 @@ def _resume(
     if run.place.checkpointer is False:
         raise RunError("a run that was not stored (`checkpointer=False`) cannot be resumed")
     yield from run.claim_thread()
-    state = yield ReadState(run.graph, run.config)
+    state = yield Saving(run.graph, "get_state", run.config)
     if state.created_at is None:
         raise UnknownRun(
             f"there is no run of thread `{thread_id}` in {_place_text(run.place)}. Check the thread's name, and "
@@ -227,7 +226,7 @@ def _run_or_resume(
         if not run.place.checkpointer:
             raise RunError("a run that is not stored (`checkpointer=False`) cannot be resumed; run it with `kickoff`")
         yield from run.claim_thread()
-        state = yield ReadState(run.graph, run.config)
+        state = yield Saving(run.graph, "get_state", run.config)
         if state.created_at is None:
             return (yield from _start(crew, inputs, options, None, resources))
         return (yield from _resume(crew, thread_id, options.checkpointer, None, resources))
@@ -246,12 +245,12 @@ def stored_crew_output(crew: CrewDefinition, thread_id: str, saver: Any) -> Prog
     """
     config: Any = {"configurable": {"thread_id": thread_id}}
     compiled = graph_of(crew, saver)
-    state: StateSnapshot = yield ReadState(compiled.graph, config)
+    state: StateSnapshot = yield Saving(compiled.graph, "get_state", config)
     metadata: PlainMapping = state.metadata or {}
     granularity: str = metadata.get(CREW_GRANULARITY, "task")
     if granularity != "task":
         compiled = graph_of(crew, saver, granularity)
-        state = yield ReadState(compiled.graph, config)
+        state = yield Saving(compiled.graph, "get_state", config)
     check_stored([*compiled.tasks], state.values, thread_id)
     notes = RunNotes(crew=crew)
     from crewgraph.runtime.runs.index import crew_question
@@ -325,7 +324,7 @@ class CrewRun:
             key = ("claim", place.thread_id)
             claim = self.resources.get(key)
             if claim is None:
-                claim = yield ClaimThread(claim_keeper(place.checkpointer), place.thread_id)
+                claim = yield claim_thread(claim_keeper(place.checkpointer), place.thread_id)
                 self.resources.of(key, lambda: cast("ThreadClaim", claim))
         self._hold(claim)
 
@@ -420,7 +419,7 @@ class CrewRun:
                 emit_crew_event(late.CrewKickoffPausedEvent, crew, **fields, output=output)
             else:
                 emit_crew_event(late.CrewKickoffCompletedEvent, crew, **fields, output=output, total_tokens=self.tokens)
-            yield WaitForListeners()
+            yield wait_for_listeners()
         return output
 
     def _run_with_hooks(self, value: object, inputs: Inputs) -> Program[CrewOutput]:
@@ -429,7 +428,7 @@ class CrewRun:
 
         if not isinstance(output, PendingCrew):
             for callback in self.crew.after_kickoff_callbacks:
-                changed = yield UserCall(callback, *callback_arguments(callback, output))
+                changed = yield user_call(callback, *callback_arguments(callback, output))
                 output = output if changed is None else changed
         return output
 
@@ -463,7 +462,7 @@ class CrewRun:
 
         try:
             if not isinstance(value, dict):  # left by an earlier process
-                yield retention.trim(shrink=False)
+                yield from retention.trim(shrink=False)
             run = yield from run_with_questions(place, self.config, value, start, self.tasks)
         except BudgetExceeded as error:
             if error.output is None:  # set if a nested run of another crew raised it
@@ -472,10 +471,10 @@ class CrewRun:
                 error.output = crew_output(self.tasks, so_far, place.shown_thread, notes, self.planning)
             raise
         else:
-            yield retention.trim()
+            yield from retention.trim()
             place.leave(run.questions)
             if not isinstance(run.graph_input, dict):
-                written = (yield ReadState(self.graph, self.config)).values
+                written = (yield Saving(self.graph, "get_state", self.config)).values
         finally:
             set_fields(crew, execution_logs=execution_logs(self.tasks, written, inputs, notes))
             forget(place)

@@ -11,9 +11,8 @@ from crewgraph.compiler.crew.state import INPUTS, TASK
 from crewgraph.compiler.flow.running import RUNNING
 from crewgraph.compiler.surroundings import RunNotes
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.core.files import FILES, FileRecord, files_in
-from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation, Program
+from crewgraph.core.files import FILES, files_in
+from crewgraph.core.operations import Program, blocking
 from crewgraph.core.pregel import written_since_start
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
@@ -190,19 +189,6 @@ def _task_list(tasks: Sequence[TaskBinding]) -> str:
     return f"Pass the name, id, key or number of one of:\n{lines}"
 
 
-class _RecordFiles(Operation):
-    """Reads files and returns their records, which identify them on resume."""
-
-    def __init__(self, files: object) -> None:
-        self._files = files
-
-    def run(self) -> dict[str, FileRecord]:
-        return extension("files.record")(extension("files.read")(self._files))
-
-    async def arun(self) -> dict[str, FileRecord]:
-        return await in_thread(self.run)
-
-
 def recorded_files(files: object) -> Program[dict[str, object]]:
     """Return the records of files as an input; empty without files.
 
@@ -212,7 +198,7 @@ def recorded_files(files: object) -> Program[dict[str, object]]:
     """
     if not files:
         return {}
-    return {FILES: (yield _RecordFiles(files))}
+    return {FILES: (yield blocking(lambda: extension("files.record")(extension("files.read")(files))))}
 
 
 class _UnrecordedFiles(dict[str, object]):

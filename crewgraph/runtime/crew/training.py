@@ -16,7 +16,7 @@ from crewgraph.compiler.surroundings import AROUND, TrainingRound
 from crewgraph.compiler.task.training import summarize_feedback
 from crewgraph.core.digests import digest
 from crewgraph.core.effects import Body
-from crewgraph.core.operations import Program, UserCall
+from crewgraph.core.operations import Program, Saving, user_call
 from crewgraph.core.plain import plain
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -45,7 +45,7 @@ from crewgraph.runtime.crew.kickoff import (
     resume_program,
     validate_inputs,
 )
-from crewgraph.runtime.execution import ReadState, WaitForListeners
+from crewgraph.runtime.execution import wait_for_listeners
 from crewgraph.runtime.run_target import run_place
 from crewgraph.scoped import scoped
 from crewgraph.text import slug
@@ -72,7 +72,7 @@ def train_program(
             "training asks a person for feedback, and there is no terminal. Run it at one, pipe a line for each answer into it, "
             "or give `feedback=`, a function that takes a `TaskOutput` and returns the feedback on it."
         )
-    ask = feedback or partial(_feedback_at_terminal, crew.texts.book)
+    ask = feedback or partial(_feedback_from_terminal, crew.texts.book)
     fields: dict[str, object] = {"crew_name": crew.name, "crew": crew}
     with crew_console(crew) or nullcontext():
         emit_crew_event(CrewTrainStartedEvent, crew, **fields, n_iterations=rounds, filename=str(path), inputs=values)
@@ -93,7 +93,7 @@ def train_program(
         emit_crew_event(
             CrewTrainCompletedEvent, crew, **fields, n_iterations=training_run.training.done, filename=str(path)
         )
-        yield WaitForListeners()
+        yield wait_for_listeners()
 
 
 def checked_rounds(n_iterations: object) -> int:
@@ -113,7 +113,7 @@ def checked_rounds(n_iterations: object) -> int:
 def _open_training(crew: CrewDefinition, path: Path, rounds: int, inputs: dict[str, object]) -> "Program[_TrainingRun]":
     """Return the unfinished training of a file, otherwise a new one."""
     try:
-        file = yield UserCall(read_training, path)
+        file = yield user_call(read_training, path)
     except FileNotFoundError:
         file = TrainingFile()
     training: Training | None = file.training
@@ -129,7 +129,7 @@ def _open_training(crew: CrewDefinition, path: Path, rounds: int, inputs: dict[s
     else:
         training.iterations = rounds
     training_run = _TrainingRun(crew, path, file)
-    yield UserCall(training_run.save)
+    yield user_call(training_run.save)
     return training_run
 
 
@@ -163,7 +163,7 @@ class _TrainingRun:
         iteration = training.done + 1
         if len(training.threads) < iteration:
             training.threads.append(str(uuid4()))
-            yield UserCall(self.save)
+            yield user_call(self.save)
         roles = {item.agent for item in training.feedback}
         earlier_feedback = {
             role: [item.human_feedback for item in training.of(role, before=iteration)] for role in roles
@@ -174,7 +174,7 @@ class _TrainingRun:
         with scoped(AROUND, AROUND.get()._replace(training=training_round)):
             yield from _run_round(self.crew, training.inputs, training.threads[iteration - 1], checkpointer)
         training.done = iteration
-        yield UserCall(self.save)
+        yield user_call(self.save)
 
     def _save_feedback(self, feedback: Feedback) -> None:
         with self._lock:
@@ -189,9 +189,9 @@ class _TrainingRun:
             if feedback and role not in training.distilled:
                 self._file.agents[role] = yield from _draw_lessons(self.crew, agent, feedback)
                 training.distilled.append(role)
-                yield UserCall(self.save)
+                yield user_call(self.save)
         training.finished = True
-        yield UserCall(self.save)
+        yield user_call(self.save)
         self.crew.training_data = {role: trained.model_dump() for role, trained in self._file.agents.items()}
 
 
@@ -210,7 +210,7 @@ def _run_round(crew: CrewDefinition, inputs: Inputs, thread_id: str, checkpointe
     place = run_place(crew, thread_id, checkpointer)
     if place.checkpointer is not False:
         config: RunnableConfig = {"configurable": place.configurable}
-        state = yield ReadState(graph_of(crew, place.checkpointer).graph, config)
+        state = yield Saving(graph_of(crew, place.checkpointer).graph, "get_state", config)
         if state.created_at is not None:
             return (yield from resume_program(crew, thread_id, checkpointer))
     return (yield from kickoff_program(crew, inputs, RunOptions(thread_id=thread_id, checkpointer=checkpointer)))
@@ -228,7 +228,7 @@ def _draw_lessons(crew: CrewDefinition, agent: BaseAgentDefinition, feedback: li
     return TrainedAgent.model_validate((yield from run_standalone(f"Training: {role}", node, body)))
 
 
-def _feedback_at_terminal(book: Book, output: TaskOutput) -> str:
+def _feedback_from_terminal(book: Book, output: TaskOutput) -> str:
     """Show an answer and return what the user types; an empty text accepts it.
 
     Raises:

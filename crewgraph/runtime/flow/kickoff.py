@@ -17,18 +17,16 @@ from pydantic_core import to_jsonable_python
 
 from crewgraph.compiler.enclosing import is_node
 from crewgraph.compiler.flow.algebra import GraphState
-from crewgraph.compiler.flow.asking import ask_person, takes_anything
-from crewgraph.compiler.flow.background import EndAll, Settle
+from crewgraph.compiler.flow.asking import answers_of_inbox, ask_person, takes_anything
+from crewgraph.compiler.flow.background import end_all, settle
 from crewgraph.compiler.flow.completion import method_of, of_run
 from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowForm, FlowGraph
-from crewgraph.compiler.flow.inbox import answers_of_inbox
 from crewgraph.compiler.flow.nodes import RUN, WAIT
 from crewgraph.compiler.flow.report import copied, emit_flow_event, question_of
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
 from crewgraph.compiler.flow.saving import backend_of_states, backends_of, load_state
-from crewgraph.compiler.flow.scheduler import GRACE
 from crewgraph.compiler.flow.state_changes import ANEW
 from crewgraph.compiler.surroundings import AROUND
 from crewgraph.core.cancellation import RunAbandoned
@@ -46,12 +44,11 @@ from crewgraph.errors import CompileError, DefinitionError, HookAborted, RunErro
 from crewgraph.events.flow import FlowFailedEvent, FlowFinishedEvent, FlowPausedEvent, FlowStartedEvent
 from crewgraph.events.lineage import running
 from crewgraph.runtime.execution import (
-    ReadState,
     Run,
-    WaitForListeners,
     configured,
     interruption,
     resume_advice,
+    wait_for_listeners,
     with_run_config,
 )
 from crewgraph.runtime.run_hooks import flow_observers, observed, run_entry_hooks, with_failure_hooks, with_run_hooks
@@ -461,7 +458,7 @@ def metadata_of(graph: FlowGraph) -> dict[str, object]:
 
 def stored_values(graph: FlowGraph, run: FlowRun, thread_id: str) -> Program[GraphState]:
     """Return the stored state of a thread."""
-    state = yield ReadState(graph, _config(graph, run, thread_id))
+    state = yield Saving(graph, "get_state", _config(graph, run, thread_id))
     metadata: Mapping[str, object] = state.metadata or {}
     name = metadata.get(FLOW_NAME, graph.flow.flow_name)
     if name != graph.flow.flow_name and _is_open(state.values):
@@ -547,7 +544,7 @@ def _execute(
     run.is_in_node = around is not None and RUNNING.get() is None and is_node(around)
     retention = Retention(flow.keep_history, f"flow `{run.name}`", run.saver or None, thread_id, of_flow=True)
     if is_resumed:  # left by an earlier process
-        yield retention.trim(shrink=False)
+        yield from retention.trim(shrink=False)
     config = _config(graph, run, thread_id)
     if checkpoint is not None:
         config["configurable"] = {**config.get("configurable", {}), **checkpoint}
@@ -575,7 +572,7 @@ def _execute(
             if interrupted is not None:
                 raise interrupted from error
             raise
-        yield WaitForListeners()
+        yield wait_for_listeners()
     return result
 
 
@@ -603,14 +600,14 @@ def _outcome(run: FlowRun, execution: Run, retention: Retention) -> Program[obje
     try:
         yield execution
     except RunAbandoned:
-        yield Settle(list(run.works.values()), GRACE)
+        yield settle(run.works.values())
         raise
     except CancelledError:  # before the node started to wait for its running methods
         run.cancellation.is_requested = True
-        yield EndAll(list(run.works.values()))
+        yield end_all(list(run.works.values()))
         raise
     run.check_cancelled()
-    yield retention.trim()
+    yield from retention.trim()
     if execution.questions:
         return flow_questions(run, run.parked)
     return run.outputs[-1] if run.outputs else run.revived(execution.written.get("output"))

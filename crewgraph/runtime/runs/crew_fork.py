@@ -28,7 +28,6 @@ from crewgraph.errors import DefinitionError, RunError
 from crewgraph.llm.structure import read_structure
 from crewgraph.runtime.crew.kickoff import CrewRun, validate_inputs
 from crewgraph.runtime.crew.results import task_index
-from crewgraph.runtime.execution import ReadState
 from crewgraph.runtime.run_target import own_place
 from crewgraph.runtime.runs.crew_history import restore_output
 from crewgraph.runtime.runs.index import latest_run
@@ -146,7 +145,7 @@ def _fork_with(crew: CrewDefinition, request: ForkRequest, resources: RunResourc
     source = _source_thread(point, request.of)
     run = CrewRun(crew, own_place(crew, request.thread_id, request.checkpointer), "task", resources)
     yield from run.claim_thread()
-    snapshot = yield ReadState(run.graph, run.config)
+    snapshot = yield Saving(run.graph, "get_state", run.config)
     if snapshot.created_at is not None:
         if not run.place.known:
             raise RunError(f"thread `{run.place.thread_id}` already holds a run; give `new_thread_id` another name")

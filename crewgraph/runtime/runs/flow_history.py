@@ -8,7 +8,7 @@ from crewgraph.compiler.flow.algebra import Execution, GraphState, GraphUpdate
 from crewgraph.compiler.flow.continuing import check_flow_continues
 from crewgraph.compiler.flow.graph import FlowGraph
 from crewgraph.compiler.flow.run import FlowRun
-from crewgraph.core.operations import Operation, Program, Saving
+from crewgraph.core.operations import Program, Saving, collected
 from crewgraph.core.past import checkpoint_id_of, lineage
 from crewgraph.core.pregel import CLAIM
 from crewgraph.definitions.flow.flow import FlowDefinition
@@ -23,19 +23,6 @@ from crewgraph.text import storable_id
 __all__ = ["flow_steps", "fork_program"]
 
 
-class _ReadHistory(Operation):
-    """Read the checkpoints of a thread, newest first."""
-
-    def __init__(self, graph: FlowGraph, thread_id: str) -> None:
-        self.graph, self.config = graph, {"configurable": {"thread_id": storable_id(thread_id, "flow")}}
-
-    def run(self) -> list[object]:
-        return list(self.graph.get_state_history(self.config))  # pyright: ignore[reportArgumentType]
-
-    async def arun(self) -> list[object]:
-        return [state async for state in self.graph.aget_state_history(self.config)]  # pyright: ignore[reportArgumentType]
-
-
 def _graph(flow: "FlowDefinition") -> FlowGraph:
     return compile_flow(flow, checkpointer=checkpointer_for(own_saver(flow)))
 
@@ -43,7 +30,9 @@ def _graph(flow: "FlowDefinition") -> FlowGraph:
 def flow_steps(flow: "FlowDefinition[Any]", flow_id: str | None) -> Program[FlowSteps]:
     """Return the steps of a run; see `Flow.history`."""
     graph, thread_id = _graph(flow), flow_id or flow.flow_id
-    states = yield _ReadHistory(graph, thread_id)
+    states = yield collected(
+        graph, "get_state_history", {"configurable": {"thread_id": storable_id(thread_id, "flow")}}
+    )
     if not states:
         raise unknown_run(flow, thread_id)
     run = FlowRun(flow, graph.plan, flow.state, {}, stored=True)

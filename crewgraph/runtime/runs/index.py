@@ -13,8 +13,13 @@ from langgraph.types import Interrupt
 from crewgraph.compiler.task.binding import bind_tasks
 from crewgraph.core.claims import ClaimKeeper
 from crewgraph.core.journal import CHANNEL
-from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation, Program, Saving, drive, require_async_methods
+from crewgraph.core.operations import (
+    Program,
+    Saving,
+    blocking,
+    collected,
+    drive,
+)
 from crewgraph.core.pregel import ERROR, has_next, leads_on
 from crewgraph.core.questions import ANSWER, own_id, questions_in
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -80,50 +85,34 @@ class _Query:
         )
 
 
-class _ReadRuns(Operation):
+def _read_runs(saver: Any, query: _Query) -> Program[list[RunInfo]]:
     """List the runs in a checkpointer, most recently written first."""
-
-    def __init__(self, saver: Any, query: _Query) -> None:
-        self.saver, self.query = saver, query
-
-    def run(self) -> list[RunInfo]:
-        if isinstance(self.saver, SqliteCheckpointer):
-            return self._latest(self.saver)
-        return self._listed(self.saver.list(None, filter=dict(self.query.labels)))
-
-    async def arun(self) -> list[RunInfo]:
-        if isinstance(self.saver, SqliteCheckpointer):
-            return await in_thread(self._latest, self.saver)
-        require_async_methods(self.saver)
-        return self._listed([checkpoint async for checkpoint in self.saver.alist(None, filter=dict(self.query.labels))])
-
-    def _latest(self, saver: SqliteCheckpointer) -> list[RunInfo]:
-        query = self.query
-        latest = saver.latest(filter=dict(query.labels), threads=query.covers, channels=query.reads_channel)
-        return query.select(latest, saver.claims)
-
-    def _listed(self, checkpoints: Iterable[CheckpointTuple]) -> list[RunInfo]:
-        """Find the latest checkpoint of each thread among all: other checkpointers have no faster way."""
-        latest: dict[str, CheckpointTuple] = {}
-        oldest: dict[str, str] = {}
-        for checkpoint in checkpoints:
-            run = StoredRun(checkpoint)
-            thread_id = run.thread_id
-            if run.address.get("checkpoint_ns") or not self.query.covers(thread_id):
-                continue
-            oldest[thread_id] = min(checkpoint.checkpoint["ts"], oldest.get(thread_id, checkpoint.checkpoint["ts"]))
-            if thread_id not in latest or checkpoint.checkpoint["id"] > latest[thread_id].checkpoint["id"]:
-                latest[thread_id] = checkpoint
-        newest_first = sorted(latest.items(), key=lambda item: item[1].checkpoint["id"], reverse=True)
-        found = (
-            LatestCheckpoint(
-                checkpoint,
-                datetime.fromisoformat(oldest[thread_id]).timestamp(),
-                StoredRun(checkpoint).created_at.timestamp(),
-            )
-            for thread_id, checkpoint in newest_first
+    if isinstance(saver, SqliteCheckpointer):
+        newest = yield blocking(
+            partial(saver.latest, filter=dict(query.labels), threads=query.covers, channels=query.reads_channel)
         )
-        return self.query.select(found, claim_keeper(self.saver))
+        return query.select(newest, saver.claims)
+    checkpoints = yield collected(saver, "list", None, filter=dict(query.labels))
+    latest: dict[str, CheckpointTuple] = {}
+    oldest: dict[str, str] = {}
+    for checkpoint in checkpoints:
+        run = StoredRun(checkpoint)
+        thread_id = run.thread_id
+        if run.address.get("checkpoint_ns") or not query.covers(thread_id):
+            continue
+        oldest[thread_id] = min(checkpoint.checkpoint["ts"], oldest.get(thread_id, checkpoint.checkpoint["ts"]))
+        if thread_id not in latest or checkpoint.checkpoint["id"] > latest[thread_id].checkpoint["id"]:
+            latest[thread_id] = checkpoint
+    newest_first = sorted(latest.items(), key=lambda item: item[1].checkpoint["id"], reverse=True)
+    found = (
+        LatestCheckpoint(
+            checkpoint,
+            datetime.fromisoformat(oldest[thread_id]).timestamp(),
+            StoredRun(checkpoint).created_at.timestamp(),
+        )
+        for thread_id, checkpoint in newest_first
+    )
+    return query.select(found, claim_keeper(saver))
 
 
 def all_runs(saver: object, run_filter: RunFilter, kind: str | None = None) -> list[RunInfo]:
@@ -228,7 +217,7 @@ def latest_run(crew: CrewDefinition, saver: Any) -> Program[str]:
 
 
 def _read(saver: Any, query: _Query) -> Program[list[RunInfo]]:
-    return [] if saver is None else (yield _ReadRuns(saver, query))
+    return [] if saver is None else (yield from _read_runs(saver, query))
 
 
 def _is_status_channel(channel: str) -> bool:

@@ -2,12 +2,12 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from crewgraph.core.loops.bridge import in_thread
-from crewgraph.core.operations import Operation
+from crewgraph.core.operations import Do, Program, blocking
 from crewgraph.definitions.crew.process import max_stored_checkpoints
 from crewgraph.deprecations import user_stacklevel
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from crewgraph.compiler.flow.algebra import GraphState
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
-__all__ = ["Retention", "Trim"]
+__all__ = ["Retention"]
 
 
 _TRIM_INTERVAL = 64
@@ -49,54 +49,46 @@ class Retention:
         """Count a completed step of the run."""
         self._steps += 1
 
-    def due(self) -> "Trim | None":
+    def due(self) -> Do | None:
         """Return the removal to run now; None after most steps."""
         if self._count is None or self._steps < max(_TRIM_INTERVAL, self._count):
             return None
-        return self.trim(shrink=False)
+        return self._removal(shrink=False)
 
-    def trim(self, *, shrink: bool = True) -> "Trim":
-        """Return the removal of the older checkpoints.
+    def trim(self, *, shrink: bool = True) -> Program[None]:
+        """Remove the older checkpoints.
 
         Args:
             shrink: whether to return free pages to the disk; else later steps reuse them.
         """
+        if (removal := self._removal(shrink=shrink)) is not None:
+            yield removal
+
+    def _removal(self, *, shrink: bool) -> Do | None:
         self._steps = 0
-        return Trim(self._saver, self._thread_id or "", self._count, of_flow=self._of_flow, shrink=shrink)
+        saver, thread_id, count = self._saver, self._thread_id or "", self._count
+        if count is None:
+            return None
+        from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
+
+        if isinstance(saver, SqliteCheckpointer):
+            return blocking(_Trim(thread_id, self._of_flow, shrink).carry_out, saver, count)
+        return Do(saver.prune, saver.aprune, [thread_id])
 
 
-class Trim(Operation):
-    """Remove a run's checkpoints except the latest `count`.
+@dataclass
+class _Trim:
+    """Removes a run's checkpoints except the latest ones.
 
     Everything a resume needs stays: the latest checkpoint with all later writes, and the nested runs of methods in flight. If
     the process dies meanwhile, some older checkpoints remain and nothing else is lost.
     """
 
-    def __init__(self, saver: Any, thread_id: str, count: int | None, *, of_flow: bool, shrink: bool) -> None:
-        self.saver, self.thread_id, self.count = saver, thread_id, count
-        self.of_flow, self.shrink = of_flow, shrink
+    thread_id: str
+    of_flow: bool
+    shrink: bool
 
-    def run(self) -> None:
-        if self.count is None:
-            return
-        from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
-
-        if isinstance(self.saver, SqliteCheckpointer):
-            self._trim(self.saver, self.count)
-        else:
-            self.saver.prune([self.thread_id])
-
-    async def arun(self) -> None:
-        if self.count is None:
-            return
-        from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
-
-        if isinstance(self.saver, SqliteCheckpointer):
-            await in_thread(self._trim, self.saver, self.count)
-        else:
-            await self.saver.aprune([self.thread_id])
-
-    def _trim(self, saver: "SqliteCheckpointer", count: int) -> None:
+    def carry_out(self, saver: "SqliteCheckpointer", count: int) -> None:
         saver.prune([self.thread_id], count=count, shrink=self.shrink)
         if self.of_flow:
             self._trim_inside(saver)

@@ -10,8 +10,8 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from crewgraph.compiler.crew.graph import node_task
 from crewgraph.compiler.crew.state import INPUTS, PLANNING, TASK
-from crewgraph.core.operations import Program, Saving, drive
-from crewgraph.core.past import ReadPast, checkpoint_id_of, lineage
+from crewgraph.core.operations import Program, Saving, collected, drive
+from crewgraph.core.past import checkpoint_id_of, lineage
 from crewgraph.core.pregel import ERROR, coming, executions, interrupts_in, leads_on, pending_input
 from crewgraph.core.questions import questions_in
 from crewgraph.definitions.crew.crew import CrewDefinition
@@ -222,7 +222,7 @@ def read_past(saver: Any, thread_id: str, crew: CrewDefinition | None = None) ->
         UnknownRun: the run is not stored.
         RunError: it belongs to another crew.
     """
-    checkpoints: list[CheckpointTuple] = yield ReadPast(saver, _thread_config(thread_id))
+    checkpoints: list[CheckpointTuple] = yield collected(saver, "list", _thread_config(thread_id))
     _crew_run(checkpoints[0] if checkpoints else None, thread_id, saver, crew)
     past = [StoredCrewRun(run) for run in lineage(checkpoints)]
     begins = [n for n, run in enumerate(past) if run.checkpoint.metadata.get("source") == "input"]

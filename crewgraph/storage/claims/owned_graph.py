@@ -13,9 +13,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot, StateUpdate
 
-from crewgraph.core.claims import CLAIM, ClaimThread, ThreadClaim
+from crewgraph.core.claims import ThreadClaim, claim_thread
 from crewgraph.core.operations import Program, Saving, adrive, drive
-from crewgraph.core.pregel import LENT_SAVER, OWN_KEY, Start, address_of_start, move_past, start_of
+from crewgraph.core.pregel import CLAIM, LENT_SAVER, OWN_KEY, Start, address_of_start, move_past, start_of
 from crewgraph.errors import MissingThread
 from crewgraph.formats import FORMAT, FORMAT_KEY, check_format
 from crewgraph.schema import PlainDict, PlainMapping
@@ -227,7 +227,7 @@ def _claimed(configurable: PlainDict, saver: "BaseCheckpointSaver[Any]") -> Prog
         RunError: not every database can hold the thread's id.
     """
     thread = configurable["thread_id"] = storable_id(str(configurable["thread_id"]), "thread")
-    claim: ThreadClaim = yield ClaimThread(claim_keeper(saver), thread)
+    claim: ThreadClaim = yield claim_thread(claim_keeper(saver), thread)
     configurable[CLAIM] = claim
     return claim
 

@@ -28,7 +28,7 @@ from langgraph.store.base import (
 )
 
 from crewgraph.core.loops.bridge import in_thread, off_loop
-from crewgraph.core.operations import Operation, Program, adrive, drive
+from crewgraph.core.operations import Do, Program, adrive, drive
 from crewgraph.disk import absolute_path
 from crewgraph.errors import CrewgraphError, StorageError
 from crewgraph.schema import PlainMapping
@@ -348,7 +348,7 @@ class StoreNamespace:
         if not ops:
             return []
         try:
-            return (yield _BatchOperation(self, ops))
+            return (yield Do(lambda: self.store.batch(ops), lambda: self._abatch(ops)))
         except CrewgraphError:
             raise
         except Exception as error:  # any error of any store
@@ -357,17 +357,9 @@ class StoreNamespace:
                 why = "the database has no tables for the store: call `setup()` of the store once"
             raise StorageError(f"`{'/'.join(self._labels)}` could not {action}: {why}") from error
 
-
-class _BatchOperation(Operation):
-    def __init__(self, shelf: StoreNamespace, ops: Sequence[Op]) -> None:
-        self.namespace, self.ops = shelf, ops
-
-    def run(self) -> Any:
-        return self.namespace.store.batch(self.ops)
-
-    async def arun(self) -> object:
-        store = await in_thread(getattr, self.namespace, "store")  # opening it reads files
-        return await store.abatch(self.ops)
+    async def _abatch(self, ops: Sequence[Op]) -> Any:
+        store = await in_thread(getattr, self, "store")  # opening it reads files
+        return await store.abatch(ops)
 
 
 def _encode_metadata(metadata: PlainMapping) -> dict[str, object]:

@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 
 from crewgraph import extras
-from crewgraph.contrib.declared.cel import evaluate_expression, expression_labels, parse_expression, split_template
+from crewgraph.contrib.declared.expression import (
+    evaluate_expression,
+    expression_labels,
+    parse_expression,
+    split_template,
+)
 from crewgraph.errors import ExpressionError, MissingExtra
 
 DATA = {

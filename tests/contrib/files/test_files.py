@@ -12,6 +12,12 @@ from crewgraph.contrib.files.file import (
     AudioFile,
     BaseFile,
     File,
+    FileBytes,
+    FileChanged,
+    FilePath,
+    FileProcessingError,
+    FileTooLargeError,
+    FileUrl,
     ImageFile,
     PDFFile,
     TextFile,
@@ -19,14 +25,6 @@ from crewgraph.contrib.files.file import (
     read_input_files,
 )
 from crewgraph.contrib.files.record import content_of, record_files
-from crewgraph.contrib.files.source import (
-    FileBytes,
-    FileChanged,
-    FilePath,
-    FileProcessingError,
-    FileTooLargeError,
-    FileUrl,
-)
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 20
 

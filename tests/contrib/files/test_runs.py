@@ -10,8 +10,7 @@ from modes import Mode
 from servers.openai_api import OpenAIServer, Script
 
 from crewgraph import LLM, Agent, Crew, ScriptedLLM, Task, ToolUse
-from crewgraph.contrib.files.file import File, ImageFile
-from crewgraph.contrib.files.source import FileChanged, FileTooLargeError
+from crewgraph.contrib.files.file import File, FileChanged, FileTooLargeError, ImageFile
 from crewgraph.events import LLMCallStartedEvent, crewai_event_bus
 from crewgraph.llm.capabilities import supports_images, supports_pdfs
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from combinations import CREW_MODES
+from crewgraph_compat.stand_ins.lite_agent import LiteAgent
 from modes import Mode
 
 from contrib.skills.folders import skill_folder
 from crewgraph import Agent, Crew, Process, ScriptedLLM, Task, ToolUse
-from crewgraph.contrib.lite_agent import LiteAgent
 from crewgraph.contrib.skills import load_skill
 from crewgraph.events.tool import SkillActivatedEvent, SkillUsedEvent
 from crewgraph.testing import record_events

@@ -18,9 +18,8 @@ from crewgraph.task import DelegatedTask
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.refusals import has_memory, refuse_agent
 from crewgraph_compat.eject.writing.agent_graph import AgentGraph
-from crewgraph_compat.eject.writing.output_methods import output_methods
 from crewgraph_compat.eject.writing.parts import ProgramWriters
-from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, slot_template, string_literal
+from crewgraph_compat.eject.writing.sheet import doc_line, fill_slots, output_methods, slot_template, string_literal
 
 __all__ = [
     "AgentCalls",

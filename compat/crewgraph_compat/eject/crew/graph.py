@@ -12,9 +12,8 @@ from crewgraph_compat.eject.crew.callbacks import CallbackInputs, KickoffCallbac
 from crewgraph_compat.eject.crew.planning import CrewPlanNode
 from crewgraph_compat.eject.crew.task import TaskWriter
 from crewgraph_compat.eject.refusals import refuse_agent, refuse_crew, refuse_task
-from crewgraph_compat.eject.writing.output_methods import output_methods
 from crewgraph_compat.eject.writing.parts import ProgramWriters
-from crewgraph_compat.eject.writing.sheet import class_name, doc_line
+from crewgraph_compat.eject.writing.sheet import class_name, doc_line, output_methods
 
 __all__ = ["CrewEdge", "CrewNode", "CrewOutputDataclass", "CrewProgram", "CrewWriter", "edge_lines"]
 
@@ -222,7 +221,7 @@ class CrewWriter:
     """
 
     def __init__(self, crew: CrewDefinition, parts: ProgramWriters, prefix: str = "") -> None:
-        self._crew, self._parts, self._prefix = crew, parts, prefix
+        self.crew, self._parts, self._prefix = crew, parts, prefix
         self._tasks: list[TaskWriter] = []
         self._inputs: tuple[str, ...] = ()
         self._around, self._given = KickoffCallbacks(crew, parts), CallbackInputs((), ())
@@ -230,7 +229,7 @@ class CrewWriter:
 
     def read(self) -> None:
         """Inspect the crew and add the user's code, before any generated code is written."""
-        crew, parts = self._crew, self._parts
+        crew, parts = self.crew, self._parts
         refuse_crew(crew, parts.refusals)
         try:
             result = bind_tasks(crew)

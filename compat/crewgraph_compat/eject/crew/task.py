@@ -8,7 +8,6 @@ from crewgraph.definitions.agent.agent import AgentDefinition, BaseAgentDefiniti
 from crewgraph.definitions.placeholders import render_template, split_at_slot
 from crewgraph.definitions.task.guardrail import model_guardrail
 from crewgraph.definitions.task.task import ConditionalTaskDefinition
-from crewgraph.guardrails import HallucinationGuardrail
 from crewgraph.schema import model_outline
 from crewgraph.text import placeholders, slug
 from crewgraph_compat.eject.crew.agents import (
@@ -110,8 +109,8 @@ class TaskWriter:
         judge = model_guardrail(guardrail)
         if judge is None:
             return parts.lifter.value(guardrail, f"the guardrail of {self.where}") or "None"
-        if isinstance(judge, HallucinationGuardrail):
-            parts.refusals.add(f"the guardrail of {self.where}", "the faithfulness judge is a feature of crewgraph")
+        if judge.kind != "llm":
+            parts.refusals.add(f"the guardrail of {self.where}", f"`{type(judge).__name__}` is a feature of crewgraph")
         parts.outputs.require("description")
         model = self._model if judge.llm is None else parts.models.name(judge.llm, f"the guardrail of {self.where}")
         return f"partial({parts.pieces.name('judge_output')}, {model}, {string_literal(judge.description)})"

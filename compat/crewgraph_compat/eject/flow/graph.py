@@ -14,7 +14,7 @@ from crewgraph_compat.eject.flow.edges import FlowEdges
 from crewgraph_compat.eject.flow.method import MethodWriter
 from crewgraph_compat.eject.flow.state import FlowStateWriter
 from crewgraph_compat.eject.flow.triggers import TriggerGraph, has_parallel_branches, may_run_concurrently, refuse_races
-from crewgraph_compat.eject.refusals import refuse_hooks
+from crewgraph_compat.eject.refusals import refuse_flow
 from crewgraph_compat.eject.writing.parts import ProgramWriters
 
 __all__ = ["FlowWriter"]
@@ -99,7 +99,7 @@ class FlowWriter:
 
     def _refuse(self) -> None:
         definition, refuse, where = self.definition, self.parts.refusals.add, f"flow `{self.name}`"
-        refuse_hooks(self.parts.refusals)
+        refuse_flow(self.flow, where, self.parts.refusals)
         for fault in definition.faults:
             refuse(where, fault)
         if definition.is_declared:

@@ -11,12 +11,10 @@ from crewgraph.schema import model_outline
 from crewgraph.text import slug
 from crewgraph_compat.eject.refusals import Refusals
 from crewgraph_compat.eject.user_code.module import UserCode
-from crewgraph_compat.eject.writing.embeddings import EmbeddingExpressions
-from crewgraph_compat.eject.writing.knowledge import KnowledgeStores
+from crewgraph_compat.eject.writing.knowledge import EmbeddingExpressions, KnowledgeStores
 from crewgraph_compat.eject.writing.models import ModelExpressions
 from crewgraph_compat.eject.writing.node_functions import HelperFunctions
-from crewgraph_compat.eject.writing.output_methods import output_methods
-from crewgraph_compat.eject.writing.sheet import ProgramText, UniqueNames
+from crewgraph_compat.eject.writing.sheet import ProgramText, UniqueNames, output_methods
 from crewgraph_compat.eject.writing.skills import SkillTexts
 from crewgraph_compat.eject.writing.tools import ToolFunctions
 

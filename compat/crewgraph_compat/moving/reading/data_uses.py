@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import yaml
 
-from crewgraph.contrib.declared.jsonc import strip_jsonc_comments
+from crewgraph.contrib.declared.json_crews import strip_jsonc_comments
 from crewgraph_compat.moving.dependencies.requirements import (
     RequirementPlace,
     parse_requirement,

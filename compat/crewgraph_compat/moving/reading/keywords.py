@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Iterator
 
-__all__ = ["takes_any_keyword"]
+__all__ = ["last_name", "takes_any_keyword"]
 
 _WITHOUT_FIELDS = frozenset({"ABC", "Generic", "Protocol", "object"})
 """Base classes that declare no fields."""
@@ -17,7 +17,7 @@ def takes_any_keyword(node: ast.ClassDef, path: Callable[[ast.expr], str | None]
         path: Returns the dotted path of crewai that an expression refers to, or None.
     """
     return (
-        any(path(base) is None and _last_name(base) not in _WITHOUT_FIELDS for base in node.bases)
+        any(path(base) is None and last_name(base) not in _WITHOUT_FIELDS for base in node.bases)
         or any(_reads_keyword(function) for function in _functions(node))
         or any(_allows_extra(item) for item in ast.walk(node))
     )
@@ -29,7 +29,7 @@ def _functions(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
 
 def _reads_keyword(function: ast.FunctionDef) -> bool:
     """Whether a function sees keywords by name: a validator that runs before, or one that uses its `**kwargs` itself."""
-    if any(_last_name(each) in ("model_validator", "root_validator") for each in function.decorator_list):
+    if any(last_name(each) in ("model_validator", "root_validator") for each in function.decorator_list):
         return True
     if function.name not in ("__init__", "__new__") or function.args.kwarg is None:
         return False
@@ -57,10 +57,11 @@ def _allows_extra(item: ast.AST) -> bool:
 
 
 def _is_allow(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value == "allow" or _last_name(value) == "allow"
+    return isinstance(value, ast.Constant) and value.value == "allow" or last_name(value) == "allow"
 
 
-def _last_name(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
+    """Return the last name of what an expression calls, subscripts or names; empty for others."""
     while isinstance(node, (ast.Call, ast.Subscript)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

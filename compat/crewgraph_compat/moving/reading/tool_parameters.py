@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from crewgraph_compat.moving.features import Feature, FeatureKind, Use
+from crewgraph_compat.moving.reading.keywords import last_name
 from crewgraph_compat.moving.reading.types import Imports, OwnClass
 
 __all__ = ["DataClasses", "ToolParameter", "parameter_uses", "tool_parameters"]
@@ -28,8 +29,8 @@ class DataClasses:
         for node in ast.walk(tree):
             if not isinstance(node, ast.ClassDef):
                 continue
-            bases = [_last_name(base) for base in node.bases]
-            if not models.isdisjoint(bases) or not decorators.isdisjoint(map(_last_name, node.decorator_list)):
+            bases = [last_name(base) for base in node.bases]
+            if not models.isdisjoint(bases) or not decorators.isdisjoint(map(last_name, node.decorator_list)):
                 self._know(node.name)
             for base in bases:
                 self._subclasses.setdefault(base, set()).add(node.name)
@@ -84,7 +85,7 @@ def _of_class(node: ast.ClassDef, tools: dict[str, bool]) -> Iterator[ToolParame
         node: The class.
         tools: Whether each known class of a tool has a schema; the class is added if it derives from one of them.
     """
-    bases = [name for base in node.bases if (name := _last_name(base)) in tools]
+    bases = [name for base in node.bases if (name := last_name(base)) in tools]
     if bases:
         own = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
         tools[node.name] = "args_schema" in own or any(tools[base] for base in bases)
@@ -129,10 +130,10 @@ def _is_tool(decorator: ast.expr, imports: Imports) -> bool:
 def _class_names(annotation: ast.expr) -> Iterator[str]:
     """Yield the names in an annotation: `Item` of `list[models.Item]`, but nothing of a `Literal`."""
     if isinstance(annotation, ast.Subscript):
-        if _last_name(annotation.value) != "Literal":
+        if last_name(annotation.value) != "Literal":
             yield from _class_names(annotation.slice)
     elif isinstance(annotation, (ast.Name, ast.Attribute)):
-        yield _last_name(annotation)
+        yield last_name(annotation)
     elif isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         try:
             yield from _class_names(ast.parse(annotation.value, mode="eval").body)
@@ -149,9 +150,3 @@ def _local_names(tree: ast.AST, names: frozenset[str]) -> set[str]:
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
     aliases = (alias for node in imports for alias in node.names)
     return {*names, *(alias.asname for alias in aliases if alias.name in names and alias.asname)}
-
-
-def _last_name(node: ast.expr) -> str:
-    while isinstance(node, (ast.Call, ast.Subscript)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
