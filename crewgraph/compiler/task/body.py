@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from crewgraph.compiler.agent.react import discard_result
 from crewgraph.compiler.crew.state import INPUTS
 from crewgraph.compiler.task.binding import TaskBinding
-from crewgraph.compiler.task.briefing import Briefing, OngoingTask, briefing_of
+from crewgraph.compiler.task.briefing import ONGOING, Briefing, OngoingTask, briefing_of
 from crewgraph.compiler.task.events import TaskReport, record_output, record_task_note
 from crewgraph.compiler.task.guardrails import Guards, Verdict, apply_guardrails, judge_output
 from crewgraph.compiler.task.runner import TaskRunner
@@ -31,7 +31,6 @@ from crewgraph.disk import replace_file
 from crewgraph.errors import OutputInvalid, OutputNotSaved
 from crewgraph.hooks.points import InterceptionPoint, StepContext
 from crewgraph.hooks.registry import adispatch, dispatch, has_hooks
-from crewgraph.llm.current_call import CALL
 from crewgraph.llm.usage import UsageLedger, total
 from crewgraph.overrides import override_of, overrides_any
 from crewgraph.schema import PlainDict, PlainMapping
@@ -124,7 +123,7 @@ def answer_body(assignment: TaskBinding, state: Mapping[str, object]) -> Body[di
     execution.brief()
     runner = execution.make_runner()
     answer = yield from runner.answer_without_override()
-    if CALL.get().ongoing is None:  # otherwise the task around it remembers the answer
+    if ONGOING.get() is None:  # otherwise the task around it remembers the answer
         yield from runner.remember(answer)
     return {assignment.slug: {"answer": answer, "usage": execution.usage.to_plain()}}
 
@@ -186,7 +185,7 @@ class _TaskExecution:
 
     def brief(self) -> Briefing:
         """Render the texts of the task for this run; see `briefing_of` for what may be wrong with them."""
-        ongoing, context = CALL.get().ongoing, self.assignment.context_text
+        ongoing, context = ONGOING.get(), self.assignment.context_text
         if ongoing is not None and ongoing.task is self.task and context is not None:
             self.briefing = replace(ongoing.briefing, context=context)
         else:

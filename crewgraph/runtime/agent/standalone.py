@@ -17,7 +17,7 @@ from crewgraph.compiler.preflight import check_agent
 from crewgraph.compiler.surroundings import RunNotes
 from crewgraph.compiler.task.binding import TaskBinding, single_binding
 from crewgraph.compiler.task.body import answer_body, plan_body, task_body_without_override
-from crewgraph.compiler.task.briefing import standalone_briefing
+from crewgraph.compiler.task.briefing import ONGOING, standalone_briefing
 from crewgraph.compiler.task.guardrails import judge_output
 from crewgraph.core.effects import Body
 from crewgraph.core.messages import Message
@@ -37,7 +37,6 @@ from crewgraph.definitions.task.task import TaskDefinition
 from crewgraph.errors import DefinitionError, RunError
 from crewgraph.events.lineage import running
 from crewgraph.llm.conversation import read_messages
-from crewgraph.llm.current_call import CALL
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger
 from crewgraph.overrides import override_of
@@ -240,14 +239,14 @@ def _resume_value(place: RunPlace, state: StateSnapshot) -> object:
 
 def _mark_reviewed(task: TaskDefinition) -> None:
     """Mark the current task as reviewed by a person, if it requires a review."""
-    ongoing = CALL.get().ongoing
+    ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
         ongoing.reviewed = True
 
 
 def _charge_usage(task: TaskDefinition, usage: Mapping[str, object]) -> None:
     """Charge the usage of a built-in method that a user's override calls to the current task."""
-    ongoing = CALL.get().ongoing
+    ongoing = ONGOING.get()
     if ongoing is not None and ongoing.task is task:
         ongoing.usage.add(usage)
 
