@@ -20,7 +20,6 @@ from crewgraph.core.pregel import CLAIM
 from crewgraph.schema import PlainMapping
 
 __all__ = [
-    "CLAIM",
     "ClaimKeeper",
     "Holder",
     "ThreadClaim",

@@ -79,7 +79,7 @@ def crew_of(number: int) -> Crew:
 
 @pytest.mark.parametrize(
     ("tasks", "stored", "own", "bound"),
-    [(1, False, 530, 1300), (1, True, 785, 1750), (100, False, 371, 1030), (100, True, 490, 1310)],
+    [(1, False, 530, 1300), (1, True, 785, 1775), (100, False, 371, 1030), (100, True, 490, 1310)],
     ids=["one, not stored", "one, stored", "of a hundred, not stored", "of a hundred, stored"],
 )
 def test_a_task_costs_what_it_uses(tmp_path: Path, tasks: int, stored: bool, own: int, bound: int):
