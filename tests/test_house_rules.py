@@ -122,7 +122,7 @@ KEPT_CONTEXT_VALUES = {
     "crewgraph/events/bus.py",  # `set_runtime_state` and its like are for the user's own context
     "crewgraph/events/stream_context.py",  # returns the token to the user
     "crewgraph/compiler/agent/human_review.py",  # returns the token to the user
-    "crewgraph/definitions/task/prompt.py",  # for the user's own context
+    "crewgraph/definitions/task/task.py",  # for the user's own context
 }
 """Where context variables are set and not given back."""
 

@@ -11,9 +11,9 @@ from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp, GraphInterrupt, ParentCommand
+from langgraph.types import Command
 
 from crewgraph.core.cancellation import ExitRequested, Underway, check_cancelled, raised_by_handler
-from crewgraph.core.commands import refused_command
 from crewgraph.core.current import CURRENT, is_traced, report_once
 from crewgraph.core.effects import (
     Ask,
@@ -40,7 +40,7 @@ from crewgraph.schema import PlainDict
 from crewgraph.text import shorten
 from crewgraph.tracebacks import raised_by_signal
 
-__all__ = ["run_body"]
+__all__ = ["WAY_OUT", "refused_command", "run_body"]
 
 
 T = TypeVar("T")
@@ -394,3 +394,22 @@ def _results_of(outcomes: list[object]) -> list[object]:
     if failures:
         raise failures[0]
     return outcomes
+
+
+WAY_OUT = (
+    "To go elsewhere in a graph around the crew or flow, add a conditional edge there that reads its `output`, or call its "
+    "`invoke` in a node that returns the command."
+)
+"""What to do in place of a command in a task or method."""
+
+
+def refused_command(left: ParentCommand, where: str) -> RunError:
+    """Return the error for a command to the graph around one that a task or method runs.
+
+    LangGraph would apply it to the node of the task or method, which would then end without a result.
+    """
+    goto: object = cast("Command[Any]", left.args[0]).goto
+    return RunError(
+        f"a graph inside {where} returned a `Command` for the graph around it (goto={goto!r:.80}), but crews and flows determine "
+        f"themselves what runs next. Let that graph end with data. {WAY_OUT}"
+    )

@@ -8,12 +8,13 @@ import os
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime, timedelta
 from typing import TextIO
 
 from rich.console import Console
 from rich.containers import Lines
+from rich.table import Table
 from rich.text import Text
 
 from crewgraph.events import BaseEvent, EventBus
@@ -27,9 +28,9 @@ from crewgraph.observe.event_lines import (
     truncate_name,
 )
 from crewgraph.redaction import SecretRedactor
-from crewgraph.text import format_duration
+from crewgraph.text import format_duration, printable
 
-__all__ = ["ConsoleColumns", "ConsoleListener", "Stopwatch"]
+__all__ = ["ConsoleColumns", "ConsoleListener", "Stopwatch", "show_table"]
 
 
 _log = logging.getLogger(__name__)
@@ -231,3 +232,43 @@ class ConsoleListener:
 _SCOPE_LIMIT = 60
 _SCOPE_LIMIT_IN_COLUMNS = 20
 _TITLE_LIMIT = 80
+
+
+_MAX_CELL = 40
+
+
+def show_table(
+    title: str,
+    name_columns: int,
+    headers: Sequence[str],
+    sections: Sequence[Sequence[Sequence[str]]],
+    caption: str = "",
+    *,
+    wrap: bool = False,
+) -> None:
+    """Print a table.
+
+    Args:
+        title: The title above the table.
+        name_columns: How many columns, from the left, hold names; the others hold numbers.
+        headers: The column headers.
+        sections: Groups of rows, separated by lines.
+        caption: A text below the table.
+        wrap: Whether long texts are wrapped instead of truncated.
+    """
+    table = Table(title=Text(printable(title)), show_lines=wrap)
+    for number, header in enumerate(headers):
+        table.add_column(header, justify="left" if number < name_columns else "right")
+    for rows in sections:
+        table.add_section()
+        for row in rows:
+            table.add_row(*(Text(printable(cell) if wrap else _cell_text(cell)) for cell in row))
+    console = Console()
+    console.print(table)
+    if caption:
+        console.print(Text(printable(caption)))
+
+
+def _cell_text(text: str) -> str:
+    line = " ".join(printable(text).split())
+    return line if len(line) <= _MAX_CELL else f"{line[: _MAX_CELL - 1]}…"

@@ -28,7 +28,7 @@ from crewgraph.definitions.agent.last_run import AgentFinish
 from crewgraph.definitions.flow.feedback import flow_config
 from crewgraph.definitions.flow.persistence import FlowPersistence, set_flow_persistence_factory
 from crewgraph.definitions.task.conversion import Converter
-from crewgraph.definitions.task.prompt import process_content, set_processor
+from crewgraph.definitions.task.task import process_content, set_processor
 from crewgraph.events import TaskStartedEvent, crewai_event_bus
 from crewgraph.events.bus import BaseEventListener
 from crewgraph.flow import Flow, human_feedback, listen, persist, router, start
@@ -250,7 +250,7 @@ def processor_of_texts(use: Use) -> None:
     try:
         assert process_content("a") == "A"
     finally:
-        from crewgraph.definitions.task.prompt import NoOpContentProcessor
+        from crewgraph.definitions.task.task import NoOpContentProcessor
 
         set_processor(NoOpContentProcessor())
 

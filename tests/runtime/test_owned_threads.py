@@ -30,7 +30,7 @@ from waiting import wait_until
 from wrapping import wrap_stream_methods
 
 from crewgraph import Agent, Crew, Flow, ScriptedLLM, ToolUse, listen, start
-from crewgraph.core.claims import CLAIM
+from crewgraph.core.pregel import CLAIM
 from crewgraph.errors import MissingThread, ThreadBusy
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 from crewgraph.storage.checkpoints.strict import strictly_reading

@@ -13,7 +13,7 @@ from crewgraph.compiler.agent.human_review import (
     set_provider,
 )
 from crewgraph.definitions.agent.last_run import AgentFinish
-from crewgraph.definitions.task.prompt import NoOpContentProcessor, get_processor, process_content, set_processor
+from crewgraph.definitions.task.task import NoOpContentProcessor, get_processor, process_content, set_processor
 from crewgraph.storage.checkpoints import SqliteCheckpointer
 
 from .parts import agent, crew, task

@@ -56,7 +56,7 @@ _HOMES: dict[str, str] = {
     "crewai.agents.crew_agent_executor": "crewgraph_compat.stand_ins.executor",
     "crewai.agents.parser": "crewgraph.compiler.agent.protocol crewgraph.definitions.agent.last_run",
     "crewai.agents.tools_handler": "crewgraph.tools.cache",
-    "crewai.core.providers.content_processor": "crewgraph.definitions.task.prompt",
+    "crewai.core.providers.content_processor": "crewgraph.definitions.task.task",
     "crewai.core.providers.human_input": "crewgraph.compiler.agent.human_review",
     "crewai.crew": "crewgraph.crew crewgraph.definitions.chunks",
     "crewai.crews.crew_output": "crewgraph.definitions.task.output",

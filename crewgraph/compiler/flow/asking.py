@@ -13,7 +13,7 @@ from crewgraph.compiler.agent.human_review import ask_at_terminal, has_terminal,
 from crewgraph.compiler.agent.inbox import NO, YES, decisions_in, inbox_payload
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.running import INSIDE, RUNNING, Parked, Running
-from crewgraph.core.commands import refused_command
+from crewgraph.core.interpreter import refused_command
 from crewgraph.core.loops.bridge import TimeIsUp, call, wait_in_thread
 from crewgraph.core.messages import Message
 from crewgraph.core.pregel import with_answers

@@ -21,8 +21,8 @@ from crewgraph.compiler.flow.completion import method_of
 from crewgraph.compiler.flow.report import FlowReport
 from crewgraph.compiler.flow.run import FlowRun
 from crewgraph.compiler.flow.running import RUNNING, Parked, Running
-from crewgraph.core.commands import WAY_OUT
 from crewgraph.core.files import FILES
+from crewgraph.core.interpreter import WAY_OUT
 from crewgraph.core.loops.bridge import in_thread, resolved
 from crewgraph.core.tracing import aspanned, spanned
 from crewgraph.definitions.flow.checkpoints import RESERVED_INPUTS

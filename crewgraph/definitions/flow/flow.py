@@ -1,12 +1,19 @@
 """Flows: event-driven workflows of methods; the class `Flow` with its fields and its state."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from crewgraph.extensions import extension
+
+if TYPE_CHECKING:
+    from crewgraph.flow import FlowDeclaration
 import difflib
 import warnings
 from collections.abc import Mapping
 from copy import copy
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Self
+from typing import Generic, Self
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar
@@ -15,7 +22,6 @@ from crewgraph.definitions.base import UnknownKeyword
 from crewgraph.definitions.checkpoints import CheckpointSettings
 from crewgraph.definitions.crew.process import KeepHistory
 from crewgraph.definitions.flow.checkpoints import FlowCheckpoints, run_extension, state_inputs
-from crewgraph.definitions.flow.declaration import FlowDeclarations
 from crewgraph.definitions.flow.definition import FlowTopology, build_definition
 from crewgraph.definitions.flow.fields import set_declared_fields
 from crewgraph.definitions.flow.memories import FlowMemories
@@ -37,10 +43,45 @@ from crewgraph.deprecations import user_stacklevel
 from crewgraph.errors import DefinitionError
 from crewgraph.events.bus import crewai_event_bus
 from crewgraph.events.flow import FlowCreatedEvent
-from crewgraph.extensions import extension
 from crewgraph.llm.usage import UsageMetrics
 
 __all__ = ["FlowDefinition"]
+
+
+class FlowDeclarations:
+    """Methods that read and write declarations."""
+
+    _declared: ClassVar["FlowDeclaration | None"] = None
+    """The declaration that the class was created from, if any."""
+
+    @classmethod
+    def from_declaration(
+        cls,
+        *,
+        contents: "FlowDeclaration | str | dict[str, Any] | None" = None,
+        path: Path | str | None = None,
+        **kwargs: object,
+    ) -> Any:
+        """Create a flow from a YAML or JSON declaration. Python names in it are imported: load only files that you trust.
+
+        Args:
+            contents: YAML or JSON text, its parsed data, or a `FlowDeclaration`.
+            path: A file to read if `contents` is None; file names in it are relative to its folder.
+            kwargs: Arguments of the flow's constructor, such as `checkpointer`.
+
+        Raises:
+            DefinitionError: Neither argument is given, the text cannot be parsed, or a name in it cannot be resolved.
+            FileNotFoundError: The file, or that of a crew, does not exist.
+            ValidationError: The declaration is invalid; lists all faults.
+            ScriptRefused: It contains a script, and `CREWGRAPH_ALLOW_FLOW_SCRIPTS` is not set.
+        """
+        return extension("declared.flow")(cls, contents, path, kwargs)
+
+    @classmethod
+    def flow_definition(cls) -> "FlowDeclaration":
+        """Return the flow as a declaration for `from_declaration`: the original one, or one derived from the class."""
+        return cls._declared if cls._declared is not None else extension("declared.written")(cls)
+
 
 State = TypeVar("State", default=Any)
 

@@ -3,14 +3,16 @@
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from datetime import datetime
 from operator import is_
 from pathlib import PurePosixPath
-from typing import Any, ClassVar, Self, cast, final
+from typing import Any, ClassVar, Protocol, Self, cast, final, runtime_checkable
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from crewgraph.core.loops.bridge import call
 from crewgraph.definitions.agent.agent import BaseAgentDefinition
 from crewgraph.definitions.agent.foreign import AgentField
 from crewgraph.definitions.base import content_key, refuse_reference, refuse_single
@@ -19,14 +21,65 @@ from crewgraph.definitions.placeholders import TemplatedDefinition, append_chat_
 from crewgraph.definitions.run_options import Inputs
 from crewgraph.definitions.task.guardrail import Guardrail, validate_guardrail
 from crewgraph.definitions.task.output import OutputFormat, TaskOutput
-from crewgraph.definitions.task.prompt import process_content
 from crewgraph.deprecations import user_stacklevel
 from crewgraph.prompts.book import default_book
 from crewgraph.prompts.i18n import I18N
 from crewgraph.redaction import redact_text
 from crewgraph.text import fill_path, placeholders
 
-__all__ = ["NOT_SPECIFIED", "ConditionalTaskDefinition", "NotSpecified", "TaskDefinition"]
+__all__ = [
+    "NOT_SPECIFIED",
+    "ConditionalTaskDefinition",
+    "ContentProcessorProvider",
+    "NoOpContentProcessor",
+    "NotSpecified",
+    "TaskDefinition",
+    "get_processor",
+    "process_content",
+    "set_processor",
+]
+
+
+@runtime_checkable
+class ContentProcessorProvider(Protocol):
+    """Processes texts: redacts, translates or shortens them."""
+
+    def process(self, content: str, context: dict[str, Any] | None = None) -> str:
+        """Return the processed text; always the same for the same text, because a resumed run asks again.
+
+        Args:
+            content: the text, its placeholders filled.
+            context: the owner of the text: the `task`.
+        """
+        ...
+
+
+class NoOpContentProcessor:
+    """Returns texts unchanged."""
+
+    def process(self, content: str, context: dict[str, Any] | None = None) -> str:
+        """Return the text unchanged."""
+        return content
+
+
+_processor: ContextVar[ContentProcessorProvider | None] = ContextVar("crewgraph_content_processor", default=None)
+
+_no_op = NoOpContentProcessor()
+
+
+def get_processor() -> ContentProcessorProvider:
+    """Return the processor of this context, else a `NoOpContentProcessor`."""
+    return _processor.get() or _no_op
+
+
+def set_processor(processor: ContentProcessorProvider) -> None:
+    """Set the processor for descriptions and expected outputs of tasks, in runs with inputs started in this context."""
+    _processor.set(processor)
+
+
+def process_content(content: str, context: dict[str, Any] | None = None) -> str:
+    """Return a text as the processor of this context changes it."""
+    return call(get_processor().process, content, context)
 
 
 @final

@@ -3,17 +3,19 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from crewgraph.compiler.agent.models import first_llm, model_of
-from crewgraph.compiler.crew.marking import mark_outputs
 from crewgraph.compiler.surroundings import AROUND
-from crewgraph.core.effects import Body
+from crewgraph.compiler.task.structure import request_structured
+from crewgraph.core.effects import Body, EffectFailed, Scope, Together
+from crewgraph.core.messages import Message
 from crewgraph.core.operations import Program, user_call
 from crewgraph.core.protocols import Model
 from crewgraph.definitions.agent.agent import AgentDefinition
 from crewgraph.definitions.crew.crew import CrewDefinition
-from crewgraph.definitions.crew.evaluation import CrewTestResult, ScoredRound, TaskScore, mean
+from crewgraph.definitions.crew.evaluation import CrewTestResult, Mark, ScoredRound, TaskScore, mean
 from crewgraph.definitions.run_options import Checkpointer, Inputs, RunOptions
 from crewgraph.definitions.task.output import CrewOutput, TaskOutput
 from crewgraph.definitions.task.task import TaskDefinition
@@ -26,14 +28,16 @@ from crewgraph.events.crew import (
 from crewgraph.llm.resolve import as_model
 from crewgraph.llm.usage import UsageLedger, total
 from crewgraph.observe.progress import progress
+from crewgraph.prompts.book import Book
 from crewgraph.redaction import redacted_logger
 from crewgraph.runtime.agent.standalone import run_standalone
 from crewgraph.runtime.console import crew_console
 from crewgraph.runtime.crew.kickoff import emit_crew_event, failure_text, kickoff_program, validate_inputs
 from crewgraph.runtime.crew.training import checked_rounds
 from crewgraph.runtime.execution import wait_for_listeners
-from crewgraph.schema import PlainDict
+from crewgraph.schema import PlainDict, model_outline
 from crewgraph.scoped import scoped
+from crewgraph.text import shorten
 
 __all__ = ["evaluation_program", "show_scores"]
 
@@ -58,7 +62,7 @@ def show_scores(result: CrewTestResult) -> None:
     ]
     heads = ["Task", "Agent", *(f"Round {number}" for number in range(1, len(rounds) + 1)), "Average"]
     below = f"Judging took another {result.evaluation_usage.total_tokens} tokens."
-    from crewgraph.observe.table import show_table
+    from crewgraph.observe.console import show_table
 
     show_table(f"Scores from 1 to 10, given by {result.model}", 2, heads, [tasks, whole], below)
 
@@ -202,3 +206,44 @@ def _score(task: TaskDefinition, output: TaskOutput, mark: PlainDict) -> TaskSco
         usage=output.usage,
         cost=output.cost,
     )
+
+
+def mark_outputs(outputs: Sequence[tuple[TaskOutput, Model]], book: Book) -> Body[list[dict[str, object]]]:
+    """Return the mark of each output, or the `error` that prevented it, with the `usage` of the judge.
+
+    Args:
+        outputs: the outputs, each with the model that judges it.
+        book: the prompts.
+    """
+    scopes = [
+        Scope(
+            name=f"Evaluation: {shorten(output.name or output.description, 60)}",
+            body=partial(_mark_output, output, model, book),
+        )
+        for output, model in outputs
+    ]
+    return (yield Together(scopes))
+
+
+def _mark_output(output: TaskOutput, model: Model, book: Book) -> Body[dict[str, object]]:
+    usage = UsageLedger()
+    text = book.slice(
+        "evaluation_text",
+        task=output.description,
+        expected_output=output.expected_output or "",
+        output=output.raw,
+    )
+    messages: list[Message] = [
+        {"role": "system", "content": book.slice("evaluation_system", schema=model_outline(Mark))},
+        {"role": "user", "content": text},
+    ]
+    try:
+        reply = yield from request_structured(messages, Mark, model, book, usage)
+    except EffectFailed as failure:
+        return {"error": str(failure), "usage": usage.to_plain()}
+    if reply.value is None:
+        problem = (
+            f"no mark that can be parsed, even after retries: {reply.problem}; last reply: {shorten(reply.text, 120)!r}"
+        )
+        return {"error": problem, "usage": usage.to_plain()}
+    return {**reply.value.model_dump(), "usage": usage.to_plain()}

@@ -9,9 +9,8 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 
-from crewgraph.core.claims import CLAIM
 from crewgraph.core.journal import SYNCED
-from crewgraph.core.pregel import move_past
+from crewgraph.core.pregel import CLAIM, move_past
 from crewgraph.storage.checkpoints.values import (
     Typed,
     Write,
