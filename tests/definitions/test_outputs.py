@@ -275,7 +275,7 @@ def test_numbers_that_json_does_not_know_come_back():
 def test_a_crew_and_its_tasks_are_written_as_json_before_and_after_a_run():
     worker = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(["fine"]))
     first = Task(description="d", expected_output="e", agent=worker, guardrail=_accept, callback=print)
-    crew = Crew(agents=[worker], tasks=[first, first.copy()], checkpointer=False)
+    crew = Crew(agents=[worker], tasks=[first], checkpointer=False)
     before = json.loads(crew.model_dump_json())["tasks"][0]
     assert (before["context"], before["guardrail"], before["callback"]) == ("NOT_SPECIFIED", "_accept", "print")
     crew.kickoff()
