@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from modes import Mode
+from pydantic import BaseModel, RootModel, ValidationError
 
-from crewgraph import Agent, ConditionalTask, Crew, Process, Task
+from crewgraph import Agent, ConditionalTask, Crew, Process, ScriptedLLM, Task
 from crewgraph.definitions.crew.validation import validate_crew
 from crewgraph.tools import BaseTool
 
@@ -379,3 +380,25 @@ def test_one_guardrail_may_stand_for_a_list_and_an_empty_list_for_none():
 def test_max_retries_is_the_former_name_of_guardrail_max_retries():
     assert task(max_retries=5).guardrail_max_retries == 5
     assert task(guardrail_max_retries=-1).guardrail_max_retries == 0
+
+
+class Facts(RootModel[list[str]]):
+    pass
+
+
+class Prices(RootModel[dict[str, int]]):
+    pass
+
+
+def test_a_list_is_a_structure_for_output_pydantic_and_refused_for_output_json(mode: Mode):
+    worker = agent()
+    worker.llm = ScriptedLLM(['["tin", "zinc"]', '{"tin": 3}'])
+    metals = Task(description="d", expected_output="e", agent=worker, output_pydantic=Facts)
+    prices = Task(description="d", expected_output="e", agent=worker, output_json=Prices)
+    first, second = mode.kickoff(Crew(tasks=[metals, prices], checkpointer=False)).tasks_output
+    assert first.pydantic == Facts(["tin", "zinc"])
+    assert second.json_dict == {"tin": 3}
+    with pytest.raises(
+        ValueError, match="`output_json` makes a dict, and `Facts` is none; pass it as `output_pydantic`"
+    ):
+        Task(description="d", expected_output="e", output_json=Facts)
