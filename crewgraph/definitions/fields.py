@@ -156,8 +156,8 @@ def _parse_output_model(value: Any, info: ValidationInfo) -> object:
     return model
 
 
-def _is_object(model: type[BaseModel]) -> bool:
-    return model.model_json_schema().get("type") == "object"
+def _is_object(model: type) -> bool:
+    return not issubclass(model, RootModel) or model.model_json_schema().get("type") == "object"
 
 
 def _model_from_mapping(form: Mapping[str, object]) -> type[BaseModel]:
