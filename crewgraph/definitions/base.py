@@ -321,6 +321,10 @@ def share_in_copy(value: Any, memo: dict[int, Any] | None) -> dict[int, Any]:
     return extended
 
 
+def _name_of(value: object) -> str:
+    return getattr(value, "__qualname__", None) or repr(value)
+
+
 def _is_default(value: Any, field: FieldInfo) -> bool:
     if field.is_required():
         return False
@@ -359,6 +363,10 @@ class Definition(RedactedModel):
 
     def __hash__(self) -> int:
         return object.__hash__(self)
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """Return the fields; see pydantic. With `mode="json"`, functions, classes and other objects are their names."""
+        return super().model_dump(**{"fallback": _name_of, **options})
 
     def is_written(self, field: str) -> bool:
         """Return whether the program wrote a field: as an argument, by an assignment, or as the default of a subclass."""

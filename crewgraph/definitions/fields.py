@@ -15,6 +15,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    RootModel,
     ValidationError,
     ValidationInfo,
     create_model,
@@ -145,9 +146,22 @@ def _parse_output_model(value: Any, info: ValidationInfo) -> object:
     elif is_mapping(value):
         model = _model_from_mapping(value)
     else:
+        if (
+            info.field_name == "output_json"
+            and isinstance(value, type)
+            and issubclass(value, RootModel)
+            and not _is_object(value)
+        ):
+            raise ValueError(
+                f"`output_json` makes a dict, and `{value.__name__}` is none; pass it as `output_pydantic`"
+            )
         return None if value is False else value
     warn_deprecated(f"`{info.field_name}` of a task is not a pydantic model", "pass one", by_hand=True)
     return model
+
+
+def _is_object(model: type) -> bool:
+    return not issubclass(model, RootModel) or model.model_json_schema().get("type") == "object"
 
 
 def _model_from_mapping(form: Mapping[str, object]) -> type[BaseModel]:

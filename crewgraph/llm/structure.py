@@ -3,7 +3,7 @@
 import json
 from typing import Protocol, TypeVar, runtime_checkable
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, RootModel, ValidationError
 
 from crewgraph.core.messages import Reply
 from crewgraph.core.plain import unstorable
@@ -27,8 +27,12 @@ class StructuringModel(Protocol):
 
 
 def structured_model(model: Model, structure: type[BaseModel]) -> Model | None:
-    """Return a model that answers with an instance of a pydantic model in its own way; None if it has none."""
-    return model.for_structure(structure) if isinstance(model, StructuringModel) else None
+    """Return a model that answers with an instance of a pydantic model in its own way; None if it has none.
+
+    Providers take objects only: a `RootModel`, such as a list, is asked for in words.
+    """
+    is_object = not issubclass(structure, RootModel)
+    return model.for_structure(structure) if is_object and isinstance(model, StructuringModel) else None
 
 
 def reply_structure(reply: Reply, structure: type[BaseModel], *, any_name: bool = False) -> str | None:

@@ -15,6 +15,7 @@ from crewgraph.definitions.crew.crew import CrewDefinition
 from crewgraph.definitions.run_options import Checkpointer
 from crewgraph.errors import RunError
 from crewgraph.extensions import extension
+from crewgraph.runtime.flow.persistence import saver_beside_states
 from crewgraph.runtime.runs.storage import checkpointer_for
 from crewgraph.text import storable_id
 
@@ -138,14 +139,18 @@ def _thread(thread_id: str | None, saver: object) -> str:
 
 
 def own_saver(crew: "CrewDefinition | FlowDefinition") -> Checkpointer:
-    """Return the storage that a crew or flow sets: its `checkpointer`, or that of its snapshots; None if it sets none.
+    """Return the storage that a crew or flow sets: its `checkpointer`, or that of its snapshots or of the file with its states.
+
+    None if it sets none.
 
     Raises:
         StorageError: that database cannot be opened.
     """
     if crew.checkpointer is not None:
         return crew.checkpointer
-    return extension("snapshots.saver")(crew.checkpoint) if crew.checkpoint else None
+    if crew.checkpoint:
+        return extension("snapshots.saver")(crew.checkpoint)
+    return None if isinstance(crew, CrewDefinition) else saver_beside_states(crew)
 
 
 def own_place(crew: CrewDefinition, thread_id: str | None, checkpointer: Any) -> RunPlace:

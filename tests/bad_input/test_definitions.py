@@ -7,19 +7,11 @@ from modes import Mode
 from runtime.parts import agent, crew, task
 
 from crewgraph import Agent, Crew, ScriptedLLM, Task
-from crewgraph.errors import CompileError
 
 
 def test_a_crew_of_nothing_is_refused():
     with pytest.raises(ValueError, match=r"it has neither agents nor tasks. Give `agents=\[...\]` and `tasks=\[...\]`"):
         Crew()
-
-
-def test_a_crew_without_tasks_or_agents_is_refused_when_it_is_run(mode: Mode):
-    with pytest.raises(CompileError, match="the crew has no tasks"):
-        mode.kickoff(Crew(agents=[agent(ScriptedLLM([]))]))
-    with pytest.raises(CompileError, match="the crew has no agents"):
-        mode.kickoff(Crew(tasks=[task("a", agent(ScriptedLLM([])))]))
 
 
 def test_missing_fields_are_named():

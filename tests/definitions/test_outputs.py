@@ -10,7 +10,15 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, Json, RootModel, ValidationError, computed_field
 
-from crewgraph import CrewOutput, TaskOutput, UsageMetrics
+from crewgraph import (
+    Agent,
+    Crew,
+    CrewOutput,
+    ScriptedLLM,
+    Task,
+    TaskOutput,
+    UsageMetrics,
+)
 
 
 class Point(BaseModel):
@@ -169,3 +177,17 @@ def test_numbers_that_json_does_not_know_come_back():
 
     back = TaskOutput.from_plain(output(pydantic=Ratio(value=float("inf"))).to_plain(), Ratio)
     assert back.pydantic == Ratio(value=float("inf"))
+
+
+def test_a_crew_and_its_tasks_are_written_as_json_before_and_after_a_run():
+    worker = Agent(role="Clerk", goal="g", backstory="b", llm=ScriptedLLM(["fine"]))
+    first = Task(description="d", expected_output="e", agent=worker, guardrail=_accept, callback=print)
+    crew = Crew(agents=[worker], tasks=[first], checkpointer=False)
+    before = json.loads(crew.model_dump_json())["tasks"][0]
+    assert (before["context"], before["guardrail"], before["callback"]) == ("NOT_SPECIFIED", "_accept", "print")
+    crew.kickoff()
+    assert json.loads(first.model_dump_json())["output"]["raw"] == "fine"
+
+
+def _accept(output: TaskOutput) -> tuple[bool, TaskOutput]:
+    return True, output

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from modes import Mode
+from pydantic import BaseModel, RootModel, ValidationError
 
-from crewgraph import Agent, ConditionalTask, Crew, Process, Task
+from crewgraph import Agent, ConditionalTask, Crew, Process, ScriptedLLM, Task
 from crewgraph.tools import BaseTool
 
 
@@ -308,3 +309,25 @@ def test_a_list_of_guardrails_counts_before_a_single_one_and_this_is_reported():
         both = task(guardrail=pair, guardrails=[untyped])
     assert both.all_guardrails == [untyped]
     assert caught[0].filename == __file__
+
+
+class Facts(RootModel[list[str]]):
+    pass
+
+
+class Prices(RootModel[dict[str, int]]):
+    pass
+
+
+def test_a_list_is_a_structure_for_output_pydantic_and_refused_for_output_json(mode: Mode):
+    worker = agent()
+    worker.llm = ScriptedLLM(['["tin", "zinc"]', '{"tin": 3}'])
+    metals = Task(description="d", expected_output="e", agent=worker, output_pydantic=Facts)
+    prices = Task(description="d", expected_output="e", agent=worker, output_json=Prices)
+    first, second = mode.kickoff(Crew(tasks=[metals, prices], checkpointer=False)).tasks_output
+    assert first.pydantic == Facts(["tin", "zinc"])
+    assert second.json_dict == {"tin": 3}
+    with pytest.raises(
+        ValueError, match="`output_json` makes a dict, and `Facts` is none; pass it as `output_pydantic`"
+    ):
+        Task(description="d", expected_output="e", output_json=Facts)

@@ -98,12 +98,15 @@ def test_a_crew_with_nothing_in_it_is_a_value_error():
         Crew(agents=[], tasks=[])
 
 
-def test_a_crew_that_has_only_one_of_both_is_a_value_error_at_kickoff(mode: Mode):
-    worker = agent(ScriptedLLM(["x"]))
+def test_a_crew_without_tasks_is_a_value_error_at_kickoff(mode: Mode):
     with pytest.raises(ValueError, match="the crew has no tasks"):
-        mode.kickoff(Crew(agents=[worker], checkpointer=False))
-    with pytest.raises(ValueError, match="the crew has no agents"):
-        mode.kickoff(Crew(agents=[], tasks=[task("a", worker)], checkpointer=False))
+        mode.kickoff(Crew(agents=[agent(ScriptedLLM(["x"]))], checkpointer=False))
+
+
+def test_a_sequential_crew_needs_no_list_of_the_agents_of_its_tasks(mode: Mode):
+    worker = agent(ScriptedLLM(["first", "second"]))
+    crew = Crew(tasks=[task("a", worker), task("b", worker)], checkpointer=False)
+    assert [output.raw for output in mode.kickoff(crew).tasks_output] == ["first", "second"]
 
 
 def test_a_missing_variable_is_a_value_error_before_anybody_works(mode: Mode):

@@ -21,7 +21,6 @@ from crewgraph.core.loops.bridge import acall, call
 from crewgraph.core.node import BodyNode
 from crewgraph.core.pregel import coming, pending_input, reached
 from crewgraph.definitions.crew.crew import CrewDefinition
-from crewgraph.definitions.crew.process import Process
 from crewgraph.definitions.crew.validation import title, validate_crew
 from crewgraph.definitions.task.output import TaskOutput
 from crewgraph.definitions.task.task import ConditionalTaskDefinition
@@ -319,8 +318,6 @@ def crew_graph(
     """
     if not crew.tasks:
         raise CompileError("the crew has no tasks; give it `tasks=[...]`.")
-    if not crew.agents and crew.process is Process.sequential:
-        raise CompileError("the crew has no agents; list the agents of its tasks in `agents=[...]`.")
     if faults := validate_crew(crew):  # may have changed since the crew was created
         raise CompileError("\n".join(map(str, faults)))
     check_crew(crew)

@@ -308,16 +308,18 @@ def _resume_or_begin(graph: FlowGraph, run: FlowRun, inputs: Inputs) -> Program[
 def _state_before(run: FlowRun, values: GraphState, flow_id: str) -> Program[Any]:
     """Return the state with which a finished run that is kicked off again begins.
 
-    It is the backend's if another program has changed it there, else the checkpoint's, which has values that backends may not
-    be able to store.
+    It is the one of the backend, if there is one. Where the checkpoint has the same, that is taken: it has values which
+    backends may not be able to store.
     """
     run.read(values)
     saved = _saved_values(values)
     stored = run.state if saved is None else run.flow.restored_state(run.revived(saved["state"]))
     backend = backend_of_states(run.flow)
-    kept = None if backend is None else (yield from load_state(run.flow, flow_id, [backend]))
-    if kept is None:
+    if backend is None:
         return stored
+    kept = yield from load_state(run.flow, flow_id, [backend])
+    if kept is None:
+        return None
     kept_state = run.flow.restored_state(kept)
     return stored if _as_json(stored) == _as_json(kept_state) else kept_state
 
@@ -630,7 +632,7 @@ def waiting_flow_runs(flow: "FlowDefinition", flow_id: str) -> PendingFlow:
     Raises:
         DefinitionError: the run is not pending.
     """
-    saver = checkpointer_for(flow.checkpointer)
+    saver = checkpointer_for(own_saver(flow))
     storable_id(flow_id, "flow")
     # An explicit backend knows whether the question was answered elsewhere.
     is_answered = _keeps_questions(flow.persistence) and call(flow.persistence.load_pending_feedback, flow_id) is None

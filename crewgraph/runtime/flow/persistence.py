@@ -4,19 +4,24 @@ import json
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from crewgraph.compiler.flow.saving import backend_of_states
 from crewgraph.definitions.flow.feedback import PendingFeedbackContext
+from crewgraph.definitions.flow.flow import FlowDefinition
 from crewgraph.definitions.flow.persistence import FlowPersistence
 from crewgraph.disk import private_file
 from crewgraph.errors import DefinitionError, StorageError
+from crewgraph.runtime.runs.storage import checkpointer_at
 from crewgraph.schema import PlainDict
 from crewgraph.settings import storage_dir
 
-__all__ = ["SQLiteFlowPersistence"]
+__all__ = ["SQLiteFlowPersistence", "saver_beside_states"]
 
 
 _NAME = "flow_states.db"
@@ -24,18 +29,25 @@ _BUSY_TIMEOUT = 30.0
 """Seconds to wait for the write lock of another process."""
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS saved_states (
-    flow TEXT PRIMARY KEY, method TEXT NOT NULL, state TEXT NOT NULL, at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS waiting_questions (
-    flow TEXT PRIMARY KEY, question TEXT NOT NULL, state TEXT NOT NULL
-) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS flow_states (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, flow_uuid TEXT NOT NULL, method_name TEXT NOT NULL, timestamp DATETIME NOT NULL,
+    state_json TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS idx_flow_states_uuid ON flow_states (flow_uuid);
+CREATE TABLE IF NOT EXISTS pending_feedback (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, flow_uuid TEXT NOT NULL UNIQUE, context_json TEXT NOT NULL, state_json TEXT NOT NULL,
+    created_at DATETIME NOT NULL
+);
 CREATE TABLE IF NOT EXISTS answered_questions (flow TEXT PRIMARY KEY, taker TEXT NOT NULL) WITHOUT ROWID;
 """
+# The first two tables are CrewAI's, so that a file that it wrote is read, and programs that read the file find what they expect.
 
 
 class SQLiteFlowPersistence(FlowPersistence):
-    """Stores the last state of each run in a SQLite file, as JSON; threads and processes may share it.
+    """Stores the states of runs in a SQLite file, as JSON, in the tables of CrewAI; threads and processes may share it.
+
+    A flow with this backend at a path of its own, and no other checkpointer, has its checkpoints beside that file, so that
+    runs of different files do not mix.
 
     Values without a JSON type (dates, sets, models in a dict) are stored as the nearest one; a state with a model gets its
     types back when it is restored.
@@ -75,7 +87,7 @@ class SQLiteFlowPersistence(FlowPersistence):
             connection.executescript(_SCHEMA)
 
     def save_state(self, flow_uuid: str, method_name: str, state_data: dict[str, object] | BaseModel) -> None:
-        """Save a state, replacing the run's last one.
+        """Save a state, as the last of its run.
 
         Raises:
             DefinitionError: it is neither a pydantic model nor a dict.
@@ -83,14 +95,15 @@ class SQLiteFlowPersistence(FlowPersistence):
         """
         with self._connected() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO saved_states (flow, method, state) VALUES (?, ?, ?)",
-                (flow_uuid, method_name, _to_json(state_data, flow_uuid)),
+                "INSERT INTO flow_states (flow_uuid, method_name, timestamp, state_json) VALUES (?, ?, ?, ?)",
+                (flow_uuid, method_name, _now(), _to_json(state_data, flow_uuid)),
             )
 
     def load_state(self, flow_uuid: str) -> PlainDict | None:
         """Return the last saved state of an id; None without one."""
         with self._connected() as connection:
-            row = connection.execute("SELECT state FROM saved_states WHERE flow = ?", (flow_uuid,)).fetchone()
+            query = "SELECT state_json FROM flow_states WHERE flow_uuid = ? ORDER BY id DESC LIMIT 1"
+            row = connection.execute(query, (flow_uuid,)).fetchone()
         return None if row is None else json.loads(row[0])
 
     def save_pending_feedback(
@@ -101,26 +114,26 @@ class SQLiteFlowPersistence(FlowPersistence):
         with self._connected() as connection:
             connection.execute("DELETE FROM answered_questions WHERE flow = ?", (flow_uuid,))
             connection.execute(
-                "INSERT OR REPLACE INTO waiting_questions (flow, question, state) VALUES (?, ?, ?)",
-                (flow_uuid, _to_json(context.to_dict(), flow_uuid), _to_json(state_data, flow_uuid)),
+                "INSERT OR REPLACE INTO pending_feedback (flow_uuid, context_json, state_json, created_at) VALUES (?, ?, ?, ?)",
+                (flow_uuid, _to_json(context.to_dict(), flow_uuid), _to_json(state_data, flow_uuid), _now()),
             )
 
     def load_pending_feedback(self, flow_uuid: str) -> tuple[dict[str, object], PendingFeedbackContext] | None:
         """Return the state and question of a pending run; None if it is not pending."""
         with self._connected() as connection:
-            query = "SELECT state, question FROM waiting_questions WHERE flow = ?"
+            query = "SELECT state_json, context_json FROM pending_feedback WHERE flow_uuid = ?"
             row = connection.execute(query, (flow_uuid,)).fetchone()
         return None if row is None else (json.loads(row[0]), PendingFeedbackContext.from_dict(json.loads(row[1])))
 
     def clear_pending_feedback(self, flow_uuid: str) -> None:
         """Delete the question after it was answered."""
         with self._connected() as connection:
-            connection.execute("DELETE FROM waiting_questions WHERE flow = ?", (flow_uuid,))
+            connection.execute("DELETE FROM pending_feedback WHERE flow_uuid = ?", (flow_uuid,))
 
     def take_pending_feedback(self, flow_uuid: str, taker: str) -> bool:
         """Delete the question; return False if another taker has answered it."""
         with self._connected() as connection:
-            deleted = connection.execute("DELETE FROM waiting_questions WHERE flow = ?", (flow_uuid,)).rowcount
+            deleted = connection.execute("DELETE FROM pending_feedback WHERE flow_uuid = ?", (flow_uuid,)).rowcount
             if deleted:
                 connection.execute("INSERT OR REPLACE INTO answered_questions VALUES (?, ?)", (flow_uuid, taker))
                 return True
@@ -142,6 +155,18 @@ class SQLiteFlowPersistence(FlowPersistence):
                 f"{self.db_path} cannot be used for states of flows: {error}. Make the file and its folder writable, with room "
                 "on the disk, or give another `db_path`."
             ) from error
+
+
+def saver_beside_states(flow: FlowDefinition) -> Any:
+    """Return the checkpointer beside the file in which a flow keeps its states; None if that is the default one or there is none."""
+    backend = backend_of_states(flow)
+    if not isinstance(backend, SQLiteFlowPersistence) or Path(backend.db_path) == storage_dir() / _NAME:
+        return None
+    return checkpointer_at(Path(f"{backend.db_path}-runs").absolute())
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
 
 
 def _to_json(data: Mapping[str, object] | BaseModel, flow_uuid: str) -> str:

@@ -14,7 +14,7 @@ from crewgraph.storage.checkpoints.strict import strictly_reading
 if TYPE_CHECKING:
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
-__all__ = ["DATABASE", "checkpointer_for", "checkpointer_of_graph", "default_checkpointer"]
+__all__ = ["DATABASE", "checkpointer_at", "checkpointer_for", "checkpointer_of_graph", "default_checkpointer"]
 
 
 DATABASE = "checkpoints.db"
@@ -25,19 +25,23 @@ _checkpointers: "dict[Path, SqliteCheckpointer]" = {}
 
 
 def default_checkpointer() -> "SqliteCheckpointer":
-    """Return the database in the storage folder, opened once per process, and reopened if its file was deleted or replaced.
+    """Return the database in the storage folder; see `checkpointer_at`."""
+    return checkpointer_at(
+        storage_dir() / DATABASE, retention_days=retention_days() or None, max_bytes=size_cap() or None
+    )
+
+
+def checkpointer_at(path: Path, **limits: int | None) -> "SqliteCheckpointer":
+    """Return the checkpointer of a file, opened once per process, and reopened if the file was deleted or replaced.
 
     Raises:
         StorageError: the database cannot be opened.
     """
-    path = storage_dir() / DATABASE
     from crewgraph.storage.checkpoints.sqlite import SqliteCheckpointer
 
     with _lock:
         if path not in _checkpointers or _checkpointers[path].is_replaced:
-            _checkpointers[path] = off_loop(
-                SqliteCheckpointer, path, retention_days=retention_days() or None, max_bytes=size_cap() or None
-            )
+            _checkpointers[path] = off_loop(SqliteCheckpointer, path, **limits)
         return _checkpointers[path]
 
 
