@@ -4,21 +4,12 @@
 a parallel task failed, the time is up or the reader of a stream left. LangChain leaves them open.
 """
 
-import sys
-from collections.abc import Iterable
-from contextvars import Context
-from typing import TYPE_CHECKING, Any
-from uuid import UUID
-
-from crewgraph.extras import load
-
-if TYPE_CHECKING:
-    from langchain_core.runnables import RunnableConfig
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForLLMRun,
@@ -37,6 +28,7 @@ from langchain_core.runnables.config import (
 )
 
 from crewgraph.core.current import is_traced
+from crewgraph.core.otel import enter_span_of_config
 from crewgraph.redaction import SecretRedactor, redact_error
 from crewgraph.schema import PlainDict
 
@@ -47,8 +39,6 @@ __all__ = [
     "aspanned",
     "callbacks_with_redaction",
     "closing_runs",
-    "enter_span_of_config",
-    "enter_span_of_run",
     "retrieved",
     "spanned",
 ]
@@ -244,41 +234,3 @@ class _OpenRuns(BaseCallbackHandler):
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
         self._open.pop(run_id, None)
-
-
-def enter_span_of_run(context: Context, handlers: Iterable[Any], run_id: UUID | None) -> None:
-    """Make the span that a handler has for a run the current one in a context, if any has one.
-
-    Args:
-        context: the context of the work, which is used for nothing else.
-        handlers: the callback handlers of the run.
-        run_id: the run.
-    """
-    if run_id is not None and "opentelemetry.context" in sys.modules:
-        span = _span_of(handlers, run_id)
-        if span is not None:
-            context.run(_attach_span, span)
-
-
-def enter_span_of_config(config: "RunnableConfig") -> None:
-    """Make the span of the run that a config is given below the current one, in the running context."""
-    callbacks: Any = config.get("callbacks")
-    run_id: UUID | None = getattr(callbacks, "parent_run_id", None)
-    if run_id is not None and "opentelemetry.context" in sys.modules:
-        span = _span_of(callbacks.handlers, run_id)
-        if span is not None:
-            _attach_span(span)
-
-
-def _span_of(handlers: Iterable[Any], run_id: UUID) -> object:
-    """Return the span of the first handler that has one for the run."""
-    for handler in handlers:
-        get_span = getattr(handler, "get_span", None)
-        if callable(get_span) and (span := get_span(run_id)) is not None:
-            return span
-    return None
-
-
-def _attach_span(span: object) -> None:
-    context = load("opentelemetry.trace").set_span_in_context(span)
-    load("opentelemetry.context").attach(context)

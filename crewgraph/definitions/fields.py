@@ -146,21 +146,15 @@ def _parse_output_model(value: Any, info: ValidationInfo) -> object:
     elif is_mapping(value):
         model = _model_from_mapping(value)
     else:
-        if (
-            info.field_name == "output_json"
-            and isinstance(value, type)
-            and issubclass(value, RootModel)
-            and not _is_object(value)
-        ):
-            raise ValueError(
-                f"`output_json` makes a dict, and `{value.__name__}` is none; pass it as `output_pydantic`"
-            )
+        if info.field_name == "output_json" and isinstance(value, type) and not _makes_objects(value):
+            name = getattr(value, "__name__", "")
+            raise ValueError(f"`output_json` makes a dict, and `{name}` is none; pass it as `output_pydantic`")
         return None if value is False else value
     warn_deprecated(f"`{info.field_name}` of a task is not a pydantic model", "pass one", by_hand=True)
     return model
 
 
-def _is_object(model: type) -> bool:
+def _makes_objects(model: Any) -> bool:
     return not issubclass(model, RootModel) or model.model_json_schema().get("type") == "object"
 
 

@@ -18,8 +18,8 @@ from crewgraph.core.current import is_traced
 from crewgraph.core.digests import digest
 from crewgraph.core.loops.bridge import acall, call, in_thread, wait_for
 from crewgraph.core.messages import ToolSpec
+from crewgraph.core.otel import enter_span_of_run
 from crewgraph.core.plain import NotPlain, SteersGraph, plain
-from crewgraph.core.tracing import enter_span_of_run
 from crewgraph.errors import DefinitionError, ToolFailed
 from crewgraph.schema import JsonSchema, PlainDict, call_arguments, is_list, is_object, validated
 from crewgraph.text import shorten

@@ -90,7 +90,7 @@ def test_the_file_is_its_owners_and_stands_in_the_storage_folder(tmp_path: Path,
     shelf.save_state("run", "method", {"a": 1})
     assert stat.S_IMODE(os.stat(shelf.db_path).st_mode) == 0o600
     with sqlite3.connect(shelf.db_path) as connection:
-        assert connection.execute("SELECT flow, method, state FROM saved_states").fetchall() == [
+        assert connection.execute("SELECT flow_uuid, method_name, state_json FROM flow_states").fetchall() == [
             ("run", "method", '{"a": 1}')
         ]
     connection.close()
@@ -651,3 +651,35 @@ def test_a_provider_is_not_asked_again_when_its_run_is_restored(mode: Mode, tmp_
     moved = Asking.from_pending(flow.flow_id, shelf, checkpointer=InMemorySaver())
     assert mode.run(moved.resume, moved.aresume, "fine") == "fine"
     assert office.asked == ["Good?"]
+
+
+class Counting(Flow[dict[str, Any]]):
+    @start()
+    def count(self) -> int:
+        self.state["n"] = self.state.get("n", 0) + 1
+        if self.state["n"] == self.state.get("failing"):
+            raise ConnectionError
+        return self.state["n"]
+
+
+def counting(file: Path) -> Counting:
+    return Counting(persistence=SQLiteFlowPersistence(file))
+
+
+@pytest.mark.filterwarnings("ignore:no run of flow")
+def test_files_of_states_do_not_mix(mode: Mode, tmp_path: Path):
+    one, other = tmp_path / "one.db", tmp_path / "other.db"
+    assert [kickoff(mode, counting(file), {"id": "7"}) for file in (one, one, other)] == [1, 2, 1]
+    with pytest.raises(ConnectionError):
+        kickoff(mode, counting(one), {"id": "7", "failing": 3})
+    assert kickoff(mode, counting(other), {"id": "7"}) == 2
+    one.unlink()
+    assert kickoff(mode, counting(other), {"id": "7"}) == 3
+
+
+@pytest.mark.filterwarnings("ignore:no run of flow")
+def test_a_flow_begins_without_a_state_if_its_file_has_none(mode: Mode, tmp_path: Path):
+    file = tmp_path / "states.db"
+    assert kickoff(mode, counting(file), {"id": "7"}) == 1
+    file.unlink()
+    assert kickoff(mode, counting(file), {"id": "7"}) == 1

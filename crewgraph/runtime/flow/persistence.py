@@ -158,7 +158,7 @@ class SQLiteFlowPersistence(FlowPersistence):
 
 
 def saver_beside_states(flow: FlowDefinition) -> Any:
-    """Return the checkpointer beside the file in which a flow keeps its states; None if that is the default one or there is none."""
+    """Return the checkpointer beside the file of a flow's states; None if it has none, or the default one."""
     backend = backend_of_states(flow)
     if not isinstance(backend, SQLiteFlowPersistence) or Path(backend.db_path) == storage_dir() / _NAME:
         return None

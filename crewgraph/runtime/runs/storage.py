@@ -31,7 +31,7 @@ def default_checkpointer() -> "SqliteCheckpointer":
     )
 
 
-def checkpointer_at(path: Path, **limits: int | None) -> "SqliteCheckpointer":
+def checkpointer_at(path: Path, **limits: Any) -> "SqliteCheckpointer":
     """Return the checkpointer of a file, opened once per process, and reopened if the file was deleted or replaced.
 
     Raises:
