@@ -311,15 +311,15 @@ def _state_before(run: FlowRun, values: GraphState, flow_id: str) -> Program[Any
     It is the one of the backend, if there is one. Where the checkpoint has the same, that is taken: it has values which
     backends may not be able to store.
     """
+    backend = backend_of_states(run.flow)
+    kept = None if backend is None else (yield from load_state(run.flow, flow_id, [backend]))
+    if backend is not None and kept is None:
+        return None
     run.read(values)
     saved = _saved_values(values)
     stored = run.state if saved is None else run.flow.restored_state(run.revived(saved["state"]))
-    backend = backend_of_states(run.flow)
-    if backend is None:
-        return stored
-    kept = yield from load_state(run.flow, flow_id, [backend])
     if kept is None:
-        return None
+        return stored
     kept_state = run.flow.restored_state(kept)
     return stored if _as_json(stored) == _as_json(kept_state) else kept_state
 
