@@ -140,7 +140,7 @@ def _interpreter_output(item: PlainMapping) -> PlainDict:
     return {"type": "files", "files": item.get("files") or [{"url": item["url"]}] if "url" in item else []}
 
 
-def _setting(name: str, default: object = None) -> Any:
+def _setting(name: str, about: str, default: object = None) -> Any:
     """Return a property for a provider setting that is stored in `additional_params`."""
 
     def read(model: Any) -> Any:
@@ -149,7 +149,7 @@ def _setting(name: str, default: object = None) -> Any:
     def write(model: Any, value: object) -> None:
         model.additional_params[name] = value
 
-    return property(read, write)
+    return property(read, write, doc=about)
 
 
 BUILTIN_TOOLS: Mapping[str, PlainMapping] = {
@@ -236,32 +236,21 @@ class ResponsesMixin:
 
     _responses: Responses | None = None
 
-    api: str = _setting("api", "completions")
-    """Which of OpenAI's APIs to use: "completions" or "responses"."""
-
-    instructions: str | None = _setting("instructions")
-    """Instructions to the model, in addition to the conversation."""
-
-    store: bool | None = _setting("store")
-    """Whether OpenAI stores the responses."""
-
-    previous_response_id: str | None = _setting("previous_response_id")
-    """The id of the response that the first request continues."""
-
-    include: list[str] | None = _setting("include")
-    """Additional data to include in responses."""
-
-    builtin_tools: list[Any] | None = _setting("builtin_tools")
-    """OpenAI's built-in tools: names, such as `["web_search"]`, or dicts in the API's format."""
-
-    parse_tool_outputs: bool = _setting("parse_tool_outputs", False)
-    """Whether `call` returns a `ResponsesAPIResult`."""
-
-    auto_chain: bool = _setting("auto_chain", False)
-    """Whether each request continues the previous response."""
-
-    auto_chain_reasoning: bool = _setting("auto_chain_reasoning", False)
-    """Whether each request includes the previous reasoning."""
+    api: str = _setting("api", 'Which of OpenAI\'s APIs to use: "completions" or "responses".', "completions")
+    instructions: str | None = _setting("instructions", "Instructions to the model, in addition to the conversation.")
+    store: bool | None = _setting("store", "Whether OpenAI stores the responses.")
+    previous_response_id: str | None = _setting(
+        "previous_response_id", "The id of the response that the first request continues."
+    )
+    include: list[str] | None = _setting("include", "Additional data to include in responses.")
+    builtin_tools: list[Any] | None = _setting(
+        "builtin_tools", "OpenAI's built-in tools: names, such as `[\"web_search\"]`, or dicts in the API's format."
+    )
+    parse_tool_outputs: bool = _setting("parse_tool_outputs", "Whether `call` returns a `ResponsesAPIResult`.", False)
+    auto_chain: bool = _setting("auto_chain", "Whether each request continues the previous response.", False)
+    auto_chain_reasoning: bool = _setting(
+        "auto_chain_reasoning", "Whether each request includes the previous reasoning.", False
+    )
 
     @property
     def responses(self) -> Responses | None:

@@ -69,12 +69,10 @@ def _show_call(attribute: griffe.Attribute, value: griffe.ExprCall, package: gri
     positional = [item for item in value.arguments if not isinstance(item, griffe.ExprKeyword)]
     if value.canonical_path in ("pydantic.Field", "dataclasses.field"):
         attribute.value = _default(arguments, positional, package)
-    elif value.canonical_path.endswith(".ProviderSetting"):
-        default, about, *_ = [*positional, *arguments.values()]
-        attribute.value = default
+    elif value.canonical_path.endswith("._setting"):
+        _, about, *default = positional
+        attribute.value = default[0] if default else "None"
         attribute.docstring = griffe.Docstring(ast.literal_eval(str(about)), parent=attribute)
-        has_type = isinstance(value.function, griffe.ExprSubscript)
-        attribute.annotation = value.function.slice if has_type else type(ast.literal_eval(str(default))).__name__
 
 
 def _plain_type(annotation: Any, package: griffe.Module) -> Any:

@@ -112,7 +112,8 @@ def variables_in_the_code() -> set[str]:
     for file in (ROOT / "crewgraph").rglob("*.py"):
         found |= _texts(file) | _ONE_WORD
     made = {name for provider in PROVIDERS.values() for name in (*provider.key_variables, *provider.base_variables)}
-    return (found | made) - _NO_VARIABLES
+    embedding = {name for kind in EMBEDDING_PROVIDERS.values() for names in kind.variables.values() for name in names}
+    return (found | made | embedding) - _NO_VARIABLES
 
 
 def _texts(file: Path) -> set[str]:

@@ -344,7 +344,7 @@ def feedback_provider_of_the_process(use: Use) -> None:
         def send(self, result: Any) -> str:
             return result.feedback
 
-    with patch.object(flow_config, "_hitl_provider", use.kind_of(object, request_feedback=request_feedback)()):
+    with patch.object(flow_config, "hitl_provider", use.kind_of(object, request_feedback=request_feedback)()):
         assert use.flow(Draft()) == "fine"
 
 
@@ -366,7 +366,7 @@ def input_providers(use: Use) -> None:
     flow = Asking()
     flow.input_provider = provider
     assert use.flow(flow) == ("Brest", "Brest")
-    with patch.object(flow_config, "_input_provider", provider):
+    with patch.object(flow_config, "input_provider", provider):
         assert use.flow(Asking()) == ("Brest", "Brest")
 
 

@@ -188,7 +188,7 @@ async def _aend_all(works: Collection[Any]) -> None:
 
 def settle(works: Iterable[Any]) -> Do:
     """Cancel what can be cancelled, and wait some seconds for the rest."""
-    return Do(partial(_settle, seconds=GRACE), _asettle, list(works))
+    return Do(partial(_settle, seconds=GRACE), _asettle, [work for work in works if not work.done()])
 
 
 def _settle(works: Collection[Any], seconds: float | None = None) -> None:

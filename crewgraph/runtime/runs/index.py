@@ -88,10 +88,8 @@ class _Query:
 def _read_runs(saver: Any, query: _Query) -> Program[list[RunInfo]]:
     """List the runs in a checkpointer, most recently written first."""
     if isinstance(saver, SqliteCheckpointer):
-        newest = yield blocking(
-            partial(saver.latest, filter=dict(query.labels), threads=query.covers, channels=query.reads_channel)
-        )
-        return query.select(newest, saver.claims)
+        read = partial(saver.latest, filter=dict(query.labels), threads=query.covers, channels=query.reads_channel)
+        return (yield blocking(lambda: query.select(read(), saver.claims)))
     checkpoints = yield collected(saver, "list", None, filter=dict(query.labels))
     latest: dict[str, CheckpointTuple] = {}
     oldest: dict[str, str] = {}
